@@ -1,0 +1,78 @@
+# What there is to do here; `make` alone lists it.
+#
+# Everything runs in .venv, which the first target that needs it makes from requirements.lock with nothing but pip.
+# PYTHON=… and JAVA_HOME=… name the interpreter and the JDK to use; ARGS=… goes on to pytest or to uv.
+# All paths are relative, so that the checkout may lie anywhere, and GNU make 3.81 (macOS) is enough.
+
+DEMO_SCENARIO := scenarios/library/order_processing.yaml
+DEMO          := assignor-sim run $(DEMO_SCENARIO) --out out/demo
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types layers check bench wheel-test lock clean .venv machine
+
+help: ## List what there is to do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv ## Set up, then compare assignors on a shipped scenario
+	@echo '$(DEMO)'
+	@.venv/bin/$(DEMO)
+
+test: .venv ## Set up, then run the whole test suite (a part of it: ARGS="-k rack")
+	.venv/bin/python -m pytest $(ARGS)
+
+lint: .venv ## Check style and format (ruff)
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+
+types: .venv ## Check the types of the packages (mypy --strict)
+	.venv/bin/mypy
+
+layers: .venv ## Check that imports run downwards only (import-linter)
+	.venv/bin/lint-imports --no-logo
+
+check: lint types layers ## Check all three
+
+bench: .venv ## Run the benchmarks, which `make test` leaves out
+	.venv/bin/python -m pytest --benchmark-only $(ARGS)
+
+wheel-test: .venv ## Build the wheel, install it in an empty environment and run it there
+	@sh tools/check_wheel.sh $(notdir $(DEMO_SCENARIO))
+
+lock: machine ## Make requirements.lock again; versions that still fit stay (the newest: ARGS=--upgrade)
+	"$$($(FIND_PYTHON))" -m venv --clear build/lock
+	build/lock/bin/python -m pip --quiet --disable-pip-version-check install uv
+	cp requirements.lock build/lock/pins.txt
+	build/lock/bin/uv --no-config pip compile --quiet --universal --python-version 3.11 --group dev --generate-hashes \
+		--no-header $(ARGS) --output-file build/lock/pins.txt pyproject.toml
+	{ grep '^#' requirements.lock; cat build/lock/pins.txt; } > build/lock/requirements.lock
+	mv build/lock/requirements.lock requirements.lock
+
+clean: ## Remove what was built, measured or cached; .venv stays
+	rm -rf build dist out .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment is good for these packages, in this folder, with this interpreter; the name of its stamp says which.
+# The stamp is made last and removed first, so that an interrupted set-up begins again from nothing.
+FIND_PYTHON  := PYTHON='$(PYTHON)' JAVA_HOME='$(JAVA_HOME)' sh tools/check_machine.sh
+WHAT_MATTERS := pwd -P; echo '$(PYTHON)'; cat requirements.lock; awk '/^\[/ { on = /project|build/ } on' pyproject.toml
+STAMP        := .venv/.installed-$(shell { $(WHAT_MATTERS); } | cksum | tr ' ' '-')
+PIP          := .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input
+
+.venv: $(STAMP)
+ifneq ($(shell test -x .venv/bin/python && echo runs),runs)
+.PHONY: $(STAMP)
+endif
+
+$(STAMP): | machine
+	@echo 'Setting up .venv from requirements.lock, once (pip is silent meanwhile; about 500 MB where nothing is cached)'
+	@rm -f .venv/.installed-*
+	@"$$($(FIND_PYTHON))" -m venv --clear .venv
+	@$(PIP) install --root-user-action=ignore --use-pep517 --require-hashes --requirement requirements.lock
+	@$(PIP) install --root-user-action=ignore --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Ends at once, with one line, where Python or Java are missing or too old.
+COMPLAINT = $(shell $(FIND_PYTHON) 2>&1 >/dev/null)
+machine:
+	@$(if $(COMPLAINT),$(error $(COMPLAINT))):

@@ -1,0 +1,164 @@
+"""make sets up .venv when something calls for it, and only then.
+
+The interpreter is a pretended one: its environments note what they are asked to run, and nothing is installed.
+"""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# Called with -c by tools/check_machine.sh, and with -m venv by make.
+INTERPRETER = """#!/bin/sh
+case "$1" in
+-c) echo 3.11; echo "$0" ;;
+-m) rm -rf .venv; mkdir -p .venv/bin; cp environment_python .venv/bin/python; echo "$*" >>calls ;;
+esac
+"""
+JAVA = """#!/bin/sh
+echo 'openjdk version "17.0.15"'
+"""
+WORKING = """#!/bin/sh
+echo "$*" >>calls
+"""
+WITHOUT_NETWORK = """#!/bin/sh
+echo "$*" >>calls
+case "$*" in *" pip "*) exit 1 ;; esac
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A folder, with a space in its path, that holds what the set-up reads."""
+
+    path: Path
+
+    def write_program(self, name: str, text: str) -> None:
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        file.chmod(0o755)
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = (self.path / name).read_text(encoding="utf-8")
+        assert old in text
+        (self.path / name).write_text(text.replace(old, new), encoding="utf-8")
+
+    def make(self, *arguments: str, java_home: str = "jdk") -> subprocess.CompletedProcess[str]:
+        """Run make under none of the flags that a make around this test run was started with."""
+        own = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "ARGS"}
+        environment = {name: value for name, value in os.environ.items() if name not in own}
+        command = ["make", *arguments, "PYTHON=./interpreter", f"JAVA_HOME={java_home}"]
+        return subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True)
+
+    def calls(self, *arguments: str) -> list[str]:
+        """Run make and return what it had the interpreters do."""
+        log = self.path / "calls"
+        log.unlink(missing_ok=True)
+        self.make(*arguments)
+        return log.read_text(encoding="utf-8").splitlines()
+
+    def stamps(self) -> list[Path]:
+        return list((self.path / ".venv").glob(".installed-*"))
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    checkout = Checkout(tmp_path / "a checkout")
+    checkout.write_program("interpreter", INTERPRETER)
+    checkout.write_program("environment_python", WORKING)
+    checkout.write_program("jdk/bin/java", JAVA)
+    (checkout.path / "tools").mkdir()
+    for name in ["Makefile", "pyproject.toml", "requirements.lock", "tools/check_machine.sh"]:
+        shutil.copy(ROOT / name, checkout.path / name)
+    return checkout
+
+
+def test_the_first_make_installs_the_lock_and_then_the_project_and_then_tests(checkout: Checkout) -> None:
+    venv, lock, project, tests = checkout.calls("test")
+    assert venv == "-m venv --clear .venv"
+    assert "--require-hashes" in lock
+    assert lock.endswith("--requirement requirements.lock")
+    assert project.endswith("--no-deps --no-build-isolation --editable .")
+    assert tests == "-m pytest"
+    assert len(checkout.stamps()) == 1
+
+
+def test_a_second_make_installs_nothing(checkout: Checkout) -> None:
+    checkout.make("test")
+    assert checkout.calls("test") == ["-m pytest"]
+
+
+def test_arguments_reach_pytest(checkout: Checkout) -> None:
+    checkout.make("test")
+    assert checkout.calls("test", "ARGS=-k rack") == ["-m pytest -k rack"]
+
+
+def test_a_set_up_that_failed_is_not_taken_for_ready(checkout: Checkout) -> None:
+    checkout.write_program("environment_python", WITHOUT_NETWORK)
+    assert checkout.make("test").returncode == 2
+    assert checkout.stamps() == []
+    checkout.write_program("environment_python", WORKING)
+    assert len(checkout.calls("test")) == 4
+
+
+def test_a_failed_renewal_leaves_no_environment_that_looks_ready(checkout: Checkout) -> None:
+    checkout.make("test")
+    checkout.edit("requirements.lock", "numpy==", "numpy==1!")
+    checkout.write_program("environment_python", WITHOUT_NETWORK)
+    checkout.make("test")
+    assert checkout.stamps() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        pytest.param("requirements.lock", "numpy==", "numpy==1!", id="lock"),
+        pytest.param("pyproject.toml", "simpy>=4.1", "simpy>=4.1.1", id="dependency"),
+        pytest.param("pyproject.toml", "assignor_sim.cli:main", "assignor_sim.cli:run", id="console script"),
+    ],
+)
+def test_what_changes_the_environment_calls_for_a_new_one(checkout: Checkout, name: str, old: str, new: str) -> None:
+    checkout.make("test")
+    checkout.edit(name, old, new)
+    assert len(checkout.calls("test")) == 4
+
+
+def test_a_setting_of_a_tool_calls_for_no_new_environment(checkout: Checkout) -> None:
+    checkout.make("test")
+    checkout.edit("pyproject.toml", "line-length = 120", "line-length = 100")
+    assert checkout.calls("test") == ["-m pytest"]
+
+
+def test_a_moved_checkout_calls_for_a_new_environment(checkout: Checkout) -> None:
+    checkout.make("test")
+    moved = Checkout(checkout.path.rename(checkout.path.with_name("elsewhere")))
+    assert len(moved.calls("test")) == 4
+
+
+def test_an_interpreter_that_is_gone_calls_for_a_new_environment(checkout: Checkout) -> None:
+    checkout.make("test")
+    (checkout.path / ".venv/bin/python").unlink()
+    (checkout.path / ".venv/bin/python").symlink_to("/nowhere/python3.11")
+    assert len(checkout.calls("test")) == 4
+
+
+@pytest.mark.parametrize("target", ["demo", "test"])
+def test_a_machine_without_java_gets_one_line_and_no_environment(checkout: Checkout, target: str) -> None:
+    result = checkout.make(target, java_home="/nowhere")
+    assert (result.returncode, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert "Java 17 or newer is needed, but /nowhere/bin/java is missing" in line
+    assert not (checkout.path / ".venv").exists()
+
+
+def test_make_alone_lists_the_targets_and_needs_nothing(checkout: Checkout) -> None:
+    result = checkout.make(java_home="/nowhere")
+    assert (result.returncode, result.stderr) == (0, "")
+    targets = [line.split()[1] for line in result.stdout.splitlines()]
+    assert targets[:3] == ["help", "demo", "test"]

@@ -1,0 +1,98 @@
+"""What leaves the house in a wheel or a source distribution: the packages with their data, and nothing else."""
+
+import tarfile
+import tomllib
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path, PurePosixPath
+
+import pytest
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PACKAGES = {"assignor_sim", "assignors", "reports", "scenarios", "simulator"}
+NOT_SHIPPED = {"__pycache__", ".DS_Store"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    return Path(next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])))
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if not name.endswith("/")}
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        return Parser().parsestr(archive.read(find_metadata(wheel, "METADATA")).decode("utf-8"))
+
+
+def find_metadata(wheel: Path, name: str) -> str:
+    distribution = "-".join(wheel.name.split("-")[:2])
+    return f"{distribution}.dist-info/{name}"
+
+
+def normalise(requirements: list[str]) -> set[tuple[str, str, str]]:
+    """Name, versions and marker of each requirement, spelt in one way."""
+    parsed = map(Requirement, requirements)
+    return {(canonicalize_name(it.name), str(it.specifier), str(it.marker or "")) for it in parsed}
+
+
+def list_files(package: str) -> set[str]:
+    """All files of a package in the checkout, as paths from its root."""
+    files = (path.relative_to(ROOT) for path in (ROOT / package).rglob("*") if path.is_file())
+    return {path.as_posix() for path in files if not NOT_SHIPPED & set(path.parts)}
+
+
+def test_a_wheel_holds_the_packages_and_nothing_beside_them(names: set[str]) -> None:
+    folders = {PurePosixPath(name).parts[0] for name in names}
+    assert {folder for folder in folders if not folder.endswith(".dist-info")} == PACKAGES
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGES))
+def test_a_wheel_holds_every_file_of_a_package(names: set[str], package: str) -> None:
+    assert {name for name in names if PurePosixPath(name).parts[0] == package} == list_files(package)
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGES))
+def test_every_package_says_that_it_is_typed(names: set[str], package: str) -> None:
+    assert f"{package}/py.typed" in names
+
+
+def test_a_wheel_holds_the_shipped_scenarios_and_their_schema(names: set[str]) -> None:
+    assert "scenarios/schema.json" in names
+    assert [name for name in names if name.startswith("scenarios/library/") and name.endswith(".yaml")]
+
+
+def test_a_wheel_has_its_command_and_its_licence(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        entry_points = archive.read(find_metadata(wheel, "entry_points.txt")).decode("utf-8")
+        licence = archive.read(find_metadata(wheel, "licenses/LICENSE")).decode("utf-8")
+    assert "[console_scripts]\nassignor-sim = assignor_sim.cli:main\n" in entry_points
+    assert licence == (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_a_wheel_asks_for_what_the_project_declares_and_no_tool(metadata: Message) -> None:
+    assert normalise(metadata.get_all("Requires-Dist", [])) == normalise(PROJECT["dependencies"])
+
+
+def test_a_wheel_cannot_be_published_by_mistake(metadata: Message) -> None:
+    assert "Private :: Do Not Upload" in metadata.get_all("Classifier", [])
+
+
+def test_a_source_distribution_leaves_tests_and_tools_at_home(tmp_path: Path) -> None:
+    sdist = next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
+    with tarfile.open(sdist) as archive:
+        entries = {PurePosixPath(name).parts[1] for name in archive.getnames()}
+    documents = {"CHANGELOG.md", "LICENSE", "README.md", "PKG-INFO", "pyproject.toml", ".gitignore"}
+    assert entries == PACKAGES | documents

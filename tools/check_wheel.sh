@@ -1,0 +1,51 @@
+#!/bin/sh
+# Builds the wheel, installs it in an empty environment, and uses it there from an empty folder.
+#
+# pip brings nothing but what the wheel itself declares, at the versions of requirements.lock: a dependency that
+# pyproject.toml forgets is missing here, and so is a data file that the wheel forgets.
+# $1: file name of the shipped scenario to run.
+set -eu
+
+scenario=$1
+cd "$(dirname "$0")/.."
+root="$PWD/build/wheel-test"
+packages="assignor_sim assignors reports scenarios simulator"
+
+say() { echo "-- $*"; }
+
+# Runs a command of the empty environment, in the empty folder, with no way back to the checkout.
+try() {
+    say "$@"
+    (cd "$root/empty" && unset PYTHONPATH && PATH="$root/venv/bin:$PATH" "$@")
+}
+
+rm -rf "$root"
+mkdir -p "$root/empty"
+
+say "build the wheel"
+.venv/bin/python -m build --wheel --no-isolation --outdir "$root" >"$root/build.log" 2>&1 || {
+    cat "$root/build.log"
+    exit 1
+}
+ls -l "$root"/*.whl
+
+say "install it in an empty environment, with what it declares"
+.venv/bin/python -m venv "$root/venv"
+sed -n 's/ *\\$//; /^[a-z0-9].*==/p' requirements.lock >"$root/constraints.txt"
+"$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
+    --use-pep517 --constraint "$root/constraints.txt" "$root"/*.whl
+"$root/venv/bin/python" -m pip --disable-pip-version-check check
+
+for package in $packages; do
+    try python -c "import $package, sys; assert $package.__file__.startswith(sys.prefix), $package.__file__"
+done
+try assignor-sim --help
+try assignor-sim list
+library=$(try python -c "import importlib.resources as r; print(r.files('scenarios') / 'library')" | tail -1)
+try assignor-sim run "$library/$scenario" --out result
+test -s "$root/empty/result/manifest.json" || {
+    echo "the run wrote no result/manifest.json" >&2
+    exit 1
+}
+rm -rf "$root/venv" # more than a gigabyte
+say "the wheel works on its own"
