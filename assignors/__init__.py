@@ -1,0 +1,1 @@
+"""Who gets what: pure functions from the state of an application or cluster to an assignment."""

@@ -1,0 +1,22 @@
+"""What no assignment can do better than."""
+
+from __future__ import annotations
+
+from assignors.columns import NO_RACK
+from assignors.state import ApplicationState
+
+
+def least_remote_source_partitions(state: ApplicationState) -> int | None:
+    """The fewest source partitions that any assignment of the active tasks can read from another rack.
+
+    Every task is put where it reads fewest, whatever that does to the balance, so the bound holds for every assignor
+    and every capacity; an assignment that must be balanced may not reach it.
+
+    Returns:
+        The bound, None where a client has no rack or there is no client.
+
+    Complexity: O(T·R + T·C).
+    """
+    if not len(state.clients) or (state.clients.rack == NO_RACK).any():
+        return None
+    return int(state.remote_partitions(state.tasks.source).min(axis=1).sum())

@@ -1,0 +1,96 @@
+"""Names of things, in the orders that Kafka gives them.
+
+Source: `org.apache.kafka.streams.processor.TaskId`, `org.apache.kafka.streams.processor.assignment.ProcessId`,
+`org.apache.kafka.common.TopicPartition`.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_TASK_ID = re.compile(r"(\d{1,9})_(\d{1,9})")
+_SIGN_BIT = 1 << 63
+_TWO_64 = 1 << 64
+
+
+class TaskId(NamedTuple):
+    """A task: the number of its subtopology and the partition it works on; sorts as in Kafka, 2_0 before 10_0."""
+
+    subtopology: int
+    partition: int
+
+    @classmethod
+    def parse(cls, text: str) -> TaskId:
+        """Read Kafka's way of writing a task id, such as `0_3`.
+
+        Raises:
+            ValueError: the text is not two numbers joined by an underscore.
+        """
+        match = _TASK_ID.fullmatch(text)
+        if match is None:
+            raise ValueError(f"'{text}' is not a task id (expected SUBTOPOLOGY_PARTITION, as in 0_3)")
+        return cls(int(match[1]), int(match[2]))
+
+    def __str__(self) -> str:
+        return f"{self.subtopology}_{self.partition}"
+
+
+def _signed(bits: int) -> int:
+    return bits - _TWO_64 if bits & _SIGN_BIT else bits
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ProcessId:
+    """A Kafka Streams process: a UUID, ordered as `java.util.UUID.compareTo` orders it.
+
+    Java compares the two halves as *signed* 64-bit numbers, so 80000000-… sorts before 00000000-….
+    """
+
+    most_significant_bits: int
+    least_significant_bits: int
+
+    @classmethod
+    def parse(cls, text: str) -> ProcessId:
+        """Read a UUID such as `00000000-0000-0000-0000-000000000001`.
+
+        Raises:
+            ValueError: the text is not a UUID.
+        """
+        try:
+            return cls.of(uuid.UUID(text))
+        except ValueError:
+            raise ValueError(f"'{text}' is not a process id (expected a UUID)") from None
+
+    @classmethod
+    def of(cls, value: uuid.UUID) -> ProcessId:
+        """Take over a Python UUID."""
+        return cls(_signed(value.int >> 64), _signed(value.int & (_TWO_64 - 1)))
+
+    def __str__(self) -> str:
+        high, low = self.most_significant_bits % _TWO_64, self.least_significant_bits % _TWO_64
+        return str(uuid.UUID(int=(high << 64) | low))
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+    @classmethod
+    def parse(cls, text: str) -> TopicPartition:
+        """Read Kafka's way of writing a partition, such as `orders-3`; the topic may itself contain dashes.
+
+        Raises:
+            ValueError: the text does not end in a dash and a number.
+        """
+        topic, dash, partition = text.rpartition("-")
+        if not dash or not topic or not partition.isdecimal():
+            raise ValueError(f"'{text}' is not a topic partition (expected TOPIC-PARTITION, as in orders-3)")
+        return cls(topic, int(partition))
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"

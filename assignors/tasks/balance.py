@@ -1,0 +1,83 @@
+"""Evening out tasks per thread by moving them one at a time.
+
+Source: `HighAvailabilityTaskAssignor.balanceTasksOverThreads`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assignors.assignment import TaskType
+from assignors.tasks.placement import Placement
+
+MayMove = Callable[[int, int], bool]
+"""Whether tasks may move from one client to another (rows)."""
+
+
+def balance_over_threads(placement: Placement, role: TaskType, may_move: MayMove) -> None:
+    """Move tasks of one role from loaded to less loaded clients until a whole sweep moves nothing.
+
+    Guarantees: no single allowed move would still lessen a difference in (active + standby) tasks per thread.
+
+    Priority: source, then destination, both in Kafka's order; of the source's tasks the lowest first.
+
+    Complexity: O(C²) comparisons a sweep at worst; a source that is level with the least loaded client costs O(1).
+    """
+    while _sweep(placement, role, may_move):
+        pass
+
+
+def _sweep(placement: Placement, role: TaskType, may_move: MayMove) -> bool:
+    moved = False
+    clients = range(len(placement.threads))
+    least = _least_load_after_a_gain(placement)
+    for source in clients:
+        if _load_after_a_loss(placement, source) < least:
+            continue
+        gave = False
+        for destination in clients:
+            if destination != source and should_move(placement, source, destination):
+                gave |= _move_tasks(placement, role, source, destination, may_move)
+        if gave:
+            moved = True
+            least = _least_load_after_a_gain(placement)
+    return moved
+
+
+def _move_tasks(placement: Placement, role: TaskType, source: int, destination: int, may_move: MayMove) -> bool:
+    if not may_move(source, destination):
+        return False
+    moved = False
+    held = placement.active[source] if role is TaskType.ACTIVE else placement.standby[source]
+    for task in sorted(held):
+        if not should_move(placement, source, destination):
+            break
+        if placement.holds(destination, task):
+            continue
+        if role is TaskType.ACTIVE:
+            placement.unassign_active(task, source)
+            placement.assign_active(task, destination)
+        else:
+            placement.unassign_standby(task, source)
+            placement.assign_standby(task, destination)
+        moved = True
+    return moved
+
+
+def should_move(placement: Placement, source: int, destination: int) -> bool:
+    """Whether one task fewer at the source and one more at the destination would lessen their difference in load."""
+    skew = placement.assigned_load(source) - placement.assigned_load(destination)
+    if skew <= 0:
+        return False
+    gained = (placement.assigned_count[destination] + 1.0) / placement.threads[destination]
+    proposed = _load_after_a_loss(placement, source) - gained
+    return 0 <= proposed < skew
+
+
+def _load_after_a_loss(placement: Placement, client: int) -> float:
+    return (placement.assigned_count[client] - 1.0) / placement.threads[client]
+
+
+def _least_load_after_a_gain(placement: Placement) -> float:
+    pairs = zip(placement.assigned_count, placement.threads, strict=True)
+    return min(((count + 1.0) / threads for count, threads in pairs), default=0.0)

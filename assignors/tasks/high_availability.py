@@ -1,0 +1,108 @@
+"""Kafka Streams' default assignor: balanced, and available while state is restored."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+
+from assignors.assignment import TaskAssignment, TaskType
+from assignors.errors import NoSuchElementError
+from assignors.state import ApplicationState
+from assignors.tasks.balance import balance_over_threads
+from assignors.tasks.movement import Warmups, move_to_caught_up_clients
+from assignors.tasks.placement import Placement
+from assignors.tasks.rack_aware import (
+    STATELESS_NON_OVERLAP_COST,
+    STATELESS_TRAFFIC_COST,
+    can_enable,
+    optimize_active_tasks,
+    optimize_standby_tasks,
+)
+from assignors.tasks.standby import standby_policy
+
+DEFAULT_TRAFFIC_COST = 10
+DEFAULT_NON_OVERLAP_COST = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HighAvailability:
+    """`HighAvailabilityTaskAssignor`: what to reach is computed afresh, what is run now depends on who is caught up.
+
+    Guarantees: a stateful task runs on a caught-up client if there is one; loads (active + standby tasks per thread) of
+    the target are even; a probing rebalance is asked for as long as the target is not reached. The previous assignment
+    matters only through the lags.
+
+    Priority: being caught up, then balance, then (with a rack-aware strategy) traffic, then keeping the target.
+
+    Complexity: O(T log C) for the target, O(C log C) for each task that waits for a warm-up; the rack-aware step is
+    documented in `assignors.flow`.
+
+    Source: KIP-441, KIP-708, KIP-925; `org.apache.kafka.streams.processor.internals.assignment`.
+    """
+
+    default_traffic_cost = DEFAULT_TRAFFIC_COST
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Assign tasks exactly as Kafka would.
+
+        Raises:
+            KafkaError: Kafka would throw here; see `assignors.errors`.
+        """
+        placement = Placement(state)
+        configs = state.assignment_configs
+        stateful = np.flatnonzero(state.tasks.stateful).tolist()
+        rack_aware = can_enable(state)
+        _assign_stateful_actives(placement, stateful, rack_aware)
+        if configs.num_standby_replicas > 0:
+            _assign_standbys(placement, stateful, rack_aware)
+        movements = move_to_caught_up_clients(placement, Warmups(configs.max_warmup_replicas))
+        _assign_stateless(placement, np.flatnonzero(~state.tasks.stateful).tolist(), rack_aware)
+        followup_ms = configs.probing_rebalance_interval_ms if movements else None
+        return placement.columns(followup_ms).to_assignment(state)
+
+
+def _costs(placement: Placement) -> tuple[int, int]:
+    configs = placement.state.assignment_configs
+    traffic, non_overlap = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
+    return (
+        DEFAULT_TRAFFIC_COST if traffic is None else traffic,
+        DEFAULT_NON_OVERLAP_COST if non_overlap is None else non_overlap,
+    )
+
+
+def _assign_stateful_actives(placement: Placement, tasks: list[int], rack_aware: bool) -> None:
+    num_clients = len(placement.threads)
+    if tasks and not num_clients:
+        raise NoSuchElementError("there is no client to assign tasks to")
+    for position, task in enumerate(tasks):
+        placement.assign_active(task, position % num_clients)
+    balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True)
+    if rack_aware:
+        optimize_active_tasks(placement, tasks, *_costs(placement))
+
+
+def _assign_standbys(placement: Placement, tasks: list[int], rack_aware: bool) -> None:
+    policy = standby_policy(placement.state)
+    policy.assign(placement, tasks)
+    balance_over_threads(placement, TaskType.STANDBY, policy.may_balance)
+    if rack_aware:
+
+        def may_move(source: int, destination: int, task: int) -> bool:
+            return policy.may_optimize(placement, source, destination, task)
+
+        optimize_standby_tasks(placement, *_costs(placement), may_move)
+
+
+def _assign_stateless(placement: Placement, tasks: list[int], rack_aware: bool) -> None:
+    if tasks and not placement.threads:
+        raise NoSuchElementError("there is no client to assign tasks to")
+    loads = [(placement.active_load(client), client) for client in range(len(placement.threads))]
+    heapq.heapify(loads)
+    for task in tasks:
+        client = loads[0][1]
+        placement.assign_active(task, client)
+        heapq.heapreplace(loads, (placement.active_load(client), client))
+    if rack_aware:
+        optimize_active_tasks(placement, tasks, STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST)

@@ -1,0 +1,108 @@
+"""Our orders are Java's: random cases are put to the JDK's own collections."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assignors.ids import ProcessId, TaskId
+from assignors.java_order import PriorityQueue, copied_capacity, hash_order, process_hash, task_hash
+
+
+Ask = Callable[[list[str]], list[list[int]]]
+
+
+@pytest.fixture(scope="module")
+def ask_java(tmp_path_factory: pytest.TempPathFactory) -> Ask:
+    classes = str(tmp_path_factory.mktemp("classes"))
+    program = str(Path(__file__).parent / "JavaCollections.java")
+    subprocess.run(["javac", "-d", classes, program], check=True)
+
+    def ask(cases: list[str]) -> list[list[int]]:
+        command = ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", classes, "JavaCollections"]
+        answer = subprocess.run(command, input="\n".join(cases), text=True, capture_output=True, check=True)
+        return [[int(word) for word in line.split()] for line in answer.stdout.splitlines()]
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def chance() -> random.Random:
+    return random.Random(20)
+
+
+def hashes(chance: random.Random, size: int) -> list[int]:
+    spread = chance.choice([2**32, 2**32, 2**20, 500, 64])
+    step = chance.choice([1, 1, 16, 31, 64])
+    return [chance.randrange(spread) * step % 2**32 for _ in range(size)]
+
+
+def test_a_hash_map_hands_out_its_keys_in_javas_order(ask_java: Ask, chance: random.Random) -> None:
+    cases = [hashes(chance, size) for size in range(60) for _ in range(8)]
+    cases = [case for case in cases if len(case) > 0 and not has_a_tree(case)]
+    given = ask_java(["map " + " ".join(map(str, case)) for case in cases])
+    assert [hash_order(case) for case in cases] == given
+    assert len(cases) > 300
+
+
+def has_a_tree(case: list[int]) -> bool:
+    buckets = [(h ^ (h >> 16)) & 63 for h in case]
+    return max(map(buckets.count, buckets)) > 8
+
+
+def test_a_bin_of_nine_doubles_a_small_table(ask_java: Ask) -> None:
+    case = [16 * n for n in range(9)] + [1, 2, 3]
+    [given] = ask_java(["map " + " ".join(map(str, case))])
+    assert hash_order(case) == given
+    assert given != sorted(range(len(case)), key=lambda n: case[n] % 16)
+
+
+def test_a_hash_set_copied_from_a_collection_starts_larger(ask_java: Ask, chance: random.Random) -> None:
+    cases = [hashes(chance, size) for size in (1, 11, 12, 13, 24, 25, 48, 49, 96, 97, 200)]
+    given = ask_java(["copy " + " ".join(map(str, case)) for case in cases])
+    assert [hash_order(case, copied_capacity(len(case))) for case in cases] == given
+
+
+def test_a_priority_queue_whose_keys_change_inside_behaves_as_javas(ask_java: Ask, chance: random.Random) -> None:
+    lines, ours = [], []
+    for _ in range(300):
+        loads = {element: chance.randrange(5) for element in range(20)}
+        queue = PriorityQueue(lambda element, loads=loads: (loads[element], element // 2))
+        operations = [f"load:{element}:{load}" for element, load in loads.items()]
+        inside: list[int] = []
+        polled: list[int] = []
+        for _ in range(60):
+            what = chance.choice(["offer", "offer", "load", "remove", "poll"])
+            outside = [element for element in loads if element not in inside]
+            if what == "offer" and outside:
+                element = chance.choice(outside)
+                inside.append(element)
+                queue.offer(element)
+                operations.append(f"offer:{element}")
+            elif what == "load":
+                element = chance.randrange(20)
+                loads[element] = chance.randrange(5)
+                operations.append(f"load:{element}:{loads[element]}")
+            elif what == "remove" and inside:
+                element = chance.choice(inside)
+                inside.remove(element)
+                queue.remove(element)
+                operations.append(f"remove:{element}")
+            elif what == "poll" and inside:
+                polled.append(queue.poll())
+                inside.remove(polled[-1])
+                operations.append("poll")
+        lines.append("queue " + " ".join(operations))
+        ours.append(polled)
+    assert ours == ask_java(lines)
+
+
+def test_hash_codes_are_those_of_kafkas_classes() -> None:
+    assert task_hash(TaskId(0, 0)) == 29791
+    assert task_hash(TaskId(1, 0)) == task_hash(TaskId(0, 31))
+    # jshell> UUID.fromString("80000000-0000-0001-0000-00000000000f").hashCode()
+    assert process_hash(ProcessId.parse("80000000-0000-0001-0000-00000000000f")) == 0x8000000E
