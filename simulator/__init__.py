@@ -1,0 +1,1 @@
+"""The world (cluster, application, clients) and the clock that moves it."""

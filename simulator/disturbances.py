@@ -1,0 +1,89 @@
+"""What happens to a cluster and an application, and when.
+
+A scenario states disturbances as people think of them (a rolling bounce, a rack outage). `timeline` breaks them down
+into elementary changes at points in time. It knows the world and nothing of assignors, so every assignor faces the
+same weather.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assignors.configs import AssignmentConfigs
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Clients start and join the group."""
+
+    at_ms: int
+    clients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Clients shut down for good, and tell the group that they leave."""
+
+    at_ms: int
+    clients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """Clients die; they come back after `down_ms`, never if that is None, with their disk or without it."""
+
+    at_ms: int
+    clients: tuple[str, ...]
+    down_ms: int | None = None
+    keeps_state: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RollingBounce:
+    """Clients restart one after the other: each is down for `down_ms`, the next goes `pause_ms` after it is back."""
+
+    at_ms: int
+    clients: tuple[str, ...]
+    down_ms: int
+    pause_ms: int
+    keeps_state: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RackOutage:
+    """All clients and brokers of a rack are gone, and come back after `down_ms` unless that is None."""
+
+    at_ms: int
+    rack: str
+    down_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLoss:
+    """Brokers are gone, and come back after `down_ms` unless that is None."""
+
+    at_ms: int
+    brokers: tuple[int, ...]
+    down_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaMove:
+    """A partition has other replicas from now on; the first one leads."""
+
+    at_ms: int
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """The application's assignment configs are others from now on, on all clients."""
+
+    at_ms: int
+    configs: AssignmentConfigs
+
+
+Disturbance = Join | Leave | Crash | RollingBounce | RackOutage | BrokerLoss | ReplicaMove | ConfigChange
+"""Scale-out is a `Join` of several clients, scale-in a `Leave`."""
