@@ -1,0 +1,46 @@
+"""What Kafka's own tools print about a cluster on which a real Kafka Streams application has just run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cluster import KafkaCluster
+
+APPLICATION = "assignorsim.OrderProcessing"
+PREPARE_TIMEOUT_S = 120
+DRAIN_TIMEOUT_S = 400
+
+# Two copies, not three: with a copy in each of three racks no placement of tasks would be better than another.
+STREAMS_CONFIG = (
+    "replication.factor=2",
+    "num.stream.threads=2",
+    "commit.interval.ms=1000",
+    "producer.max.in.flight.requests.per.connection=1",  # The repartition topics are as new as the application's input.
+)
+
+
+def capture(cluster: KafkaCluster, out_dir: Path) -> None:
+    """Run the order-processing application on `cluster`, then write what Kafka printed to files in `out_dir`.
+
+    The files: `topics.txt`, `brokers.txt`, `topology.txt`, `log_dirs.json.txt`; each is standard output, unaltered.
+
+    Raises:
+        ClusterError: the application or a tool fails or is too slow.
+    """
+    cluster.run_main(APPLICATION, "prepare", cluster.bootstrap_servers, timeout_s=PREPARE_TIMEOUT_S)
+    state_dir = f"state.dir={cluster.work_dir / 'streams'}"
+    arguments = ["drain", cluster.bootstrap_servers, str(DRAIN_TIMEOUT_S), *STREAMS_CONFIG, state_dir]
+    tasks = cluster.run_main(APPLICATION, *arguments, timeout_s=DRAIN_TIMEOUT_S + 60, heap_mb=512)
+    print(f"The application ran these tasks, by subtopology: {tasks.strip()}")
+    printed = {
+        "topics.txt": cluster.run_tool("TopicCommand", "--describe"),
+        "brokers.txt": cluster.run_tool("BrokerApiVersionsCommand"),
+        "topology.txt": cluster.run_main(APPLICATION, "describe", timeout_s=PREPARE_TIMEOUT_S),
+        "log_dirs.json.txt": cluster.run_tool("LogDirsCommand", "--describe"),
+    }
+    out_dir.mkdir(parents=True, exist_ok=True)
+    for name, text in printed.items():
+        (out_dir / name).write_text(text)
+        print(f"{out_dir / name}: {len(text.splitlines())} lines")

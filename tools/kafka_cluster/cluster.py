@@ -1,0 +1,275 @@
+"""A real Kafka cluster on loopback: one KRaft controller and some brokers in racks, each a small process.
+
+As a library (with this folder on `sys.path`):
+
+    with KafkaCluster(ClusterSpec(brokers=3)) as cluster:
+        print(cluster.run_tool("TopicCommand", "--list"))
+
+As a command:
+
+    python tools/kafka_cluster/cluster.py run --brokers 3 --seconds 600
+    python tools/kafka_cluster/cluster.py capture OUT_DIR
+"""
+
+import argparse
+import base64
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from capture import capture
+from java import ClusterError, build_classpath, find_main_class, run_java, start_java, stop_java, tail
+
+KAFKA_VERSION = "4.3.1"
+"""The newest release on Maven Central when the captured files were made."""
+
+CONTROLLER_ID = 100
+START_TIMEOUT_S = 120
+STOP_TIMEOUT_S = 20
+TOOL_TIMEOUT_S = 60
+STARTED = "Kafka Server started"
+INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
+FIRST_PORT, LAST_PORT = 20_000, 32_000
+"""Below the ports that systems give to outgoing connections; one of those could take a port before its node does."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    """What cluster to start.
+
+    Attributes:
+        brokers: how many, with ids from 1.
+        racks: their `broker.rack`, dealt out in turn: broker 1 in the first rack, broker 2 in the second, and so on.
+        kafka_version: of `org.apache.kafka` on Maven Central; 3.9 and newer have been tried.
+        heap_mb: maximum heap of each broker and of the controller, in MB.
+        data_dir: holds the data while the cluster runs and is removed afterwards; must not exist yet. A temporary
+            folder if not given. Kafka's tools print it, so give a telling one where their output is kept.
+    """
+
+    brokers: int = 6
+    racks: tuple[str, ...] = ("az1", "az2", "az3")
+    kafka_version: str = KAFKA_VERSION
+    heap_mb: int = 256
+    data_dir: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.brokers < CONTROLLER_ID:
+            raise ValueError(f"brokers: {self.brokers} is not between 1 and {CONTROLLER_ID - 1}")
+        if not self.racks:
+            raise ValueError("racks: give at least one")
+
+    def rack(self, broker_id: int) -> str:
+        """Return the rack of the broker."""
+        return self.racks[(broker_id - 1) % len(self.racks)]
+
+
+class KafkaCluster:
+    """A running cluster, as a context manager: up when entered, gone when left, its logs kept if something failed.
+
+    Attributes:
+        spec: what was asked for.
+        bootstrap_servers: `localhost:port` of every broker, with commas between them.
+        classpath: Java class path with Kafka and the programs of this folder.
+        work_dir: temporary folder with the configuration and log of every node.
+    """
+
+    def __init__(self, spec: ClusterSpec) -> None:
+        self.spec = spec
+        self.classpath = build_classpath(spec.kafka_version)
+        broker_ids = range(1, spec.brokers + 1)
+        ports = _free_ports(spec.brokers + 1)
+        self._ports = dict(zip([CONTROLLER_ID, *broker_ids], ports, strict=True))
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self.bootstrap_servers = ",".join(f"localhost:{self._ports[broker_id]}" for broker_id in broker_ids)
+        self.work_dir = Path(tempfile.gettempdir()) / f"kafka-cluster-{uuid.uuid4().hex[:8]}"
+        self._data_dir = spec.data_dir.absolute() if spec.data_dir else self.work_dir / "data"
+
+    def __enter__(self) -> Self:
+        # Outside the `try`: a folder that exists already is somebody else's, and must not be removed.
+        self._data_dir.mkdir(parents=True)
+        try:
+            self.work_dir.mkdir(exist_ok=True)
+            self._start()
+        except BaseException as problem:
+            self._end(keep_logs=not isinstance(problem, INTERRUPTIONS))
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end(keep_logs=problem is not None and not isinstance(problem, INTERRUPTIONS))
+
+    @property
+    def process_ids(self) -> dict[int, int]:
+        """Process id by node id, the controller's included."""
+        return {node_id: process.pid for node_id, process in self._processes.items()}
+
+    def run_tool(self, name: str, *arguments: str, timeout_s: float = TOOL_TIMEOUT_S) -> str:
+        """Run a tool of Kafka's by its class's simple name (`TopicCommand`) on this cluster; return what it printed.
+
+        Raises:
+            ClusterError: there is no such tool in this version, it fails, or it takes longer than `timeout_s` seconds.
+        """
+        connected = ["--bootstrap-server", self.bootstrap_servers, *arguments]
+        return self.run_main(find_main_class(self.classpath, name), *connected, timeout_s=timeout_s)
+
+    def run_main(self, main_class: str, *arguments: str, timeout_s: float, heap_mb: int = 256) -> str:
+        """Run any Java program on the class path to its end; return what it printed on standard output.
+
+        Raises:
+            ClusterError: it fails, or takes longer than `timeout_s` seconds.
+        """
+        log = self.work_dir / f"{main_class.rsplit('.', 1)[-1]}.log"
+        return run_java(
+            self.classpath, main_class, arguments, cwd=self.work_dir, log=log, timeout_s=timeout_s, heap_mb=heap_mb
+        )
+
+    def _start(self) -> None:
+        """Format every node's folder, start all nodes, and wait until every broker takes requests."""
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        storage_tool = find_main_class(self.classpath, "StorageTool")
+        for node_id in self._ports:
+            config = self.work_dir / f"node-{node_id}.properties"
+            config.write_text("".join(f"{key}={value}\n" for key, value in self._config(node_id).items()))
+            self.run_main(storage_tool, "format", "-t", cluster_id, "-c", str(config), timeout_s=TOOL_TIMEOUT_S)
+        for node_id in self._ports:
+            self._processes[node_id] = start_java(
+                self.classpath,
+                "kafka.Kafka",
+                [str(self.work_dir / f"node-{node_id}.properties")],
+                cwd=self.work_dir,
+                log=self._log(node_id),
+                heap_mb=self.spec.heap_mb,
+            )
+        deadline_s = time.monotonic() + START_TIMEOUT_S
+        for node_id, process in self._processes.items():
+            self._await_started(node_id, process, deadline_s)
+
+    def _await_started(self, node_id: int, process: subprocess.Popen[bytes], deadline_s: float) -> None:
+        """Return when the node says so in its log; raise a ClusterError if it ends instead, or is too late."""
+        log = self._log(node_id)
+        while STARTED not in log.read_text(errors="replace"):
+            if process.poll() is not None:
+                raise ClusterError(f"node {node_id} ended with code {process.returncode}; {log}:\n{tail(log)}")
+            if time.monotonic() > deadline_s:
+                raise ClusterError(f"node {node_id} was not up after {START_TIMEOUT_S} s; {log}:\n{tail(log)}")
+            time.sleep(0.25)
+
+    def _end(self, *, keep_logs: bool) -> None:
+        """Stop the brokers, then the controller they sign off with; remove the data, and the logs unless wanted."""
+        controller = self._processes.pop(CONTROLLER_ID, None)
+        stop_java(list(self._processes.values()), STOP_TIMEOUT_S)
+        stop_java([controller] if controller else [], STOP_TIMEOUT_S)
+        self._processes.clear()
+        shutil.rmtree(self._data_dir, ignore_errors=True)
+        if keep_logs:
+            print(f"Logs of the Kafka nodes are kept in {self.work_dir}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.work_dir, ignore_errors=True)
+
+    def _log(self, node_id: int) -> Path:
+        """Return the path of the node's log."""
+        return self.work_dir / f"node-{node_id}.log"
+
+    def _config(self, node_id: int) -> dict[str, object]:
+        """Return the node's `server.properties`: Kafka's defaults, but small and only on loopback."""
+        is_controller = node_id == CONTROLLER_ID
+        name, listener = ("controller", "CONTROLLER") if is_controller else ("broker", "PLAINTEXT")
+        common: dict[str, object] = {
+            "process.roles": name,
+            "node.id": node_id,
+            "controller.quorum.voters": f"{CONTROLLER_ID}@localhost:{self._ports[CONTROLLER_ID]}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listeners": f"{listener}://localhost:{self._ports[node_id]}",
+            "log.dirs": self._data_dir / f"{name}-{node_id}",
+        }
+        if is_controller:
+            return common
+        replicas = min(3, self.spec.brokers)
+        return common | {
+            "broker.rack": self.spec.rack(node_id),
+            "auto.create.topics.enable": "false",
+            "offsets.topic.replication.factor": replicas,
+            "transaction.state.log.replication.factor": replicas,
+            "transaction.state.log.min.isr": 1,
+            "group.initial.rebalance.delay.ms": 0,
+            "num.io.threads": 4,
+            "num.network.threads": 2,
+            # The default takes half of the small heap.
+            "log.cleaner.dedupe.buffer.size": 8 * 1024 * 1024,
+        }
+
+
+def _free_ports(count: int) -> list[int]:
+    """Return `count` ports of loopback that nobody listens on now; each process begins its search elsewhere."""
+    span = LAST_PORT - FIRST_PORT
+    ports: list[int] = []
+    for step in range(span):
+        port = FIRST_PORT + (os.getpid() * 61 + step) % span
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise ClusterError(f"fewer than {count} ports are free between {FIRST_PORT} and {LAST_PORT}")
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the parsed command line."""
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--kafka", metavar="VERSION", default=KAFKA_VERSION, help="Kafka release (default: %(default)s)"
+    )
+    shared.add_argument("--brokers", type=int, default=6, help="how many (default: %(default)s)")
+    shared.add_argument("--racks", default="az1,az2,az3", help="dealt out in turn (default: %(default)s)")
+    shared.add_argument(
+        "--data-dir", type=Path, help="for the nodes' data; new, removed at the end (default: temporary)"
+    )
+    parser = argparse.ArgumentParser(description="Start a real Kafka cluster on loopback.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    run = verbs.add_parser("run", parents=[shared], help="keep a cluster running, then stop it")
+    run.add_argument("--seconds", type=int, default=3600, help="at most; Ctrl-C ends it earlier (default: %(default)s)")
+    save = verbs.add_parser(
+        "capture", parents=[shared], help="run the order-processing application, save what tools print"
+    )
+    save.add_argument("out_dir", type=Path, metavar="OUT_DIR")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    options = _parse(arguments)
+    # As an exception the signal leaves the `with` block below, which stops the nodes.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        spec = ClusterSpec(options.brokers, tuple(options.racks.split(",")), options.kafka, data_dir=options.data_dir)
+        with KafkaCluster(spec) as cluster:
+            if options.verb == "capture":
+                capture(cluster, options.out_dir)
+            else:
+                print(f"bootstrap.servers={cluster.bootstrap_servers}", flush=True)
+                time.sleep(options.seconds)
+    except KeyboardInterrupt:
+        return 130
+    except (ClusterError, ValueError, OSError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+"""Kafka's jars by Maven, and Java programs that are bounded in time and cannot be left behind."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+HERE = Path(__file__).resolve().parent
+MAVEN_TIMEOUT_S = 900
+"""Enough to download Kafka and its dependencies (about 200 MB) once."""
+
+# Small and quick to start: nothing here runs long enough for the optimising compiler to pay.
+JAVA_OPTIONS = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Djava.net.preferIPv4Stack=true",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+)
+
+
+class ClusterError(RuntimeError):
+    """Kafka, Java or Maven did not do what was asked; the message says which, and where its log is."""
+
+
+def build_classpath(kafka_version: str) -> str:
+    """Return the Java class path of one Kafka version and of the programs here; Maven fetches and compiles if need be.
+
+    Raises:
+        ClusterError: Maven is missing or fails, for instance because there is no such version.
+    """
+    target = HERE / "target" / kafka_version
+    listing = target / "classpath.txt"
+    if not _is_fresh(listing):
+        target.mkdir(parents=True, exist_ok=True)
+        log = target / "maven.log"
+        command = [_executable("mvn", "Maven"), "-B", "-ntp", f"-Dkafka.version={kafka_version}", "compile"]
+        with log.open("wb") as output:
+            code = _wait_or_kill(
+                subprocess.Popen(command, cwd=HERE, stdin=subprocess.DEVNULL, stdout=output, stderr=output),
+                MAVEN_TIMEOUT_S,
+            )
+        if code != 0:
+            listing.unlink(missing_ok=True)
+            raise ClusterError(f"Maven could not provide Kafka {kafka_version} (exit code {code}):\n{tail(log)}")
+        listing.touch()  # Maven leaves it as old as it is when the class path has not changed.
+    return os.pathsep.join([str(target / "classes"), listing.read_text().strip()])
+
+
+def find_main_class(classpath: str, simple_name: str) -> str:
+    """Return the full name of Kafka's class `simple_name`, wherever the version at hand keeps it.
+
+    Raises:
+        ClusterError: no Kafka jar on the class path has exactly one such class.
+    """
+    suffix = f"/{simple_name}.class"
+    found = [name for name in _kafka_classes(classpath) if name.endswith(suffix)]
+    if len(found) != 1:
+        raise ClusterError(f"one class {simple_name} expected in Kafka's jars, found: {', '.join(found) or 'none'}")
+    return found[0].removesuffix(".class").replace("/", ".")
+
+
+def run_java(
+    classpath: str, main_class: str, arguments: Sequence[str], *, cwd: Path, log: Path, timeout_s: float, heap_mb: int
+) -> str:
+    """Run a Java program to its end and return what it printed on standard output; standard error goes to `log`.
+
+    Raises:
+        ClusterError: it exits with another code than 0, or does not end within `timeout_s` seconds (it is killed then).
+    """
+    called = f"{main_class} {' '.join(arguments)}"
+    with tempfile.TemporaryFile() as output:
+        process = start_java(classpath, main_class, arguments, cwd=cwd, log=log, heap_mb=heap_mb, output=output)
+        try:
+            code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise ClusterError(f"{called}: did not end within {timeout_s:g} s; {log}:\n{tail(log)}") from None
+        finally:
+            stop_java([process], timeout_s=5)
+        output.seek(0)
+        printed = output.read().decode()
+    if code != 0:
+        raise ClusterError(f"{called}: exit code {code}; it printed:\n{printed[-2000:]}\n{log}:\n{tail(log)}")
+    return printed
+
+
+def start_java(
+    classpath: str,
+    main_class: str,
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    log: Path,
+    heap_mb: int,
+    output: IO[bytes] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a Java program that ends when this process does, whatever ends this process.
+
+    It hangs on its standard input (`assignorsim.Tethered`): keep the returned object, and leave its `stdin` open.
+    Standard error is appended to `log`, and so is standard output unless `output` is given.
+    """
+    java = _executable("java", "a JDK, version 17 or newer")
+    command = [java, f"-Xmx{heap_mb}m", *JAVA_OPTIONS, "assignorsim.Tethered", main_class, *arguments]
+    with log.open("ab") as errors:
+        return subprocess.Popen(
+            command,
+            cwd=cwd,
+            env={**os.environ, "CLASSPATH": classpath},
+            stdin=subprocess.PIPE,
+            stdout=output or errors,
+            stderr=errors,
+            start_new_session=True,
+        )
+
+
+def stop_java(processes: Sequence[subprocess.Popen[bytes]], timeout_s: float) -> None:
+    """Ask all `processes` to end, kill those that have not within `timeout_s` seconds each, and leave none."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        _wait_or_kill(process, timeout_s)
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+def tail(log: Path, lines: int = 20) -> str:
+    """Return the last `lines` lines of a log file."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def _wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int:
+    """Return the exit code of `process`, which is killed if it has not ended after `timeout_s` seconds."""
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+
+
+def _is_fresh(listing: Path) -> bool:
+    """Tell whether Maven has nothing to do: `listing` is newer than all sources, and every jar in it still exists."""
+    if not listing.exists():
+        return False
+    sources = [HERE / "pom.xml", *sorted((HERE / "src").rglob("*.java"))]
+    newest_ns = max(source.stat().st_mtime_ns for source in sources)
+    jars = listing.read_text().strip().split(os.pathsep)
+    return listing.stat().st_mtime_ns > newest_ns and all(Path(jar).exists() for jar in jars)
+
+
+@cache
+def _kafka_classes(classpath: str) -> tuple[str, ...]:
+    """Return the names of all class files in Kafka's own jars."""
+    jars = [Path(entry) for entry in classpath.split(os.pathsep) if Path(entry).name.startswith("kafka")]
+    names: list[str] = []
+    for jar in jars:
+        with zipfile.ZipFile(jar) as archive:
+            names.extend(name for name in archive.namelist() if name.endswith(".class"))
+    return tuple(names)
+
+
+def _executable(name: str, what: str) -> str:
+    """Return the path of a program that must be installed.
+
+    Raises:
+        ClusterError: it is not on the PATH.
+    """
+    path = shutil.which(name)
+    if path is None:
+        raise ClusterError(f"'{name}' is not on the PATH; install {what}")
+    return path

@@ -1,0 +1,33 @@
+package assignorsim;
+
+import java.io.IOException;
+import java.util.Arrays;
+
+/**
+ * Runs another class's {@code main} and ends the process as soon as standard input does.
+ *
+ * <p>Whoever starts a broker this way holds the other end of its standard input, so the broker cannot outlive the
+ * starter, however that one ends.
+ */
+public final class Tethered {
+
+    private Tethered() { }
+
+    /** Runs {@code args[0]} with the remaining arguments. */
+    public static void main(final String[] args) throws ReflectiveOperationException {
+        final Thread watch = new Thread(Tethered::exitAtEndOfInput, "tether");
+        watch.setDaemon(true);
+        watch.start();
+        final String[] rest = Arrays.copyOfRange(args, 1, args.length);
+        Class.forName(args[0]).getMethod("main", String[].class).invoke(null, (Object) rest);
+    }
+
+    private static void exitAtEndOfInput() {
+        try {
+            while (System.in.read() >= 0) { }
+        } catch (final IOException closed) {
+            // The same as its end: nobody is there any more.
+        }
+        System.exit(1);
+    }
+}
