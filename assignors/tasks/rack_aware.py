@@ -78,7 +78,7 @@ def optimize_active_tasks(placement: Placement, tasks: Sequence[int], traffic_co
     _require_partitions(state, state.tasks.source, tasks)
     traffic = state.remote_partitions(state.tasks.source) * traffic_cost
     clients = range(len(state.clients))
-    move_actives(placement, tasks, clients, traffic, non_overlap_cost, configured_flow(state, range(len(state.tasks))))
+    move_actives(placement, tasks, clients, traffic, non_overlap_cost, configured_flow(state))
 
 
 def optimize_standby_tasks(
@@ -106,17 +106,11 @@ def min_traffic_flow(costs: IntArray, owner: RowArray, tasks: RowArray) -> RowAr
     return min_traffic(costs, owner)
 
 
-def configured_flow(state: ApplicationState, tasks: Sequence[int]) -> Flow:
-    """The flow of the configured strategy; the subtopologies that it balances are those of the given tasks (rows)."""
+def configured_flow(state: ApplicationState) -> Flow:
+    """The flow of the configured strategy."""
     if state.assignment_configs.rack_aware_assignment_strategy is not RackAwareStrategy.BALANCE_SUBTOPOLOGY:
         return min_traffic_flow
-    subtopologies = np.unique(state.tasks.subtopology[tasks])
-
-    def balance_subtopology_flow(costs: IntArray, owner: RowArray, tasks: RowArray) -> RowArray:
-        group = np.searchsorted(subtopologies, state.tasks.subtopology[tasks])
-        return balance_subtopology(costs, owner, group, len(subtopologies))
-
-    return balance_subtopology_flow
+    return lambda costs, owner, tasks: balance_subtopology(costs, owner, state.tasks.subtopology[tasks])
 
 
 def move_actives(

@@ -12,7 +12,6 @@ import pytest
 from assignors.ids import ProcessId, TaskId
 from assignors.java_order import PriorityQueue, copied_capacity, hash_order, process_hash, task_hash
 
-
 Ask = Callable[[list[str]], list[list[int]]]
 
 

@@ -1,0 +1,137 @@
+"""Kafka's maximum flow for `balance_subtopology`: shortest augmenting paths from an empty flow.
+
+Guarantees
+    The flow that Kafka starts its cycle cancelling from, path by path.
+Priority
+    Breadth first, neighbours in ascending node number: tasks, then shares by group and client, then clients, then the
+    sink. So an unassigned task goes to the first share with room, by group and client, whose client has room; only when
+    there is none are assigned tasks moved on.
+Complexity
+    Per task at most shares + clients steps; a moved task costs a look at its group.
+Source
+    ``Graph.fordFulkson`` and ``breadthFirstSearch`` of Kafka Streams. Why few tasks need to be queued: the first task
+    of a group that is scanned has an arc to every share of the group but the one it came from, which has been visited;
+    so all later tasks of the group find nothing new. If the group has tasks without a client, that is the first of
+    these; else it is the first task of the share that comes first.
+"""
+
+from __future__ import annotations
+
+from assignors.flow.network import Network, Vector
+
+UNASSIGNED = -1
+FROM_CLIENT = -1
+FROM_SOURCE = -1
+
+
+def assign_all(
+    network: Network, room: Vector, queue: Vector, parent: Vector, seen: Vector, opened: Vector, origin: Vector
+) -> int:
+    """Assigns tasks (all UNASSIGNED at first) one path at a time; answers how many could be.
+
+    `room` [client] is the capacity left to the sink. The rest is scratch: queue [group, share, client], parent and seen
+    [share, then client], opened [group], origin [task].
+    """
+    for node in range(len(seen)):
+        seen[node] = 0
+    for group in range(len(opened)):
+        opened[group] = 0
+    for number in range(len(network.owner)):
+        client = find_path(network, room, queue, parent, seen, opened, origin, number + 1)
+        if client < 0:
+            return number
+        room[client] -= 1
+        push_back(network, parent, origin, client)
+    return len(network.owner)
+
+
+def find_path(
+    network: Network,
+    room: Vector,
+    queue: Vector,
+    parent: Vector,
+    seen: Vector,
+    opened: Vector,
+    origin: Vector,
+    stamp: int,
+) -> int:
+    """The client whose arc to the sink ends the shortest path, or -1; what was visited this time bears `stamp`.
+
+    Queued are tasks, then tasks + share, then tasks + shares + client.
+    """
+    clients = network.clients
+    tasks = len(network.owner)
+    shares = len(network.held)
+    head = tail = 0
+    for group in range(len(opened)):
+        task = first_of(network, group, UNASSIGNED)
+        if task >= 0:
+            opened[group] = stamp
+            origin[task] = FROM_SOURCE
+            queue[tail] = task
+            tail += 1
+    while head < tail:
+        node = queue[head]
+        head += 1
+        if node < tasks:
+            base = network.group[node] * clients
+            for share in range(base, base + clients):
+                if seen[share] != stamp:
+                    seen[share] = stamp
+                    parent[share] = node
+                    queue[tail] = tasks + share
+                    tail += 1
+        elif node < tasks + shares:
+            share = node - tasks
+            group = share // clients
+            client = share % clients
+            if network.held[share] > 0 and opened[group] != stamp:
+                opened[group] = stamp
+                task = first_of(network, group, client)
+                origin[task] = share
+                queue[tail] = task
+                tail += 1
+            if network.spare[share] > 0 and seen[shares + client] != stamp:
+                seen[shares + client] = stamp
+                parent[shares + client] = share
+                queue[tail] = tasks + shares + client
+                tail += 1
+        else:
+            client = node - tasks - shares
+            if room[client] > 0:
+                return client
+            for share in range(client, shares, clients):
+                if network.held[share] > 0 and seen[share] != stamp:
+                    seen[share] = stamp
+                    parent[share] = FROM_CLIENT
+                    queue[tail] = tasks + share
+                    tail += 1
+    return -1
+
+
+def first_of(network: Network, group: int, client: int) -> int:
+    """The first task of the group that `client` has, or -1."""
+    for task in range(network.first[group], network.first[group + 1]):
+        if network.owner[task] == client:
+            return task
+    return -1
+
+
+def push_back(network: Network, parent: Vector, origin: Vector, client: int) -> None:
+    """Pushes 1 along the path found, from its client back to the source: its tasks go to the shares they reached."""
+    clients = network.clients
+    share = parent[len(network.held) + client]
+    while True:
+        task = parent[share]
+        if task == FROM_CLIENT:
+            share = parent[len(network.held) + share % clients]
+            continue
+        network.owner[task] = share % clients
+        network.held[share] += 1
+        network.spare[share] -= 1
+        former = origin[task]
+        if former == FROM_SOURCE:
+            return
+        network.held[former] -= 1
+        network.spare[former] += 1
+        share = former

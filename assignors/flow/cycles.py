@@ -1,0 +1,177 @@
+"""Kafka's cycle cancelling: the cycle that each search ends at, and the tasks it moves.
+
+Guarantees
+    The same cycles as Kafka's in the same order, hence the same owners at the end; of all cycles the total cost is then
+    the least that the graph allows.
+Priority
+    A search ends at the first distance that pass N, its last, lowers: tasks in order, each speaking to the source and
+    then to the clients in order; after them the shares in order, each speaking to its tasks. From there it follows
+    parents until a node comes up twice. A node's parent is whoever lowered its distance last, and among equals in one
+    pass the first to speak: the first task of the group, or the first share of the client.
+Complexity
+    Per cycle: a search (`assignors.flow.distances`); its last pass, shares + tasks, and as many times clients as tasks
+    have to be looked at closely; and for each node on the way the tasks of one group.
+Source
+    ``Graph.cancelNegativeCycles`` of Kafka Streams. Why a search ends in no other way: a share that lowers its client
+    in pass N was lowered by a task before, in the same pass, and a client that lowers a share by a share before. Where
+    the second stage lowered a share late in pass N - 1, its first task is lowered in pass N. Every cycle goes through
+    tasks, whose arcs carry 1, so 1 is what is pushed; and what a share holds is what it hands on, so moving the tasks
+    of a cycle says all about its flow.
+"""
+
+from __future__ import annotations
+
+from assignors.flow.distances import HISTORY_FULL, search_distances
+from assignors.flow.network import Matrix, Network, Vector, refresh_share
+
+FROM_CLIENT = -1
+NOWHERE = -1
+
+
+def cancel_cycles(
+    network: Network,
+    history: Matrix,
+    last: int,
+    classes: Vector,
+    periods: Vector,
+    falls: Vector,
+    parent: Vector,
+    seen: Vector,
+) -> tuple[int, bool]:
+    """Cancels negative cycles until there is none; answers how many, and False if `history` has too few rows to go on.
+
+    `last` is Kafka's number of nodes less 1. Scratch: classes, periods, falls [group]; parent, seen [share, client].
+    """
+    for share in range(len(network.held)):
+        refresh_share(network, share)
+    cycles = 0
+    row = search_distances(network, history, last, classes, periods, falls)
+    while row >= 0 and cancel_cycle(network, history, row, falls, parent, seen):
+        cycles += 1
+        row = search_distances(network, history, last, classes, periods, falls)
+    return cycles, row != HISTORY_FULL
+
+
+def cancel_cycle(network: Network, history: Matrix, row: int, highest: Vector, parent: Vector, seen: Vector) -> bool:
+    """Cancels the cycle that a search which came to `row` ends at; False if its last pass lowers nothing."""
+    start, task = find_end(network, history[row - 1], history[row], highest)
+    if start == NOWHERE:
+        return False
+    for node in range(len(seen)):
+        seen[node] = 0
+    node = start
+    while seen[node] == 0:
+        seen[node] = 1
+        if node == start and task != NOWHERE:
+            parent[node] = task
+        else:
+            parent[node] = find_parent(network, history, row, node)
+        node = follow(network, parent, node)
+    while seen[node] == 1:
+        seen[node] = 2
+        node = follow(network, parent, node)
+    move_tasks(network, parent, seen)
+    return True
+
+
+def find_end(network: Network, before: Vector, row: Vector, highest: Vector) -> tuple[int, int]:
+    """The share to follow parents from, and the task that pass N makes its parent, or NOWHERE if it makes none.
+
+    `before` and `row` are the distances after passes N - 2 and N - 1. The source's distance lags one pass behind. Where
+    a task lowers the source or is lowered itself, its share is next on the way. Scratch: highest [group].
+    """
+    clients = network.clients
+    owner = network.owner
+    group = network.group
+    least = network.least
+    held = network.held
+    now = len(held) * network.linked
+    for number in range(len(highest)):
+        highest[number] = row[now + number * clients]
+        for share in range(number * clients, (number + 1) * clients):
+            if row[now + share] > highest[number]:
+                highest[number] = row[now + share]
+    source = 0
+    for task in range(len(owner)):
+        source = min(source, before[group[task] * clients + owner[task]] - network.costs[task][owner[task]])
+    for task in range(len(owner)):
+        cost = network.costs[task]
+        base = group[task] * clients
+        distance = row[base + owner[task]] - cost[owner[task]]
+        if distance < source:
+            return base + owner[task], NOWHERE
+        if distance + least[task] < highest[group[task]]:
+            for client in range(clients):
+                if distance + cost[client] < row[now + base + client]:
+                    return base + client, task
+    for share in range(len(held)):
+        if held[share] > 0 and row[now + share] < row[share]:
+            return share, NOWHERE
+    return NOWHERE, NOWHERE
+
+
+def find_parent(network: Network, history: Matrix, row: int, node: int) -> int:
+    """The parent of a node after the pass of `row`: of a share its task or FROM_CLIENT; of a client its share."""
+    clients = network.clients
+    shares = len(network.held)
+    now = shares * network.linked
+    if node >= shares:
+        place = shares + node
+        while history[row][place] == history[row - 1][place]:
+            row -= 1
+        share = node - shares
+        while network.spare[share] == 0 or history[row][share] != history[row][place]:
+            share += clients
+        return share
+    while history[row][now + node] == history[row - 1][now + node]:
+        row -= 1
+    if history[row][now + node] < history[row][node]:
+        return FROM_CLIENT
+    return first_task(network, history[row - 1], node, history[row][node])
+
+
+def first_task(network: Network, old: Vector, share: int, distance: int) -> int:
+    """The first task that told `share` this distance, when its own share was at `old`."""
+    clients = network.clients
+    costs = network.costs
+    owner = network.owner
+    cheapest = network.cheapest
+    client = share % clients
+    base = share - client
+    task = network.first[share // clients]
+    while (
+        owner[task] == client
+        or old[base + owner[task]] + cheapest[base + owner[task]][client] != distance
+        or old[base + owner[task]] + costs[task][client] - costs[task][owner[task]] != distance
+    ):
+        task += 1
+    return task
+
+
+def follow(network: Network, parent: Vector, node: int) -> int:
+    """The share or client before `node` on the way back; a task stands for the share that holds it."""
+    shares = len(network.held)
+    if node >= shares:
+        return parent[node]
+    if parent[node] == FROM_CLIENT:
+        return shares + node % network.clients
+    task = parent[node]
+    return network.group[task] * network.clients + network.owner[task]
+
+
+def move_tasks(network: Network, parent: Vector, seen: Vector) -> None:
+    """Gives the tasks on the cycle (where `seen` is 2) to the shares whose parents they are."""
+    clients = network.clients
+    shares = len(network.held)
+    for share in range(shares):
+        if seen[share] == 2 and parent[share] != FROM_CLIENT:
+            task = parent[share]
+            former = network.group[task] * clients + network.owner[task]
+            network.owner[task] = share % clients
+            network.held[former] -= 1
+            network.spare[former] += 1
+            network.held[share] += 1
+            network.spare[share] -= 1
+    for share in range(shares):
+        if seen[share] == 2:
+            refresh_share(network, share)

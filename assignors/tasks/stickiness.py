@@ -1,0 +1,229 @@
+"""Giving tasks back to those who had them, as far as the load allows: what Kafka's sticky assignors have in common.
+
+Source: `LegacyStickyTaskAssignor`, and `StickyTaskAssignor` of KIP-924.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from assignors.assignment import UNASSIGNED
+from assignors.ids import TaskId
+from assignors.java_order import CollectionOrder, SubsetOrder, copied, hash_order, hashed, process_hash, task_hash
+from assignors.state import ApplicationState
+from assignors.tasks.pairs import TaskPairs
+from assignors.tasks.placement import Placement
+
+RowArray = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class CallerCollections:
+    """Tasks and clients (rows) in the orders in which the collections of an assignor's caller hand them out.
+
+    Attributes:
+        clients: the map of clients.
+        tasks: the set of all tasks.
+        stateful_tasks: the set of stateful tasks.
+        client_hashes: the hash of each client, by row.
+        task_hashes: the hash of each task, by row.
+    """
+
+    clients: list[int]
+    tasks: list[int]
+    stateful_tasks: list[int]
+    client_hashes: list[int]
+    task_hashes: list[int]
+
+    @classmethod
+    def of(cls, state: ApplicationState, order: CollectionOrder) -> CallerCollections:
+        """Fill such collections with what the caller listed."""
+        client_hashes = [process_hash(client) for client in state.clients.ids]
+        task_hashes = [task_hash(task) for task in state.tasks.ids]
+        clients, tasks = list(range(len(client_hashes))), list(range(len(task_hashes)))
+        is_stateful = state.tasks.stateful.tolist()
+        if order == CollectionOrder.SORTED:
+            stateful = [task for task in tasks if is_stateful[task]]
+            return cls(clients, tasks, stateful, client_hashes, task_hashes)
+        clients = clients if state.listed_clients is None else state.listed_clients.tolist()
+        tasks = tasks if state.listed_tasks is None else state.listed_tasks.tolist()
+        stateful = [task for task in tasks if is_stateful[task]]
+        return cls(
+            clients=hashed(clients, client_hashes),
+            tasks=hashed(tasks, task_hashes),
+            stateful_tasks=hashed(stateful, task_hashes),
+            client_hashes=client_hashes,
+            task_hashes=task_hashes,
+        )
+
+    def with_hashed_clients(self) -> CallerCollections:
+        """The same after the clients were put from the caller's map into a HashMap, as KIP-924's state does."""
+        return replace(self, clients=hashed(self.clients, self.client_hashes))
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousOwners:
+    """Who had which task before, in the orders of the hash collections in which Kafka keeps that; rows.
+
+    Attributes:
+        active: the client that ran each task, the last one if several say so.
+        standbys: the clients that held a standby of each task.
+        copied_standbys: the same in the order of a copy of that set.
+    """
+
+    active: dict[int, int]
+    standbys: dict[int, list[int]]
+    copied_standbys: dict[int, list[int]]
+
+    @classmethod
+    def of(cls, state: ApplicationState, caller: CallerCollections) -> PreviousOwners:
+        """Ask the clients in the order in which the caller's map hands them out."""
+        ran: dict[TaskId, int] = {}
+        stood_by: dict[TaskId, list[int]] = {}
+        for client in caller.clients:
+            ran.update(dict.fromkeys(state.previous_active[client], client))
+            for task in state.previous_standby[client]:
+                stood_by.setdefault(task, []).append(client)
+        row_of = state.row_of_task
+        tasks = list(ran)  # tasks that are gone are left out only below: they fill the hash map as well
+        in_order = [tasks[position] for position in hash_order([task_hash(task) for task in tasks])]
+        standbys = {
+            row_of[task]: hashed(clients, caller.client_hashes) for task, clients in stood_by.items() if task in row_of
+        }
+        return cls(
+            active={row_of[task]: ran[task] for task in in_order if task in row_of},
+            standbys=standbys,
+            copied_standbys={task: copied(clients, caller.client_hashes) for task, clients in standbys.items()},
+        )
+
+
+class Stickiness:
+    """Places tasks on those who had them, and what is left on the least loaded clients.
+
+    Priority: a client that had the task, as long as it has room, or at least is not loaded while others are less so;
+    then the least loaded client on which the task meets another for the first time; then the least loaded client.
+
+    Complexity: O(C) array operations a placement.
+    """
+
+    def __init__(
+        self,
+        placement: Placement,
+        caller: CallerCollections,
+        candidates: Sequence[int],
+        *,
+        prefers_threads: bool,
+    ) -> None:
+        """Prepare to place tasks.
+
+        Args:
+            placement: what to fill.
+            caller: the order of tasks and clients.
+            candidates: all clients in the order in which they are tried for an active task.
+            prefers_threads: whether of equally loaded clients the one with more threads is taken.
+        """
+        state = placement.state
+        self._placement = placement
+        self._previous = PreviousOwners.of(state, caller)
+        self._unassigned = copied(caller.tasks, caller.task_hashes)
+        self._candidates: RowArray = np.array(candidates, dtype=np.intp)
+        self._subsets = SubsetOrder(caller.clients, caller.client_hashes)
+        self._threads = state.clients.threads if prefers_threads and np.ptp(state.clients.threads) else None
+        self._loads = np.zeros(len(state.clients))
+        self._pairs = TaskPairs(len(state.tasks), len(state.clients))
+
+    def place_actives(self, tasks_per_thread: int, *, keep_all: bool) -> None:
+        """Give every task to a client.
+
+        Args:
+            tasks_per_thread: how many tasks a thread should have at least; gives a client's room.
+            keep_all: whether the previous active client keeps its task even without room.
+        """
+        owner = self._placement.owner
+        room = [threads * tasks_per_thread for threads in self._placement.threads]
+        active = self._placement.active
+        for task, client in self._previous.active.items():
+            if keep_all or len(active[client]) < room[client]:
+                self._place_active(task, client)
+        for task in self._unassigned:
+            if owner[task] == UNASSIGNED:
+                for client in self._previous.standbys.get(task, ()):
+                    if len(active[client]) < room[client]:
+                        self._place_active(task, client)
+                        break
+        for task in range(len(owner)):
+            if owner[task] == UNASSIGNED:
+                self._place_active(task, self._find_client(task, self._candidates, ()))
+
+    def place_standbys(self, tasks: Sequence[int], num_standby_replicas: int) -> None:
+        """Give tasks (rows, in order) their standbys, as far as there are clients."""
+        for task in tasks:
+            holders = [self._placement.owner[task]]
+            self._pairs.recall(task, holders[0])
+            for _ in range(min(num_standby_replicas, len(self._loads) - 1)):
+                client = self._find_client(task, self._subsets.without(holders), holders)
+                self._placement.assign_standby(task, client)
+                self._placed(task, client)
+                holders.append(client)
+
+    def follow_moves(self, placed: Sequence[int]) -> None:
+        """Take over where the active tasks are after an optimisation has moved them.
+
+        Args:
+            placed: on which client each task was placed before.
+        """
+        self._pairs.follow_moves(placed, self._placement)
+        for client in range(len(self._loads)):
+            self._loads[client] = self._placement.assigned_load(client)
+
+    def _place_active(self, task: int, client: int) -> None:
+        self._placement.assign_active(task, client)
+        self._placed(task, client)
+
+    def _placed(self, task: int, client: int) -> None:
+        self._pairs.place(task, client)
+        self._loads[client] = self._placement.assigned_load(client)
+
+    def _find_client(self, task: int, candidates: RowArray, holders: Collection[int]) -> int:
+        if len(candidates) == 1:
+            return int(candidates[0])
+        for client in self._previous_clients(task, holders):
+            if not self._should_balance(client):
+                return client
+        return self._least_loaded(task, candidates)
+
+    def _previous_clients(self, task: int, holders: Collection[int]) -> Iterator[int]:
+        active = self._previous.active.get(task)
+        if active is not None and active not in holders:
+            yield active
+        standbys = [client for client in self._previous.copied_standbys.get(task, ()) if client not in holders]
+        if standbys:
+            yield self._least_loaded(task, np.array(standbys, dtype=np.intp))
+
+    def _should_balance(self, client: int) -> bool:
+        """Whether the client has a task a thread, and another client would rather take one."""
+        load = self._loads[client]
+        if load < 1:
+            return False
+        if self._loads.min() < load:
+            return True
+        return self._threads is not None and bool((self._threads[self._loads == load] > self._threads[client]).any())
+
+    def _least_loaded(self, task: int, candidates: RowArray) -> int:
+        loads = self._loads[candidates]
+        least = int(loads.argmin())
+        if loads[least] == 0:
+            return int(candidates[least])
+        if self._threads is not None:
+            level = np.flatnonzero(loads == loads[least])
+            least = int(level[self._threads[candidates[level]].argmax()])
+        best = int(candidates[least])
+        if self._pairs.is_new(task, best):
+            return best
+        ties = (loads,) if self._threads is None else (-self._threads[candidates], loads)
+        others: list[int] = candidates[np.lexsort(ties)].tolist()
+        return next((client for client in others if self._pairs.is_new(task, client)), best)

@@ -1,0 +1,58 @@
+"""Real Kafka answered these problems; so do we, task for task.
+
+`data/` holds 1,500 random problems, 208 odd or failing ones and 61 that hit rare tie-breaks, with the answers of
+Kafka's own classes.
+"""
+
+from __future__ import annotations
+
+import gzip
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from assignors.java_order import CollectionOrder
+from scenarios.problems import Problem, answer, differences, read_problems
+
+DATA = Path(__file__).parent / "data"
+
+
+@cache
+def vectors(name: str) -> tuple[Problem, ...]:
+    with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as source:
+        return tuple(read_problems(source, name))
+
+
+CASES = sorted({(name, *problem.kind) for name in ("public", "extras", "rare") for problem in vectors(name)})
+
+
+@pytest.mark.parametrize("order", list(CollectionOrder))
+@pytest.mark.parametrize(("name", "assignor", "strategy"), CASES)
+def test_every_answer_is_kafkas(name: str, assignor: str, strategy: str, order: CollectionOrder) -> None:
+    asked = [problem for problem in vectors(name) if problem.kind == (assignor, strategy)]
+    wrong = {
+        problem.id: found
+        for problem in asked
+        if (found := differences(problem.expected_in(order) or {}, answer(problem, name, order=order)))
+    }
+    assert asked
+    assert not wrong
+
+
+def test_the_vectors_are_all_there() -> None:
+    assert {name: len(vectors(name)) for name in ("public", "extras", "rare")} == {
+        "public": 1500,
+        "extras": 208,
+        "rare": 61,
+    }
+
+
+def test_a_wrong_answer_would_be_noticed() -> None:
+    problem = next(p for p in vectors("public") if p.kind == ("ha", "none") and p.expected)
+    right = answer(problem, "public")
+    assert not differences(problem.expected or {}, right)
+    first, second = list(right["assignment"])[:2]
+    moved = right["assignment"][first]["active"].pop()
+    right["assignment"][second]["active"].append(moved)
+    assert differences(problem.expected or {}, right)

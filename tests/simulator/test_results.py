@@ -1,0 +1,104 @@
+"""Directories of results are written whole or not at all, and the same run gives the same bytes anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from assignors.tasks.high_availability import HighAvailability
+from simulator.disturbances import RollingBounce
+from simulator.results import ResultsError, read_results, write_results
+from simulator.run import simulate
+from simulator.tables import SCHEMAS, joined
+from simulator.tabulation import tabulate
+from tests.simulator.worlds import HOUR, with_configs, world
+
+
+def run_tables() -> dict[str, pa.Table]:
+    import dataclasses
+
+    base = dataclasses.replace(
+        with_configs(world(), num_standby_replicas=1),
+        disturbances=(RollingBounce(HOUR, ("c0", "c1"), 60_000, 60_000),),
+    )
+    return tabulate(simulate(base, HighAvailability()), "ha", 1)
+
+
+def digest(tables: dict[str, pa.Table]) -> str:
+    rows = {name: table.to_pylist() for name, table in tables.items()}
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+
+
+def test_every_table_has_its_schema_and_every_column_its_meaning() -> None:
+    tables = run_tables()
+    assert list(tables) == list(SCHEMAS)
+    for name, table in tables.items():
+        assert table.schema.equals(SCHEMAS[name], check_metadata=True)
+        assert all(field.metadata[b"meaning"] for field in table.schema)
+        assert len(table) > 0, name
+
+
+def test_the_tables_agree_with_each_other() -> None:
+    tables = {name: table.to_pylist() for name, table in run_tables().items()}
+    [run] = tables["runs"]
+    assert run["rounds"] == len(tables["rounds"])
+    assert run["active_moves"] == sum(move["role"] == "active" for move in tables["moves"])
+    for one in tables["rounds"]:
+        held = [row for row in tables["assignments"] if row["round"] == one["round"]]
+        assert sum(row["role"] == "active" for row in held) == 18
+        assert sum(row["role"] == "standby" for row in held) == one["standbys"]
+        crossing = [
+            row["bytes_per_s"]
+            for row in tables["traffic"]
+            if row["round"] == one["round"] and row["from_rack"] != row["to_rack"]
+        ]
+        assert sum(crossing) == pytest.approx(one["cross_rack_bytes_per_s"])
+    spans = [(one["at_ms"], one["until_ms"]) for one in tables["rounds"]]
+    assert all(first[1] == second[0] for first, second in itertools.pairwise(spans))
+
+
+def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
+    tables = joined([run_tables(), run_tables()])
+    write_results(tmp_path / "results", tables, {"seed": 1}, {"figures/one.txt": b"picture"})
+    read, manifest = read_results(tmp_path / "results")
+    assert manifest == {"seed": 1}
+    assert {name: len(table) for name, table in read.items()} == {name: len(table) for name, table in tables.items()}
+    assert all(read[name].equals(tables[name]) for name in tables)
+    assert (tmp_path / "results" / "figures" / "one.txt").read_bytes() == b"picture"
+
+
+def test_a_write_that_fails_leaves_the_earlier_results_and_nothing_else(tmp_path: Path) -> None:
+    write_results(tmp_path / "results", run_tables(), {"seed": 1})
+    with pytest.raises(TypeError):
+        write_results(tmp_path / "results", run_tables(), {"seed": object()})
+    assert read_results(tmp_path / "results")[1] == {"seed": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+
+
+def test_what_is_no_directory_of_results_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="not a directory of results"):
+        read_results(tmp_path)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ResultsError, match="holds no results"):
+        write_results(tmp_path / "file", {}, {})
+
+
+def test_a_run_is_the_same_under_another_hash_seed() -> None:
+    program = "from tests.simulator.test_results import digest, run_tables; print(digest(run_tables()))"
+    for hash_seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": hash_seed, "PATH": ""},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == digest(run_tables())
