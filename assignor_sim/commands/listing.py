@@ -1,0 +1,77 @@
+"""`assignor-sim list`: what there is to choose from."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class ListFormat(StrEnum):
+    """How a list is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def list_(
+    format_: Annotated[ListFormat, typer.Option("--format", help="How to print it.")] = ListFormat.TABLE,
+) -> None:
+    """List the assignors, with the Kafka whose answers they give, and the shipped scenarios.
+
+    Example: [bold]assignor-sim list[/bold]
+    """
+    import json
+
+    from assignor_sim.scenario_files import shipped
+    from assignors import registry
+    from scenarios.load import load
+
+    assignors = [
+        {
+            "assignor": info.name,
+            "aliases": list(info.aliases),
+            "kafka_class": info.kafka_class,
+            "kafka_version": info.kafka_version,
+            "identical_to_kafka": info.identical,
+            "summary": info.summary,
+        }
+        for info in registry.built_in()
+    ]
+    assignors += [{"assignor": name, "summary": "installed; use it with --assignor"} for name in registry.installed()]
+    scenarios = [{"scenario": path.stem, "description": _first_sentence(load(path).description)} for path in shipped()]
+    if format_ is ListFormat.JSON:
+        print(json.dumps({"assignors": assignors, "scenarios": scenarios}, indent=2))
+    else:
+        _print_tables(assignors, scenarios)
+
+
+def _first_sentence(text: str) -> str:
+    return " ".join(text.split()).split(". ")[0].removesuffix(".")
+
+
+def _print_tables(assignors: list[dict[str, object]], scenarios: list[dict[str, str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    table = Table("Assignor", "Kafka's class", "Answers of", "What it is", box=box.SIMPLE_HEAD)
+    for row in assignors:
+        aliases = row.get("aliases")
+        name = (
+            f"{row['assignor']} ({', '.join(map(str, aliases))})"
+            if isinstance(aliases, list) and aliases
+            else row["assignor"]
+        )
+        kafka = f"Kafka {row['kafka_version']}" if row.get("kafka_version") else ""
+        if kafka and not row["identical_to_kafka"]:
+            kafka += ", not yet checked"
+        table.add_row(*(Text(str(cell)) for cell in (name, row.get("kafka_class", ""), kafka, row["summary"])))
+    console.print(table)
+    table = Table("Shipped scenario", "What it shows", box=box.SIMPLE_HEAD)
+    for scenario in scenarios:
+        table.add_row(Text(scenario["scenario"]), Text(scenario["description"]))
+    console.print(table)

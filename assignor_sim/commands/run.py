@@ -1,0 +1,102 @@
+"""`assignor-sim run`: simulate a scenario and compare assignors."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assignor_sim.failures import BAD_INPUT, told_to_the_user
+
+if TYPE_CHECKING:
+    from assignor_sim.comparison import Comparison
+
+
+class RunFormat(StrEnum):
+    """How the comparison is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+def run(
+    scenario: Annotated[Path, typer.Argument(help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO")],
+    assignor: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Compare this one: a label of the scenario, a name, or package.module:Class. May be repeated."
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="Change the scenario, as in clients\\[0].count=6. May be repeated.", metavar="PATH=VALUE"
+        ),
+    ] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(help="Seed, in place of the scenario's. May be repeated.", min=0)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory for tables, figures and report.", metavar="DIR")] = None,
+    format_: Annotated[RunFormat, typer.Option("--format", help="How to print it.")] = RunFormat.TABLE,
+) -> None:
+    """Simulate a scenario and compare assignors on it.
+
+    Example: [bold]assignor-sim run order_processing --out out/first[/bold]
+    """
+    from assignor_sim.comparison import compare
+    from assignor_sim.progress import progress
+    from assignor_sim.scenario_files import find
+    from assignors.errors import AssignorError
+    from reports.terminal import render
+    from scenarios.load import ScenarioError, load
+    from simulator.results import ResultsError
+
+    with told_to_the_user(ScenarioError, AssignorError, ResultsError):
+        loaded = load(find(scenario), [_override(text) for text in set_ or ()])
+        with progress() as tell:
+            command = shlex.join(["assignor-sim", *sys.argv[1:]])
+            comparison = compare(loaded, assignor or (), seed or (), command, tell)
+        print(render(comparison.tables, format_.value), end="")
+        if out is not None:
+            report = _write(out, comparison)
+            if format_ is RunFormat.TABLE:
+                print(f"\nTables, figures and report: {report}")
+    _complain_of_failures(comparison)
+
+
+def _override(text: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals or not path:
+        print(f"--set {text}: expected PATH=VALUE, as in clients[0].count=6", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT)
+    return path, value
+
+
+def _write(out: Path, comparison: Comparison) -> Path:
+    from reports.figures import convergence, cross_rack_traffic, rendered
+    from reports.page import page
+    from simulator.results import write_results
+
+    figures = {
+        "cross_rack_traffic": cross_rack_traffic(comparison.tables),
+        "convergence": convergence(comparison.tables),
+    }
+    files = {f"figures/{name}.png": rendered(figure, "png") for name, figure in figures.items()}
+    files["report.html"] = page(comparison.tables, comparison.manifest).encode()
+    write_results(out, comparison.tables, comparison.manifest, files)
+    return out / "report.html"
+
+
+def _complain_of_failures(comparison: Comparison) -> None:
+    runs = comparison.tables["runs"].to_pylist()
+    failed = [row for row in runs if row["failure"]]
+    for row in failed:
+        print(f"{row['assignor']}, seed {row['seed']}: {row['failure']}", file=sys.stderr)
+    if failed:
+        raise typer.Exit(BAD_INPUT)

@@ -1,0 +1,24 @@
+"""`assignor-sim schema`: the JSON Schema of scenario files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assignor_sim.failures import told_to_the_user
+
+
+def schema(
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write; - is standard output.")] = Path("-"),
+) -> None:
+    """Write the JSON Schema of scenario files, with which editors complete and check them.
+
+    Example: [bold]assignor-sim schema -o scenario.schema.json[/bold]
+    """
+    from assignor_sim.streams import write_text
+    from scenarios.schema import json_schema_text
+
+    with told_to_the_user(OSError):
+        write_text(output, json_schema_text())

@@ -1,0 +1,20 @@
+"""How a command ends when the user made a mistake."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+BAD_INPUT = 2
+DIFFERENT = 1
+
+
+@contextmanager
+def told_to_the_user(*kinds: type[Exception]) -> Iterator[None]:
+    """Turn exceptions of these kinds into a message on standard error and exit code 2."""
+    try:
+        yield
+    except kinds as error:
+        print(error, file=sys.stderr)
+        sys.exit(BAD_INPUT)

@@ -1,0 +1,1 @@
+"""Tables in, pictures and pages out."""

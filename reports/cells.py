@@ -1,0 +1,95 @@
+"""What stands in the cells of a comparison, as text: shared by all outputs that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reports.comparison import Row, Spread, verdict_text
+from reports.metrics import METRIC, Metric
+from reports.units import write_count, write_number, write_range
+
+UNKNOWN = "n/a"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure: what is read first, and notes on it: the range over the seeds, and how many of them have it."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.text} ({', '.join(self.notes)})" if self.notes else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the comparison.
+
+    Attributes:
+        header: short, in one or two lines.
+        title: in full.
+        metric: what its best value is judged by.
+        cell: the cell of a row.
+    """
+
+    header: str
+    title: str
+    metric: Metric
+    cell: Callable[[Row], Cell]
+
+
+def metric_cell(row: Row, metric: Metric) -> Cell:
+    """A metric: its median, and the range if seeds differ or only some runs have it."""
+    spread = row.spreads[metric.name]
+    if spread is None:
+        return Cell(UNKNOWN)
+    return Cell(metric.write(spread.median), _notes(spread, metric, len(row.seeds)))
+
+
+def gap_cell(row: Row) -> Cell:
+    """The gap to the lower bound: `+12 (33%)`, or `at bound`."""
+    gap, percent = row.spreads["gap_partitions"], row.spreads["gap_percent"]
+    if gap is None:
+        return Cell(UNKNOWN)
+    in_percent = f" ({write_number(round(percent.median))}%)" if percent else ""
+    text = f"+{write_count(gap.median)}{in_percent}" if gap.median else "at bound"
+    return Cell(text, _notes(gap, METRIC["gap_partitions"], len(row.seeds)))
+
+
+def stable_cell(row: Row) -> Cell:
+    """When an assignor came to rest, or the verdict if it did not."""
+    spread = row.spreads["stable_after_ms"]
+    if spread is None:
+        return Cell(verdict_text(row))
+    return metric_cell(row, METRIC["stable_after_ms"])
+
+
+def one_rack_cell(row: Row) -> Cell:
+    """How many of the stateful tasks have all copies in one rack: `3/48`."""
+    count, every = row.spreads["tasks_in_one_rack"], row.spreads["stateful_tasks"]
+    if count is None or every is None or not every.most:
+        return Cell(UNKNOWN)
+    of_all = f"/{write_count(every.median)}" if every.least == every.most else ""
+    return Cell(write_count(count.median) + of_all, _notes(count, METRIC["tasks_in_one_rack"], len(row.seeds)))
+
+
+def column(name: str, header: str, cell: Callable[[Row], Cell] | None = None, title: str | None = None) -> Column:
+    """A column about a metric; without a function for its cells, one that shows just the metric."""
+    metric = METRIC[name]
+    return Column(header, title or metric.title, metric, cell or (lambda row: metric_cell(row, metric)))
+
+
+def verdict_column() -> Column:
+    """How the runs ended; nothing in it is best."""
+    return Column("verdict", "Verdict", METRIC["rounds"], lambda row: Cell(verdict_text(row)))
+
+
+def _notes(spread: Spread, metric: Metric, seeds: int) -> tuple[str, ...]:
+    notes = []
+    if spread.least != spread.most:
+        notes.append(write_range(spread.least, spread.most, metric.write))
+    if spread.runs < seeds:
+        notes.append(f"{spread.runs}/{seeds} runs")
+    return tuple(notes)

@@ -1,0 +1,178 @@
+"""The comparison: one row an assignor, with numbers that are still numbers.
+
+Of several seeds each metric has the median and the range. The median is over the runs that have the metric; where some
+lack it (the time to stable of a run that is not), the spread says how many have it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from reports.metrics import METRICS, Metric, Run
+
+Tables = Mapping[str, pa.Table]
+"""Result tables by name, as in `simulator.tables.SCHEMAS`, of one run or of several."""
+
+
+class TableError(ValueError):
+    """Tables that are not those of a run; says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A metric over the seeds; of one seed all three are equal.
+
+    Attributes:
+        median: over the runs that have it.
+        least: the same.
+        most: the same.
+        runs: how many runs have it.
+    """
+
+    median: float
+    least: float
+    most: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An assignor in a scenario.
+
+    Attributes:
+        scenario: name of the scenario.
+        assignor: label of the assignor.
+        seeds: one a run.
+        verdicts: how many runs ended how, most first.
+        failure: the first failure, None if no run failed.
+        spreads: every metric by its name; None where no run has it.
+    """
+
+    scenario: str
+    assignor: str
+    seeds: tuple[int, ...]
+    verdicts: tuple[tuple[str, int], ...]
+    failure: str | None
+    spreads: Mapping[str, Spread | None]
+
+    @property
+    def took_part(self) -> bool:
+        """Whether every run came to an assignment, so that its figures can be compared."""
+        return not {"failed", "empty"} & {verdict for verdict, _ in self.verdicts}
+
+    def has_all(self, metric: str) -> bool:
+        """Whether every run has the metric."""
+        spread = self.spreads[metric]
+        return spread is not None and spread.runs == len(self.seeds)
+
+
+def table_rows(tables: Tables, name: str) -> list[dict[str, Any]]:
+    """The rows of a table.
+
+    Raises:
+        TableError: there is no such table.
+    """
+    if name not in tables:
+        raise TableError(f"tables: {name!r} is missing (there are: {', '.join(sorted(tables)) or 'none'})")
+    rows: list[dict[str, Any]] = tables[name].to_pylist()
+    return rows
+
+
+def compare(tables: Tables) -> list[Row]:
+    """Compare what is in the table `runs`, in its order.
+
+    Raises:
+        TableError: there is no such table.
+    """
+    runs: dict[tuple[str, str], list[Run]] = {}
+    for run in table_rows(tables, "runs"):
+        runs.setdefault((run["scenario"], run["assignor"]), []).append(run)
+    return [_row(scenario, assignor, of_one) for (scenario, assignor), of_one in runs.items()]
+
+
+def by_scenario(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each scenario: only these may be compared with each other."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.scenario, []).append(row)
+    return found
+
+
+def best(rows: Sequence[Row], metric: Metric) -> tuple[Row, ...]:
+    """The rows that are best by a metric: all whose median is written like the least one.
+
+    Only those are compared that did not fail and have the metric in every run. Nobody is best if these are all equal,
+    or if the metric has no better and worse.
+    """
+    if not metric.less_is_better:
+        return ()
+    medians = [
+        (spread.median, row)
+        for row in rows
+        if row.took_part and row.has_all(metric.name) and (spread := row.spreads[metric.name])
+    ]
+    if not medians:
+        return ()
+    least = metric.write(min(median for median, _ in medians))
+    winners = tuple(row for median, row in medians if metric.write(median) == least)
+    return () if len(winners) == len(medians) else winners
+
+
+def verdict_text(row: Row) -> str:
+    """How the runs ended: `stable`, or `stable 3/5, probing 2/5`."""
+    if len(row.verdicts) == 1:
+        return row.verdicts[0][0]
+    return ", ".join(f"{verdict} {count}/{len(row.seeds)}" for verdict, count in row.verdicts)
+
+
+def records(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """The rows as flat records, always with the same keys: a metric's median, `_min`, `_max` and how many `_runs`."""
+    return [_record(row) for row in rows]
+
+
+RECORD_KEYS: tuple[str, ...] = (
+    "scenario",
+    "assignor",
+    "seeds",
+    "verdict",
+    "failure",
+    *(metric.name + part for metric in METRICS for part in ("", "_min", "_max", "_runs")),
+)
+"""The keys of a record, in order."""
+
+
+def _row(scenario: str, assignor: str, runs: Sequence[Run]) -> Row:
+    verdicts: dict[str, int] = {}
+    for run in runs:
+        verdicts[run["verdict"]] = verdicts.get(run["verdict"], 0) + 1
+    return Row(
+        scenario=scenario,
+        assignor=assignor,
+        seeds=tuple(run["seed"] for run in runs),
+        verdicts=tuple(sorted(verdicts.items(), key=lambda item: (-item[1], item[0]))),
+        failure=next((run["failure"] for run in runs if run["failure"] is not None), None),
+        spreads={metric.name: _spread([metric.of(run) for run in runs]) for metric in METRICS},
+    )
+
+
+def _spread(values: Iterable[float | None]) -> Spread | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    median = statistics.median(known)
+    # The median of an even number of whole numbers is a float even where it is whole.
+    whole = isinstance(known[0], int) and median == int(median)
+    return Spread(int(median) if whole else median, min(known), max(known), len(known))
+
+
+def _record(row: Row) -> dict[str, Any]:
+    about: list[Any] = [row.scenario, row.assignor, list(row.seeds), verdict_text(row), row.failure]
+    for metric in METRICS:
+        spread = row.spreads[metric.name]
+        about += [spread.median, spread.least, spread.most, spread.runs] if spread else [None, None, None, 0]
+    return dict(zip(RECORD_KEYS, about, strict=True))

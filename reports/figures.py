@@ -1,0 +1,126 @@
+"""Pictures of runs by matplotlib: one function a figure.
+
+Matplotlib is imported when a figure is made, and only its object interface is used: there is no state of pyplot, no
+window, and no setting of the machine in a figure. The same tables give the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reports.comparison import Tables, table_rows
+from reports.plot import Plot, draw
+from reports.series import events, series
+from reports.style import settings
+from reports.text import printable, shortened
+from reports.units import byte_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+"""What figures can be saved as."""
+
+
+def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
+    """Draw the bytes per second between racks over time, one line an assignor.
+
+    Args:
+        tables: must hold `runs`, `rounds` and `events`.
+        narrow: for a small screen or a column of a page.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    lines = series(tables, "cross_rack_bytes_per_s")
+    most = max((value for line in lines for value in line.most if value is not None), default=0)
+    factor, unit = byte_unit(most)
+    plot = Plot(
+        title=_title("Traffic between racks", tables),
+        y_label=f"cross-rack traffic ({unit}/s)",
+        factor=factor,
+        whole_numbers=False,
+        narrow=narrow,
+    )
+    with _drawing():
+        return draw(plot, lines, events(tables))
+
+
+def convergence(tables: Tables, *, narrow: bool = False) -> Figure:
+    """Draw how many tasks are not yet where they will be in the end, over time, one line an assignor.
+
+    Args:
+        tables: must hold `runs`, `rounds` and `events`.
+        narrow: for a small screen or a column of a page.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    plot = Plot(
+        title=_title("Convergence", tables),
+        y_label="tasks not yet where they will stay",
+        factor=1,
+        whole_numbers=True,
+        narrow=narrow,
+    )
+    with _drawing():
+        return draw(plot, series(tables, "displaced_tasks"), events(tables))
+
+
+def rendered(figure: Figure, format: str, *, text_as_text: bool = False) -> bytes:
+    """A figure as the bytes of a file; the same each time.
+
+    Args:
+        figure: of this module.
+        format: one of `FORMATS`.
+        text_as_text: leave text in an SVG as text, for the reader's fonts; otherwise it is drawn as outlines.
+
+    Raises:
+        ValueError: an unknown format.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"{format!r} is not a format of figures (formats: {', '.join(FORMATS)})")
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[format]
+    out = io.BytesIO()
+    with _drawing(svg_fonttype="none" if text_as_text else "path"):
+        figure.savefig(out, format=format, metadata=undated)
+    return out.getvalue()
+
+
+def save(figures: Mapping[str, Figure], directory: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write figures to a directory, which is made if need be; the names of the files are those of the figures.
+
+    Raises:
+        OSError: the directory cannot be written.
+        ValueError: an unknown format.
+    """
+    contents = {
+        directory / f"{name}.{format}": rendered(figure, format)
+        for name, figure in figures.items()
+        for format in formats
+    }
+    directory.mkdir(parents=True, exist_ok=True)
+    for path, content in contents.items():
+        path.write_bytes(content)
+    return list(contents)
+
+
+@contextmanager
+def _drawing(**more: str) -> Iterator[None]:
+    import matplotlib
+
+    overrides: dict[Any, Any] = {name.replace("_", "."): value for name, value in more.items()}
+    with matplotlib.rc_context({**settings(), **overrides}), warnings.catch_warnings():
+        # A name may have characters that no font at hand has; a box in their place is all that can be done.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
+def _title(what: str, tables: Tables) -> str:
+    scenarios = sorted({run["scenario"] for run in table_rows(tables, "runs")})
+    return f"{what}: {shortened(printable(scenarios[0]), 30)}" if len(scenarios) == 1 else what

@@ -1,0 +1,166 @@
+"""`assignor-sim run`, from a scenario to tables, figures and a report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.assignor_sim.conftest import Shell
+
+
+def test_a_run_compares_the_assignors_of_the_scenario(shell: Shell, small: Path) -> None:
+    ended = shell("run", "small.yaml", "--format", "json")
+    assert (ended.code, ended.err) == (0, "")
+    rows = json.loads(ended.out)
+    assert [row["assignor"] for row in rows] == ["high_availability", "sticky"]
+
+
+def test_results_are_tables_that_agree_with_what_is_printed(shell: Shell, small: Path) -> None:
+    ended = shell("run", "small.yaml", "--out", "results")
+    assert ended.code == 0, ended.err
+    assert "results/report.html" in ended.out
+    out = shell.folder / "results"
+    assert {path.name for path in out.iterdir()} == {
+        *(f"{name}.parquet" for name in ("runs", "rounds", "assignments", "moves", "traffic", "events")),
+        "manifest.json",
+        "report.html",
+        "figures",
+    }
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["scenario"]["text"] == small.read_text()
+    runs = pq.read_table(out / "runs.parquet").to_pylist()
+    rounds = pq.read_table(out / "rounds.parquet").to_pylist()
+    for run in runs:
+        own = [row for row in rounds if row["assignor"] == run["assignor"]]
+        assert len(own) == run["rounds"]
+        assert sum(row["active_moves"] for row in own) == run["active_moves"]
+        assert own[-1]["remote_source_partitions"] == run["remote_source_partitions"]
+
+
+def test_the_same_run_gives_the_same_bytes_under_another_hash_seed(shell: Shell, small: Path) -> None:
+    for name, hash_seed in (("one", "1"), ("two", "2")):
+        assert shell("run", "small.yaml", "--out", name, PYTHONHASHSEED=hash_seed).code == 0
+    for file in sorted((shell.folder / "one").rglob("*")):
+        if file.is_file() and file.name not in ("manifest.json", "report.html"):
+            twin = shell.folder / "two" / file.relative_to(shell.folder / "one")
+            assert file.read_bytes() == twin.read_bytes(), file.name
+
+
+def test_another_seed_gives_another_run(shell: Shell, small: Path) -> None:
+    first, second = (shell("run", "small.yaml", "--format", "csv", "--seed", seed).out for seed in ("1", "2"))
+    assert first != second
+
+
+def test_set_changes_the_scenario(shell: Shell, small: Path) -> None:
+    ended = shell("run", "small.yaml", "--set", "application.configs.num.standby.replicas=0", "--out", "none")
+    assert ended.code == 0, ended.err
+    rounds = pq.read_table(shell.folder / "none" / "rounds.parquet").to_pylist()
+    assert rounds[0]["standbys"] == 0
+    manifest = json.loads((shell.folder / "none" / "manifest.json").read_text())
+    assert manifest["scenario"]["overrides"] == ["application.configs.num.standby.replicas=0"]
+
+
+def test_a_mistake_in_set_is_named(shell: Shell, small: Path) -> None:
+    ended = shell("run", "small.yaml", "--set", "clients[0].rack=az9")
+    assert ended.code == 2
+    assert "--set clients[0].rack=az9" in ended.err
+    assert "az1, az2, az3" in ended.err
+
+
+def test_assignors_are_chosen_by_label_and_by_name(shell: Shell, small: Path) -> None:
+    ended = shell("run", "small.yaml", "--assignor", "sticky", "--assignor", "fallback_prior", "--format", "json")
+    assert [row["assignor"] for row in json.loads(ended.out)] == ["sticky", "fallback_prior"]
+
+
+MINE = '''
+from dataclasses import dataclass
+
+import assignor_sim as sim
+
+@dataclass(frozen=True)
+class Mine:
+    """Everything to the first."""
+
+    def assign(self, state):
+        first, *others = state.kafka_streams_states
+        tasks = dict.fromkeys(state.all_tasks, sim.TaskType.ACTIVE)
+        given = [sim.KafkaStreamsAssignment(first, tasks), *(sim.KafkaStreamsAssignment(c, {}) for c in others)]
+        return sim.TaskAssignment(tuple(given))
+'''
+
+
+def test_an_assignor_of_ones_own_takes_part_when_the_command_line_says_so(shell: Shell, small: Path) -> None:
+    shell.write("mine.py", MINE)
+    ended = shell("run", "small.yaml", "--assignor", "mine:Mine", "--format", "json", PYTHONPATH=str(shell.folder))
+    assert ended.code == 0, ended.err
+    [row] = json.loads(ended.out)
+    assert row["assignor"] == "mine:Mine"
+
+
+def test_a_scenario_alone_never_imports_code(shell: Shell, small: Path) -> None:
+    shell.write("mine.py", "open('imported', 'w').close()\n" + MINE)
+    text = small.read_text().replace("- high_availability", "- mine:Mine")
+    shell.write("bad.yaml", text)
+    ended = shell("run", "bad.yaml", PYTHONPATH=str(shell.folder))
+    assert ended.code == 2
+    assert "bad.yaml:" in ended.err
+    assert "'mine:Mine' is not a built-in assignor" in ended.err
+    assert "--assignor mine:Mine" in ended.err
+    assert not (shell.folder / "imported").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nobody", "'nobody' is not a built-in assignor (built in: high_availability"),
+        ("json:nothing", "'json:nothing' cannot be imported"),
+        ("json:loads", "'json:loads' is not an assignor"),
+        ("no.such.module:Mine", "cannot be imported"),
+    ],
+)
+def test_an_assignor_that_is_none_is_named(shell: Shell, small: Path, name: str, message: str) -> None:
+    ended = shell("run", "small.yaml", "--assignor", name)
+    assert ended.code == 2
+    assert message in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_an_assignor_whose_answer_is_invalid_ends_the_run_with_the_reason(shell: Shell, small: Path) -> None:
+    shell.write("mine.py", MINE.replace("*(sim.KafkaStreamsAssignment(c, {}) for c in others)", ""))
+    ended = shell("run", "small.yaml", "--assignor", "mine:Mine", PYTHONPATH=str(shell.folder))
+    assert ended.code == 2
+    assert "MISSING_PROCESS_ID" in ended.err
+
+
+def test_a_directory_that_holds_something_else_is_left_alone(shell: Shell, small: Path) -> None:
+    (shell.folder / "mine").mkdir()
+    shell.write("mine/notes.txt", "dear diary")
+    ended = shell("run", "small.yaml", "--out", "mine")
+    assert ended.code == 2
+    assert "mine: is there already and holds no results" in ended.err
+    assert [path.name for path in (shell.folder / "mine").iterdir()] == ["notes.txt"]
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["mine", "small.yaml"]
+
+
+def test_results_of_an_earlier_run_are_replaced_whole(shell: Shell, small: Path) -> None:
+    assert shell("run", "small.yaml", "--out", "out/results").code == 0
+    assert shell("run", "small.yaml", "--out", "out/results", "--assignor", "sticky").code == 0
+    runs = pq.read_table(shell.folder / "out" / "results" / "runs.parquet").to_pylist()
+    assert [run["assignor"] for run in runs] == ["sticky"]
+    assert [path.name for path in (shell.folder / "out").iterdir()] == ["results"]
+
+
+def test_a_shipped_scenario_runs_by_its_name_from_anywhere(shell: Shell) -> None:
+    ended = shell("run", "order_processing", "--format", "json")
+    assert ended.code == 0, ended.err
+    assert len(json.loads(ended.out)) >= 4
+
+
+def test_a_scenario_that_is_not_there_is_named(shell: Shell) -> None:
+    ended = shell("run", "nowhere.yaml")
+    assert ended.code == 2
+    assert "nowhere.yaml" in ended.err
+    assert "Traceback" not in ended.err

@@ -1,0 +1,173 @@
+"""Small tables that look like those of a run, so that reports can be tested without simulating."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from simulator.tables import SCHEMAS, joined
+
+MINUTE_MS = 60_000
+MANIFEST: dict[str, Any] = {
+    "scenario": {"name": "rack_outage", "text": "name: rack_outage\n", "sha256": "ab" * 32, "overrides": []},
+    "assignors": [
+        {
+            "label": "sticky",
+            "assignor": "sticky",
+            "kafka_version": "4.1",
+            "parameters": {},
+            "configs": {"num_standby_replicas": 1},
+        }
+    ],
+    "seeds": [7],
+    "command": "assignor-sim run rack_outage --seed 7",
+    "versions": {"python": "3.11.7", "assignor-sim": "0.1.0"},
+}
+
+RUN: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "verdict": "stable",
+    "verdict_round": 3,
+    "failure": None,
+    "rounds": 3,
+    "rounds_to_stable": 2,
+    "stable_after_ms": 12 * MINUTE_MS,
+    "active_moves": 18,
+    "standby_moves": 24,
+    "restored_bytes": 52_400_000_000,
+    "down_ms": 95_000,
+    "remote_source_partitions": 48,
+    "least_remote_source_partitions": 36,
+    "remote_standby_partitions": 20,
+    "active_cost": 480,
+    "stateless_cost": 12,
+    "standby_cost": 200,
+    "cross_rack_bytes_per_s": 41_250_000.0,
+    "cross_rack_bytes": 3.1e11,
+    "load_skew": 0.5,
+    "active_skew": 0.25,
+    "subtopology_skew": 2,
+    "stateful_tasks": 48,
+    "tasks_in_one_rack": 3,
+}
+
+ROUND: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "round": 1,
+    "at_ms": 3_000,
+    "until_ms": 60 * MINUTE_MS,
+    "reason": "client-1 joined",
+    "members": 6,
+    "followup_delay_ms": None,
+    "active_moves": 0,
+    "standby_moves": 0,
+    "displaced_tasks": 0,
+    "restoring_tasks": 0,
+    "standbys": 48,
+    "remote_source_partitions": 48,
+    "least_remote_source_partitions": 36,
+    "remote_standby_partitions": 20,
+    "active_cost": 480,
+    "stateless_cost": 12,
+    "standby_cost": 200,
+    "cross_rack_bytes_per_s": 41_250_000.0,
+    "load_skew": 0.5,
+    "active_skew": 0.25,
+    "subtopology_skew": 2,
+    "tasks_in_one_rack": 3,
+}
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\"quoted\" & 'quoted'",
+    "]]> --> </style></title>",
+    "[bold]not markup[/bold] [link=https://example.org]",
+    "$\\frac{1}{2}$ | `a` *b* _c_",
+    "\u202eturned around",
+    "שלום עולם",
+    "🦊 fox",
+    "line\nend \x1b[31mred\x07",
+    "a_very_long_name." * 8,
+    "=1+1",
+)
+"""Names that try to be something else than a name."""
+
+Point = tuple[int, float | None, int]
+"""Minute of a round, bytes per second between racks, displaced tasks."""
+
+
+def tables(
+    runs: Sequence[Mapping[str, Any]] = ({},),
+    rounds: Sequence[Mapping[str, Any]] = ({},),
+    events: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, pa.Table]:
+    """Tables of these rows; what a row does not say is as in `RUN` and `ROUND`."""
+    made = joined([])
+    rows = {
+        "runs": [{**RUN, **row} for row in runs],
+        "rounds": [{**ROUND, **row} for row in rounds],
+        "events": [{**{key: RUN[key] for key in ("scenario", "assignor", "seed")}, **row} for row in events],
+    }
+    return {**made, **{name: pa.Table.from_pylist(rows[name], schema=SCHEMAS[name]) for name in rows}}
+
+
+def course(assignor: str, points: Sequence[Point], until_min: int = 60, **same: Any) -> list[dict[str, Any]]:
+    """The rounds of a run."""
+    ends = [minute for minute, _, _ in points[1:]] + [until_min]
+    return [
+        {
+            **same,
+            "assignor": assignor,
+            "round": number,
+            "at_ms": minute * MINUTE_MS,
+            "until_ms": end * MINUTE_MS,
+            "cross_rack_bytes_per_s": rate,
+            "displaced_tasks": displaced,
+            "active_moves": 0 if number == 1 else 2,
+            "reason": "client-1 joined" if number == 1 else "probing",
+            "followup_delay_ms": 10 * MINUTE_MS if displaced else None,
+        }
+        for number, ((minute, rate, displaced), end) in enumerate(zip(points, ends, strict=True), 1)
+    ]
+
+
+def four_assignors() -> dict[str, pa.Table]:
+    """A run that a newcomer may see first: Kafka's assignor in three settings and its forerunner, and a rack outage."""
+    names = ("HA none", "HA min_traffic", "HA balance_subtopology", "sticky")
+    figures: tuple[dict[str, Any], ...] = (
+        {"remote_source_partitions": 52, "cross_rack_bytes_per_s": 48.3e6, "active_moves": 18, "subtopology_skew": 1},
+        {"remote_source_partitions": 36, "cross_rack_bytes_per_s": 30.1e6, "active_moves": 26, "subtopology_skew": 5},
+        {"remote_source_partitions": 39, "cross_rack_bytes_per_s": 32.6e6, "active_moves": 24, "subtopology_skew": 1},
+        {
+            "remote_source_partitions": 52,
+            "cross_rack_bytes_per_s": 48.3e6,
+            "active_moves": 12,
+            "rounds_to_stable": 1,
+            "stable_after_ms": 45_000,
+            "down_ms": 5_400_000,
+            "active_cost": None,
+            "tasks_in_one_rack": 11,
+        },
+    )
+    courses: tuple[tuple[Point, ...], ...] = (
+        ((0, 41e6, 12), (20, 55e6, 18), (30, 52e6, 9), (40, 50e6, 2), (50, 48.3e6, 0)),
+        ((0, 41e6, 12), (20, 44e6, 22), (30, 38e6, 12), (40, 33e6, 4), (50, 30.1e6, 0)),
+        ((0, 41e6, 12), (20, 44e6, 20), (30, 38e6, 10), (40, 34e6, 4), (50, 32.6e6, 0)),
+        ((0, 41e6, 12), (20, 48.3e6, 0)),
+    )
+    events = [
+        {"assignor": name, "at_ms": minute * MINUTE_MS, "event": event}
+        for name in names
+        for minute, event in ((18, "broker 3 down"), (18, "client-5 down"), (18, "client-6 down"), (45, "broker 3 up"))
+    ]
+    return tables(
+        [{"assignor": name, **figure} for name, figure in zip(names, figures, strict=True)],
+        [row for name, points in zip(names, courses, strict=True) for row in course(name, points)],
+        events,
+    )

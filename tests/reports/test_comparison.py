@@ -1,0 +1,135 @@
+"""The comparison: what is computed from the tables, before anything is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reports.comparison import TableError, best, by_scenario, compare, records, verdict_text
+from reports.metrics import METRIC, METRICS
+from simulator.tables import SCHEMAS
+from tests.reports.plausible import RUN, four_assignors, tables
+
+NOT_STABLE = {"verdict": "probing", "stable_after_ms": None, "rounds_to_stable": 6}
+
+
+def test_a_row_has_the_numbers_of_its_run() -> None:
+    [row] = compare(tables())
+    assert (row.scenario, row.assignor, row.seeds, row.verdicts) == ("rack_outage", "sticky", (7,), (("stable", 1),))
+    same = [metric for metric in RUN if metric in METRIC]
+    assert {name: spread.median for name in same if (spread := row.spreads[name])} == {n: RUN[n] for n in same}
+    assert len(same) == 20
+
+
+@pytest.mark.parametrize(
+    ("remote", "least", "gap", "percent"),
+    [(48, 36, 12, 100 / 3), (36, 36, 0, 0), (5, 0, 5, None), (0, 0, 0, None), (48, None, None, None)],
+)
+def test_the_gap_is_what_lies_above_the_bound(
+    remote: int, least: int | None, gap: int | None, percent: float | None
+) -> None:
+    [row] = compare(tables([{"remote_source_partitions": remote, "least_remote_source_partitions": least}]))
+    found = [spread and spread.median for spread in (row.spreads["gap_partitions"], row.spreads["gap_percent"])]
+    assert found == [gap, pytest.approx(percent) if percent else percent]
+
+
+def test_the_share_of_tasks_in_one_rack_is_of_the_stateful_tasks() -> None:
+    some, none = compare(tables([{"assignor": "a"}, {"assignor": "b", "stateful_tasks": 0, "tasks_in_one_rack": 0}]))
+    share = some.spreads["tasks_in_one_rack_percent"]
+    assert share
+    assert share.median == 6.25
+    assert none.spreads["tasks_in_one_rack_percent"] is None
+
+
+def test_several_seeds_give_median_and_range() -> None:
+    [row] = compare(tables([{"seed": seed, "active_moves": moves} for seed, moves in ((1, 10), (2, 40), (3, 13))]))
+    spread = row.spreads["active_moves"]
+    assert spread
+    assert (spread.median, spread.least, spread.most, spread.runs) == (13, 10, 40, 3)
+    assert row.seeds == (1, 2, 3)
+
+
+def test_the_median_of_two_whole_numbers_is_whole_where_it_can_be() -> None:
+    [row] = compare(
+        tables([{"seed": 1, "active_moves": 10, "rounds": 4}, {"seed": 2, "active_moves": 20, "rounds": 5}])
+    )
+    moves, rounds = row.spreads["active_moves"], row.spreads["rounds"]
+    assert moves
+    assert rounds
+    assert (repr(moves.median), repr(rounds.median)) == ("15", "4.5")
+
+
+def test_runs_that_are_not_stable_have_no_time_and_no_rounds_to_stable() -> None:
+    [row] = compare(tables([{"seed": 1}, {"seed": 2, **NOT_STABLE}, {"seed": 3}]))
+    for name in ("stable_after_ms", "rounds_to_stable"):
+        spread = row.spreads[name]
+        assert spread
+        assert spread.runs == 2
+        assert not row.has_all(name)
+    assert verdict_text(row) == "stable 2/3, probing 1/3"
+
+
+def test_the_least_is_best_and_ties_share_it() -> None:
+    rows = compare(four_assignors())
+    assert [row.assignor for row in best(rows, METRIC["cross_rack_bytes_per_s"])] == ["HA min_traffic"]
+    assert [row.assignor for row in best(rows, METRIC["subtopology_skew"])] == ["HA none", "HA balance_subtopology"]
+
+
+def test_what_is_written_alike_is_equally_good() -> None:
+    rows = compare(tables([{"assignor": name, "cross_rack_bytes_per_s": 4e7 + n} for n, name in enumerate("ab")]))
+    assert best(rows, METRIC["cross_rack_bytes_per_s"]) == ()
+
+
+def test_nobody_is_best_where_all_are_equal_or_where_less_is_not_better() -> None:
+    rows = compare(four_assignors())
+    assert best(rows, METRIC["standby_moves"]) == ()
+    assert best(rows, METRIC["active_cost"]) == ()
+    assert best(rows[:1], METRIC["active_moves"]) == ()
+
+
+def test_an_assignor_that_failed_or_did_not_always_settle_is_not_best() -> None:
+    runs: list[dict[str, Any]] = [
+        {"assignor": "failed", "verdict": "failed", "failure": "round 2: no", "active_moves": 0},
+        {"assignor": "often", "active_moves": 3, "stable_after_ms": 1},
+        {"assignor": "often", "active_moves": 3, "seed": 8, **NOT_STABLE},
+        {"assignor": "slow", "active_moves": 9},
+        {"assignor": "slower", "active_moves": 9, "stable_after_ms": 10**9},
+    ]
+    rows = compare(tables(runs))
+    assert [row.assignor for row in best(rows, METRIC["active_moves"])] == ["often"]
+    assert [row.assignor for row in best(rows, METRIC["stable_after_ms"])] == ["slow"]
+    assert [row.failure for row in rows] == ["round 2: no", None, None, None]
+
+
+def test_scenarios_are_not_compared_with_each_other() -> None:
+    runs = [{"scenario": scenario, "assignor": name} for scenario in ("one", "two") for name in ("a", "b")]
+    groups = by_scenario(compare(tables(runs)))
+    assert {name: [row.assignor for row in rows] for name, rows in groups.items()} == {
+        "one": ["a", "b"],
+        "two": ["a", "b"],
+    }
+
+
+def test_records_always_have_the_same_keys() -> None:
+    one = records(compare(tables()))
+    several = records(compare(tables([{"seed": 1}, {"seed": 2, "active_cost": None, **NOT_STABLE}])))
+    failed = records(compare(tables([{**dict.fromkeys(METRIC), **RUN, "verdict": "failed", "load_skew": None}])))
+    assert list(one[0]) == list(several[0]) == list(failed[0])
+    assert failed[0]["load_skew"] is None
+    assert failed[0]["load_skew_runs"] == 0
+
+
+def test_metrics_have_names_of_their_own_and_are_columns_or_derived() -> None:
+    assert len(METRIC) == len(METRICS)
+    derived = set(METRIC) - set(SCHEMAS["runs"].names)
+    assert derived == {"gap_partitions", "gap_percent", "tasks_in_one_rack_percent"}
+
+
+def test_a_missing_table_is_named() -> None:
+    with pytest.raises(TableError, match=r"'runs' is missing \(there are: rounds\)"):
+        compare({"rounds": tables()["rounds"]})
+
+
+def test_no_runs_are_no_rows() -> None:
+    assert compare(tables([], [])) == []

@@ -1,0 +1,232 @@
+"""The page of a run: its content, its structure, and that names in it stay text."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import pyarrow as pa
+import pytest
+
+from reports.comparison import TableError
+from reports.figures import convergence, rendered
+from reports.metrics import METRICS
+from reports.page import ROUND_HEADERS, page
+from reports.svg import inline
+from reports.text import printable
+from tests.reports.plausible import HOSTILE, MANIFEST, MINUTE_MS, course, four_assignors, tables
+
+
+def parse(text: str) -> Element:
+    """The page as a tree: it is well-formed, so that nothing in it can have broken out of its place."""
+    return ElementTree.fromstring(text)
+
+
+def text_of(element: Element) -> str:
+    return re.sub(r"\s+", " ", "".join(element.itertext())).strip()
+
+
+def with_class(tree: Element, name: str) -> list[Element]:
+    return [each for each in tree.iter() if name in each.get("class", "").split()]
+
+
+@cache
+def ordinary() -> str:
+    return page(four_assignors(), MANIFEST)
+
+
+@cache
+def hostile() -> str:
+    rounds = [
+        {**row, "reason": f"{name} joined"}
+        for name in HOSTILE
+        for row in course(name, [(0, 4e6, 9), (9, 1e6, 0)], scenario=HOSTILE[0])
+    ]
+    runs = [{"assignor": name, "scenario": HOSTILE[0], "verdict": "failed", "failure": name} for name in HOSTILE]
+    happened = [
+        {"assignor": HOSTILE[0], "scenario": HOSTILE[0], "at_ms": n * MINUTE_MS, "event": name}
+        for n, name in enumerate(HOSTILE)
+    ]
+    manifest = {
+        "scenario": {"name": HOSTILE[0], "text": "\n".join(HOSTILE)},
+        "assignors": [{"label": name, "parameters": {name: name}, "configs": [name]} for name in HOSTILE],
+        "command": " ".join(HOSTILE),
+        HOSTILE[0]: {HOSTILE[1]: list(HOSTILE)},
+    }
+    return page(tables(runs, rounds, happened), manifest)
+
+
+@pytest.mark.parametrize("make", [ordinary, hostile, lambda: page(tables([], []), {}), lambda: page(tables(), {})])
+def test_a_page_is_well_formed_and_sealed(make: type[str]) -> None:
+    tree = parse(make())
+    assert tree.tag == "html"
+    assert [each.tag for each in tree] == ["head", "body"]
+    policies = [each.get("content", "") for each in tree.iter("meta") if each.get("http-equiv")]
+    assert policies == [
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    ]
+    assert not list(tree.iter("script"))
+    assert not [name for each in tree.iter() for name in each.attrib if name.lower().startswith("on")]
+
+
+@pytest.mark.parametrize("make", [ordinary, hostile])
+def test_a_page_refers_to_nothing_but_itself(make: type[str]) -> None:
+    text = make()
+    tree = parse(text)
+    ids = [each.get("id") for each in tree.iter() if each.get("id")]
+    assert len(ids) == len(set(ids))
+    references = [value for each in tree.iter() for name, value in each.attrib.items() if name in ("href", "src")]
+    references += [f"#{name}" for name in re.findall(r"url\(#([^)]*)\)", text)]
+    references += [f"#{each.get('aria-labelledby')}" for each in tree.iter() if each.get("aria-labelledby")]
+    assert {each for each in references if each != "data:,"} <= {f"#{each}" for each in ids}
+    assert not re.search(r"url\((?!#)|@import|srcset|<(iframe|object|embed|base|img)\b", text)
+    assert "http://" not in text
+
+
+def test_the_comparison_has_every_assignor_and_marks_the_best() -> None:
+    [table] = with_class(parse(ordinary()), "comparison")
+    rows = [[text_of(cell) for cell in row] for row in table.iter("tr")]
+    assert rows[0] == ["", "HA none", "HA min_traffic", "HA balance_subtopology", "sticky"]
+    assert ["Verdict", "stable", "stable", "stable", "stable"] in rows
+    assert ["Gap to the bound", "+16 (44%)", "★ at bound", "+3 (8%)", "+16 (44%)"] in rows
+    assert ["Cross-rack traffic", "48.3 MB/s", "★ 30.1 MB/s", "32.6 MB/s", "48.3 MB/s"] in rows
+    assert ["Kafka's cost, stateful", "480", "480", "480", "n/a"] in rows
+    assert ["Tasks in one rack", "★ 3/48", "★ 3/48", "★ 3/48", "11/48"] in rows
+
+
+def test_rounds_are_told_one_by_one() -> None:
+    table = with_class(parse(ordinary()), "rounds")[0]
+    rows = [[text_of(cell) for cell in row] for row in table.iter("tr")]
+    assert rows[0] == list(ROUND_HEADERS)
+    assert rows[2] == [
+        "2",
+        "0:20:00",
+        "probing",
+        "6",
+        "2",
+        "0",
+        "18",
+        "0",
+        "48 (36)",
+        "480, 12, 200",
+        "55 MB/s",
+        "10 min",
+    ]
+    assert rows[5][-1] == "–"
+    assert len(with_class(parse(ordinary()), "rounds")) == 4
+
+
+def test_both_figures_stand_inside_with_their_text() -> None:
+    tree = parse(ordinary())
+    drawings = list(tree.iter("svg"))
+    assert len(drawings) == 4
+    assert {each.get("role") for each in drawings} == {"img"}
+    for drawing in drawings:
+        words = {text_of(each) for each in drawing.iter("text")}
+        assert {"HA none", "HA min_traffic", "sticky", "time (minutes)"} <= words
+
+
+def test_a_page_says_how_it_was_made() -> None:
+    text = text_of(parse(ordinary()))
+    for fact in (
+        "assignor-sim run rack_outage --seed 7",
+        "assignor-sim 0.1.0",
+        "seeds7",
+        "ab" * 32,
+        "kafka_version 4.1",
+        "num_standby_replicas 1",
+        "name: rack_outage",
+        "overrides none",
+    ):
+        assert fact in text
+
+
+def test_a_page_explains_every_metric() -> None:
+    [meanings] = with_class(parse(ordinary()), "meanings")
+    assert [text_of(each) for each in meanings.iter("dt")] == [metric.title for metric in METRICS]
+    assert all(text_of(each) for each in meanings.iter("dd"))
+
+
+def test_events_are_listed() -> None:
+    [table] = with_class(parse(ordinary()), "events")
+    assert [[text_of(cell) for cell in row] for row in table.iter("tr")][1:] == [
+        ["0:18:00", "broker 3 down"],
+        ["0:18:00", "client-5 down"],
+        ["0:18:00", "client-6 down"],
+        ["0:45:00", "broker 3 up"],
+    ]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_any_name_is_text_wherever_it_stands(name: str) -> None:
+    tree = parse(hostile())
+    shown = re.sub(r"\s+", " ", printable(name)).strip()
+    [comparison] = with_class(tree, "comparison")
+    assert shown in [text_of(cell) for cell in comparison.iter("th")]
+    assert f"{shown} failed: {shown}" in [text_of(each) for each in with_class(tree, "failure")]
+    assert f"{shown} joined" in [text_of(cell) for cell in with_class(tree, "reason")]
+    [happened] = with_class(tree, "events")
+    assert shown in [text_of(cell) for cell in happened.iter("td")]
+    [facts] = with_class(tree, "facts")
+    assert shown in [text_of(cell) for cell in facts.iter("dt")]
+    assert "\u202e" not in hostile()
+    assert "\x1b" not in hostile()
+
+
+def test_an_inline_drawing_keeps_names_that_look_like_references() -> None:
+    name = 'id="x" url(#y) #20242b'
+    figure = convergence(tables([{"assignor": name}], course(name, [(0, 1.0, 0)])))
+    tree = parse(inline(rendered(figure, "svg", text_as_text=True), "p-", "title"))
+    assert name in [text_of(each) for each in tree.iter("text")]
+    assert tree.get("aria-label") == "title"
+    assert not list(tree.iter("metadata"))
+    assert all(each.get("id", "p-").startswith("p-") for each in tree.iter())
+
+
+def test_several_seeds_show_medians_and_the_rounds_of_the_first() -> None:
+    rounds = [row for seed in (3, 4) for row in course("sticky", [(0, 4e6 * seed, 9), (9, 1e6, 0)], seed=seed)]
+    runs = [{"seed": seed, "cross_rack_bytes_per_s": seed * 1e6} for seed in (3, 4)]
+    tree = parse(page(tables(runs, rounds), {}))
+    assert len(with_class(tree, "rounds")) == 1
+    assert "sticky, seed 3: 2 rounds" in [text_of(each) for each in tree.iter("summary")]
+    [table] = with_class(tree, "comparison")
+    assert ["Cross-rack traffic", "3.5 MB/s3–4 MB/s"] in [[text_of(cell) for cell in row] for row in table.iter("tr")]
+
+
+def test_many_rounds_are_folded_up() -> None:
+    many = course("sticky", [(minute, 1e6, 200 - minute) for minute in range(200)], until_min=300)
+    tree = parse(page(tables([{}], many), {}))
+    assert [each.get("open") for each in tree.iter("details")] == [None]
+    assert [each.get("open") for each in parse(ordinary()).iter("details")].count("") == 4
+
+
+def test_scenarios_stand_apart() -> None:
+    runs = [{"scenario": scenario, "assignor": name} for scenario in ("one", "two") for name in ("a", "b")]
+    tree = parse(page(tables(runs, []), {}))
+    assert len(with_class(tree, "comparison")) == 2
+    assert [text_of(each) for each in tree.iter("h3")] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {"scenario": None, "assignors": None, "seeds": None, "command": None, "versions": None},
+        {"scenario": "name", "assignors": "sticky", "seeds": 3, "nested": {"deep": {"deeper": [1, {"x": None}]}}},
+        {"assignors": ["sticky", {"configs": {"a": {"b": 1}}}]},
+    ],
+)
+def test_any_manifest_makes_a_page(manifest: dict[str, object]) -> None:
+    assert parse(page(tables(), manifest)).tag == "html"
+
+
+def test_the_same_input_gives_the_same_page() -> None:
+    assert page(four_assignors(), MANIFEST) == ordinary()
+
+
+@pytest.mark.parametrize("name", ["runs", "rounds", "events"])
+def test_a_missing_table_is_named(name: str) -> None:
+    made: dict[str, pa.Table] = {key: table for key, table in tables().items() if key != name}
+    with pytest.raises(TableError, match=f"'{name}' is missing"):
+        page(made, {})
