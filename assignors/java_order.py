@@ -5,7 +5,7 @@ Source: `java.util.HashMap` and `java.util.PriorityQueue` of OpenJDK 17; `TaskId
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -143,24 +143,57 @@ class SubsetOrder:
         return order[keep[order]]
 
 
+Key = tuple[float, int]
+
+
 class PriorityQueue:
-    """`java.util.PriorityQueue` of small integers, with a key that is looked at whenever two are compared.
+    """`java.util.PriorityQueue` of small integers, with keys that are looked at whenever two elements are compared.
 
     Elements whose keys change while they are inside stay where they are, and equal keys come out in the order that
     Java's heap gives: both reach Kafka's answers.
+
+    Attributes:
+        keys: the key of each element; whoever changes one while the element is inside should know what he does.
     """
 
-    def __init__(self, key: Callable[[int], tuple[float, int]]) -> None:
-        self._key = key
+    def __init__(self, keys: Sequence[Key]) -> None:
+        self.keys = list(keys)
         self._heap: list[int] = []
 
     def __len__(self) -> int:
         return len(self._heap)
 
+    def elements(self) -> list[int]:
+        """What is inside, as it lies in the heap."""
+        return list(self._heap)
+
+    def is_ordered(self) -> bool:
+        """Whether the elements would come out in the order of their keys."""
+        keys = [self.keys[element] for element in self._heap]
+        return all(keys[(index - 1) >> 1] <= keys[index] for index in range(1, len(keys)))
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._heap.clear()
+
     def offer(self, element: int) -> None:
         """Insert an element."""
-        self._heap.append(element)
-        self._sift_up(len(self._heap) - 1, element)
+        self.offer_all((element,))
+
+    def offer_all(self, elements: Iterable[int]) -> None:
+        """Insert elements one after the other."""
+        heap, keys = self._heap, self.keys
+        for element in elements:
+            heap.append(element)
+            own, index = keys[element], len(heap) - 1
+            while index > 0:
+                parent = (index - 1) >> 1
+                above = heap[parent]
+                if own >= keys[above]:
+                    break
+                heap[index] = above
+                index = parent
+            heap[index] = element
 
     def poll(self) -> int:
         """Remove and return the head.
@@ -190,30 +223,31 @@ class PriorityQueue:
             self._sift_up(index, moved)
 
     def _sift_up(self, index: int, element: int) -> None:
-        heap, key = self._heap, self._key
-        own = key(element)
+        heap, keys = self._heap, self.keys
+        own = keys[element]
         while index > 0:
             parent = (index - 1) >> 1
-            if own >= key(heap[parent]):
+            above = heap[parent]
+            if own >= keys[above]:
                 break
-            heap[index] = heap[parent]
+            heap[index] = above
             index = parent
         heap[index] = element
 
     def _sift_down(self, index: int, element: int) -> None:
-        heap, key = self._heap, self._key
-        own = key(element)
-        size = len(heap)
-        while index < size >> 1:
-            child = 2 * index + 1
-            smallest = key(heap[child])
-            right = child + 1
-            if right < size:
-                other = key(heap[right])
-                if smallest > other:
-                    child, smallest = right, other
-            if own <= smallest:
+        heap, keys = self._heap, self.keys
+        own = keys[element]
+        last = len(heap) - 1
+        child = 2 * index + 1
+        while child <= last:
+            below = heap[child]
+            least = keys[below]
+            if child < last:
+                right = heap[child + 1]
+                if least > keys[right]:
+                    child, below, least = child + 1, right, keys[right]
+            if own <= least:
                 break
-            heap[index] = heap[child]
-            index = child
+            heap[index] = below
+            index, child = child, 2 * child + 1
         heap[index] = element

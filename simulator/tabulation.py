@@ -68,11 +68,17 @@ def _run(trace: Trace, rounds: Rows) -> dict[str, Any]:
         "standby_moves": sum(row["standby_moves"] for row in rounds),
         "restored_bytes": trace.restored_bytes,
         "down_ms": int((trace.down_ms - first_ms).sum()),
-        "cross_rack_bytes": sum(
-            row["cross_rack_bytes_per_s"] * (row["until_ms"] - row["at_ms"]) / 1000 for row in rounds
-        ),
+        "cross_rack_bytes": _cross_rack_bytes(rounds),
         "stateful_tasks": int(trace.layout.tasks.stateful.sum()),
     }
+
+
+def _cross_rack_bytes(rounds: Rows) -> float | None:
+    rates = [row["cross_rack_bytes_per_s"] for row in rounds]
+    if None in rates:
+        return None
+    spans_ms = [row["until_ms"] - row["at_ms"] for row in rounds]
+    return sum((rate * span / 1000 for rate, span in zip(rates, spans_ms, strict=True)), 0.0)
 
 
 def _rounds(trace: Trace, moves: Rows) -> Rows:
@@ -100,7 +106,10 @@ def _rounds(trace: Trace, moves: Rows) -> Rows:
             "active_cost": each.costs.active,
             "stateless_cost": each.costs.stateless,
             "standby_cost": each.costs.standby,
-            "cross_rack_bytes_per_s": each.traffic.cross_rack(),
+            # Where a client has no rack, nobody knows what crosses racks; 0 would be a lie.
+            "cross_rack_bytes_per_s": None
+            if each.measures.remote_source_partitions is None
+            else each.traffic.cross_rack(),
         }
         for each, until_ms in zip(trace.rounds, ends, strict=True)
     ]

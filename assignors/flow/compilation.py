@@ -2,7 +2,7 @@
 
 The kernels are written so that the same functions run as plain Python on lists and, compiled by Numba, on int64 arrays.
 Importing Numba and reading the machine code from its cache takes about 0.4 s of a process (the first time after an
-installation, compiling takes some 5 s). Plain Python solves a problem of 150 tasks x 12 clients in a few ms. So a
+installation, compiling takes some 6 s). Plain Python solves a problem of 150 tasks x 12 clients in a few ms. So a
 process works plainly until it has done about as much as loading costs, and is compiled from then on; a problem that is
 that large by itself is never done plainly, and one of a few tasks and two clients always is. The answers are the same.
 """

@@ -25,7 +25,7 @@ from assignors.flow.distances import HISTORY_FULL, search_distances
 from assignors.flow.network import Matrix, Network, Vector, refresh_share
 
 FROM_CLIENT = -1
-NOWHERE = -1
+NO_TASK = -1
 
 
 def cancel_cycles(
@@ -46,23 +46,26 @@ def cancel_cycles(
         refresh_share(network, share)
     cycles = 0
     row = search_distances(network, history, last, classes, periods, falls)
-    while row >= 0 and cancel_cycle(network, history, row, falls, parent, seen):
+    while row >= 0:
+        cancel_cycle(network, history, row, falls, parent, seen)
         cycles += 1
         row = search_distances(network, history, last, classes, periods, falls)
     return cycles, row != HISTORY_FULL
 
 
-def cancel_cycle(network: Network, history: Matrix, row: int, highest: Vector, parent: Vector, seen: Vector) -> bool:
-    """Cancels the cycle that a search which came to `row` ends at; False if its last pass lowers nothing."""
+def cancel_cycle(network: Network, history: Matrix, row: int, highest: Vector, parent: Vector, seen: Vector) -> None:
+    """Cancels the cycle that a search ends at which came to `row` and did not settle.
+
+    Then there is a negative cycle, so pass N lowers something: without one no shortest path goes through all N nodes
+    (none goes through the sink), so the search would have settled before. Scratch as above; highest [group].
+    """
     start, task = find_end(network, history[row - 1], history[row], highest)
-    if start == NOWHERE:
-        return False
     for node in range(len(seen)):
         seen[node] = 0
     node = start
     while seen[node] == 0:
         seen[node] = 1
-        if node == start and task != NOWHERE:
+        if node == start and task != NO_TASK:
             parent[node] = task
         else:
             parent[node] = find_parent(network, history, row, node)
@@ -71,11 +74,10 @@ def cancel_cycle(network: Network, history: Matrix, row: int, highest: Vector, p
         seen[node] = 2
         node = follow(network, parent, node)
     move_tasks(network, parent, seen)
-    return True
 
 
 def find_end(network: Network, before: Vector, row: Vector, highest: Vector) -> tuple[int, int]:
-    """The share to follow parents from, and the task that pass N makes its parent, or NOWHERE if it makes none.
+    """The share to follow parents from, and the task that pass N makes its parent, or NO_TASK if it makes none.
 
     `before` and `row` are the distances after passes N - 2 and N - 1. The source's distance lags one pass behind. Where
     a task lowers the source or is lowered itself, its share is next on the way. Scratch: highest [group].
@@ -99,15 +101,15 @@ def find_end(network: Network, before: Vector, row: Vector, highest: Vector) -> 
         base = group[task] * clients
         distance = row[base + owner[task]] - cost[owner[task]]
         if distance < source:
-            return base + owner[task], NOWHERE
+            return base + owner[task], NO_TASK
         if distance + least[task] < highest[group[task]]:
             for client in range(clients):
                 if distance + cost[client] < row[now + base + client]:
                     return base + client, task
-    for share in range(len(held)):
-        if held[share] > 0 and row[now + share] < row[share]:
-            return share, NOWHERE
-    return NOWHERE, NOWHERE
+    share = 0
+    while held[share] == 0 or row[now + share] == row[share]:
+        share += 1
+    return share, NO_TASK
 
 
 def find_parent(network: Network, history: Matrix, row: int, node: int) -> int:

@@ -28,7 +28,7 @@ from assignors.flow.augmentation import UNASSIGNED
 from assignors.flow.compilation import CHOICE, Kernels
 from assignors.flow.network import Network
 
-BALANCE_WORK = 16
+BALANCE_WORK = 20
 FIRST_ROWS = 32
 
 

@@ -5,7 +5,7 @@ Source: KIP-441, `TaskMovement`, `ConstrainedPrioritySet`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -108,10 +108,10 @@ def _move_actives(placement: Placement, caught_up: CaughtUp, warmups: Warmups) -
 def _move_active(
     placement: Placement, caught_up: CaughtUp, warmups: Warmups, queue: _LeastLoaded, task: int, destination: int
 ) -> None:
-    ready: list[bool] = caught_up.ready[task].tolist()
-    source = queue.poll(lambda client: ready[client] and task in placement.standby[client])
+    ready: list[int] = np.flatnonzero(caught_up.ready[task]).tolist()
+    source = queue.poll([client for client in ready if task in placement.standby[client]])
     if source is None:
-        source = queue.poll(ready.__getitem__)
+        source = queue.poll(ready)
     if source is None:
         source = next(iter(caught_up.closer_than(task, destination)), None)
     if source is None:
@@ -127,8 +127,7 @@ def _move_active(
         if warmups.take():
             placement.assign_standby(task, destination)
             warmups.planned.add((task, destination))
-    queue.offer(source)
-    queue.offer(destination)
+    queue.put_back(source, destination)
 
 
 def _move_standbys(placement: Placement, caught_up: CaughtUp, warmups: Warmups) -> int:
@@ -149,8 +148,8 @@ def _move_standbys(placement: Placement, caught_up: CaughtUp, warmups: Warmups) 
 def _move_standby(
     placement: Placement, caught_up: CaughtUp, warmups: Warmups, queue: _LeastLoaded, task: int, destination: int
 ) -> bool:
-    ready: list[bool] = caught_up.ready[task].tolist()
-    source = queue.poll(lambda client: ready[client] and not placement.holds(client, task))
+    ready: list[int] = np.flatnonzero(caught_up.ready[task]).tolist()
+    source = queue.poll([client for client in ready if not placement.holds(client, task)])
     if source is None:
         closer = caught_up.closer_than(task, destination)
         source = next((client for client in closer if not placement.holds(client, task)), None)
@@ -159,15 +158,14 @@ def _move_standby(
     placement.assign_standby(task, source)
     if not warmups.take():
         placement.unassign_standby(task, destination)
-    queue.offer(source)
-    queue.offer(destination)
+    queue.put_back(source, destination)
     return True
 
 
 def _in_kafkas_order(planned: list[tuple[int, int]], caught_up: CaughtUp) -> list[tuple[int, int]]:
     """Drain Kafka's queue of movements: fewest caught-up clients first, then task; ties as Java's heap gives them."""
     num_ready = caught_up.ready.sum(axis=1).tolist()
-    queue = PriorityQueue(lambda index: (num_ready[planned[index][0]], planned[index][0]))
+    queue = PriorityQueue([(num_ready[task], task) for task, _ in planned])
     for index in range(len(planned)):
         queue.offer(index)
     return [planned[queue.poll()] for _ in planned]
@@ -182,30 +180,62 @@ class _LeastLoaded:
     """
 
     def __init__(self, placement: Placement) -> None:
-        self._queue = PriorityQueue(lambda client: (placement.assigned_load(client), client))
-        self._inside = [False] * len(placement.threads)
+        clients = range(len(placement.threads))
+        self._placement = placement
+        self._queue = PriorityQueue([(placement.assigned_load(client), client) for client in clients])
+        self._inside = [False for _ in clients]
         self._hashes = [process_hash(process_id) for process_id in placement.state.clients.ids]
-        for client in range(len(placement.threads)):
-            self.offer(client)
+        self._drained = False
+        for client in clients:
+            self._offer(client)
 
-    def offer(self, client: int) -> None:
-        """Put a client in, or let it find its place anew."""
+    def put_back(self, source: int, destination: int) -> None:
+        """Let two clients whose loads may have changed find their places anew, one after the other."""
+        for client in (source, destination):
+            self._queue.keys[client] = (self._placement.assigned_load(client), client)
+        for client in (source, destination):
+            self._offer(client)
+
+    def poll(self, wanted: Collection[int]) -> int | None:
+        """Take out the least loaded of the wanted clients; None if none of them is inside.
+
+        Whoever comes before is taken out and put back, which changes the heap.
+        """
+        if not any(self._inside[client] for client in wanted):
+            self._drain()
+            return None
+        chosen = set(wanted)
+        passed_over: list[int] = []
+        while (client := self._queue.poll()) not in chosen:
+            passed_over.append(client)
+        self._inside[client] = False
+        self._drained = False
+        self._fill(passed_over)
+        return client
+
+    def _drain(self) -> None:
+        """Pass over everybody.
+
+        From a heap in order, all come out by their keys, whatever its shape; so there is no need to take them one by
+        one, nor to do again what was just done.
+        """
+        if self._drained:
+            return
+        if self._queue.is_ordered():
+            passed_over = sorted(self._queue.elements(), key=self._queue.keys.__getitem__)
+            self._queue.clear()
+        else:
+            passed_over = [self._queue.poll() for _ in range(len(self._queue))]
+        self._fill(passed_over)
+        self._drained = True
+
+    def _fill(self, clients: list[int]) -> None:
+        order = hash_order([self._hashes[client] for client in clients])
+        self._queue.offer_all([clients[position] for position in order])
+
+    def _offer(self, client: int) -> None:
         if self._inside[client]:
             self._queue.remove(client)
         self._inside[client] = True
+        self._drained = False
         self._queue.offer(client)
-
-    def poll(self, condition: Callable[[int], bool]) -> int | None:
-        """Take out the least loaded client that satisfies the condition; None if there is none."""
-        passed_over: list[int] = []
-        found = None
-        while len(self._queue):
-            client = self._queue.poll()
-            self._inside[client] = False
-            if condition(client):
-                found = client
-                break
-            passed_over.append(client)
-        for position in hash_order([self._hashes[client] for client in passed_over]):
-            self.offer(passed_over[position])
-        return found

@@ -70,7 +70,7 @@ def test_a_priority_queue_whose_keys_change_inside_behaves_as_javas(ask_java: As
     lines, ours = [], []
     for _ in range(300):
         loads = {element: chance.randrange(5) for element in range(20)}
-        queue = PriorityQueue(lambda element, loads=loads: (loads[element], element // 2))
+        queue = PriorityQueue([(load, element // 2) for element, load in loads.items()])
         operations = [f"load:{element}:{load}" for element, load in loads.items()]
         inside: list[int] = []
         polled: list[int] = []
@@ -85,6 +85,7 @@ def test_a_priority_queue_whose_keys_change_inside_behaves_as_javas(ask_java: As
             elif what == "load":
                 element = chance.randrange(20)
                 loads[element] = chance.randrange(5)
+                queue.keys[element] = (loads[element], element // 2)
                 operations.append(f"load:{element}:{loads[element]}")
             elif what == "remove" and inside:
                 element = chance.choice(inside)

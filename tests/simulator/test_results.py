@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -22,8 +23,6 @@ from tests.simulator.worlds import HOUR, with_configs, world
 
 
 def run_tables() -> dict[str, pa.Table]:
-    import dataclasses
-
     base = dataclasses.replace(
         with_configs(world(), num_standby_replicas=1),
         disturbances=(RollingBounce(HOUR, ("c0", "c1"), 60_000, 60_000),),
@@ -102,3 +101,12 @@ def test_a_run_is_the_same_under_another_hash_seed() -> None:
             check=True,
         )
         assert done.stdout.strip() == digest(run_tables())
+
+
+def test_where_a_client_has_no_rack_what_crosses_racks_is_not_known() -> None:
+    base = world()
+    bare = dataclasses.replace(base, clients=(dataclasses.replace(base.clients[0], rack=None), *base.clients[1:]))
+    tables = tabulate(simulate(bare, HighAvailability()), "ha", 1)
+    [run] = tables["runs"].to_pylist()
+    for column in ("cross_rack_bytes_per_s", "cross_rack_bytes", "remote_source_partitions", "tasks_in_one_rack"):
+        assert run[column] is None, column

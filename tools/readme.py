@@ -1,0 +1,64 @@
+"""Puts real output into the README: `python tools/readme.py`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+HOW_TO = ROOT / "docs" / "how-to" / "write-an-assignor.md"
+
+MISTAKES = (
+    ("rack.aware.assignment.strategy: min_traffic", "rack.aware.assignment.strategy: cheapest"),
+    ("clients: app, down: 30s", "clients: apps, down: 30s"),
+    ("replication_factor: 2", "replication_factor: 9"),
+    ("threads: 4, starts", "threads: 4, start"),
+)
+"""What is spoilt in the README's scenario to show what a mistake looks like."""
+
+
+def assignor_sim(*arguments: str, folder: Path) -> str:
+    """What the command line prints, 120 columns wide."""
+    done = subprocess.run(
+        [sys.executable, "-m", "assignor_sim", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "120", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    return "\n".join(line.rstrip() for line in (done.stdout + done.stderr).strip().splitlines())
+
+
+def block(text: str, mark: str, content: str, language: str = "") -> str:
+    """The text with this content in the fenced block that follows the mark."""
+    pattern = re.compile(rf"(<!-- {re.escape(mark)}[^\n]*-->\n```{language}\n)(.*?)(```\n)", re.DOTALL)
+    return pattern.sub(lambda found: found[1] + content + "\n" + found[3], text, count=1)
+
+
+def scenario(text: str) -> str:
+    """The README's scenario."""
+    return text.split("```yaml\n")[1].split("```")[0]
+
+
+def refreshed(text: str) -> str:
+    """The README with today's output."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        bad = scenario(text)
+        for right, wrong in MISTAKES:
+            bad = bad.replace(right, wrong)
+        (folder / "first.yaml").write_text(bad, encoding="utf-8")
+        mistakes = "$ assignor-sim validate first.yaml\n" + assignor_sim("validate", "first.yaml", folder=folder)
+        text = block(text, "output", assignor_sim("run", "order_processing", folder=folder))
+    text = block(text, "mistakes", mistakes)
+    code = HOW_TO.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0].strip()
+    return block(text, "assignor", code, "python")
+
+
+if __name__ == "__main__":
+    README.write_text(refreshed(README.read_text(encoding="utf-8")), encoding="utf-8")
