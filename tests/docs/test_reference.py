@@ -5,10 +5,9 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 
 
-def test_the_reference_of_the_result_tables_is_fresh() -> None:
-    made = runpy.run_path(str(ROOT / "tools" / "table_reference.py"))["markdown"]()
-    written = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
-    assert written == made, "run `python tools/table_reference.py`"
+def test_the_pages_made_from_the_code_are_fresh() -> None:
+    for path, text in runpy.run_path(str(ROOT / "tools" / "reference.py"))["pages"]().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run `python tools/reference.py`"

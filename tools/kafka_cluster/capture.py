@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from cluster import KafkaCluster
+from cluster import KafkaCluster
 
 APPLICATION = "assignorsim.OrderProcessing"
 PREPARE_TIMEOUT_S = 120

@@ -1,0 +1,63 @@
+"""Start a real Kafka cluster, or capture what its tools print.
+
+python tools/kafka_cluster run --brokers 3 --seconds 600
+python tools/kafka_cluster capture OUT_DIR
+"""
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from capture import capture
+from cluster import KAFKA_VERSION, ClusterSpec, KafkaCluster
+from java import ClusterError
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the parsed command line."""
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--kafka", metavar="VERSION", default=KAFKA_VERSION, help="Kafka release (default: %(default)s)"
+    )
+    shared.add_argument("--brokers", type=int, default=6, help="how many (default: %(default)s)")
+    shared.add_argument("--racks", default="az1,az2,az3", help="dealt out in turn (default: %(default)s)")
+    shared.add_argument(
+        "--data-dir", type=Path, help="for the nodes' data; new, removed at the end (default: temporary)"
+    )
+    parser = argparse.ArgumentParser(description="Start a real Kafka cluster on loopback.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    run = verbs.add_parser("run", parents=[shared], help="keep a cluster running, then stop it")
+    run.add_argument("--seconds", type=int, default=3600, help="at most; Ctrl-C ends it earlier (default: %(default)s)")
+    save = verbs.add_parser(
+        "capture", parents=[shared], help="run the order-processing application, save what tools print"
+    )
+    save.add_argument("out_dir", type=Path, metavar="OUT_DIR")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    options = _parse(arguments)
+    # As an exception the signal leaves the `with` block below, which stops the nodes.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        spec = ClusterSpec(options.brokers, tuple(options.racks.split(",")), options.kafka, data_dir=options.data_dir)
+        with KafkaCluster(spec) as cluster:
+            if options.verb == "capture":
+                capture(cluster, options.out_dir)
+            else:
+                print(f"bootstrap.servers={cluster.bootstrap_servers}", flush=True)
+                time.sleep(options.seconds)
+    except KeyboardInterrupt:
+        return 130
+    except (ClusterError, ValueError, OSError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

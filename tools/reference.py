@@ -1,0 +1,147 @@
+"""Writes the pages of docs/reference that are made from the code: `python tools/reference.py`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from scenarios.schema import json_schema_text
+from simulator.tables import SCHEMAS
+
+REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
+
+TABLES = """# Result tables
+
+`assignor-sim run … --out DIR` writes each of these tables as `DIR/NAME.parquet`, next to `DIR/manifest.json`, which says
+how they came about (scenario text and its hash, assignors with their settings, seeds, versions, command). pandas,
+DuckDB and Spark read them as they are. The same scenario, assignors and seeds give the same bytes.
+
+Columns may be added in later versions; a column's name and meaning stay. Times are in milliseconds since the start of
+the run, data in bytes.
+
+<!-- Made by `python tools/reference.py` from the schemas in simulator/tables.py. -->
+"""
+
+SCENARIOS = """# Scenario files
+
+A scenario is one YAML file (YAML 1.2: `no` and `on` are text). Every key is checked, and every mistake named with file
+and line; unknown keys are mistakes. No tag constructs anything, and nothing in a file runs code. `assignor-sim schema`
+writes the JSON Schema of all this, with which editors complete and check: put
+`# yaml-language-server: $schema=scenario.schema.json` on the first line.
+
+Times are numbers of milliseconds or text such as `20m`, `1h 30m`, `500ms`; sizes are bytes or `5 GB`, `512 MiB`; rates are
+bytes per second or `40 MB/s`. A topic's rate and size are those of the whole topic, or a list with one entry a partition.
+Paths in `from` are relative to the scenario. `--set clients[0].count=6` on the command line changes a value before the
+file is checked.
+
+<!-- Made by `python tools/reference.py` from the models in scenarios/schema.py. -->
+"""
+
+SECTIONS = {
+    "ClusterSection": "cluster",
+    "BrokerPool": "cluster.brokers, as a number",
+    "BrokerEntry": "cluster.brokers[], one by one",
+    "TopicEntry": "cluster.topics[]",
+    "PartitionDefaults": "cluster.partition_defaults",
+    "BrokerConfigs": "cluster.configs",
+    "ClusterFiles": "cluster.from",
+    "ApplicationSection": "application",
+    "SubtopologyEntry": "application.subtopologies[]",
+    "RepartitionEntry": "application.subtopologies[].repartition[]",
+    "StoreEntry": "application.subtopologies[].stores[], application.stores[]",
+    "StreamsConfigs": "application.configs",
+    "ApplicationFiles": "application.from",
+    "ClientEntry": "clients[]",
+    "EventEntry": "events[]",
+    "ClientsEvent": "events[].join, leave, scale_out, scale_in",
+    "CrashEvent": "events[].crash",
+    "RollingBounceEvent": "events[].rolling_bounce",
+    "RackOutageEvent": "events[].rack_outage",
+    "BrokerLossEvent": "events[].broker_loss",
+    "ReplicaMoveEvent": "events[].replica_move",
+    "ConfigChangeEvent": "events[].config_change",
+    "AssignorSettings": "assignors[]",
+    "AssignorConfigs": "assignors[].configs, events[].config_change.configs",
+}
+
+
+def pages() -> dict[Path, str]:
+    """Every page, by its file."""
+    return {REFERENCE / "tables.md": _tables(), REFERENCE / "scenarios.md": _scenarios()}
+
+
+def _tables() -> str:
+    return TABLES + "".join(_table(name, schema) for name, schema in SCHEMAS.items())
+
+
+def _table(name: str, schema: pa.Schema) -> str:
+    rows = [f"| `{field.name}` | {field.type} | {field.metadata[b'meaning'].decode()} |" for field in schema]
+    about = schema.metadata[b"about"].decode()
+    return "\n".join([f"\n## {name}\n", about, "", "| column | type | meaning |", "|---|---|---|", *rows, ""])
+
+
+def _scenarios() -> str:
+    schema = json.loads(json_schema_text())
+    models = schema["$defs"]
+    missing = set(models) - set(SECTIONS)
+    if missing:
+        raise LookupError(f"SECTIONS says nothing of {', '.join(sorted(missing))}")
+    sections = [_section("The file", schema)]
+    sections += [_section(f"`{path}`", models[name]) for name, path in SECTIONS.items()]
+    return SCENARIOS + "".join(sections)
+
+
+def _section(title: str, model: dict[str, Any]) -> str:
+    required = model.get("required", ())
+    rows = [
+        f"| `{key}` | {_kind(field)} | {'required' if key in required else _default(field)} | {_meaning(field)} |"
+        for key, field in model["properties"].items()
+    ]
+    head = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    return "\n".join([f"\n## {title}\n", model.get("description", ""), "", *head, *rows, ""])
+
+
+def _kind(field: dict[str, Any]) -> str:
+    return " or ".join(dict.fromkeys(_kinds(field)))
+
+
+def _kinds(field: dict[str, Any]) -> Iterator[str]:
+    if isinstance(field.get("type"), list):
+        for kind in field["type"]:
+            yield from _kinds({**field, "type": kind})
+    elif "$ref" in field:
+        yield "section"
+    elif "enum" in field or "const" in field:
+        yield from (f"`{value}`" for value in field.get("enum", [field.get("const")]))
+    elif "anyOf" in field or "oneOf" in field:
+        for choice in field.get("anyOf", field.get("oneOf")):
+            yield from _kinds(choice)
+    elif field.get("type") == "array":
+        yield f"list of {_kind(field.get('items', {})) or 'anything'}".replace("list of section", "list of sections")
+    elif field.get("type") == "object":
+        yield "mapping"
+    elif field.get("type") == "string":
+        examples = field.get("examples")
+        yield f"text, as `{examples[0]}`" if examples else "text"
+    elif field.get("type") != "null":
+        yield {"integer": "number", "number": "number", "boolean": "true or false"}.get(
+            field.get("type", ""), "anything"
+        )
+
+
+def _default(field: dict[str, Any]) -> str:
+    default = field.get("default")
+    return "" if default is None or default in ([], {}) else f"`{json.dumps(default)}`"
+
+
+def _meaning(field: dict[str, Any]) -> str:
+    return str(field.get("description", "")).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
