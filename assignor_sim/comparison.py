@@ -107,6 +107,8 @@ def _manifest(scenario: Scenario, chosen: Sequence[Contestant], seeds: Sequence[
             "name": scenario.name,
             "text": scenario.text,
             "sha256": hashlib.sha256(scenario.text.encode()).hexdigest(),
+            "imports": dict(scenario.imports),
+            "inferred": list(scenario.notes),
             "overrides": [f"{path}={value}" for path, value in scenario.overrides],
         },
         "assignors": [

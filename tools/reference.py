@@ -16,9 +16,10 @@ REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
 TABLES = """# Result tables
 
-`assignor-sim run … --out DIR` writes each of these tables as `DIR/NAME.parquet`, next to `DIR/manifest.json`, which says
-how they came about (scenario text and its hash, assignors with their settings, seeds, versions, command). pandas,
-DuckDB and Spark read them as they are. The same scenario, assignors and seeds give the same bytes.
+`assignor-sim run … --out DIR` writes each of these tables as `DIR/NAME.parquet`, next to `DIR/manifest.json`, which
+says how they came about (scenario text and its hash, what it imported and what was inferred from that, assignors with
+their settings, seeds, versions, command). pandas, DuckDB and Spark read them as they are. The same scenario, assignors
+and seeds give the same bytes.
 
 Columns may be added in later versions; a column's name and meaning stay. Times are in milliseconds since the start of
 the run, data in bytes.
@@ -33,13 +34,18 @@ and line; unknown keys are mistakes. No tag constructs anything, and nothing in 
 writes the JSON Schema of all this, with which editors complete and check: put
 `# yaml-language-server: $schema=scenario.schema.json` on the first line.
 
-Times are numbers of milliseconds or text such as `20m`, `1h 30m`, `500ms`; sizes are bytes or `5 GB`, `512 MiB`; rates are
-bytes per second or `40 MB/s`. A topic's rate and size are those of the whole topic, or a list with one entry a partition.
-Paths in `from` are relative to the scenario. `--set clients[0].count=6` on the command line changes a value before the
-file is checked.
+Times are numbers of milliseconds or text such as `20m`, `1h 30m`, `500ms`; sizes are bytes or `5 GB`, `512 MiB`; rates
+are bytes per second or `40 MB/s`. A topic's rate and size are those of the whole topic, or a list with one entry a
+partition. Paths in `from` are relative to the scenario. `--set clients[0].count=6` on the command line changes a value
+before the file is checked; lists of named things also take a name, as in `--set cluster.topics[orders].size='1 TB'`.
+
+A file may have 400 kB and 60,000 values, and describe 1,000 brokers, 10,000 clients, 100,000 partitions and 20 million
+tasks × clients; larger ones are refused at once, with what to do instead. What an imported file may have is 50 MB.
 
 <!-- Made by `python tools/reference.py` from the models in scenarios/schema.py. -->
 """
+
+PLAIN = {"integer": "number", "number": "number", "boolean": "true or false"}
 
 SECTIONS = {
     "ClusterSection": "cluster",

@@ -18,6 +18,8 @@ def validate(
 ) -> None:
     """Check scenario files, and name every mistake in them with file and line.
 
+    What was inferred from imported files is listed too.
+
     Example: [bold]assignor-sim validate scenarios/*.yaml[/bold]
     """
     from assignor_sim.scenario_files import find
@@ -32,5 +34,7 @@ def validate(
             print(error, file=sys.stderr)
         else:
             print(f"{file}: fine ({scenario.name})")
+            for note in scenario.notes:
+                print(f"  inferred: {note}")
     if wrong:
         raise typer.Exit(BAD_INPUT)

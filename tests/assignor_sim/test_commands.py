@@ -61,7 +61,7 @@ def test_validate_says_fine_or_every_mistake(shell: Shell, small: Path) -> None:
     assert ended.code == 2
     assert "az9" in ended.err
     assert "threds" in ended.err
-    assert "bad.yaml:16" in ended.err
+    assert "bad.yaml:15" in ended.err
     assert "small.yaml: fine" in ended.out
 
 

@@ -20,7 +20,8 @@ def shell(tmp_path: Path) -> Shell:
 
 
 def test_the_readme_shows_todays_output() -> None:
-    assert runpy.run_path(str(ROOT / "tools" / "readme.py"))["refreshed"](README) == README, "run `python tools/readme.py`"
+    refreshed = runpy.run_path(str(ROOT / "tools" / "readme.py"))["refreshed"]
+    assert refreshed(README) == README, "run `python tools/readme.py`"
 
 
 def test_the_readmes_scenario_runs(shell: Shell) -> None:

@@ -1,0 +1,133 @@
+"""A scenario once it is understood and checked: everything but what a seed decides, which `world` adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import UUID
+
+from assignors.configs import AssignmentConfigs
+from assignors.ids import ProcessId
+from scenarios.placement import place_replicas
+from simulator.disturbances import ConfigChange, Disturbance
+from simulator.seeds import stream
+from simulator.world import Application, Broker, Client, Cluster, Topic, World
+
+MAX_BROKERS: Final = 1_000
+MAX_PARTITIONS: Final = 100_000
+"""Of the whole cluster, changelogs and repartition topics included."""
+
+MAX_REPLICAS: Final = 1_000_000
+MAX_CLIENTS: Final = 10_000
+MAX_PAIRS: Final = 20_000_000
+"""Of a task and a client; 20,000 tasks on 1,000 clients, for example."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPlan:
+    """A topic whose replicas may still have to be placed; tuples have one entry a partition.
+
+    Attributes:
+        replicas: broker ids, the preferred leader first; None to place them as Kafka would.
+        leaders: who leads; None if the preferred leaders do.
+    """
+
+    name: str
+    num_partitions: int
+    replication_factor: int
+    bytes_per_s: tuple[int, ...]
+    size_bytes: tuple[int, ...]
+    record_bytes: int
+    replicas: tuple[tuple[int, ...], ...] | None = None
+    leaders: tuple[int, ...] | None = None
+
+    def place(self, brokers: tuple[Broker, ...], seed: int) -> Topic:
+        """The topic with its replicas, which the seed decides if they are not given."""
+        replicas = self.replicas
+        if replicas is None:
+            start, shift = stream(seed, "placement", self.name).integers(len(brokers), size=2)
+            replicas = place_replicas(brokers, self.num_partitions, self.replication_factor, int(start), int(shift))
+        leaders = self.leaders or tuple(brokers[0] for brokers in replicas)
+        return Topic(self.name, replicas, leaders, self.bytes_per_s, self.size_bytes, self.record_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPlan:
+    """A client that may not have a process id yet; the rest as in `simulator.world.Client`."""
+
+    name: str
+    process_id: ProcessId | None
+    rack: str | None
+    threads: int
+    tags: Mapping[str, str]
+    restore_bytes_per_s: int
+    starts: bool
+
+    def start(self, seed: int) -> Client:
+        """The client with its process id, which the seed decides if it is not given."""
+        return Client(
+            name=self.name,
+            process_id=self.process_id or draw_process_id(seed, self.name),
+            rack=self.rack,
+            threads=self.threads,
+            tags=self.tags,
+            restore_bytes_per_s=self.restore_bytes_per_s,
+            starts=self.starts,
+        )
+
+
+def draw_process_id(seed: int, client: str) -> ProcessId:
+    """Draw a random UUID of version 4, as Kafka Streams does for a new process."""
+    return ProcessId.of(UUID(bytes=stream(seed, "process_id", client).bytes(16), version=4))
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEdit:
+    """Some configs change; `changes` are fields of `AssignmentConfigs`, the others stay as they are."""
+
+    at_ms: int
+    changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """All of a world that no seed decides; fields as in `simulator.world.World`."""
+
+    name: str
+    brokers: tuple[Broker, ...]
+    topics: tuple[TopicPlan, ...]
+    reads_from_nearest_replica: bool
+    application: Application
+    clients: tuple[ClientPlan, ...]
+    events: tuple[Disturbance | ConfigEdit, ...]
+    duration_ms: int
+    starts_warm: bool
+
+    def world(self, seed: int, configs: AssignmentConfigs) -> World:
+        """Build the world of one run, in which the application has these assignment configs."""
+        return World(
+            name=self.name,
+            cluster=Cluster(
+                brokers=self.brokers,
+                topics={plan.name: plan.place(self.brokers, seed) for plan in self.topics},
+                reads_from_nearest_replica=self.reads_from_nearest_replica,
+            ),
+            application=replace(self.application, assignment_configs=configs),
+            clients=tuple(plan.start(seed) for plan in self.clients),
+            disturbances=_settle(self.events, configs),
+            duration_ms=self.duration_ms,
+            starts_warm=self.starts_warm,
+        )
+
+
+def _settle(events: tuple[Disturbance | ConfigEdit, ...], configs: AssignmentConfigs) -> tuple[Disturbance, ...]:
+    """Turn edits into the configs that apply from then on: those of the run with all edits up to that time."""
+    settled: dict[int, Disturbance] = {}
+    for i, event in sorted(enumerate(events), key=lambda pair: pair[1].at_ms):
+        if isinstance(event, ConfigEdit):
+            configs = replace(configs, **event.changes)
+            settled[i] = ConfigChange(event.at_ms, configs)
+        else:
+            settled[i] = event
+    return tuple(settled[i] for i in range(len(events)))

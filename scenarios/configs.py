@@ -1,0 +1,189 @@
+"""Kafka's config keys that a scenario may set, verbatim, with Kafka's defaults.
+
+Source: `org.apache.kafka.streams.StreamsConfig`, `org.apache.kafka.clients.consumer.ConsumerConfig`,
+`org.apache.kafka.server.config.ReplicationConfigs`, `org.apache.kafka.coordinator.group.GroupCoordinatorConfig`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from assignors.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.errors import ConfigError
+from scenarios.errors import show
+from scenarios.fields import INT_MAX, Duration, Name
+from scenarios.units import LONG_MAX
+
+MAX_TAGS: Final = 5
+"""How many tags Kafka takes, in `rack.aware.assignment.tags` and on a client."""
+
+RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
+
+_KIP_925_NAMES = ["min_cost", "balanced_min_cost"]
+
+
+class Section(BaseModel):
+    """A part of a scenario: only what is declared may be written, in the type that is declared."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+
+def _split_tags(value: Any) -> Any:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _check_strategy(text: str) -> str:
+    try:
+        return RackAwareStrategy.parse(text).value
+    except ConfigError as error:
+        raise ValueError(error.args[0]) from None
+
+
+def _check_selector(text: str) -> str:
+    if text not in (RACK_AWARE_SELECTOR, LEADER_SELECTOR):
+        known = f"{RACK_AWARE_SELECTOR} or {LEADER_SELECTOR}"
+        raise ValueError(f"{show(text)} is not a replica selector of Kafka's ({known})")
+    return text
+
+
+Int = Annotated[int, Field(ge=-INT_MAX - 1, le=INT_MAX)]
+Long = Annotated[int, Field(ge=-LONG_MAX - 1, le=LONG_MAX)]
+Tags = Annotated[
+    list[Name],
+    BeforeValidator(_split_tags),
+    Field(max_length=MAX_TAGS),
+    WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}, "maxItems": MAX_TAGS}),
+]
+Strategy = Annotated[
+    str,
+    AfterValidator(_check_strategy),
+    WithJsonSchema({"type": "string", "enum": [*RackAwareStrategy, *_KIP_925_NAMES]}),
+]
+Selector = Annotated[
+    str,
+    AfterValidator(_check_selector),
+    WithJsonSchema({"type": "string", "enum": [RACK_AWARE_SELECTOR, LEADER_SELECTOR]}),
+]
+
+_DEFAULTS = AssignmentConfigs()
+
+
+class AssignorConfigs(Section):
+    """The configs that an assignor is given, and that may differ from assignor to assignor."""
+
+    acceptable_recovery_lag: Long = Field(
+        default=_DEFAULTS.acceptable_recovery_lag,
+        alias="acceptable.recovery.lag",
+        json_schema_extra={"minimum": 0},
+        description="The lag, in records over all stores of a task, up to which a client counts as caught up.",
+    )
+    max_warmup_replicas: Int = Field(
+        default=_DEFAULTS.max_warmup_replicas,
+        alias="max.warmup.replicas",
+        json_schema_extra={"minimum": 1},
+        description="How many extra standbys may warm up at the same time before tasks move to them.",
+    )
+    num_standby_replicas: Int = Field(
+        default=_DEFAULTS.num_standby_replicas,
+        alias="num.standby.replicas",
+        json_schema_extra={"minimum": 0},
+        description="How many standbys each stateful task has.",
+    )
+    probing_rebalance_interval_ms: Duration = Field(
+        default=_DEFAULTS.probing_rebalance_interval_ms,
+        alias="probing.rebalance.interval.ms",
+        description="How long to wait before asking again whether warm-ups have caught up.",
+    )
+    rack_aware_assignment_tags: Tags = Field(
+        default=[],
+        alias="rack.aware.assignment.tags",
+        description="The client tags over whose values the standbys of a task are spread.",
+    )
+    rack_aware_assignment_strategy: Strategy = Field(
+        default=_DEFAULTS.rack_aware_assignment_strategy.value,
+        alias="rack.aware.assignment.strategy",
+        description="How cross-rack traffic is traded against balance; KIP-925's names are accepted too.",
+    )
+    rack_aware_traffic_cost: Int | None = Field(
+        default=None,
+        alias="rack.aware.assignment.traffic_cost",
+        json_schema_extra={"minimum": 0},
+        description="What a partition read across racks costs; by default the assignor's own choice.",
+    )
+    rack_aware_non_overlap_cost: Int | None = Field(
+        default=None,
+        alias="rack.aware.assignment.non_overlap_cost",
+        json_schema_extra={"minimum": 0},
+        description="What moving a task costs; by default the assignor's own choice.",
+    )
+
+    def changes(self) -> dict[str, Any]:
+        """What is set, by the field names of `AssignmentConfigs`, checked one by one only."""
+        values: dict[str, Any] = self.model_dump(include=set(AssignorConfigs.model_fields) & self.model_fields_set)
+        if "rack_aware_assignment_tags" in values:
+            values["rack_aware_assignment_tags"] = tuple(values["rack_aware_assignment_tags"])
+        if "rack_aware_assignment_strategy" in values:
+            values["rack_aware_assignment_strategy"] = RackAwareStrategy(values["rack_aware_assignment_strategy"])
+        return values
+
+
+class StreamsConfigs(AssignorConfigs):
+    """The application's configs."""
+
+    num_stream_threads: Annotated[int, Field(ge=1, le=1_000)] = Field(
+        default=1, alias="num.stream.threads", description="Threads of every client that does not say otherwise."
+    )
+    replication_factor: Annotated[int, Field(ge=-1, le=INT_MAX)] = Field(
+        default=-1,
+        alias="replication.factor",
+        description="Replicas of changelog and repartition topics; -1 is the brokers' default.replication.factor.",
+    )
+    session_timeout_ms: Duration = Field(
+        default=45_000, alias="session.timeout.ms", description="When a member that crashed is missed."
+    )
+    leave_group_on_close: bool = Field(
+        default=False,
+        alias="internal.leave.group.on.close",
+        description="Whether a client that shuts down says so; Kafka Streams clients do not.",
+    )
+    state_cleanup_delay_ms: Duration = Field(
+        default=600_000,
+        alias="state.cleanup.delay.ms",
+        description="How long the state of a task that moved away stays on disk.",
+    )
+
+
+class BrokerConfigs(Section):
+    """The brokers' configs."""
+
+    replica_selector_class: Selector | None = Field(
+        default=None,
+        alias="replica.selector.class",
+        description="With RackAwareReplicaSelector, consumers read from a replica in their rack; else from the leader.",
+    )
+    initial_rebalance_delay_ms: Duration = Field(
+        default=3_000,
+        alias="group.initial.rebalance.delay.ms",
+        description="How long an empty group waits for more members before its first rebalance.",
+    )
+    default_replication_factor: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
+        default=1,
+        alias="default.replication.factor",
+        description="Replication factor of topics that do not say theirs.",
+    )
+    num_partitions: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
+        default=1, alias="num.partitions", description="Partitions of topics that do not say how many."
+    )
+
+
+ELSEWHERE: Final = {
+    "application.id": "give it as application.id",
+    "client.rack": "give it as rack, or racks, of clients",
+    "client.tag.": "give it under tags of clients",
+    "broker.rack": "give it under cluster.brokers",
+    "task.assignor.class": "name the assignors under assignors",
+}
+"""What a Kafka engineer may write under `configs`, and where it stands in a scenario instead."""

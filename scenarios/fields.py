@@ -1,0 +1,138 @@
+"""The kinds of values in a scenario, as pydantic fields that say in the JSON Schema what may be written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
+
+from scenarios import units
+from scenarios.errors import show
+
+INT_MAX: Final = 2**31 - 1
+"""Java's largest int, which Kafka's INT configs end at."""
+
+ONE: Final = "<one>"
+EACH: Final = "<each>"
+"""What pydantic calls the two ways of writing an amount, in the places that it names."""
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Stands in a list where an entry was that could not be understood, so that the others keep their positions."""
+
+    value: Any
+
+    @property
+    def name(self) -> str | None:
+        """What the entry is called, if at least that can be told."""
+        name = self.value.get("name") if isinstance(self.value, dict) else None
+        return name if isinstance(name, str) else None
+
+
+def intact(entries: Sequence[T]) -> Iterator[tuple[int, T]]:
+    """The entries of a list that are no holes, with their positions."""
+    return ((i, entry) for i, entry in enumerate(entries) if not isinstance(entry, Hole))
+
+
+def holes(entries: Sequence[object]) -> list[Hole]:
+    """The holes of a list."""
+    return [entry for entry in entries if isinstance(entry, Hole)]
+
+
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+def _check_topic(name: str) -> str:
+    if not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
+        raise ValueError(f"{show(name)} is not a name that Kafka allows (1 to 249 letters, digits, '.', '_' and '-')")
+    return name
+
+
+def _check_printable(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ValueError(f"{show(text)} is not a name: it is blank, or has characters that cannot be printed")
+    return text
+
+
+def _let_holes_pass(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    return value if isinstance(value, Hole) else handler(value)
+
+
+def _one_or_each(value: Any) -> str:
+    return EACH if isinstance(value, list) else ONE
+
+
+def _in_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _unit_schema(pattern: str, unit: str, example: str) -> WithJsonSchema:
+    number = {"type": "integer", "minimum": 0, "description": f"in {unit}"}
+    text = {"type": "string", "pattern": pattern, "minLength": 1}
+    return WithJsonSchema({"anyOf": [text, number], "examples": [example]})
+
+
+Entry = Annotated[T, WrapValidator(_let_holes_pass)]
+"""An entry of a list, which may become a hole."""
+
+Name = Annotated[str, StringConstraints(max_length=200), AfterValidator(_check_printable)]
+"""What people call something."""
+
+TopicName = Annotated[
+    str,
+    AfterValidator(_check_topic),
+    WithJsonSchema({"type": "string", "pattern": f"^{_LEGAL_NAME.pattern}$"}),
+]
+"""A name that Kafka allows for a topic, which an application id has to be as well."""
+
+Duration = Annotated[
+    int,
+    BeforeValidator(units.parse_duration_ms),
+    _unit_schema(units.DURATION_PATTERN, "milliseconds", "20m"),
+]
+"""A duration, in ms once read."""
+
+Size = Annotated[int, BeforeValidator(units.parse_bytes), _unit_schema(units.SIZE_PATTERN, "bytes", "5 GB")]
+"""An amount of data, in bytes once read."""
+
+Rate = Annotated[
+    int, BeforeValidator(units.parse_bytes_per_s), _unit_schema(units.RATE_PATTERN, "bytes per second", "40 MB/s")
+]
+"""A data rate, in bytes per second once read."""
+
+Sizes = Annotated[
+    Annotated[Size, Tag(ONE)] | Annotated[list[Size], Tag(EACH), Field(min_length=1)],
+    Discriminator(_one_or_each),
+]
+"""One amount, shared by all partitions, or a list of one amount a partition."""
+
+Rates = Annotated[
+    Annotated[Rate, Tag(ONE)] | Annotated[list[Rate], Tag(EACH), Field(min_length=1)],
+    Discriminator(_one_or_each),
+]
+"""One rate, shared by all partitions, or a list of one rate a partition."""
+
+Names = Annotated[
+    list[Name],
+    BeforeValidator(_in_list),
+    Field(min_length=1),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+]
+"""One name or a list of names."""

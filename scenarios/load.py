@@ -1,0 +1,198 @@
+"""A scenario file to a `Scenario`, or to all that is wrong with it.
+
+The way: `reader` (YAML to data with lines), `overrides` (--set), `validation` (data to the models of `schema`),
+`resolution` (what the values mean together), `blueprint` (all of a world that no seed decides).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assignors.configs import AssignmentConfigs
+from scenarios import overrides as overriding
+from scenarios.blueprint import MAX_PAIRS, Blueprint
+from scenarios.errors import Mistake, Mistakes, ScenarioError, show
+from scenarios.reader import MAX_BYTES, TOO_LONG, ReadError, Tree, read
+from scenarios.resolution.application import resolve_application
+from scenarios.resolution.assignors import AssignorChoice, resolve_assignors
+from scenarios.resolution.clients import resolve_clients
+from scenarios.resolution.cluster import resolve_cluster
+from scenarios.resolution.configs import check_configs, group_configs
+from scenarios.resolution.drafts import APPLICATION
+from scenarios.resolution.events import Surroundings, resolve_events
+from scenarios.resolution.files import Files, UnreadableError, read_text
+from scenarios.schema import Document
+from scenarios.validation import Places, understand
+from simulator.world import Application, World
+
+__all__ = ["AssignorChoice", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scenario in which everything has been checked.
+
+    Attributes:
+        text: the YAML, as it stands in the file.
+        path: the file; None if there is none.
+        assignors: what to compare.
+        seeds: one run for each.
+        overrides: what was set from outside, as path and value.
+        notes: what was inferred from imported files, one a line, for people to confirm.
+        imports: the SHA-256 of each imported file, by the name that the scenario has for it.
+        blueprint: everything that no seed decides.
+    """
+
+    name: str
+    description: str
+    text: str
+    path: Path | None
+    assignors: tuple[AssignorChoice, ...]
+    seeds: tuple[int, ...]
+    overrides: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    imports: tuple[tuple[str, str], ...]
+    blueprint: Blueprint
+
+    @property
+    def assignment_configs(self) -> AssignmentConfigs:
+        """The application's own configs."""
+        return self.blueprint.application.assignment_configs
+
+    def world(self, seed: int, configs: AssignmentConfigs | None = None) -> World:
+        """Build the world of one run.
+
+        Args:
+            seed: draws what the scenario leaves open: replica placements and process ids.
+            configs: those of an `AssignorChoice`; the application's own if None.
+        """
+        return self.blueprint.world(seed, configs or self.assignment_configs)
+
+
+def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
+    """Read a scenario from a file.
+
+    Args:
+        path: the file; files that the scenario names are looked for beside it.
+        overrides: paths in the scenario and the values they shall have, as with `--set path=value`.
+
+    Raises:
+        ScenarioError: anything is wrong with it; has every mistake.
+    """
+    file = Path(path)
+    try:
+        text = read_text(file, MAX_BYTES, TOO_LONG)
+    except UnreadableError as error:
+        raise ScenarioError([Mistake(str(path), None, "", str(error))]) from None
+    return _load(text, str(path), file, file.parent, tuple(overrides))
+
+
+def loads(
+    text: str, name: str = "scenario", overrides: Sequence[tuple[str, str]] = (), folder: Path | None = None
+) -> Scenario:
+    """Read a scenario from a text.
+
+    Args:
+        name: what messages call the text, and the scenario's name if it does not say its own.
+        folder: where files that the scenario names are looked for; the current directory if None.
+
+    Raises:
+        ScenarioError: as in `load`.
+    """
+    return _load(text, name, None, folder or Path(), tuple(overrides))
+
+
+def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tuple[tuple[str, str], ...]) -> Scenario:
+    try:
+        tree = read(text)
+    except ReadError as error:
+        raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None
+    if not isinstance(tree.value, dict):
+        what = "expected a mapping with cluster, application and clients"
+        raise ScenarioError([Mistake(source, tree.lines[()], "", f"{what}, found {show(tree.value)}")])
+    mistakes = Mistakes(source)
+    places = _override(tree, source, overrides, mistakes)
+    document = understand(tree.value, places)
+    if document is None:
+        raise ScenarioError(mistakes)
+    files = Files(folder, places, mistakes)
+    name = document.name or Path(source).stem
+    blueprint, choices, notes = _resolve(document, name, files, places, mistakes)
+    mistakes.raise_any()
+    return Scenario(
+        name=name,
+        description=(document.description or "").strip(),
+        text=text,
+        path=file,
+        assignors=choices,
+        seeds=tuple(document.seeds),
+        overrides=overrides,
+        notes=notes,
+        imports=tuple(sorted(files.digests.items())),
+        blueprint=blueprint,
+    )
+
+
+def _override(tree: Tree, source: str, overrides: Sequence[tuple[str, str]], mistakes: Mistakes) -> Places:
+    changed, wrong = overriding.apply(tree.value, overrides)
+    for mistake in wrong:
+        mistakes.add(mistake)
+    return Places(source, tree.lines, changed, mistakes)
+
+
+def _resolve(
+    document: Document, name: str, files: Files, places: Places, mistakes: Mistakes
+) -> tuple[Blueprint, tuple[AssignorChoice, ...], tuple[str, ...]]:
+    streams, path = document.application.configs, (*APPLICATION, "configs")
+    cluster = resolve_cluster(document.cluster, files, places, mistakes)
+    application = resolve_application(document.application, cluster, files, places, mistakes)
+    clients = resolve_clients(document.clients, streams.num_stream_threads, cluster.brokers, places)
+    clients.check_tags(streams.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), places)
+    changes: dict[str, Any] = check_configs(streams, path, places)
+    configs = AssignmentConfigs(**changes)
+    around = Surroundings(
+        cluster.brokers,
+        clients,
+        application.topics,
+        None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
+        document.duration if places.is_sound("duration") else None,
+    )
+    events = resolve_events(document.events, around, places)
+    choices = resolve_assignors(document.assignors, configs, clients, places)
+    _check_seeds(document.seeds, places)
+    _check_size(application.num_tasks, len(clients.plans), places)
+    blueprint = Blueprint(
+        name=name,
+        brokers=cluster.brokers.known or (),
+        topics=tuple(application.topics.values()),
+        reads_from_nearest_replica=cluster.reads_from_nearest_replica,
+        application=Application(
+            id=document.application.id,
+            subtopologies=application.subtopologies,
+            assignment_configs=configs,
+            group_configs=group_configs(streams, document.cluster.configs, path, places),
+        ),
+        clients=clients.plans,
+        events=events,
+        duration_ms=document.duration,
+        starts_warm=document.application.starts == "warm",
+    )
+    return blueprint, choices, application.notes
+
+
+def _check_size(num_tasks: int, num_clients: int, places: Places) -> None:
+    if num_tasks * num_clients > MAX_PAIRS:
+        product = f"{num_tasks:,} tasks on {num_clients:,} clients are {num_tasks * num_clients:,} pairs of the two"
+        places.wrong((), f"{product}, more than the {MAX_PAIRS:,} that can be simulated")
+
+
+def _check_seeds(seeds: Sequence[int], places: Places) -> None:
+    seen: set[int] = set()
+    for i, seed in enumerate(seeds):
+        if seed in seen:
+            places.wrong(("seeds", i), f"{seed} stands here twice")
+        seen.add(seed)

@@ -1,0 +1,81 @@
+"""Where Kafka puts the replicas of a new topic.
+
+Guarantees: leaders go round the brokers; every broker gets as many replicas as any other, give or take the rest of the
+division, if all racks have as many brokers; a partition's replicas lie in as many racks as possible.
+Complexity: O(partitions · replicas) where racks are alike, up to O(partitions · brokers) where they are not.
+Source: `org.apache.kafka.admin.AdminUtils.assignReplicasToBrokers` (KIP-36), which draws
+the start and the shift that are parameters here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator.world import Broker
+
+
+class PlacementError(ValueError):
+    """Kafka would refuse to create the topic."""
+
+
+def place_replicas(
+    brokers: Sequence[Broker], num_partitions: int, replication_factor: int, start: int, shift: int
+) -> tuple[tuple[int, ...], ...]:
+    """Choose the brokers of each partition, the preferred leader first.
+
+    Args:
+        brokers: all of them, in any order.
+        num_partitions: at least 1.
+        replication_factor: at least 1.
+        start: the place of the first partition's leader in the list of brokers.
+        shift: how far the first partition's followers are from their leader; the followers of later rounds are farther.
+
+    Raises:
+        PlacementError: fewer brokers than replicas, or only some brokers have a rack.
+    """
+    if num_partitions < 1 or replication_factor < 1:
+        raise PlacementError("a topic has at least one partition, and that at least one replica")
+    if replication_factor > len(brokers):
+        raise PlacementError(
+            f"replication factor {replication_factor} is larger than the number of brokers, {len(brokers)}"
+        )
+    racks = {broker.id: broker.rack for broker in brokers}
+    without = sorted(broker_id for broker_id, rack in racks.items() if rack is None)
+    if without and len(without) < len(brokers):
+        raise PlacementError(f"not all brokers have a rack (without one: {', '.join(map(str, without[:12]))})")
+    if without:
+        ordered, num_racks = sorted(racks), 1
+        racks = dict.fromkeys(racks, "")
+    else:
+        ordered, num_racks = alternate_racks(brokers), len(set(racks.values()))
+    placed = []
+    for partition in range(num_partitions):
+        first = (partition + start) % len(ordered)
+        turned = (shift + partition // len(ordered)) * num_racks
+        placed.append(_place(ordered, racks, num_racks, first, turned, replication_factor))
+    return tuple(placed)
+
+
+def alternate_racks(brokers: Sequence[Broker]) -> list[int]:
+    """List the brokers' ids so that neighbours are in different racks: the first of each, then the second of each."""
+    by_rack: dict[str, list[int]] = {}
+    for broker in sorted(brokers, key=lambda broker: (broker.rack or "", broker.id)):
+        by_rack.setdefault(broker.rack or "", []).append(broker.id)
+    longest = max(map(len, by_rack.values()), default=0)
+    return [ids[i] for i in range(longest) for ids in by_rack.values() if i < len(ids)]
+
+
+def _place(
+    ordered: Sequence[int], racks: dict[int, str | None], num_racks: int, first: int, turned: int, replicas: int
+) -> tuple[int, ...]:
+    """Take the leader, then the next in racks without a replica, and any broker once all racks have one."""
+    chosen = [ordered[first]]
+    used_racks = {racks[ordered[first]]}
+    step = 0
+    while len(chosen) < replicas:
+        broker = ordered[(first + 1 + (turned + step) % (len(ordered) - 1)) % len(ordered)]
+        step += 1
+        if broker not in chosen and (len(used_racks) == num_racks or racks[broker] not in used_racks):
+            chosen.append(broker)
+            used_racks.add(racks[broker])
+    return tuple(chosen)

@@ -1,0 +1,223 @@
+"""Assignment problems and answers as JSON lines: one snapshot in, one assignment out.
+
+The schema, in which recorded answers of real Kafka are kept, is documented in `docs/reference/problems.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, TextIO
+
+from assignors import registry
+from assignors.assignment import AssignmentColumns, TaskType
+from assignors.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.errors import AssignorError, ConfigError, InvalidAssignmentError, KafkaError
+from assignors.ids import ProcessId, TaskId, TopicPartition
+from assignors.java_order import CollectionOrder
+from assignors.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.tasks.rack_aware import rack_costs
+
+Json = Mapping[str, Any]
+Answer = dict[str, Any]
+
+
+class ProblemError(ValueError):
+    """A line that is not a problem; says which line, what is wrong and what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One line of a problem file: the problem, and the answer it should have, if one came along.
+
+    `expected` is for collections sorted by id; `expected_hash_order` for those of production, where that differs.
+    """
+
+    line: int
+    problem: Json
+    expected: Json | None = None
+    expected_hash_order: Json | None = None
+
+    @property
+    def id(self) -> str:
+        """What the problem is called."""
+        return str(self.problem.get("id", f"line {self.line}"))
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The assignor and the rack-aware strategy that are asked for."""
+        strategy = self.problem.get("configs", {}).get("rack_aware_assignment_strategy", "none")
+        return str(self.problem["assignor"]), str(strategy)
+
+    def expected_in(self, order: CollectionOrder) -> Json | None:
+        """The answer to expect where the caller's collections are in that order; most are the same in any."""
+        in_production = order == CollectionOrder.PRODUCTION and self.expected_hash_order is not None
+        return self.expected_hash_order if in_production else self.expected
+
+
+def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
+    """Read problems, one a line; blank lines are skipped.
+
+    Raises:
+        ProblemError: a line is not JSON, or not a problem.
+    """
+    for number, text in enumerate(source, start=1):
+        if not text.strip():
+            continue
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise ProblemError(f"{name}:{number}: not JSON: {error}") from None
+        if isinstance(content, dict) and isinstance(content.get("problem"), dict):
+            found = Problem(number, content["problem"], content.get("expected"), content.get("expected_hash_order"))
+        elif isinstance(content, dict):
+            found = Problem(number, content)
+        else:
+            raise ProblemError(
+                f"{name}:{number}: expected a JSON object with a problem, found {type(content).__name__}"
+            )
+        missing = [key for key in ("assignor", "tasks", "clients") if key not in found.problem]
+        if missing:
+            raise ProblemError(f"{name}:{number}: the problem has no {', '.join(missing)}")
+        yield found
+
+
+def parse_configs(configs: Json) -> AssignmentConfigs:
+    """Read the configs of a problem; what is absent has Kafka's default.
+
+    Raises:
+        ConfigError: a value that Kafka refuses.
+        TypeError: an unknown key.
+    """
+    values = dict(configs)
+    values["rack_aware_assignment_tags"] = tuple(values.get("rack_aware_assignment_tags", ()))
+    values["rack_aware_assignment_strategy"] = RackAwareStrategy.parse(
+        values.get("rack_aware_assignment_strategy", RackAwareStrategy.NONE)
+    )
+    return AssignmentConfigs(**values)
+
+
+def parse_state(problem: Json) -> ApplicationState:
+    """Build the state that a problem describes.
+
+    Raises:
+        ConfigError: a config value that Kafka refuses.
+        KeyError, TypeError, ValueError: the problem does not follow the schema.
+    """
+    racks: Json = problem.get("partition_racks", {})
+    return ApplicationState.of(
+        tasks=[_parse_task(task, racks) for task in problem["tasks"]],
+        clients=[_parse_client(client) for client in problem["clients"]],
+        configs=parse_configs(problem.get("configs", {})),
+    )
+
+
+def _parse_task(task: Json, racks: Json) -> TaskInfo:
+    sources: list[str] = task.get("source_partitions", [])
+    changelogs: list[str] = task.get("changelog_partitions", [])
+    partitions = tuple(
+        TaskTopicPartition(
+            TopicPartition.parse(name),
+            is_source=name in sources,
+            is_changelog=name in changelogs,
+            rack_ids=None if racks.get(name) is None else tuple(racks[name]),
+        )
+        for name in dict.fromkeys([*sources, *changelogs])
+    )
+    return TaskInfo(TaskId.parse(task["id"]), bool(task["stateful"]), partitions)
+
+
+def _parse_client(client: Json) -> KafkaStreamsState:
+    return KafkaStreamsState(
+        process_id=ProcessId.parse(client["process_id"]),
+        num_processing_threads=int(client.get("threads", 1)),
+        rack_id=client.get("rack"),
+        client_tags=dict(client.get("tags", {})),
+        previous_active_tasks=tuple(map(TaskId.parse, client.get("previous_active", ()))),
+        previous_standby_tasks=tuple(map(TaskId.parse, client.get("previous_standby", ()))),
+        task_lags={TaskId.parse(task): int(lag) for task, lag in client.get("task_lags", {}).items()},
+    )
+
+
+def answer(
+    found: Problem,
+    name: str,
+    assignor: registry.AssignorInfo | None = None,
+    order: CollectionOrder = CollectionOrder.PRODUCTION,
+) -> Answer:
+    """Answer one problem with the assignor it names, or with another one.
+
+    `order` reaches the assignors whose answers hang on it; with the default, so does the order in which the problem
+    lists tasks and clients. `nanos` is the time of the assignor alone. An exception of Kafka's is an answer, with
+    `error`.
+
+    Raises:
+        ProblemError: the problem does not follow the schema, or names no assignor.
+    """
+    try:
+        info = assignor or registry.find(str(found.problem["assignor"]))
+        strategy = registry.make(info, {"order": order} if "order" in signature(info.make).parameters else {})
+        state = parse_state(found.problem)
+    except ConfigError as error:
+        return _refusal(found, error, 0)
+    except (AssignorError, KeyError, TypeError, ValueError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ProblemError(f"{name}:{found.line}: {what}") from None
+    started = time.perf_counter_ns()
+    try:
+        assignment = strategy.assign(state)
+    except KafkaError as error:
+        return _refusal(found, error, time.perf_counter_ns() - started)
+    nanos = time.perf_counter_ns() - started
+    try:
+        columns = AssignmentColumns.of(state, assignment)
+    except InvalidAssignmentError as error:
+        return _refusal(found, error, nanos)
+    configured = state.assignment_configs.rack_aware_traffic_cost
+    costs = rack_costs(state, columns, info.traffic_cost if configured is None else configured)
+    return {
+        "id": found.id,
+        "assignment": {
+            str(client.process_id): {
+                "active": _names(client.tasks, TaskType.ACTIVE),
+                "standby": _names(client.tasks, TaskType.STANDBY),
+            }
+            for client in assignment.assignment
+        },
+        "probing_rebalance": assignment.followup_rebalance_delay_ms is not None,
+        "active_cost": costs.active,
+        "stateless_cost": costs.stateless,
+        "standby_cost": costs.standby,
+        "nanos": nanos,
+        "error": None,
+    }
+
+
+def _names(tasks: Mapping[TaskId, TaskType], role: TaskType) -> list[str]:
+    return [str(task) for task in sorted(task for task, held in tasks.items() if held is role)]
+
+
+def _refusal(found: Problem, error: AssignorError, nanos: int) -> Answer:
+    nothing = dict.fromkeys(("assignment", "active_cost", "stateless_cost", "standby_cost"))
+    return {"id": found.id, **nothing, "probing_rebalance": False, "nanos": nanos, "error": str(error)}
+
+
+def differences(expected: Json, given: Json) -> list[str]:
+    """Say in which fields an answer differs from the expected one; of an error only the class counts."""
+    if expected.get("error") or given.get("error"):
+        wanted, got = _error_class(expected), _error_class(given)
+        return [] if wanted == got else [f"error: expected {wanted}, got {got}"]
+    fields = ("assignment", "probing_rebalance", "active_cost", "stateless_cost", "standby_cost")
+    return [
+        f"{field}: expected {expected[field]}, got {given.get(field)}"
+        for field in fields
+        if field in expected and expected[field] != given.get(field)
+    ]
+
+
+def _error_class(answered: Json) -> str | None:
+    error = answered.get("error")
+    return None if error is None else str(error).split(":", 1)[0]

@@ -1,0 +1,66 @@
+"""Rates and sizes of whole topics, made into one of each partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scenarios.paths import Path
+from scenarios.schema import PartitionDefaults, RepartitionEntry, StoreEntry, TopicEntry
+from scenarios.validation import Places
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What a topic's partitions have, one entry a partition."""
+
+    bytes_per_s: tuple[int, ...]
+    size_bytes: tuple[int, ...]
+    record_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a scenario says about the traffic of a topic, and where; None where it says nothing."""
+
+    path: Path
+    bytes_per_s: int | list[int] | None
+    size: int | list[int] | None
+    record_size: int | None
+
+    @classmethod
+    def of(cls, entry: TopicEntry | RepartitionEntry | StoreEntry, path: Path) -> Said:
+        """What an entry says that stands at a path."""
+        return cls(path, entry.bytes_per_s, entry.size, entry.record_size)
+
+
+def share(total: int, num_partitions: int) -> tuple[int, ...]:
+    """Split a total evenly; the first partitions have what does not divide."""
+    each, rest = divmod(total, num_partitions)
+    return (each + 1,) * rest + (each,) * (num_partitions - rest)
+
+
+def default_traffic(num_partitions: int, defaults: PartitionDefaults) -> Traffic:
+    """What partitions have of which nothing is said."""
+    return Traffic((defaults.bytes_per_s,) * num_partitions, (defaults.size,) * num_partitions, defaults.record_size)
+
+
+def settle(num_partitions: int, base: Traffic, said: Said, places: Places) -> Traffic:
+    """What partitions have: what is said, and for the rest the base."""
+    return Traffic(
+        _each(num_partitions, said.bytes_per_s, base.bytes_per_s, (*said.path, "bytes_per_s"), places),
+        _each(num_partitions, said.size, base.size_bytes, (*said.path, "size"), places),
+        base.record_bytes if said.record_size is None else said.record_size,
+    )
+
+
+def _each(
+    num_partitions: int, value: int | list[int] | None, otherwise: tuple[int, ...], path: Path, places: Places
+) -> tuple[int, ...]:
+    if value is None:
+        return otherwise
+    if isinstance(value, int):
+        return share(value, num_partitions)
+    if len(value) != num_partitions:
+        places.wrong(path, f"{len(value)} given, but the topic has {num_partitions} partitions")
+        return otherwise
+    return tuple(value)

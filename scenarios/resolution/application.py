@@ -1,0 +1,231 @@
+"""The application: its subtopologies, and the internal topics that Kafka Streams makes for it.
+
+Source: `org.apache.kafka.streams.processor.internals`: `RepartitionTopics`, `CopartitionedTopicsEnforcer`,
+`ChangelogTopics`, `InternalTopicManager` (what internal topics there are and how many partitions they have).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scenarios.blueprint import TopicPlan
+from scenarios.errors import Mistakes
+from scenarios.importers.topology import read_topology
+from scenarios.resolution.amounts import Said, default_traffic
+from scenarios.resolution.cluster import ClusterDraft, make_plan, retraffic
+from scenarios.resolution.described import DescribedTopology
+from scenarios.resolution.drafts import (
+    APPLICATION,
+    RepartitionDraft,
+    SourceDraft,
+    StoreDraft,
+    SubtopologyDraft,
+    changelog_topic,
+)
+from scenarios.resolution.files import Files
+from scenarios.resolution.stated import SUBTOPOLOGIES, draft_stated
+from scenarios.schema import ApplicationSection
+from scenarios.validation import Places
+from simulator.world import Store, Subtopology
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationDraft:
+    """What is known of the application.
+
+    Attributes:
+        topics: all topics of the cluster, the application's internal ones included.
+        num_tasks: of all subtopologies that are understood.
+        notes: what had to be inferred.
+    """
+
+    subtopologies: tuple[Subtopology, ...]
+    topics: dict[str, TopicPlan]
+    num_tasks: int
+    notes: tuple[str, ...]
+
+
+def resolve_application(
+    section: ApplicationSection, cluster: ClusterDraft, files: Files, places: Places, mistakes: Mistakes
+) -> ApplicationDraft:
+    """Understand the application; what is wrong goes to `places` and `mistakes`."""
+    drafts, notes = _draft(section, cluster, files, places, mistakes)
+    drafts.sort(key=lambda draft: draft.id)
+    topics = _InternalTopics(section, cluster, places)
+    _check_once(drafts)
+    topics.add_repartition(drafts)
+    subtopologies = tuple(topics.build(draft) for draft in drafts)
+    num_tasks = sum(topics.num_tasks(draft) or 0 for draft in drafts)
+    return ApplicationDraft(subtopologies, topics.plans, num_tasks, tuple(notes))
+
+
+def _draft(
+    section: ApplicationSection, cluster: ClusterDraft, files: Files, places: Places, mistakes: Mistakes
+) -> tuple[list[SubtopologyDraft], list[str]]:
+    """The subtopologies in the common form, and what had to be inferred about them."""
+    path = (*APPLICATION, "from", "topology")
+    described = None if section.files is None else files.read(path, section.files.topology, read_topology)
+    if section.subtopologies is None:
+        if described is not None:
+            topology = DescribedTopology(described, section, cluster, places, mistakes)
+            return list(topology.draft()), topology.notes
+        if section.files is None and places.is_sound(*SUBTOPOLOGIES) and places.is_sound(*APPLICATION, "from"):
+            places.wrong(APPLICATION, "no subtopologies; give subtopologies, or from: {topology: FILE}")
+        return [], []
+    if section.files is not None:
+        places.wrong(SUBTOPOLOGIES, "they come from application.from.topology already; leave one of the two out")
+    if section.stores:
+        places.wrong((*APPLICATION, "stores"), "stores belong in the subtopologies, unless those are imported")
+    return list(draft_stated(section.subtopologies, section.id, cluster.all_names, places)), []
+
+
+def _check_once(drafts: Sequence[SubtopologyDraft]) -> None:
+    """Note a mistake where a topic is read, a repartition topic written or a store used by two subtopologies.
+
+    Kafka Streams refuses a topic that two sources read, and joins what shares a store into one subtopology.
+    """
+    readers: dict[str, SubtopologyDraft] = {}
+    writers: dict[str, int] = {}
+    holders: dict[str, int] = {}
+    for draft in drafts:
+        for source in draft.sources:
+            if readers.setdefault(source.topic, draft) is not draft:
+                source.wrong(f"'{source.topic}' is read by subtopology {readers[source.topic].id} already")
+        for written in draft.writes:
+            if written.topic in writers:
+                written.wrong(f"'{written.topic}' is written by subtopology {writers[written.topic]} already")
+            writers.setdefault(written.topic, draft.id)
+        for store in draft.stores:
+            if store.name in holders:
+                store.wrong(f"store '{store.name}' belongs to subtopology {holders[store.name]} already")
+            holders.setdefault(store.name, draft.id)
+
+
+class _InternalTopics:
+    """Adds the topics that Kafka Streams makes to those of the cluster.
+
+    Attributes:
+        plans: all topics that are understood, by name.
+    """
+
+    def __init__(self, section: ApplicationSection, cluster: ClusterDraft, places: Places) -> None:
+        self._section = section
+        self._cluster = cluster
+        self._places = places
+        self._factor_is_fine: bool | None = None
+        self._counts = {name: plan.num_partitions for name, plan in cluster.topics.items()}
+        self.plans = dict(cluster.topics)
+
+    def num_tasks(self, draft: SubtopologyDraft) -> int | None:
+        """How many tasks a subtopology has: the partitions of its largest source; None if not known."""
+        counts = [self._counts.get(source.topic) for source in draft.sources]
+        known = [count for count in counts if count is not None]
+        return max(known) if known and len(known) == len(counts) and draft.is_sound else None
+
+    def add_repartition(self, drafts: Sequence[SubtopologyDraft]) -> None:
+        """Find out how many partitions each repartition topic has, and add it."""
+        written = {repartition.topic: repartition for draft in drafts for repartition in draft.writes}
+        read = {source.topic for draft in drafts for source in draft.sources}
+        for topic, repartition in written.items():
+            if topic not in read and all(draft.is_sound for draft in drafts):
+                repartition.wrong(f"no subtopology reads '{topic}'")
+            self._state_count(repartition)
+        self._derive_counts(drafts, written)
+        for draft in drafts:
+            for group in draft.copartitioned:
+                self._copartition(group, written)
+        for topic, repartition in written.items():
+            if topic in self._counts:
+                self._add(topic, self._counts[topic], repartition.said)
+
+    def _state_count(self, repartition: RepartitionDraft) -> None:
+        """Take the count of the topic that is there already, or else the one that is asked for."""
+        there = self._counts.get(repartition.topic)
+        if repartition.partitions is None:
+            return
+        if there is not None and there != repartition.partitions:
+            repartition.wrong(_mismatch(repartition.topic, there, repartition.partitions))
+        self._counts.setdefault(repartition.topic, repartition.partitions)
+
+    def _derive_counts(self, drafts: Sequence[SubtopologyDraft], written: dict[str, RepartitionDraft]) -> None:
+        """Give each repartition topic as many partitions as the largest source of what writes it."""
+        if any(source.topic not in self._counts.keys() | written for draft in drafts for source in draft.sources):
+            return
+        left = {topic: draft for draft in drafts for topic in (repartition.topic for repartition in draft.writes)}
+        left = {topic: draft for topic, draft in left.items() if topic not in self._counts}
+        while left:
+            known = {topic: self._known_counts(draft) for topic, draft in left.items()}
+            found = {topic: max(counts) for topic, counts in known.items() if counts}
+            if not found:
+                break
+            self._counts.update(found)
+            left = {topic: draft for topic, draft in left.items() if topic not in found}
+        for topic, draft in left.items():
+            if draft.is_sound:
+                written[topic].wrong(f"the number of partitions of '{topic}' hangs on itself; give partitions")
+
+    def _known_counts(self, draft: SubtopologyDraft) -> list[int]:
+        return [self._counts[source.topic] for source in draft.sources if source.topic in self._counts]
+
+    def _copartition(self, group: Sequence[SourceDraft], written: dict[str, RepartitionDraft]) -> None:
+        """Let joined topics have one number of partitions, or note a mistake where Kafka would throw."""
+        if any(source.topic not in self._counts for source in group) or not group:
+            return
+        free = [source for source in group if self._is_free(source.topic, written)]
+        fixed = [source for source in group if source not in free]
+        counts = {source.topic: self._counts[source.topic] for source in fixed or free}
+        if fixed and len(set(counts.values())) > 1:
+            told = ", ".join(f"{topic} has {count}" for topic, count in counts.items())
+            fixed[-1].wrong(f"topics not co-partitioned: {told} partitions")
+            return
+        for source in free:
+            self._counts[source.topic] = max(counts.values())
+
+    def _is_free(self, topic: str, written: dict[str, RepartitionDraft]) -> bool:
+        """Whether Kafka Streams may choose how many partitions a topic has."""
+        return topic in written and written[topic].partitions is None and topic not in self.plans
+
+    def build(self, draft: SubtopologyDraft) -> Subtopology:
+        """Make the subtopology, and add the changelogs of its stores."""
+        num_tasks = self.num_tasks(draft)
+        stores = tuple(self._build_store(store, draft, num_tasks) for store in draft.stores)
+        return Subtopology(draft.id, tuple(source.topic for source in draft.sources), stores)
+
+    def _build_store(self, store: StoreDraft, draft: SubtopologyDraft, num_tasks: int | None) -> Store:
+        if not store.logged:
+            return Store(store.name, None, store.persistent)
+        changelog = store.changelog or changelog_topic(self._section.id, store.name)
+        if num_tasks is not None:
+            there = self._counts.get(changelog)
+            if store.changelog is not None and changelog not in [source.topic for source in draft.sources]:
+                store.wrong(f"'{changelog}' cannot be the changelog of '{store.name}': it is not a source here")
+            elif there is not None and there != num_tasks:
+                store.wrong(_mismatch(changelog, there, num_tasks))
+            else:
+                self._add(changelog, num_tasks, store.said)
+        return Store(store.name, changelog, store.persistent)
+
+    def _add(self, topic: str, count: int, said: Said | None) -> None:
+        plan = self.plans.get(topic)
+        if plan is None:
+            if not self._has_factor() or not self._cluster.budget.spend(count, self._factor):
+                return
+            plan = make_plan(topic, self._factor, default_traffic(count, self._cluster.section.partition_defaults))
+        self.plans[topic] = plan if said is None else retraffic(plan, said, self._places)
+
+    @property
+    def _factor(self) -> int:
+        factor = self._section.configs.replication_factor
+        return self._cluster.section.configs.default_replication_factor if factor == -1 else factor
+
+    def _has_factor(self) -> bool:
+        """Whether the brokers can hold internal topics; noted as a mistake once if not."""
+        if self._factor_is_fine is None:
+            path = (*APPLICATION, "configs", "replication.factor")
+            self._factor_is_fine = self._cluster.brokers.check_placement(self._factor, path)
+        return self._factor_is_fine
+
+
+def _mismatch(topic: str, there: int, wanted: int) -> str:
+    return f"'{topic}' is there with {there} partitions, but Kafka Streams needs {wanted}"

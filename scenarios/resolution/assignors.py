@@ -1,0 +1,81 @@
+"""The assignors to compare. Only built-in ones are looked up: what a file says never imports code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from assignors import registry
+from assignors.configs import AssignmentConfigs
+from assignors.errors import UnknownAssignorError
+from scenarios.errors import did_you_mean, show
+from scenarios.fields import intact
+from scenarios.paths import Path
+from scenarios.resolution.clients import ClientsDraft
+from scenarios.resolution.configs import check_configs
+from scenarios.schema import AssignorSettings
+from scenarios.validation import Places
+
+
+@dataclass(frozen=True, slots=True)
+class AssignorChoice:
+    """An assignor to run a scenario with.
+
+    Attributes:
+        label: what tables and pictures call it; unique in a scenario.
+        assignor: its name in the registry.
+        parameters: of the assignor itself.
+        configs: the application's, with those that this entry changes.
+    """
+
+    label: str
+    assignor: str
+    parameters: Mapping[str, Any]
+    configs: AssignmentConfigs
+
+
+def resolve_assignors(
+    entries: Sequence[AssignorSettings], configs: AssignmentConfigs, clients: ClientsDraft, places: Places
+) -> tuple[AssignorChoice, ...]:
+    """Understand the choices; what is wrong goes to `places`.
+
+    Args:
+        configs: the application's.
+    """
+    choices: dict[str, AssignorChoice] = {}
+    for i, entry in intact(entries):
+        path: Path = ("assignors", i)
+        changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), places)
+        clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), places)
+        name = _check_assignor(entry, path, places)
+        label = entry.label or _label(name or entry.assignor, entry)
+        if label in choices:
+            places.wrong((*path, "label"), f"{show(label)} is the label of another assignor too; give it another label")
+        choices[label] = AssignorChoice(label, name or "", dict(entry.parameters), replace(configs, **changes))
+    return tuple(choices.values())
+
+
+def _check_assignor(entry: AssignorSettings, path: Path, places: Places) -> str | None:
+    try:
+        info = registry.find(entry.assignor)
+    except UnknownAssignorError as error:
+        places.wrong((*path, "assignor"), str(error))
+        return None
+    known = [field.name for field in fields(info.make)] if is_dataclass(info.make) else list(entry.parameters)
+    for key in entry.parameters:
+        if key not in known:
+            places.wrong((*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})")
+            return info.name
+    try:
+        registry.make(info, entry.parameters)
+    except UnknownAssignorError as error:
+        places.wrong((*path, "parameters"), str(error))
+    return info.name
+
+
+def _label(name: str, entry: AssignorSettings) -> str:
+    """The assignor's name, and what it is given that others may not be."""
+    configs = entry.configs.model_dump(by_alias=True, exclude_unset=True)
+    told = [f"{key}={value}" for key, value in [*entry.parameters.items(), *configs.items()]]
+    return f"{name} ({', '.join(told)})" if told else name

@@ -1,0 +1,151 @@
+"""The brokers and their racks, and what must be true of what refers to them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scenarios.blueprint import MAX_BROKERS, MAX_PARTITIONS, MAX_REPLICAS
+from scenarios.errors import listing, show
+from scenarios.fields import intact
+from scenarios.importers.brokers import DescribedBroker
+from scenarios.importers.topics import DescribedTopic
+from scenarios.paths import Path
+from scenarios.resolution.files import Imported
+from scenarios.schema import BrokerEntry, BrokerPool, ClusterSection
+from scenarios.validation import Places
+from simulator.world import Broker
+
+CLUSTER: Path = ("cluster",)
+_BROKERS: Path = (*CLUSTER, "brokers")
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """The brokers as far as they are known, which they all are or, if something is wrong with them, none is."""
+
+    known: tuple[Broker, ...] | None
+    places: Places
+
+    @property
+    def ids(self) -> list[int]:
+        """Their ids, in the order of the scenario."""
+        return [broker.id for broker in self.known or ()]
+
+    @property
+    def racks(self) -> list[str]:
+        """The racks that brokers stand in, sorted."""
+        return sorted({broker.rack for broker in self.known or () if broker.rack is not None})
+
+    def check_rack(self, rack: str, path: Path) -> None:
+        """Note a mistake if no broker is in this rack."""
+        if self.known is not None and rack not in self.racks:
+            known = listing("racks", self.racks) if self.racks else "no broker has a rack"
+            self.places.wrong(path, f"{show(rack)} is not a rack ({known})")
+
+    def check_ids(self, ids: Sequence[int], path: Path) -> bool:
+        """Note a mistake if a broker is not known, or stands twice; tell whether all is well."""
+        twice = [broker for broker, count in Counter(ids).items() if count > 1]
+        if twice:
+            self.places.wrong(path, f"broker {twice[0]} stands here twice")
+            return False
+        unknown = [broker for broker in ids if broker not in self.ids]
+        if self.known is not None and unknown:
+            self.places.wrong(path, f"{unknown[0]} is not a broker ({listing('brokers', self.ids)})")
+            return False
+        return True
+
+    def check_placement(self, factor: int, path: Path) -> bool:
+        """Note a mistake if Kafka could not place that many replicas; tell whether it could."""
+        if self.known is None:
+            return False
+        if factor > len(self.known):
+            self.places.wrong(path, f"{factor} replicas need as many brokers, but there are {len(self.known)}")
+            return False
+        bare = [broker.id for broker in self.known if broker.rack is None]
+        if bare and len(bare) < len(self.known):
+            rule = "Kafka places replicas only if all brokers have a rack, or none has"
+            self.places.wrong(_BROKERS, f"{rule} ({listing('without', bare)})")
+            return False
+        return True
+
+
+class Budget:
+    """How many partitions and replicas a cluster may still have; what is over it is noted as a mistake once."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._partitions = MAX_PARTITIONS
+        self._replicas = MAX_REPLICAS
+
+    def spend(self, partitions: int, factor: int) -> bool:
+        """Take partitions with that many replicas each; tell whether there is room for them."""
+        self._partitions -= partitions
+        self._replicas -= partitions * factor
+        if self._partitions < 0:
+            limit = f"more than {MAX_PARTITIONS:,} partitions, internal topics included"
+        elif self._replicas < 0:
+            limit = f"more than {MAX_REPLICAS:,} replicas, internal topics included"
+        else:
+            return True
+        self._places.wrong(CLUSTER, f"{limit}, which is the most that can be simulated")
+        return False
+
+
+def resolve_brokers(
+    section: ClusterSection,
+    described: Imported[tuple[DescribedBroker, ...]] | None,
+    topics: Imported[tuple[DescribedTopic, ...]] | None,
+    places: Places,
+) -> Brokers:
+    """Take the brokers from the scenario, or from a file, or at least those that have replicas."""
+    return Brokers(_resolve(section, described, topics, places), places)
+
+
+def _resolve(
+    section: ClusterSection,
+    described: Imported[tuple[DescribedBroker, ...]] | None,
+    topics: Imported[tuple[DescribedTopic, ...]] | None,
+    places: Places,
+) -> tuple[Broker, ...] | None:
+    if not places.is_sound(*_BROKERS):
+        return None
+    if section.brokers is not None:
+        if section.files is not None and section.files.brokers is not None:
+            places.wrong(_BROKERS, "the brokers come from cluster.from.brokers already; leave one of the two out")
+            return None
+        if isinstance(section.brokers, BrokerPool):
+            return _deal_out(section.brokers, places)
+        return _list(section.brokers, places)
+    if described is not None:
+        return tuple(Broker(broker.id, broker.rack) for broker in described.content)
+    if not places.is_sound(*CLUSTER, "from"):
+        return None
+    if topics is not None:
+        ids = {broker for topic in topics.content for replicas in topic.replicas for broker in replicas}
+        return tuple(Broker(broker) for broker in sorted(ids))
+    places.wrong(CLUSTER, "no brokers; give brokers: {count: 3, racks: [az1, az2, az3]}, or from: {brokers: FILE}")
+    return None
+
+
+def _deal_out(pool: BrokerPool, places: Places) -> tuple[Broker, ...] | None:
+    if pool.count > MAX_BROKERS:
+        places.wrong((*_BROKERS, "count"), f"{pool.count:,} is too large (at most {MAX_BROKERS:,})")
+        return None
+    racks = list(pool.racks or [])
+    return tuple(Broker(pool.first_id + i, racks[i % len(racks)] if racks else None) for i in range(pool.count))
+
+
+def _list(entries: Sequence[BrokerEntry], places: Places) -> tuple[Broker, ...] | None:
+    brokers: dict[int, Broker] = {}
+    is_clear = True
+    for i, entry in intact(entries):
+        if entry.id in brokers:
+            places.wrong((*_BROKERS, i, "id"), f"{entry.id} is the id of another broker too")
+            is_clear = False
+        brokers[entry.id] = Broker(entry.id, entry.rack)
+    if len(brokers) > MAX_BROKERS:
+        places.wrong(_BROKERS, f"{len(brokers):,} brokers are too many (at most {MAX_BROKERS:,})")
+        return None
+    return tuple(brokers.values()) if is_clear else None

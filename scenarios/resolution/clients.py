@@ -1,0 +1,135 @@
+"""The clients, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from assignors.ids import ProcessId
+from scenarios.blueprint import MAX_CLIENTS, ClientPlan
+from scenarios.errors import did_you_mean, listing, show
+from scenarios.fields import holes, intact
+from scenarios.paths import Path
+from scenarios.resolution.brokers import Brokers
+from scenarios.schema import ClientEntry
+from scenarios.validation import Places
+
+_CLIENTS: Path = ("clients",)
+MAX_TAG_KEY: Final = 20
+MAX_TAG_VALUE: Final = 30
+
+
+@dataclass(slots=True)
+class ClientsDraft:
+    """What is known of the clients.
+
+    Attributes:
+        plans: those that are understood, in the order of the scenario.
+        groups: the clients that a name stands for: its own, or the name of an entry that stands for several.
+        is_complete: whether all names are known.
+        origins: the place of the entry that each client comes from.
+    """
+
+    plans: tuple[ClientPlan, ...]
+    groups: dict[str, tuple[str, ...]]
+    is_complete: bool
+    origins: dict[str, Path]
+
+    def find(self, names: Sequence[str], path: Path, places: Places) -> tuple[str, ...]:
+        """The clients that names stand for, each once; unknown names are noted as mistakes."""
+        found: dict[str, None] = {}
+        for i, name in enumerate(names):
+            if name in self.groups:
+                found.update(dict.fromkeys(self.groups[name]))
+            elif self.is_complete:
+                at = path if len(names) == 1 else (*path, i)
+                places.wrong(at, f"{show(name)} is not a client ({did_you_mean(name, list(self.groups), 'clients')})")
+        return tuple(found)
+
+    def check_tags(self, tags: Sequence[str], path: Path, places: Places) -> None:
+        """Note a mistake for the first client that lacks one of `rack.aware.assignment.tags`, which Kafka refuses."""
+        for plan in self.plans:
+            for tag in tags:
+                if tag not in plan.tags and places.is_sound(*self.origins[plan.name]):
+                    has = listing("it has", sorted(plan.tags))
+                    places.wrong(
+                        path, f"client '{plan.name}' has no tag {show(tag)} ({has}); Kafka refuses to start it"
+                    )
+                    return
+
+
+def resolve_clients(entries: Sequence[ClientEntry], threads: int, brokers: Brokers, places: Places) -> ClientsDraft:
+    """Understand the clients; what is wrong goes to `places`.
+
+    Args:
+        threads: how many a client has that does not say so.
+    """
+    draft = ClientsDraft((), {}, is_complete=not holes(entries) and places.is_there(*_CLIENTS), origins={})
+    process_ids: dict[ProcessId, str] = {}
+    plans: list[ClientPlan] = []
+    for i, entry in intact(entries):
+        path = (*_CLIENTS, i)
+        if not places.is_sound(*path) and entry.count is None:
+            # What was cut out may have been a count, and so the names of several clients.
+            draft.is_complete = False
+        if len(plans) + (entry.count or 1) > MAX_CLIENTS:
+            places.wrong(path, f"more than {MAX_CLIENTS:,} clients, which is the most that can be simulated")
+            draft.is_complete = False
+            break
+        _check_entry(entry, path, brokers, places)
+        process_id = _process_id(entry, path, process_ids, places)
+        names = _names(entry)
+        for name in dict.fromkeys([entry.name, *names]):
+            if name in draft.groups:
+                places.wrong((*path, "name"), f"{show(name)} is the name of another client too")
+        draft.groups.update({name: (name,) for name in names})
+        draft.groups[entry.name] = names
+        draft.origins.update(dict.fromkeys(names, path))
+        plans.extend(_plan(entry, k, name, process_id, threads) for k, name in enumerate(names))
+    draft.plans = tuple(plans)
+    return draft
+
+
+def _names(entry: ClientEntry) -> tuple[str, ...]:
+    return (entry.name,) if entry.count is None else tuple(f"{entry.name}-{i}" for i in range(entry.count))
+
+
+def _plan(entry: ClientEntry, number: int, name: str, process_id: ProcessId | None, threads: int) -> ClientPlan:
+    rack = entry.racks[number % len(entry.racks)] if entry.racks else entry.rack
+    return ClientPlan(name, process_id, rack, entry.threads or threads, dict(entry.tags), entry.restore, entry.starts)
+
+
+def _check_entry(entry: ClientEntry, path: Path, brokers: Brokers, places: Places) -> None:
+    if entry.rack is not None:
+        brokers.check_rack(entry.rack, (*path, "rack"))
+    for i, rack in enumerate(entry.racks or ()):
+        brokers.check_rack(rack, (*path, "racks", i))
+    if entry.rack is not None and entry.racks is not None:
+        places.wrong((*path, "racks"), "give rack, or racks for several clients, but not both")
+    elif entry.racks is not None and entry.count is None and places.is_sound(*path, "count"):
+        places.wrong((*path, "racks"), "one client has one rack; give rack, or how many clients by count")
+    for key, value in entry.tags.items():
+        if len(key) > MAX_TAG_KEY:
+            places.wrong((*path, "tags", key), f"the key of a tag is too long (at most {MAX_TAG_KEY} characters)")
+        if len(value) > MAX_TAG_VALUE:
+            places.wrong((*path, "tags", key), f"{show(value)} is too long (at most {MAX_TAG_VALUE} characters)")
+
+
+def _process_id(entry: ClientEntry, path: Path, taken: dict[ProcessId, str], places: Places) -> ProcessId | None:
+    if entry.process_id is None:
+        return None
+    path = (*path, "process_id")
+    if entry.count is not None:
+        places.wrong(path, "several clients cannot share a process id; give each an entry of its own")
+        return None
+    try:
+        process_id = ProcessId.parse(entry.process_id)
+    except ValueError:
+        example = "80000000-0000-0000-0000-000000000001"
+        places.wrong(path, f"{show(entry.process_id)} is not a process id (a UUID, such as {example})")
+        return None
+    if process_id in taken:
+        places.wrong(path, f"{entry.process_id} is the process id of '{taken[process_id]}' too")
+    taken[process_id] = entry.name
+    return process_id

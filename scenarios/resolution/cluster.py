@@ -1,0 +1,178 @@
+"""The cluster's topics, with what is known of each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from assignors.ids import TopicPartition
+from scenarios.blueprint import MAX_PARTITIONS, TopicPlan
+from scenarios.configs import RACK_AWARE_SELECTOR
+from scenarios.errors import Mistake, Mistakes, listing, show
+from scenarios.fields import holes, intact
+from scenarios.importers.brokers import read_brokers
+from scenarios.importers.log_dirs import read_sizes
+from scenarios.importers.topics import DescribedTopic, read_topics
+from scenarios.paths import Path
+from scenarios.resolution.amounts import Said, Traffic, default_traffic, settle
+from scenarios.resolution.brokers import CLUSTER, Brokers, Budget, resolve_brokers
+from scenarios.resolution.files import Files, Imported
+from scenarios.schema import ClusterFiles, ClusterSection, TopicEntry
+from scenarios.validation import Places
+
+_Described = Imported[tuple[DescribedTopic, ...]]
+_Sizes = Imported[Mapping[TopicPartition, int]]
+
+
+@dataclass(slots=True)
+class ClusterDraft:
+    """What is known of the cluster.
+
+    Attributes:
+        topics: those that are understood, by name.
+        all_names: the names of all topics, those that are not understood included; None if that is not known.
+        imported: the names of the topics that were imported.
+        budget: what the cluster may still grow by.
+    """
+
+    section: ClusterSection
+    brokers: Brokers
+    topics: dict[str, TopicPlan]
+    all_names: frozenset[str] | None
+    imported: frozenset[str]
+    budget: Budget
+
+    @property
+    def reads_from_nearest_replica(self) -> bool:
+        """Whether consumers read from a replica in their rack."""
+        return self.section.configs.replica_selector_class == RACK_AWARE_SELECTOR
+
+
+def resolve_cluster(section: ClusterSection, files: Files, places: Places, mistakes: Mistakes) -> ClusterDraft:
+    """Understand the cluster; what is wrong goes to `places` and `mistakes`."""
+    named = section.files or ClusterFiles()
+    described = files.read((*CLUSTER, "from", "topics"), named.topics, read_topics)
+    racks = files.read((*CLUSTER, "from", "brokers"), named.brokers, read_brokers)
+    sizes = files.read((*CLUSTER, "from", "log_dirs"), named.log_dirs, read_sizes)
+    brokers = resolve_brokers(section, racks, described, places)
+    budget = Budget(places)
+    topics = _import(section, brokers, described, sizes, budget, mistakes)
+    imported = frozenset(topic.name for topic in described.content) if described is not None else frozenset()
+    draft = ClusterDraft(section, brokers, topics, _all_names(section, imported, places), imported, budget)
+    if described is None and named.log_dirs is not None and places.is_sound(*CLUSTER, "from"):
+        places.wrong((*CLUSTER, "from", "log_dirs"), "sizes are of imported topics only; give from.topics too")
+    _add_entries(draft, places)
+    return draft
+
+
+def _all_names(section: ClusterSection, imported: frozenset[str], places: Places) -> frozenset[str] | None:
+    broken = [hole.name for hole in holes(section.topics)]
+    is_known = places.is_sound(*CLUSTER, "from", "topics") and all(broken)
+    if not is_known or (not section.topics and not places.is_sound(*CLUSTER, "topics")):
+        return None
+    given = [entry.name for _, entry in intact(section.topics)]
+    return frozenset([*imported, *given, *(name for name in broken if name)])
+
+
+def _import(
+    section: ClusterSection,
+    brokers: Brokers,
+    described: _Described | None,
+    sizes: _Sizes | None,
+    budget: Budget,
+    mistakes: Mistakes,
+) -> dict[str, TopicPlan]:
+    topics: dict[str, TopicPlan] = {}
+    if described is None:
+        return topics
+    for topic in described.content:
+        strangers = {broker for replicas in topic.replicas for broker in replicas} - set(brokers.ids)
+        if strangers and brokers.known is not None:
+            where = f"topic '{topic.name}' has replicas on broker {min(strangers)}"
+            message = f"{where}, which is not a broker ({listing('brokers', brokers.ids)})"
+            mistakes.add(Mistake(described.source, topic.line, "", message))
+            break
+        if not budget.spend(len(topic.replicas), max(map(len, topic.replicas))):
+            break
+        topics[topic.name] = _imported(topic, sizes, section)
+    return topics
+
+
+def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSection) -> TopicPlan:
+    count = len(topic.replicas)
+    traffic = default_traffic(count, section.partition_defaults)
+    if sizes is not None:
+        partitions = [TopicPartition(topic.name, partition) for partition in range(count)]
+        known = zip(partitions, traffic.size_bytes, strict=True)
+        traffic = replace(traffic, size_bytes=tuple(sizes.content.get(partition, size) for partition, size in known))
+    plan = make_plan(topic.name, max(map(len, topic.replicas)), traffic)
+    return replace(plan, replicas=topic.replicas, leaders=topic.leaders)
+
+
+def make_plan(name: str, factor: int, traffic: Traffic) -> TopicPlan:
+    """A topic that is still to be placed."""
+    count = len(traffic.bytes_per_s)
+    return TopicPlan(name, count, factor, traffic.bytes_per_s, traffic.size_bytes, traffic.record_bytes)
+
+
+def retraffic(plan: TopicPlan, said: Said, places: Places) -> TopicPlan:
+    """The same topic with other rates and sizes, where something is said about them."""
+    base = Traffic(plan.bytes_per_s, plan.size_bytes, plan.record_bytes)
+    now = settle(plan.num_partitions, base, said, places)
+    return replace(plan, bytes_per_s=now.bytes_per_s, size_bytes=now.size_bytes, record_bytes=now.record_bytes)
+
+
+def _add_entries(draft: ClusterDraft, places: Places) -> None:
+    seen: dict[str, int] = {}
+    for i, entry in intact(draft.section.topics):
+        path = (*CLUSTER, "topics", i)
+        if entry.name in seen:
+            places.wrong((*path, "name"), f"{show(entry.name)} is the name of topics[{seen[entry.name]}] too")
+            continue
+        seen[entry.name] = i
+        plan = _plan_entry(draft, entry, path, places)
+        if plan is None:
+            draft.topics.pop(entry.name, None)
+            places.cut(path)
+        else:
+            draft.topics[entry.name] = retraffic(plan, Said.of(entry, path), places)
+
+
+def _plan_entry(draft: ClusterDraft, entry: TopicEntry, path: Path, places: Places) -> TopicPlan | None:
+    """The topic of an entry: as the entry says, for the rest as imported, for the rest by Kafka's defaults."""
+    imported = draft.topics.get(entry.name)
+    if not places.is_sound(*path, "partitions") or not places.is_sound(*path, "replicas"):
+        return None
+    if entry.replicas is not None:
+        return _plan_given(draft, entry, entry.replicas, path, places)
+    if imported is not None and entry.partitions is None and entry.replication_factor is None:
+        return imported
+    configs = draft.section.configs
+    count = entry.partitions or (imported.num_partitions if imported else configs.num_partitions)
+    factor = entry.replication_factor or (
+        imported.replication_factor if imported else configs.default_replication_factor
+    )
+    if count > MAX_PARTITIONS:
+        places.wrong((*path, "partitions"), f"{count:,} is too large (at most {MAX_PARTITIONS:,} in a cluster)")
+        return None
+    if not draft.budget.spend(count, factor) or not draft.brokers.check_placement(
+        factor, (*path, "replication_factor")
+    ):
+        return None
+    return make_plan(entry.name, factor, default_traffic(count, draft.section.partition_defaults))
+
+
+def _plan_given(
+    draft: ClusterDraft, entry: TopicEntry, replicas: list[list[int]], path: Path, places: Places
+) -> TopicPlan | None:
+    ok = [draft.brokers.check_ids(brokers, (*path, "replicas", i)) for i, brokers in enumerate(replicas)]
+    if entry.partitions is not None and entry.partitions != len(replicas):
+        places.wrong((*path, "replicas"), f"{len(replicas)} given, but the topic has {entry.partitions} partitions")
+        return None
+    factor = max(map(len, replicas))
+    if entry.replication_factor not in (None, factor):
+        places.wrong((*path, "replication_factor"), f"{entry.replication_factor}, but replicas gives {factor}")
+    if not all(ok):
+        return None
+    plan = make_plan(entry.name, factor, default_traffic(len(replicas), draft.section.partition_defaults))
+    return replace(plan, replicas=tuple(map(tuple, replicas)))

@@ -1,0 +1,165 @@
+"""Subtopologies that `Topology.describe()` printed, joined with what the scenario and the cluster tell about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from scenarios.errors import Mistake, Mistakes, did_you_mean, show
+from scenarios.fields import intact
+from scenarios.importers.topology import DescribedSource, DescribedStore, DescribedSubtopology
+from scenarios.resolution.amounts import Said
+from scenarios.resolution.cluster import ClusterDraft
+from scenarios.resolution.drafts import (
+    APPLICATION,
+    RepartitionDraft,
+    SourceDraft,
+    StoreDraft,
+    SubtopologyDraft,
+    Wrong,
+    changelog_topic,
+)
+from scenarios.resolution.files import Imported
+from scenarios.resolution.stated import check_unlogged
+from scenarios.schema import ApplicationSection, StoreEntry
+from scenarios.validation import Places
+
+_INTERNAL = re.compile(r".+-repartition|.*-FK-JOIN-SUBSCRIPTION-.*-topic|.*-subscription-(registration|response)-topic")
+_SIMPLE_PATTERN = re.compile(r"(?:[A-Za-z0-9_-]|\\\.|\.[*+]?|\||\((?:\?:)?|\)(?![*+?{]))+")
+_MAX_WILDCARDS = 2
+
+
+class DescribedTopology:
+    """Brings described subtopologies into the common form.
+
+    Attributes:
+        notes: what had to be inferred.
+    """
+
+    def __init__(
+        self,
+        described: Imported[tuple[DescribedSubtopology, ...]],
+        section: ApplicationSection,
+        cluster: ClusterDraft,
+        places: Places,
+        mistakes: Mistakes,
+    ) -> None:
+        self._described = described
+        self._application_id = section.id
+        self._cluster = cluster
+        self._places = places
+        self._mistakes = mistakes
+        self._entries = self._store_entries(section.stores)
+        self._sinks = {sink for subtopology in described.content for sink in subtopology.sinks}
+        self.notes: list[str] = []
+
+    def draft(self) -> Iterator[SubtopologyDraft]:
+        """The subtopologies in the common form."""
+        for subtopology in self._described.content:
+            wrong = self._at(subtopology.line)
+            draft = SubtopologyDraft(subtopology.id, wrong, is_sound=self._cluster.all_names is not None)
+            if draft.is_sound:
+                for source in subtopology.sources:
+                    self._add_source(draft, source)
+                for sink in subtopology.sinks:
+                    topic = self._name_in_cluster(sink)
+                    if topic is not None and topic != sink and topic not in (self._cluster.all_names or ()):
+                        draft.writes.append(RepartitionDraft(topic, None, None, wrong))
+            if not subtopology.sources:
+                wrong(f"sub-topology {subtopology.id} has no source")
+                draft.is_sound = False
+            draft.stores.extend(self._draft_store(store) for store in subtopology.stores)
+            yield draft
+
+    def _at(self, line: int) -> Wrong:
+        return lambda message: self._mistakes.add(Mistake(self._described.source, line, "", message))
+
+    def _name_in_cluster(self, topic: str) -> str | None:
+        """The name that a topic of the text has in the cluster: internal ones have the application id in front."""
+        known = self._cluster.all_names or frozenset()
+        internal = f"{self._application_id}-{topic}"
+        looks_internal = _INTERNAL.fullmatch(topic) is not None
+        if internal in known and (looks_internal or topic not in known):
+            return internal
+        if topic in known:
+            return topic
+        return internal if looks_internal and topic in self._sinks else None
+
+    def _add_source(self, draft: SubtopologyDraft, source: DescribedSource) -> None:
+        wrong = self._at(source.line)
+        topics = source.topics if source.pattern is None else self._match(source.pattern, wrong)
+        for name in topics:
+            topic = self._name_in_cluster(name)
+            if topic is None:
+                known = sorted(self._cluster.all_names or ())
+                wrong(f"{show(name)} is not a topic of the cluster ({did_you_mean(name, known, 'topics')})")
+                draft.is_sound = False
+            elif topic not in [other.topic for other in draft.sources]:
+                draft.sources.append(SourceDraft(topic, wrong))
+        draft.is_sound = draft.is_sound and bool(topics)
+
+    def _match(self, pattern: str, wrong: Wrong) -> Sequence[str]:
+        """The cluster's topics that a pattern subscribes to; only patterns that are quick to match are tried."""
+        wildcards = len(re.findall(r"(?<!\\)\.[*+]", pattern))
+        try:
+            if not _SIMPLE_PATTERN.fullmatch(pattern) or wildcards > _MAX_WILDCARDS:
+                raise re.error("too complex")
+            compiled = re.compile(pattern)
+        except re.error:
+            wrong(f"the pattern {show(pattern)} is too complex to match; write the topics in its place, as [a, b]")
+            return ()
+        topics = [topic for topic in sorted(self._cluster.all_names or ()) if compiled.fullmatch(topic)]
+        if not topics:
+            wrong(f"the pattern {show(pattern)} matches no topic of the cluster")
+        return topics
+
+    def _store_entries(self, stores: Sequence[StoreEntry]) -> Mapping[str, tuple[int, StoreEntry]]:
+        known = [store.name for subtopology in self._described.content for store in subtopology.stores]
+        entries: dict[str, tuple[int, StoreEntry]] = {}
+        for i, entry in intact(stores):
+            path = (*APPLICATION, "stores", i, "name")
+            if entry.name in entries:
+                self._places.wrong(path, f"{show(entry.name)} is the name of stores[{entries[entry.name][0]}] too")
+            elif entry.name not in known:
+                hint = did_you_mean(entry.name, sorted(known), "stores")
+                self._places.wrong(path, f"{show(entry.name)} is not a store of the topology ({hint})")
+            else:
+                entries[entry.name] = i, entry
+        return entries
+
+    def _draft_store(self, store: DescribedStore) -> StoreDraft:
+        """A store as the scenario says, or else as the cluster's topics suggest."""
+        wrong = self._at(store.line)
+        if store.name not in self._entries:
+            logged, changelog = self._infer(store)
+            return StoreDraft(store.name, logged, True, changelog, None, wrong)
+        i, entry = self._entries[store.name]
+        path = (*APPLICATION, "stores", i)
+        logged, changelog = entry.logged is not False, entry.changelog
+        if entry.logged is False:
+            check_unlogged(entry, path, self._places)
+            changelog = None
+        elif entry.logged is None and entry.changelog is None and entry.size is None and entry.bytes_per_s is None:
+            logged, changelog = self._infer(store)
+        return StoreDraft(store.name, logged, entry.persistent, changelog, Said.of(entry, path), wrong)
+
+    def _infer(self, store: DescribedStore) -> tuple[bool, str | None]:
+        """Whether a store is logged, and its changelog if that is a source topic.
+
+        Where the application has run, the cluster has all its changelogs. A table without one has its source topic
+        instead (`topology.optimization`); any other store without one is not logged.
+        """
+        known = self._cluster.all_names
+        if known is None or changelog_topic(self._application_id, store.name) in known or not self._has_run():
+            return True, None
+        told = f"{self._described.source}:{store.line}: store '{store.name}' has no changelog topic in the cluster"
+        topic = None if store.table_of is None else self._name_in_cluster(store.table_of)
+        if topic is not None:
+            self.notes.append(f"{told}; taken to be restored from its source '{topic}'")
+            return True, topic
+        self.notes.append(f"{told}; taken as not logged")
+        return False, None
+
+    def _has_run(self) -> bool:
+        prefix, suffixes = f"{self._application_id}-", ("-changelog", "-repartition")
+        return any(name.startswith(prefix) and name.endswith(suffixes) for name in self._cluster.imported)

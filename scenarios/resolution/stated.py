@@ -1,0 +1,137 @@
+"""Subtopologies that stand in the scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scenarios.errors import did_you_mean, listing, show
+from scenarios.fields import holes, intact
+from scenarios.paths import Path
+from scenarios.resolution.amounts import Said
+from scenarios.resolution.drafts import (
+    APPLICATION,
+    RepartitionDraft,
+    SourceDraft,
+    StoreDraft,
+    SubtopologyDraft,
+    Wrong,
+    repartition_topic,
+)
+from scenarios.schema import StoreEntry, SubtopologyEntry
+from scenarios.validation import Places
+
+SUBTOPOLOGIES: Path = (*APPLICATION, "subtopologies")
+
+
+def draft_stated(
+    entries: Sequence[SubtopologyEntry], application_id: str, topics: frozenset[str] | None, places: Places
+) -> Iterator[SubtopologyDraft]:
+    """Bring the entries into the common form.
+
+    Args:
+        topics: the names of all topics of the cluster; None if not known.
+    """
+    names = _Names(topics, _repartition(entries, application_id, places), places)
+    numbers: dict[int, int] = {}
+    for i, entry in intact(entries):
+        path = (*SUBTOPOLOGIES, i)
+        number = i if entry.id is None else entry.id
+        if number in numbers:
+            places.wrong((*path, "id"), f"{number} is the number of subtopologies[{numbers[number]}] too")
+        numbers.setdefault(number, i)
+        draft = SubtopologyDraft(number, _at(path, places), is_sound=places.is_sound(*path))
+        _add_sources(draft, entry, path, names)
+        _add_joins(draft, entry, path, names)
+        for j, store in intact(entry.stores):
+            draft.stores.append(_draft_store(store, (*path, "stores", j), places))
+        for j, written in intact(entry.repartition):
+            at = (*path, "repartition", j)
+            topic = repartition_topic(application_id, written.name)
+            draft.writes.append(RepartitionDraft(topic, written.partitions, Said.of(written, at), _at(at, places)))
+        yield draft
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Which topics names mean.
+
+    Attributes:
+        topics: all topics of the cluster; None if not known.
+        repartition: full by short names of repartition topics; None if not all are known.
+    """
+
+    topics: frozenset[str] | None
+    repartition: dict[str, str] | None
+    places: Places
+
+    def find(self, name: str, path: Path) -> str | None:
+        """The topic that a name means; None, with a mistake unless the reason is noted elsewhere, if it means none."""
+        short = self.repartition or {}
+        in_cluster = self.topics is not None and name in self.topics
+        if name in short and in_cluster:
+            self.places.wrong(
+                path, f"{show(name)} may be the cluster's topic or {show(short[name])}; write the full name"
+            )
+            return None
+        if name in short:
+            return short[name]
+        if in_cluster or name in short.values():
+            return name
+        if self.topics is not None and self.repartition is not None:
+            candidates = sorted({*self.topics, *short})
+            self.places.wrong(path, f"{show(name)} is not a topic ({did_you_mean(name, candidates, 'topics')})")
+        return None
+
+
+def _at(path: Path, places: Places) -> Wrong:
+    return lambda message: places.wrong(path, message)
+
+
+def _repartition(entries: Sequence[SubtopologyEntry], application_id: str, places: Places) -> dict[str, str] | None:
+    broken = [hole for hole in holes(entries) if not isinstance(hole.value, dict) or "repartition" in hole.value]
+    if broken or not all(places.is_sound(*SUBTOPOLOGIES, i, "repartition") for i, _ in intact(entries)):
+        return None
+    names = [written.name for _, entry in intact(entries) for _, written in intact(entry.repartition)]
+    return {name: repartition_topic(application_id, name) for name in names}
+
+
+def _add_sources(draft: SubtopologyDraft, entry: SubtopologyEntry, path: Path, names: _Names) -> None:
+    for j, name in enumerate(entry.sources):
+        at = (*path, "sources", j)
+        topic = names.find(name, at)
+        if topic is None:
+            draft.is_sound = False
+        elif topic in [source.topic for source in draft.sources]:
+            names.places.wrong(at, f"{show(name)} stands here twice")
+        else:
+            draft.sources.append(SourceDraft(topic, _at(at, names.places)))
+
+
+def _add_joins(draft: SubtopologyDraft, entry: SubtopologyEntry, path: Path, names: _Names) -> None:
+    topics = [source.topic for source in draft.sources]
+    for j, group in enumerate(entry.copartitioned):
+        members = []
+        for k, name in enumerate(group):
+            at = (*path, "copartitioned", j, k)
+            topic = name if name in topics else (names.repartition or {}).get(name, name)
+            if topic in topics:
+                members.append(SourceDraft(topic, _at(at, names.places)))
+            elif draft.is_sound:
+                names.places.wrong(at, f"{show(name)} is not a source here ({listing('sources', entry.sources)})")
+        draft.copartitioned.append(members)
+
+
+def _draft_store(store: StoreEntry, path: Path, places: Places) -> StoreDraft:
+    logged = store.logged is not False
+    if not logged:
+        check_unlogged(store, path, places)
+    changelog = store.changelog if logged else None
+    return StoreDraft(store.name, logged, store.persistent, changelog, Said.of(store, path), _at(path, places))
+
+
+def check_unlogged(store: StoreEntry, path: Path, places: Places) -> None:
+    """Note a mistake if something is said about the changelog of a store that has none."""
+    for key in ("changelog", "size", "bytes_per_s", "record_size"):
+        if getattr(store, key) is not None:
+            places.wrong((*path, key), "a store with logged: false has no changelog, so leave this out")

@@ -1,0 +1,363 @@
+"""What may stand in a scenario: one pydantic model a section, and the JSON Schema made from them.
+
+These models say what each value may be. What values mean together (names that must exist, counts that must agree) is
+checked in `scenarios.resolution`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from scenarios.configs import MAX_TAGS, AssignorConfigs, BrokerConfigs, Section, StreamsConfigs
+from scenarios.errors import show
+from scenarios.fields import EACH, INT_MAX, ONE, Duration, Entry, Name, Names, Rate, Rates, Size, Sizes, TopicName
+from scenarios.units import LONG_MAX
+
+SCHEMA_FILE: Final = Path(__file__).with_name("schema.json")
+DEFAULT_ASSIGNOR: Final = "high_availability"
+SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
+
+Text = Annotated[str, Field(max_length=10_000)]
+BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
+Partitions = Annotated[int, Field(ge=1, le=INT_MAX)]
+ReplicationFactor = Annotated[int, Field(ge=1, le=32_767)]
+RecordSize = Annotated[Size, Field(ge=1)]
+Replicas = Annotated[list[BrokerId], Field(min_length=1)]
+
+
+class BrokerPool(Section):
+    """Brokers of which only the number and the racks matter."""
+
+    count: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(description="How many brokers.")
+    racks: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        default=None, description="Their racks, dealt out in turn; brokers have no rack if there are none."
+    )
+    first_id: BrokerId = Field(default=0, description="The id of the first broker; the others count on from it.")
+
+
+class BrokerEntry(Section):
+    """One broker."""
+
+    id: BrokerId = Field(description="Its node.id.")
+    rack: Name | None = Field(default=None, description="Its broker.rack.")
+
+
+class TopicEntry(Section):
+    """A topic, or what is to be changed about one that is imported."""
+
+    name: TopicName = Field(description="Its name.")
+    partitions: Partitions | None = Field(
+        default=None, description="How many partitions; the brokers' num.partitions if not given."
+    )
+    replication_factor: ReplicationFactor | None = Field(
+        default=None, description="Replicas of each partition; the brokers' default.replication.factor if not given."
+    )
+    replicas: Annotated[list[Replicas], Field(min_length=1)] | None = Field(
+        default=None,
+        description="The broker ids of each partition, the leader first; placed as Kafka would if not given.",
+    )
+    bytes_per_s: Rates | None = Field(
+        default=None, description="What is produced to it: for the whole topic, or a list with one rate a partition."
+    )
+    size: Sizes | None = Field(
+        default=None, description="What it holds at the start: the whole topic, or a list with one size a partition."
+    )
+    record_size: RecordSize | None = Field(default=None, description="The mean size of a record (1 kB).")
+
+
+class PartitionDefaults(Section):
+    """What each partition has of which neither the scenario nor an imported file says more."""
+
+    bytes_per_s: Rate = Field(default=0, description="What is produced to each partition.")
+    size: Size = Field(default=0, description="What each partition holds at the start.")
+    record_size: RecordSize = Field(default=1_000, description="The mean size of a record.")
+
+
+class ClusterFiles(Section):
+    """Files with what Kafka's tools printed about the cluster; paths are relative to the scenario."""
+
+    topics: Name | None = Field(default=None, description="Output of kafka-topics.sh --describe.")
+    brokers: Name | None = Field(default=None, description="Output of kafka-broker-api-versions.sh, for the racks.")
+    log_dirs: Name | None = Field(default=None, description="Output of kafka-log-dirs.sh --describe, for the sizes.")
+
+
+POOL: Final = "<pool>"
+LIST: Final = "<list>"
+
+
+def _kind_of_brokers(value: Any) -> str | None:
+    return LIST if isinstance(value, list) else POOL if isinstance(value, dict) else None
+
+
+Brokers = Annotated[
+    Annotated[BrokerPool, Tag(POOL)] | Annotated[list[Entry[BrokerEntry]], Tag(LIST), Field(min_length=1)],
+    Discriminator(_kind_of_brokers),
+]
+
+
+class ClusterSection(Section):
+    """The cluster."""
+
+    brokers: Brokers | None = Field(
+        default=None, description="The brokers: how many and in which racks, or a list of them."
+    )
+    configs: BrokerConfigs = Field(default_factory=BrokerConfigs, description="Broker configs, with Kafka's own keys.")
+    topics: list[Entry[TopicEntry]] = Field(default=[], description="The topics; entries change imported ones.")
+    partition_defaults: PartitionDefaults = Field(
+        default_factory=PartitionDefaults, description="What partitions have of which nothing more is said."
+    )
+    files: ClusterFiles | None = Field(
+        default=None, alias="from", description="What Kafka's own tools printed about a cluster."
+    )
+
+
+class RepartitionEntry(Section):
+    """A repartition topic that a subtopology writes: <application.id>-<name>-repartition."""
+
+    name: TopicName = Field(description="Its name, without application id and -repartition.")
+    partitions: Partitions | None = Field(
+        default=None, description="How many partitions; if not given, what Kafka Streams would take."
+    )
+    bytes_per_s: Rates | None = Field(default=None, description="What is written to it, as of a topic.")
+    size: Sizes | None = Field(default=None, description="What it holds at the start, as of a topic.")
+    record_size: RecordSize | None = Field(default=None, description="The mean size of a record.")
+
+
+class StoreEntry(Section):
+    """A state store; its changelog is <application.id>-<name>-changelog."""
+
+    name: TopicName = Field(description="Its name.")
+    logged: bool | None = Field(default=None, description="Whether it has a changelog (true).")
+    persistent: bool = Field(default=True, description="Whether it is kept on disk.")
+    changelog: TopicName | None = Field(
+        default=None, description="Its changelog, where that is a source topic, as with topology.optimization."
+    )
+    size: Sizes | None = Field(default=None, description="The size of its changelog, as of a topic.")
+    bytes_per_s: Rates | None = Field(default=None, description="What is written to its changelog, as of a topic.")
+    record_size: RecordSize | None = Field(default=None, description="The mean size of a record of its changelog.")
+
+
+class SubtopologyEntry(Section):
+    """A subtopology; it has one task for each partition of its largest source topic."""
+
+    id: Annotated[int, Field(ge=0, le=999_999_999)] | None = Field(
+        default=None, description="The first number of its task ids; its place in the list if not given."
+    )
+    sources: Annotated[list[TopicName], Field(min_length=1)] = Field(
+        description="The topics it reads; repartition topics by their short or full name."
+    )
+    copartitioned: list[Annotated[list[TopicName], Field(min_length=2)]] = Field(
+        default=[], description="Groups of sources that are joined, and so need the same number of partitions."
+    )
+    repartition: list[Entry[RepartitionEntry]] = Field(default=[], description="The repartition topics it writes.")
+    stores: list[Entry[StoreEntry]] = Field(default=[], description="Its state stores.")
+
+
+class ApplicationFiles(Section):
+    """Files about the application; paths are relative to the scenario."""
+
+    topology: Name = Field(description="What Topology.describe() prints.")
+
+
+class ApplicationSection(Section):
+    """The Kafka Streams application."""
+
+    id: TopicName = Field(description="Its application.id.")
+    starts: Literal["warm", "cold"] = Field(
+        default="warm",
+        description="Whether the application has run before and has its state in place, or has to restore all of it.",
+    )
+    configs: StreamsConfigs = Field(default_factory=StreamsConfigs, description="Configs, with Kafka's own keys.")
+    subtopologies: Annotated[list[Entry[SubtopologyEntry]], Field(min_length=1)] | None = Field(
+        default=None, description="Its subtopologies, unless they are imported."
+    )
+    stores: list[Entry[StoreEntry]] = Field(
+        default=[], description="What an imported topology does not say about its stores, by name."
+    )
+    files: ApplicationFiles | None = Field(
+        default=None, alias="from", description="What the application says about itself."
+    )
+
+
+class ClientEntry(Section):
+    """A client (a Kafka Streams process), or several alike, which are called <name>-0, <name>-1 and so on."""
+
+    name: Name = Field(description="Its name, or the name of all of them.")
+    count: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
+        default=None, description="How many; one if not given."
+    )
+    process_id: Name | None = Field(
+        default=None, description="The UUID that the group knows it by; drawn from the seed if not given."
+    )
+    rack: Name | None = Field(default=None, description="Its client.rack.")
+    racks: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        default=None, description="The racks of several clients, dealt out in turn."
+    )
+    threads: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
+        default=None, description="Its num.stream.threads; the application's if not given."
+    )
+    tags: Annotated[dict[Name, Name], Field(max_length=MAX_TAGS)] = Field(
+        default={}, description="Its client.tag.* configs, without that prefix."
+    )
+    restore: Rate = Field(default=50_000_000, description="How fast it reads changelogs, over all its tasks.")
+    starts: bool = Field(default=True, description="Whether it is there from the start; if not, an event adds it.")
+
+
+class ClientsEvent(Section):
+    """Something that happens to clients."""
+
+    clients: Names = Field(description="Names of clients, or of entries that stand for several.")
+
+
+class CrashEvent(ClientsEvent):
+    """Clients die."""
+
+    down: Duration | None = Field(default=None, description="After how long they are back; never if not given.")
+    keeps_state: bool = Field(default=True, description="Whether they come back with their disk.")
+
+
+class RollingBounceEvent(ClientsEvent):
+    """Clients restart, one after the other."""
+
+    down: Duration = Field(default=30_000, description="How long each is down.")
+    pause: Duration = Field(default=60_000, description="How long the next one waits once the one before is back.")
+    keeps_state: bool = Field(default=True, description="Whether they come back with their disk.")
+
+
+class RackOutageEvent(Section):
+    """A rack is gone, with its brokers and clients."""
+
+    rack: Name = Field(description="Which rack.")
+    down: Duration | None = Field(default=None, description="After how long it is back; never if not given.")
+
+
+class BrokerLossEvent(Section):
+    """Brokers are gone."""
+
+    brokers: Annotated[list[BrokerId], Field(min_length=1)] = Field(description="Ids of the brokers.")
+    down: Duration | None = Field(default=None, description="After how long they are back; never if not given.")
+
+
+class ReplicaMoveEvent(Section):
+    """A partition moves to other brokers."""
+
+    topic: TopicName = Field(description="Which topic.")
+    partition: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(description="Which partition.")
+    replicas: Replicas = Field(description="Its brokers from then on, the leader first.")
+
+
+class ConfigChangeEvent(Section):
+    """The application's configs change, on all clients at once."""
+
+    configs: AssignorConfigs = Field(description="The keys that change.")
+
+
+class EventEntry(Section):
+    """What happens, and when."""
+
+    at: Duration = Field(description="When it happens, from the start.")
+    join: ClientsEvent | None = Field(default=None, description="Clients start and join the group.")
+    leave: ClientsEvent | None = Field(default=None, description="Clients shut down for good.")
+    scale_out: ClientsEvent | None = Field(default=None, description="Clients are added: they join all at once.")
+    scale_in: ClientsEvent | None = Field(default=None, description="Clients are taken away: they leave all at once.")
+    crash: CrashEvent | None = Field(default=None, description="Clients die, for a while or for good.")
+    rolling_bounce: RollingBounceEvent | None = Field(default=None, description="Clients restart one after the other.")
+    rack_outage: RackOutageEvent | None = Field(default=None, description="A rack is gone, brokers and clients.")
+    broker_loss: BrokerLossEvent | None = Field(default=None, description="Brokers are gone.")
+    replica_move: ReplicaMoveEvent | None = Field(default=None, description="A partition gets other replicas.")
+    config_change: ConfigChangeEvent | None = Field(default=None, description="The application's configs change.")
+
+
+TAGS: Final = frozenset([ONE, EACH, POOL, LIST])
+"""What stands in the places that pydantic names without standing in the data."""
+
+EVENT_KINDS: Final = tuple(name for name in EventEntry.model_fields if name != "at")
+
+
+def _by_name(value: Any) -> Any:
+    return {"assignor": value} if isinstance(value, str) else value
+
+
+def _check_scalar(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        raise ValueError(f"expected text, a number, true, false or nothing, found {show(value)}")
+    return value
+
+
+Parameter = Annotated[
+    Any, AfterValidator(_check_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})
+]
+
+
+class AssignorSettings(Section):
+    """An assignor with its settings."""
+
+    assignor: Name = Field(description="The name of a built-in assignor; assignor-sim list shows them.")
+    label: Name | None = Field(default=None, description="What tables and pictures call it.")
+    parameters: dict[Name, Parameter] = Field(default={}, description="Parameters of the assignor itself.")
+    configs: AssignorConfigs = Field(
+        default_factory=AssignorConfigs,
+        description="Configs that differ from the application's, with Kafka's own keys.",
+    )
+
+
+AssignorEntry = Annotated[
+    AssignorSettings,
+    BeforeValidator(_by_name),
+]
+
+
+class Document(Section):
+    """A scenario of assignor-sim: a Kafka cluster, a Kafka Streams application on it, and what happens to them."""
+
+    name: Name | None = Field(default=None, description="What the scenario is called; its file's name if not given.")
+    description: Text | None = Field(default=None, description="What it shows.")
+    cluster: ClusterSection = Field(description="The Kafka cluster.")
+    application: ApplicationSection = Field(description="The application.")
+    clients: Annotated[list[Entry[ClientEntry]], Field(min_length=1)] = Field(
+        description="The application's processes, those that come later included."
+    )
+    events: list[Entry[EventEntry]] = Field(default=[], description="What happens.")
+    assignors: Annotated[list[Entry[AssignorEntry]], Field(min_length=1)] = Field(
+        default_factory=lambda: [AssignorSettings(assignor=DEFAULT_ASSIGNOR)], description="The assignors to compare."
+    )
+    duration: Duration = Field(default=86_400_000, description="How long to simulate (24h).")
+    seeds: Annotated[list[Annotated[int, Field(ge=0, le=LONG_MAX)]], Field(min_length=1, max_length=10_000)] = Field(
+        default=[1], description="One run for each: seeds draw the placements and process ids that are not given."
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario, for editors to complete and check by."""
+    schema: dict[str, Any] = _tidy(Document.model_json_schema(by_alias=True))
+    schema["$defs"]["EventEntry"] |= {"minProperties": 2, "maxProperties": 2}
+    assignors = schema["properties"]["assignors"]
+    assignors["items"] = {"anyOf": [{"type": "string"}, assignors["items"]]}
+    assignors["default"] = [DEFAULT_ASSIGNOR]
+    return {"$schema": SCHEMA_ID, "title": "assignor-sim scenario", **schema}
+
+
+def _tidy(schema: Any) -> Any:
+    """Leave out what an editor need not show: titles made from field names, and defaults that are empty or sections."""
+    if isinstance(schema, list):
+        return [_tidy(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: value for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
+    if kept.get("default") is None or isinstance(kept["default"], dict | list):
+        kept.pop("default", None)
+    return {key: _tidy(value) for key, value in kept.items()}
+
+
+def json_schema_text() -> str:
+    """The JSON Schema as it is kept in `schema.json`."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def write_json_schema(path: Path = SCHEMA_FILE) -> None:
+    """Write the JSON Schema to a file."""
+    path.write_text(json_schema_text(), encoding="utf-8")

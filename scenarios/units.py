@@ -1,0 +1,88 @@
+"""Durations, amounts of data and rates as people write them: `20m`, `1h30m`, `5 GB`, `512 MiB`, `40 MB/s`, `10 Mbit/s`.
+
+A bare number is in the base unit: milliseconds, bytes, bytes per second.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from scenarios.errors import show
+
+LONG_MAX = 2**63 - 1
+"""The largest number of milliseconds or bytes: Java's largest long."""
+
+MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+BYTES = {
+    "B": 1,
+    **{prefix + "B": 1000**power for prefix, power in (("k", 1), ("K", 1), ("M", 2), ("G", 3), ("T", 4), ("P", 5))},
+    **{prefix + "iB": 1024**power for power, prefix in enumerate("KMGTP", start=1)},
+}
+BITS = {"bit": 1, "kbit": 1000, "Mbit": 1000**2, "Gbit": 1000**3}
+
+_NUMBER = r"\d{1,20}(?:\.\d{1,9})?"
+_DURATION_PART = re.compile(rf"({_NUMBER}) ?(ms|s|m|h|d)")
+DURATION_PATTERN = "^" + " ?".join(rf"({_NUMBER} ?{unit})?" for unit in reversed(MS)) + "$"
+SIZE_PATTERN = rf"^{_NUMBER} ?({'|'.join(BYTES)})$"
+RATE_PATTERN = rf"^{_NUMBER} ?({'|'.join([*BYTES, *BITS])})/s$"
+_DURATION, _SIZE, _RATE = map(re.compile, (DURATION_PATTERN, SIZE_PATTERN, RATE_PATTERN))
+
+_DURATION_HINT = "a duration, such as 20m, 1h30m or 500 ms (units: ms, s, m, h, d; a bare number is in ms)"
+_SIZE_HINT = "a size, such as 5 GB or 512 MiB (units: B, kB, MB, GB, TB, PB, KiB, MiB, …; a bare number is in bytes)"
+_RATE_HINT = "a rate, such as 40 MB/s or 10 Mbit/s (a size or bits, then /s; a bare number is in bytes per second)"
+
+
+def parse_duration_ms(value: object) -> int:
+    """Read a duration; the larger units come first, as in `1h30m`.
+
+    Raises:
+        ValueError: it is not one, or not a whole number of milliseconds.
+    """
+    if isinstance(value, str) and value and _DURATION.fullmatch(value):
+        parts = _DURATION_PART.findall(value)
+        return _whole(value, sum(Fraction(number) * MS[unit] for number, unit in parts), "milliseconds")
+    return _bare(value, "milliseconds", _DURATION_HINT)
+
+
+def parse_bytes(value: object) -> int:
+    """Read an amount of data; `kB`, `MB`… are powers of 1,000 and `KiB`, `MiB`… of 1,024.
+
+    Raises:
+        ValueError: it is not one, or not a whole number of bytes.
+    """
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
+        number = value[: match.start(1)].strip()
+        return _whole(value, Fraction(number) * BYTES[match[1]], "bytes")
+    return _bare(value, "bytes", _SIZE_HINT)
+
+
+def parse_bytes_per_s(value: object) -> int:
+    """Read a rate, in bytes or in bits per second.
+
+    Raises:
+        ValueError: it is not one, or not a whole number of bytes per second.
+    """
+    if isinstance(value, str) and (match := _RATE.fullmatch(value)):
+        number, unit = value[: match.start(1)].strip(), match[1]
+        factor = Fraction(BITS[unit], 8) if unit in BITS else Fraction(BYTES[unit])
+        return _whole(value, Fraction(number) * factor, "bytes per second")
+    return _bare(value, "bytes per second", _RATE_HINT)
+
+
+def _whole(text: str, amount: Fraction | int, unit: str) -> int:
+    if Fraction(amount).denominator != 1:
+        raise ValueError(f"'{text}' is not a whole number of {unit}")
+    if amount > LONG_MAX:
+        raise ValueError(f"'{text}' is too much (at most {LONG_MAX} {unit})")
+    return int(amount)
+
+
+def _bare(value: object, unit: str, hint: str) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if 0 <= value <= LONG_MAX:
+            return value
+        raise ValueError(f"{show(value)} is not between 0 and {LONG_MAX} {unit}")
+    raise ValueError(f"{show(value)} is not {hint}")

@@ -1,0 +1,218 @@
+"""The fast kernels against the plain search, on random graphs, and against answers of Kafka itself."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assignors.flow import graphs
+from assignors.flow.compilation import Kernels, compiled_kernels, plain_kernels
+from tests.assignors.flow.kafka_graph import solve_balance_subtopology, solve_min_traffic
+
+Graph = tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]
+
+# A run of Kafka Streams 4.0-dev: racks of the source partitions of 90 stateful tasks in four subtopologies, clients on
+# racks 0, 1 and 2 in turn, tasks dealt round robin at first, traffic cost 10, non-overlap cost 1; and who got each.
+KAFKA_CLIENTS = "0120120120"
+KAFKA_TASKS = """
+    0 0 2 1 0 1 0 2 2 2 1 1 1 1 0 2 1 2 0 1 1 1 2 2 2 0 1 0 2 1
+    22 12 00 00 00 21 11 00 12 20 00 01 20 01 20 10 12 12 22 01 12 22 21 20 20
+    0 0 2 1 2 1 1 2 0 1 1 1 0 0 2 2 2 1 0 0 1 2 1 0 0 1 2 1 0 0 2 0 2 1 2
+"""
+KAFKA_GROUPS = [30, 25, 20, 15]
+KAFKA_MIN_TRAFFIC = "002731628811746545977125594084210365438906636387897523966878412344109852130127990573056249"
+KAFKA_BALANCE = "002731658241443565670123897989510395468901230747897523696512012344706588739187094843656212"
+
+
+class Always:
+    """Chooses the same kernels for every problem."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+
+    def choose(self, work: int) -> Kernels:
+        return self.kernels
+
+
+@pytest.fixture(params=["plain", "compiled"])
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = plain_kernels() if request.param == "plain" else compiled_kernels()
+    monkeypatch.setattr(graphs, "CHOICE", Always(kernels))
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "CHOICE", Always(plain_kernels()))
+
+
+def draw_graphs(seed: int, number: int, tasks: int, clients: int, groups: int) -> Iterator[Graph]:
+    """Graphs of up to so many tasks, clients and groups, of many kinds in turn."""
+    rng = np.random.default_rng(seed)
+    for kind in range(number):
+        size = int(rng.integers(1, tasks + 1)), int(rng.integers(1, clients + 1))
+        costs = draw_costs(rng, kind % 6, *size)
+        owner = np.arange(size[0]) % size[1] if kind % 3 else rng.integers(0, size[1], size[0])
+        if kind % 7 == 0:
+            owner = rng.integers(0, (size[1] + 1) // 2, size[0])
+        if kind % 2:
+            costs += 1
+            costs[np.arange(size[0]), owner if kind % 4 == 1 else rng.integers(0, size[1], size[0])] -= 1
+        yield costs, owner, np.sort(rng.integers(0, groups, size[0]))
+
+
+def draw_costs(rng: np.random.Generator, kind: int, tasks: int, clients: int) -> NDArray[np.int64]:
+    if kind == 0:
+        return rng.integers(0, 3, (tasks, clients))
+    if kind == 1:
+        return rng.integers(0, 100, (tasks, clients))
+    if kind == 2:
+        return 10 * rng.integers(0, 3, (tasks, clients)) + rng.integers(0, 2, (tasks, clients))
+    if kind == 3:
+        return 10 * rng.integers(0, 2, (tasks, 3))[:, rng.integers(0, 3, clients)]
+    if kind == 4:
+        return rng.integers(-5, 6, (tasks, clients))
+    return np.zeros((tasks, clients), dtype=np.int64)
+
+
+def kafka_problem() -> Graph:
+    tasks = KAFKA_TASKS.split()
+    owner = np.arange(len(tasks)) % len(KAFKA_CLIENTS)
+    costs = np.array([[10 * sum(rack != home for rack in task) + 1 for home in KAFKA_CLIENTS] for task in tasks])
+    costs[np.arange(len(owner)), owner] -= 1
+    return costs, owner, np.repeat(np.arange(len(KAFKA_GROUPS)), KAFKA_GROUPS)
+
+
+@pytest.mark.usefixtures("either")
+def test_min_traffic_gives_what_kafka_gave() -> None:
+    costs, owner, _ = kafka_problem()
+    assert "".join(map(str, graphs.min_traffic(costs, owner))) == KAFKA_MIN_TRAFFIC
+
+
+@pytest.mark.usefixtures("either")
+def test_balance_subtopology_gives_what_kafka_gave() -> None:
+    assert "".join(map(str, graphs.balance_subtopology(*kafka_problem()))) == KAFKA_BALANCE
+
+
+@pytest.mark.usefixtures("either")
+@pytest.mark.parametrize(("seed", "number", "tasks", "clients"), [(1, 300, 12, 5), (2, 120, 10, 2), (3, 24, 36, 7)])
+def test_min_traffic_finds_the_cycles_of_the_plain_search(seed: int, number: int, tasks: int, clients: int) -> None:
+    for costs, owner, _ in draw_graphs(seed, number, tasks, clients, 1):
+        wanted, searched = solve_min_traffic(costs.tolist(), owner.tolist())
+        found = graphs.solve_min_traffic(costs, owner)
+        assert found.owner.tolist() == wanted
+        assert found.effort.cycles == len(searched.cycles)
+
+
+@pytest.mark.usefixtures("either")
+@pytest.mark.parametrize(
+    ("seed", "number", "tasks", "clients", "groups"),
+    [(4, 300, 12, 5, 3), (5, 60, 10, 2, 3), (6, 60, 12, 4, 12), (7, 36, 36, 6, 4)],
+)
+def test_balance_subtopology_finds_the_cycles_of_the_plain_search(
+    seed: int, number: int, tasks: int, clients: int, groups: int
+) -> None:
+    for costs, owner, group in draw_graphs(seed, number, tasks, clients, groups):
+        wanted, searched = solve_balance_subtopology(costs.tolist(), owner.tolist(), group.tolist(), groups)
+        found = graphs.solve_balance_subtopology(costs, owner, group)
+        assert found.owner.tolist() == wanted
+        assert found.effort.cycles == len(searched.cycles)
+
+
+def test_plain_and_compiled_kernels_agree_on_larger_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = []
+    for kernels in (plain_kernels(), compiled_kernels()):
+        monkeypatch.setattr(graphs, "CHOICE", Always(kernels))
+        answers.append([graphs.balance_subtopology(*graph).tolist() for graph in draw_graphs(8, 12, 150, 10, 5)])
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_effort_counts_every_look_of_the_plain_search_at_an_edge() -> None:
+    for costs, owner, group in draw_graphs(9, 40, 12, 5, 4):
+        for searched, effort in (
+            (solve_min_traffic(costs.tolist(), owner.tolist())[1], graphs.solve_min_traffic(costs, owner).effort),
+            (
+                solve_balance_subtopology(costs.tolist(), owner.tolist(), group.tolist(), 4)[1],
+                graphs.solve_balance_subtopology(costs, owner, group).effort,
+            ),
+        ):
+            assert effort.passes == searched.passes
+            assert effort.nodes == len(searched.edges) + 1
+            # The last pass of a search that finds a cycle stops on the way.
+            least = (effort.passes - effort.cycles) * effort.edges
+            assert least <= searched.scans <= effort.passes * effort.edges
+
+
+@pytest.mark.usefixtures("plain")
+def test_every_client_keeps_its_number_of_tasks() -> None:
+    for costs, owner, group in draw_graphs(10, 60, 30, 6, 4):
+        for found in (graphs.min_traffic(costs, owner), graphs.balance_subtopology(costs, owner, group)):
+            assert np.bincount(found, minlength=6).tolist() == np.bincount(owner, minlength=6).tolist()
+
+
+@pytest.mark.usefixtures("plain")
+def test_subtopologies_without_tasks_do_not_matter() -> None:
+    for costs, owner, group in draw_graphs(11, 40, 12, 4, 3):
+        spread = 4 * group + 1
+        wanted, _ = solve_balance_subtopology(costs.tolist(), owner.tolist(), spread.tolist(), 13)
+        assert graphs.balance_subtopology(costs, owner, spread).tolist() == wanted
+        assert graphs.balance_subtopology(costs, owner, group).tolist() == wanted
+
+
+def test_a_long_search_gets_a_longer_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "CHOICE", Always(plain_kernels()))
+    usual = graphs.solve_balance_subtopology(*kafka_problem())
+    monkeypatch.setattr(graphs, "FIRST_ROWS", 3)
+    short = graphs.solve_balance_subtopology(*kafka_problem())
+    assert short.owner.tolist() == usual.owner.tolist()
+    assert short.effort == usual.effort
+
+
+@pytest.mark.usefixtures("either")
+def test_arrays_that_may_not_be_written_are_taken_and_left_alone() -> None:
+    costs, owner, group = kafka_problem()
+    before = owner.tolist()
+    for array in (costs, owner, group):
+        array.flags.writeable = False
+    assert "".join(map(str, graphs.min_traffic(costs, owner))) == KAFKA_MIN_TRAFFIC
+    assert "".join(map(str, graphs.balance_subtopology(costs, owner, group))) == KAFKA_BALANCE
+    assert owner.tolist() == before
+
+
+@pytest.mark.usefixtures("either")
+def test_writable_arrays_are_left_alone_too() -> None:
+    costs, owner, group = kafka_problem()
+    graphs.min_traffic(costs, owner)
+    graphs.balance_subtopology(costs, owner, group)
+    for now, before in zip((costs, owner, group), kafka_problem(), strict=True):
+        assert (now == before).all()
+
+
+def test_no_tasks_need_no_search() -> None:
+    nothing = np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    assert graphs.solve_min_traffic(*nothing[:2]).effort == graphs.FlowEffort(0, 0, 0, 0)
+    assert graphs.balance_subtopology(*nothing).tolist() == []
+
+
+@pytest.mark.parametrize("owner", [[0, 3], [-1, 0]])
+def test_an_owner_must_be_a_client(owner: list[int]) -> None:
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        graphs.min_traffic(np.ones((2, 3), dtype=np.int64), np.array(owner))
+
+
+def test_every_task_needs_an_owner() -> None:
+    with pytest.raises(ValueError, match=r"not \(2, 3\) and \(1,\)"):
+        graphs.min_traffic(np.ones((2, 3), dtype=np.int64), np.array([0]))
+
+
+@pytest.mark.parametrize("group", [[1, 0], [0]])
+def test_groups_must_ascend_with_the_tasks(group: list[int]) -> None:
+    with pytest.raises(ValueError, match="each of 2 tasks, in ascending order"):
+        graphs.balance_subtopology(np.ones((2, 3), dtype=np.int64), np.array([0, 1]), np.array(group))
+
+
+def test_shares_too_small_for_the_tasks_are_an_error() -> None:
+    costs = np.ones((3, 2), dtype=np.int64)
+    with pytest.raises(RuntimeError, match="only 2 of 3 tasks"):
+        graphs.assign_afresh(plain_kernels(), costs, [0, 0, 0], [3], [1, 1], [2, 1])

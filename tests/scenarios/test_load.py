@@ -1,0 +1,440 @@
+"""From a scenario to the world of a run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assignors.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.ids import ProcessId
+from scenarios.load import Scenario, ScenarioError, load, loads
+from scenarios.schema import SCHEMA_FILE
+from simulator.disturbances import (
+    BrokerLoss,
+    ConfigChange,
+    Crash,
+    Join,
+    Leave,
+    RackOutage,
+    ReplicaMove,
+    RollingBounce,
+)
+from simulator.world import Broker, GroupConfigs, Store
+from tests.scenarios.writing import SMALL, spoiled, told, understood
+
+LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
+
+
+def test_brokers_are_dealt_out_to_racks() -> None:
+    text = spoiled("{count: 3, racks: [az1, az2, az3]}\n", "{count: 4, racks: [az1, az2, az3], first_id: 7}\n")
+    brokers = understood(text).world(1).cluster.brokers
+    assert brokers == (Broker(7, "az1"), Broker(8, "az2"), Broker(9, "az3"), Broker(10, "az1"))
+
+
+def test_a_rack_named_no_stays_text() -> None:
+    text = SMALL.replace("az1", "no").replace("az2", "yes").replace("az3", "10:00")
+    world = understood(text).world(1)
+    assert world.cluster.racks == ("10:00", "no", "yes")
+    assert [client.rack for client in world.clients] == ["no", "yes", "10:00", "no"]
+
+
+def test_brokers_may_be_listed_without_racks() -> None:
+    text = spoiled("{count: 3, racks: [az1, az2, az3]}\n", "[{id: 4}, {id: 2}, {id: 9, rack: null}]\n")
+    text = text.replace(", racks: [az1, az2, az3]", "").replace("rack: az1, ", "")
+    world = understood(text).world(1)
+    assert world.cluster.brokers == (Broker(4), Broker(2), Broker(9))
+    assert world.clients[0].rack is None
+
+
+def test_what_is_said_of_a_topic_is_shared_by_its_partitions() -> None:
+    text = spoiled(
+        "{name: payments, partitions: 4}", "{name: payments, partitions: 3, bytes_per_s: 10, size: [1, 2 kB, 3]}"
+    )
+    payments = understood(text).world(1).cluster.topics["payments"]
+    assert payments.bytes_per_s == (4, 3, 3)
+    assert payments.size_bytes == (1, 2_000, 3)
+    assert payments.record_bytes == 1_000
+
+
+def test_partitions_of_which_nothing_is_said_have_the_defaults() -> None:
+    text = spoiled("  topics:\n", "  partition_defaults: {bytes_per_s: 5, size: 6, record_size: 7}\n  topics:\n")
+    topics = understood(text).world(1).cluster.topics
+    assert topics["payments"].bytes_per_s == (5, 5, 5, 5)
+    assert topics["payments"].size_bytes == (6, 6, 6, 6)
+    assert topics["orders"].size_bytes == (2_000_000_000,) * 4
+    assert topics["shop-totals-changelog"].bytes_per_s == (5, 5, 5, 5)
+    assert {topic.record_bytes for topic in topics.values()} == {7}
+
+
+def test_topics_have_kafkas_default_counts() -> None:
+    text = spoiled("{name: payments, partitions: 4}", "{name: payments}").replace(
+        "factor: 2}", "factor: 3, num.partitions: 6}"
+    )
+    payments = understood(text).world(1).cluster.topics["payments"]
+    assert payments.num_partitions == 6
+    assert {len(brokers) for brokers in payments.replicas} == {3}
+
+
+def test_given_replicas_stay_as_they_are_and_the_first_leads() -> None:
+    text = spoiled("{name: payments, partitions: 4}", "{name: payments, replicas: [[2, 0], [1]]}")
+    for seed in (1, 2):
+        payments = understood(text).world(seed).cluster.topics["payments"]
+        assert payments.replicas == ((2, 0), (1,))
+        assert payments.leaders == (2, 1)
+
+
+def test_seeds_draw_placements_and_process_ids_and_nothing_else() -> None:
+    scenario = understood(SMALL)
+    one, again, two = scenario.world(1), scenario.world(1), scenario.world(2)
+    assert one == again
+    assert [client.process_id for client in one.clients] != [client.process_id for client in two.clients]
+    placements = {tuple(topic.replicas for topic in scenario.world(seed).cluster.topics.values()) for seed in range(9)}
+    assert len(placements) > 1
+    assert [replace(client, process_id=ProcessId(0, 0)) for client in one.clients] == [
+        replace(client, process_id=ProcessId(0, 0)) for client in two.clients
+    ]
+
+
+def test_drawn_process_ids_are_random_uuids_that_adding_a_client_does_not_change() -> None:
+    few = understood(SMALL).world(1).clients
+    many = understood(SMALL, ("clients[0].count", "9")).world(1).clients
+    assert [client.process_id for client in many[:3]] == [client.process_id for client in few[:3]]
+    assert len({client.process_id for client in many}) == len(many)
+    assert {uuid.UUID(str(client.process_id)).version for client in many} == {4}
+
+
+def test_a_given_process_id_stays() -> None:
+    text = spoiled("rack: az1, starts", "process_id: 80000000-0000-0000-0000-000000000001, starts")
+    assert understood(text).world(5).clients[3].process_id == ProcessId.parse("80000000-0000-0000-0000-000000000001")
+
+
+def test_placements_are_the_same_under_any_hash_seed() -> None:
+    program = "import sys; from scenarios.load import loads; print(loads(sys.stdin.read()).world(3))"
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            input=SMALL,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(SCHEMA_FILE.parent.parent)},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(printed) == 1
+
+
+def test_repartition_topics_have_as_many_partitions_as_the_largest_source_of_their_writer() -> None:
+    text = spoiled("sources: [orders]", "sources: [orders, extra]").replace(
+        "  topics:\n", "  topics:\n    - {name: extra, partitions: 11}\n"
+    )
+    world = understood(text).world(1)
+    assert world.cluster.topics["shop-by-customer-repartition"].num_partitions == 11
+    assert world.cluster.topics["shop-totals-changelog"].num_partitions == 11
+
+
+def test_a_join_decides_how_many_partitions_a_repartition_topic_has() -> None:
+    text = spoiled("payments, partitions: 4", "payments, partitions: 9").replace(
+        "sources: [by-customer, payments]\n",
+        "sources: [by-customer, payments]\n      copartitioned: [[by-customer, payments]]\n",
+    )
+    assert understood(text).world(1).cluster.topics["shop-by-customer-repartition"].num_partitions == 9
+
+
+def test_repartition_topics_of_a_chain_are_counted_one_after_the_other() -> None:
+    text = spoiled(
+        "    - sources: [by-customer, payments]\n",
+        "    - sources: [by-shop]\n    - sources: [by-customer, payments]\n      repartition: [{name: by-shop}]\n",
+    )
+    assert understood(text).world(1).cluster.topics["shop-by-shop-repartition"].num_partitions == 4
+
+
+def test_an_internal_topic_that_is_there_is_used_as_it_is() -> None:
+    there = "    - {name: shop-by-customer-repartition, replicas: [[0], [1], [2], [0], [1], [2]], size: 12}\n"
+    world = understood(spoiled("application:\n", there + "application:\n")).world(1)
+    topic = world.cluster.topics["shop-by-customer-repartition"]
+    assert topic.num_partitions == 6
+    assert topic.replicas[1] == (1,)
+    assert sum(topic.size_bytes) == 12
+    assert sum(topic.bytes_per_s) == 2_000_000
+
+
+def test_a_repartition_topic_goes_by_its_short_and_by_its_full_name() -> None:
+    full = spoiled("[by-customer, payments]", "[shop-by-customer-repartition, payments]")
+    assert understood(full).world(1) == understood(SMALL).world(1)
+
+
+def test_internal_topics_have_the_replication_factor_of_the_application_or_of_the_brokers() -> None:
+    def replicas(*overrides: tuple[str, str]) -> int:
+        return len(understood(SMALL, *overrides).world(1).cluster.topics["shop-totals-changelog"].replicas[0])
+
+    assert replicas() == 2
+    assert replicas(("application.configs.replication.factor", "1")) == 1
+    assert replicas(("application.configs.replication.factor", "-1")) == 2
+
+
+def test_stores_are_logged_unless_they_are_not_and_a_table_may_be_restored_from_its_source() -> None:
+    text = spoiled(
+        "stores: [{name: totals, size: 1 GB}]",
+        "stores: [{name: a}, {name: b, logged: false, persistent: false}, {name: c, changelog: payments}]",
+    )
+    world = understood(text).world(1)
+    assert world.application.subtopologies[1].stores == (
+        Store("a", "shop-a-changelog"),
+        Store("b", None, persistent=False),
+        Store("c", "payments"),
+    )
+    assert [name for name in world.cluster.topics if name.endswith("-changelog")] == ["shop-a-changelog"]
+
+
+def test_configs_are_kafkas_where_nothing_is_said() -> None:
+    application = understood(spoiled("  configs: {num.standby.replicas: 1}\n", "")).world(1).application
+    assert application.assignment_configs == AssignmentConfigs()
+    assert application.group_configs == GroupConfigs()
+
+
+def test_configs_are_taken_over() -> None:
+    text = (
+        spoiled(
+            "  configs: {num.standby.replicas: 1}\n",
+            """\
+  configs:
+    acceptable.recovery.lag: 5
+    max.warmup.replicas: 6
+    num.standby.replicas: 7
+    probing.rebalance.interval.ms: 8m
+    rack.aware.assignment.tags: "zone, cluster"
+    rack.aware.assignment.strategy: balanced_min_cost
+    rack.aware.assignment.traffic_cost: 9
+    rack.aware.assignment.non_overlap_cost: 10
+    session.timeout.ms: 11000
+    state.cleanup.delay.ms: 12s
+    internal.leave.group.on.close: true
+    num.stream.threads: 13
+""",
+        )
+        .replace("threads: 2}", "tags: {zone: a, cluster: b}}")
+        .replace("starts: false", "threads: 1, tags: {zone: a, cluster: b}, starts: false")
+    )
+    text = text.replace("factor: 2}", "factor: 2, group.initial.rebalance.delay.ms: 0}")
+    world = understood(text).world(1)
+    assert world.application.assignment_configs == AssignmentConfigs(
+        acceptable_recovery_lag=5,
+        max_warmup_replicas=6,
+        num_standby_replicas=7,
+        probing_rebalance_interval_ms=480_000,
+        rack_aware_assignment_tags=("zone", "cluster"),
+        rack_aware_traffic_cost=9,
+        rack_aware_non_overlap_cost=10,
+        rack_aware_assignment_strategy=RackAwareStrategy.BALANCE_SUBTOPOLOGY,
+    )
+    assert world.application.group_configs == GroupConfigs(11_000, 0, True, 12_000)
+    assert [client.threads for client in world.clients] == [13, 13, 13, 1]
+
+
+@pytest.mark.parametrize(("selector", "nearest"), [("RackAwareReplicaSelector", True), ("LeaderSelector", False)])
+def test_the_selector_says_where_consumers_read(selector: str, nearest: bool) -> None:
+    text = spoiled("factor: 2}", f"factor: 2, replica.selector.class: org.apache.kafka.common.replica.{selector}}}")
+    assert understood(text).world(1).cluster.reads_from_nearest_replica is nearest
+    assert understood(SMALL).world(1).cluster.reads_from_nearest_replica is False
+
+
+@pytest.mark.parametrize(("starts", "warm"), [("  starts: cold\n", False), ("  starts: warm\n", True), ("", True)])
+def test_an_application_starts_warm_unless_it_is_to_start_cold(starts: str, warm: bool) -> None:
+    assert understood(spoiled("  id: shop\n", f"  id: shop\n{starts}")).world(1).starts_warm is warm
+
+
+EVENTS = """\
+events:
+  - {at: 30m, scale_out: {clients: late}}
+  - {at: 1h, rolling_bounce: {clients: app}}
+  - {at: 2h, rolling_bounce: {clients: [app-1, app], down: 1m, pause: 2m, keeps_state: false}}
+  - {at: 3h, crash: {clients: [app-2], down: 10m, keeps_state: false}}
+  - {at: 4h, rack_outage: {rack: az2, down: 30m}}
+  - {at: 5h, rack_outage: {rack: az2}}
+  - {at: 6h, broker_loss: {brokers: [2, 0], down: 20m}}
+  - {at: 7h, replica_move: {topic: shop-totals-changelog, partition: 3, replicas: [2, 1]}}
+  - {at: 8h, config_change: {configs: {num.standby.replicas: 2}}}
+  - {at: 9h, leave: {clients: late}}
+  - {at: 10h, join: {clients: [late, late]}}
+  - {at: 11h, scale_in: {clients: [late]}}
+  - {at: 11h, crash: {clients: app-0}}
+  - {at: 8h30m, config_change: {configs: {max.warmup.replicas: 9}}}
+"""
+
+
+def test_events_become_disturbances() -> None:
+    text = spoiled("events:\n  - {at: 30m, scale_out: {clients: late}}\n", EVENTS).replace(
+        "duration: 2h", "duration: 1d"
+    )
+    hour = 3_600_000
+    now = AssignmentConfigs(num_standby_replicas=2)
+    assert understood(text).world(1).disturbances == (
+        Join(hour // 2, ("late",)),
+        RollingBounce(hour, ("app-0", "app-1", "app-2"), 30_000, 60_000),
+        RollingBounce(2 * hour, ("app-1", "app-0", "app-2"), 60_000, 120_000, keeps_state=False),
+        Crash(3 * hour, ("app-2",), 600_000, keeps_state=False),
+        RackOutage(4 * hour, "az2", 1_800_000),
+        RackOutage(5 * hour, "az2", None),
+        BrokerLoss(6 * hour, (2, 0), 1_200_000),
+        ReplicaMove(7 * hour, "shop-totals-changelog", 3, (2, 1)),
+        ConfigChange(8 * hour, now),
+        Leave(9 * hour, ("late",)),
+        Join(10 * hour, ("late",)),
+        Leave(11 * hour, ("late",)),
+        Crash(11 * hour, ("app-0",), None),
+        ConfigChange(17 * hour // 2, replace(now, max_warmup_replicas=9)),
+    )
+
+
+def test_config_changes_build_on_the_configs_of_the_run() -> None:
+    change = "{at: 30m, config_change: {configs: {num.standby.replicas: 2}}}"
+    scenario = understood(spoiled("{at: 30m, scale_out: {clients: late}}", change))
+    own = AssignmentConfigs(max_warmup_replicas=5)
+    world = scenario.world(1, own)
+    assert world.application.assignment_configs == own
+    assert world.disturbances == (ConfigChange(1_800_000, replace(own, num_standby_replicas=2)),)
+
+
+def test_clients_that_left_for_good_are_not_there() -> None:
+    text = spoiled(
+        "{at: 30m, scale_out: {clients: late}}",
+        "{at: 1h, leave: {clients: app-1}}\n  - {at: 30m, crash: {clients: app-1}}",
+    )
+    assert told(text) == ["s.yaml:20: events[0].leave.clients: not there at 1h: app-1"]
+    text = spoiled(
+        "{at: 30m, scale_out: {clients: late}}",
+        "{at: 1h, leave: {clients: app-1}}\n  - {at: 30m, rack_outage: {rack: az2}}",
+    )
+    assert told(text) == ["s.yaml:20: events[0].leave.clients: not there at 1h: app-1"]
+
+
+def test_assignors_are_chosen_with_their_configs_and_labels() -> None:
+    text = spoiled(
+        "[high_availability]",
+        "[ha, {assignor: ha, configs: {max.warmup.replicas: 3}}, {label: old, assignor: sticky, parameters: {}}]",
+    )
+    first, second, third = understood(text).assignors
+    configs = AssignmentConfigs(num_standby_replicas=1)
+    assert (first.label, first.assignor, first.configs) == ("high_availability", "high_availability", configs)
+    assert second.label == "high_availability (max.warmup.replicas=3)"
+    assert second.configs == replace(configs, max_warmup_replicas=3)
+    assert (third.label, third.assignor) == ("old", "legacy_sticky")
+
+
+def test_without_assignors_kafkas_default_is_taken() -> None:
+    assert [choice.assignor for choice in understood(spoiled("assignors: [high_availability]\n", "")).assignors] == [
+        "high_availability"
+    ]
+
+
+def test_the_rest_has_defaults() -> None:
+    text = spoiled("name: small\n", "").replace("duration: 2h\n", "")
+    scenario = understood(text)
+    assert (scenario.name, scenario.description, scenario.seeds, scenario.path) == ("s", "", (1,), None)
+    assert scenario.world(1).duration_ms == 86_400_000
+
+
+def test_a_file_is_loaded_by_its_path(tmp_path: Path) -> None:
+    file = tmp_path / "night.yaml"
+    file.write_text("\ufeff" + spoiled("name: small\n", "description: >\n  Two\n  lines.\n"), encoding="utf-8")
+    scenario = load(file)
+    assert (scenario.name, scenario.description, scenario.path) == ("night", "Two lines.", file)
+    assert load(str(file)).world(1) == scenario.world(1)
+
+
+def _refusal(path: Path) -> str:
+    with pytest.raises(ScenarioError) as refused:
+        load(path)
+    return str(refused.value)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    assert _refusal(tmp_path / "x.yaml") == f"{tmp_path / 'x.yaml'}: no such file"
+    assert _refusal(tmp_path) == f"{tmp_path}: not a file"
+    os.mkfifo(tmp_path / "pipe")
+    assert _refusal(tmp_path / "pipe") == f"{tmp_path / 'pipe'}: not a file"
+
+
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_bytes(SMALL.encode() + "# Zürich\n".encode("latin-1"))
+    assert _refusal(file) == f"{file}: not UTF-8 text (line 23); save it as UTF-8"
+
+
+def test_a_file_of_ten_megabytes_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(SMALL + "# comment\n" * 1_000_000)
+    assert _refusal(file).startswith(
+        f"{file}: longer than 400,000 bytes, the most that is read; keep long lists of topics"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "s.yaml: the file is empty; a scenario is a mapping with cluster, application and clients"),
+        ("- a\n", "s.yaml:1: expected a mapping with cluster, application and clients, found a list"),
+        ("\nhello\n", "s.yaml:2: expected a mapping with cluster, application and clients, found 'hello'"),
+        ("a: 1\na: 2\n", "s.yaml:2: the key 'a' stands twice in this mapping (first in line 1)"),
+    ],
+)
+def test_what_is_no_mapping_is_refused(text: str, message: str) -> None:
+    assert told(text) == [message]
+
+
+def test_a_mapping_without_anything_lacks_three_sections() -> None:
+    assert told("{}") == ["s.yaml:1: cluster: missing", "s.yaml:1: application: missing", "s.yaml:1: clients: missing"]
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=[path.stem for path in LIBRARY])
+def test_shipped_scenarios_load_and_describe_themselves(path: Path) -> None:
+    scenario = load(path)
+    assert scenario.name == path.stem.replace("_", "-")
+    assert len(scenario.description) > 80
+    assert scenario.world(1).disturbances
+    assert len(scenario.assignors) >= 2
+
+
+def test_anchors_and_merge_keys_help_in_scenarios() -> None:
+    text = spoiled(
+        "  - {name: app, count: 3, racks: [az1, az2, az3], threads: 2}\n  - {name: late, rack: az1, starts: false}\n",
+        "  - &app {name: app, count: 3, racks: [az1, az2, az3], threads: 2}\n"
+        "  - {<<: *app, name: late, starts: false}\n",
+    )
+    assert [client.name for client in understood(text).world(1).clients] == [
+        f"{name}-{i}" for name in ("app", "late") for i in range(3)
+    ]
+
+
+def test_loading_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; import scenarios.load\n"
+        "heavy = {'pandas', 'pyarrow', 'pyspark', 'ortools', 'numba', 'matplotlib', 'simpy', 'scipy'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=SCHEMA_FILE.parent.parent
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_scenario_that_names_code_imports_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "evil_assignor.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    [mistake] = told(spoiled("[high_availability]", '["evil_assignor:Evil"]'))
+    assert "'evil_assignor:Evil' is not a built-in assignor" in mistake
+    assert "evil_assignor" not in sys.modules
+
+
+def test_a_scenario_is_a_value() -> None:
+    scenario = loads(SMALL)
+    assert isinstance(scenario, Scenario)
+    with pytest.raises(AttributeError):
+        scenario.name = "other"  # type: ignore[misc]

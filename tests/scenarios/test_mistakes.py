@@ -1,0 +1,130 @@
+"""Every kind of mistake names file, line, path, the bad value and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.scenarios.writing import SMALL, spoiled, told
+
+
+class Case(NamedTuple):
+    """A passage of the small scenario, what is written instead, and all that is said about it."""
+
+    name: str
+    before: str
+    after: str
+    mistakes: list[str]
+
+
+def _cases() -> Iterator[Case]:
+    """Blocks of lines.
+
+    `#` says what the mistake is, `-` what goes, `+` what comes, `!` all that is said (after the file's name, and with …
+    where the rest does not matter).
+    """
+    for block in Path(__file__).with_name("mistakes.txt").read_text(encoding="utf-8").strip().split("\n\n"):
+        parts: dict[str, list[str]] = {mark: [] for mark in "#-+!"}
+        for line in block.split("\n"):
+            parts[line[0]].append(line[2:])
+        yield Case(parts["#"][0], "\n".join(parts["-"]), "\n".join(parts["+"]), parts["!"])
+
+
+CASES = list(_cases())
+
+
+def test_the_small_scenario_is_fine() -> None:
+    assert told(SMALL) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_one_mistake_is_told(case: Case) -> None:
+    found = told(spoiled(case.before, case.after))
+    for said, expected in zip(found, case.mistakes, strict=True):
+        if expected.endswith("…"):
+            assert said.startswith(f"s.yaml:{expected[:-1]}")
+        else:
+            assert said == f"s.yaml:{expected}"
+
+
+def test_no_case_stands_twice() -> None:
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names) > 70
+
+
+def test_all_mistakes_of_a_file_are_told_at_once_by_line() -> None:
+    text = SMALL
+    for case in CASES:
+        if case.name in ("unknown section", "config unknown", "rack unknown", "bad rate", "client there already"):
+            text = text.replace(case.before, case.after)
+    assert told(text) == [
+        "s.yaml:6: cluster.topics[0].bytes_per_s: '4 MB' is not a rate, such as 40 MB/s or 10 Mbit/s "
+        "(a size or bits, then /s; a bare number is in bytes per second)",
+        "s.yaml:10: application.configs.num.standby.replica: not a config that is known here "
+        "(did you mean 'num.standby.replicas'?)",
+        "s.yaml:18: clients[1].rack: 'az9' is not a rack (racks: az1, az2, az3)",
+        "s.yaml:20: events[0].scale_out.clients: there already at 30m: app-0, app-1, app-2",
+        "s.yaml:22: speed: unknown key (did you mean 'seeds'?)",
+    ]
+
+
+def test_mistakes_in_one_entry_are_all_told_whether_in_a_value_or_in_what_it_refers_to() -> None:
+    text = spoiled("rack: az1, starts: false", "rack: az9, starts: maybe, threads: 0, tag: x")
+    assert [mistake.split(": ")[1] for mistake in told(text)] == [
+        "clients[1].threads",
+        "clients[1].starts",
+        "clients[1].tag",
+        "clients[1].rack",
+    ]
+
+
+def test_what_could_not_be_understood_causes_no_further_mistakes() -> None:
+    text = spoiled("name: orders, partitions: 4", "name: orders, partitions: four").replace(
+        "  - {at: 30m", "  - {at: 1h, replica_move: {topic: orders, partition: 3, replicas: [1]}}\n  - {at: 30m"
+    )
+    assert told(text) == ["s.yaml:6: cluster.topics[0].partitions: expected a whole number, found the text 'four'"]
+
+
+def test_an_entry_without_a_name_leaves_open_which_names_there_are() -> None:
+    text = spoiled("{name: payments, partitions: 4}", "{partitions: 4}")
+    assert told(text) == ["s.yaml:7: cluster.topics[1].name: missing"]
+
+
+def test_entries_after_a_broken_one_keep_their_positions() -> None:
+    text = spoiled("  - {name: late, rack: az1, starts: false}", "  - 7\n  - {name: late, rack: az9, starts: false}")
+    assert told(text) == [
+        "s.yaml:18: clients[1]: expected a mapping, found the number 7",
+        "s.yaml:19: clients[2].rack: 'az9' is not a rack (racks: az1, az2, az3)",
+    ]
+
+
+def test_a_section_that_is_no_mapping_leaves_the_others_to_be_checked() -> None:
+    text = spoiled("  brokers: {count: 3, racks: [az1, az2, az3]}", "  brokers: 3").replace("30m", "30 m in")
+    assert [mistake[: mistake.index(",")] for mistake in told(text)] == [
+        "s.yaml:3: cluster.brokers: expected a mapping or a list",
+        "s.yaml:20: events[0].at: '30 m in' is not a duration",
+    ]
+
+
+def test_a_list_of_many_names_is_shortened() -> None:
+    racks = ", ".join(f"r{i:02}" for i in range(30))
+    text = spoiled("{count: 3, racks: [az1, az2, az3]}\n", f"{{count: 30, racks: [{racks}]}}\n")
+    listed = "(racks: r00, r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, … (30 in all))"
+    assert told(text)[0] == f"s.yaml:17: clients[0].racks[0]: 'az1' is not a rack {listed}"
+
+
+def test_a_long_or_unprintable_value_is_shown_short_and_on_one_line() -> None:
+    text = spoiled("threads: 2", 'threads: "' + "x" * 500 + '\\n\\e[31m"')
+    assert told(text) == [f"s.yaml:17: clients[0].threads: expected a whole number, found the text '{'x' * 60}…'"]
+
+
+def test_more_tasks_and_clients_than_can_be_simulated_are_refused() -> None:
+    text = spoiled("payments, partitions: 4", "payments, partitions: 30000").replace("count: 3, r", "count: 900, r", 2)
+    text = text.replace("{count: 900, racks: [az1, az2, az3]}", "{count: 3, racks: [az1, az2, az3]}")
+    assert told(text) == [
+        "s.yaml:1: 30,004 tasks on 901 clients are 27,033,604 pairs of the two, "
+        "more than the 20,000,000 that can be simulated"
+    ]

@@ -1,0 +1,112 @@
+"""Replicas are placed as Kafka's AdminUtils places them. Source of the tables: Kafka's AdminRackAwareTest."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarios.placement import PlacementError, alternate_racks, place_replicas
+from simulator.world import Broker
+
+
+def _brokers(racks: str) -> list[Broker]:
+    """Brokers from 0 on, by the last letter of their rack; a dot is no rack."""
+    return [Broker(i, None if rack == "." else f"rack{rack}") for i, rack in enumerate(racks)]
+
+
+@pytest.mark.parametrize(
+    ("racks", "ids"),
+    [("133221", [0, 3, 1, 5, 4, 2]), ("13322", [0, 3, 1, 4, 2]), ("111222333", [0, 3, 6, 1, 4, 7, 2, 5, 8])],
+)
+def test_brokers_are_listed_with_racks_in_turn(racks: str, ids: list[int]) -> None:
+    assert alternate_racks(_brokers(racks)) == ids
+
+
+def test_with_racks_followers_shift_after_every_round() -> None:
+    assert place_replicas(_brokers("133221"), 7, 3, start=0, shift=0) == (
+        (0, 3, 1),
+        (3, 1, 5),
+        (1, 5, 4),
+        (5, 4, 2),
+        (4, 2, 0),
+        (2, 0, 3),
+        (0, 4, 2),
+    )
+
+
+def test_without_racks_followers_shift_after_every_round() -> None:
+    assert place_replicas(_brokers("....."), 10, 3, start=0, shift=0) == (
+        (0, 1, 2),
+        (1, 2, 3),
+        (2, 3, 4),
+        (3, 4, 0),
+        (4, 0, 1),
+        (0, 2, 3),
+        (1, 3, 4),
+        (2, 4, 0),
+        (3, 0, 1),
+        (4, 1, 2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("racks", "partitions", "replicas", "start"),
+    [
+        pytest.param("122331", 6, 3, 2, id="as many replicas as racks"),
+        pytest.param("122331", 6, 2, 5, id="fewer replicas than racks"),
+        pytest.param("122331122313", 96, 3, 7, id="many partitions"),
+        pytest.param("123", 3, 2, 1, id="one broker a rack"),
+    ],
+)
+def test_equal_racks_give_every_broker_the_same_share(racks: str, partitions: int, replicas: int, start: int) -> None:
+    brokers = _brokers(racks)
+    placed = place_replicas(brokers, partitions, replicas, start, shift=start)
+    share = partitions // len(brokers)
+    assert Counter(ids[0] for ids in placed) == {broker.id: share for broker in brokers}
+    assert Counter(id_ for ids in placed for id_ in ids) == {broker.id: share * replicas for broker in brokers}
+
+
+def test_with_more_replicas_than_racks_every_rack_has_one() -> None:
+    rack = {broker.id: broker.rack for broker in _brokers("122332")}
+    for ids in place_replicas(_brokers("122332"), 6, 5, start=3, shift=1):
+        assert {rack[id_] for id_ in ids} == {"rack1", "rack2", "rack3"}
+
+
+@st.composite
+def _clusters(draw: st.DrawFn) -> tuple[str, int, int, int, int]:
+    racks = draw(st.text(alphabet="1234", min_size=1, max_size=9) | st.text(alphabet=".", min_size=1, max_size=9))
+    numbers = st.integers(0, 20)
+    return racks, draw(st.integers(1, 40)), draw(st.integers(1, len(racks))), draw(numbers), draw(numbers)
+
+
+@given(_clusters())
+def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(
+    cluster: tuple[str, int, int, int, int],
+) -> None:
+    racks, partitions, replicas, start, shift = cluster
+    rack = {broker.id: broker.rack for broker in _brokers(racks)}
+    placed = place_replicas(_brokers(racks), partitions, replicas, start, shift)
+    assert len(placed) == partitions
+    leaders = Counter(ids[0] for ids in placed)
+    assert max(leaders.values()) - min(leaders[id_] for id_ in rack) <= 1
+    for ids in placed:
+        assert len(set(ids)) == len(ids) == replicas
+        assert len({rack[id_] for id_ in ids}) == min(replicas, len(set(rack.values())))
+
+
+@pytest.mark.parametrize(
+    ("racks", "partitions", "replicas", "message"),
+    [
+        ("123", 3, 4, "replication factor 4 is larger than the number of brokers, 3"),
+        ("123", 0, 1, "a topic has at least one partition"),
+        ("123", 1, 0, "a topic has at least one partition"),
+        ("12.", 3, 2, "not all brokers have a rack (without one: 2)"),
+    ],
+)
+def test_what_kafka_refuses_is_refused(racks: str, partitions: int, replicas: int, message: str) -> None:
+    with pytest.raises(PlacementError, match=re.escape(message)):
+        place_replicas(_brokers(racks), partitions, replicas, 0, 0)

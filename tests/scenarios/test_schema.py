@@ -1,0 +1,135 @@
+"""The JSON Schema says what the models say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarios.configs import AssignorConfigs, BrokerConfigs, StreamsConfigs
+from scenarios.reader import read
+from scenarios.schema import SCHEMA_FILE, json_schema, json_schema_text
+from scenarios.units import parse_bytes, parse_bytes_per_s, parse_duration_ms
+from tests.scenarios.test_mistakes import CASES
+from tests.scenarios.writing import SMALL, spoiled
+
+LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
+VALIDATOR = jsonschema.Draft202012Validator(json_schema())
+
+
+def test_the_kept_schema_is_fresh() -> None:
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == json_schema_text(), (
+        "run `assignor-sim schema -o scenarios/schema.json`"
+    )
+
+
+def test_it_is_a_json_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=[path.stem for path in LIBRARY])
+def test_shipped_scenarios_follow_it(path: Path) -> None:
+    VALIDATOR.validate(read(path.read_text(encoding="utf-8")).value)
+
+
+def test_the_small_scenario_follows_it() -> None:
+    VALIDATOR.validate(read(SMALL).value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "unknown key",
+        "unknown section",
+        "missing key",
+        "number for text",
+        "text for number",
+        "no for false",
+        "bad duration",
+        "bad size",
+        "bad rate",
+        "config unknown",
+        "config that Kafka refuses",
+        "strategy",
+        "no kind of event",
+        "two kinds of event",
+    ],
+)
+def test_an_editor_finds_what_stands_in_one_place(name: str) -> None:
+    [case] = [case for case in CASES if case.name == name]
+    assert list(VALIDATOR.iter_errors(read(spoiled(case.before, case.after)).value))
+
+
+def _properties(schema: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {}).items()
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _properties(part)
+
+
+def test_every_key_is_described() -> None:
+    properties = list(_properties(json_schema()))
+    assert len(properties) > 60
+    assert [key for key, value in properties if not value.get("description")] == []
+
+
+def test_no_section_takes_unknown_keys() -> None:
+    schema = json_schema()
+    for section in [schema, *schema["$defs"].values()]:
+        assert section["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("model", [AssignorConfigs, StreamsConfigs, BrokerConfigs])
+def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs]) -> None:
+    kept = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["$defs"][model.__name__]["properties"]
+    known = {
+        "acceptable.recovery.lag": 10_000,
+        "max.warmup.replicas": 2,
+        "num.standby.replicas": 0,
+        "probing.rebalance.interval.ms": 600_000,
+        "rack.aware.assignment.strategy": "none",
+        "num.stream.threads": 1,
+        "replication.factor": -1,
+        "session.timeout.ms": 45_000,
+        "internal.leave.group.on.close": False,
+        "state.cleanup.delay.ms": 600_000,
+        "group.initial.rebalance.delay.ms": 3_000,
+        "default.replication.factor": 1,
+        "num.partitions": 1,
+    }
+    without_default = {
+        "rack.aware.assignment.tags",
+        "rack.aware.assignment.traffic_cost",
+        "rack.aware.assignment.non_overlap_cost",
+        "replica.selector.class",
+    }
+    assert {key: value.get("default") for key, value in kept.items()} == {
+        key: known.get(key) for key in kept if key in known or key in without_default
+    }
+
+
+PARSERS = {"duration": parse_duration_ms, "size": parse_bytes, "rate": parse_bytes_per_s}
+UNITS = {
+    "duration": json_schema()["properties"]["duration"],
+    "size": json_schema()["$defs"]["PartitionDefaults"]["properties"]["size"],
+    "rate": json_schema()["$defs"]["ClientEntry"]["properties"]["restore"],
+}
+TEXTS = st.from_regex(r"[0-9]{1,3}(\.[0-9])? ?(ms|s|m|h|d|B|kB|MB|GiB|Mbit)?(/s)?( ?[0-9]{1,3}(m|s))?", fullmatch=True)
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+@given(text=TEXTS)
+def test_texts_that_the_schema_takes_are_those_that_are_read(kind: str, text: str) -> None:
+    takes = jsonschema.Draft202012Validator(UNITS[kind]).is_valid(text)
+    try:
+        PARSERS[kind](text)
+        reads = True
+    except ValueError as error:
+        reads = "whole number" in str(error)
+    assert takes == reads
