@@ -103,7 +103,10 @@ def relax(network: Network, old: Vector, before: Vector, everything: bool, new: 
     now = shares * network.linked
     for share in range(shares):
         new[share] = old[now + share]
-    for base in range(0, shares, clients):
+    for group in range(
+        len(network.first) - 1
+    ):  # a range with a step would keep the innermost loop from being vectorised
+        base = group * clients
         highest = FAR
         spoken = 0
         for share in range(base, base + clients):
@@ -131,17 +134,19 @@ def hand_on(network: Network, row: Vector, shares: int) -> None:
     clients = network.clients
     held = network.held
     spare = network.spare
-    for client in range(clients):
-        distance = row[2 * shares + client]
-        for share in range(client, shares, clients):
-            if spare[share] > 0 and row[share] < distance:
-                distance = row[share]
-        row[2 * shares + client] = distance
-        for share in range(client, shares, clients):
-            if held[share] > 0 and distance < row[share]:
-                row[shares + share] = distance
+    second = 2 * shares
+    for group in range(len(network.first) - 1):
+        base = group * clients
+        for client in range(clients):
+            if spare[base + client] > 0 and row[base + client] < row[second + client]:
+                row[second + client] = row[base + client]
+    for group in range(len(network.first) - 1):
+        base = group * clients
+        for client in range(clients):
+            if held[base + client] > 0 and row[second + client] < row[base + client]:
+                row[shares + base + client] = row[second + client]
             else:
-                row[shares + share] = row[share]
+                row[shares + base + client] = row[base + client]
 
 
 def are_equal(left: Vector, right: Vector) -> bool:

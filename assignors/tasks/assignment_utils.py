@@ -12,8 +12,9 @@ import numpy as np
 from assignors.columns import NO_RACK, BoolArray, Ragged
 from assignors.configs import RackAwareStrategy
 from assignors.state import ApplicationState
+from assignors.tasks.exchange import exchange_standbys
+from assignors.tasks.flows import configured_flow, move_actives
 from assignors.tasks.placement import Placement
-from assignors.tasks.rack_aware import configured_flow, exchange_standbys, move_actives
 
 
 def optimize_rack_aware_active_tasks(
