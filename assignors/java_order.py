@@ -5,6 +5,7 @@ Source: `java.util.HashMap` and `java.util.PriorityQueue` of OpenJDK 17; `TaskId
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
@@ -90,6 +91,10 @@ def _grown_capacity(size: int, capacity: int) -> int:
 def _final_capacity(hashes: Sequence[int], capacity: int) -> int:
     grown = _grown_capacity(len(hashes), capacity)
     if len(hashes) <= _TREEIFY_THRESHOLD or grown > _MIN_TREEIFY_CAPACITY:
+        return grown
+    # A bin is never longer than it would be if the table had never grown.
+    lengths = Counter([(h ^ (h >> 16)) & (capacity - 1) for h in hashes])
+    if max(lengths.values()) <= _TREEIFY_THRESHOLD:
         return grown
     return _capacity_with_long_bins(hashes, capacity)
 

@@ -103,9 +103,8 @@ def relax(network: Network, old: Vector, before: Vector, everything: bool, new: 
     now = shares * network.linked
     for share in range(shares):
         new[share] = old[now + share]
-    for group in range(
-        len(network.first) - 1
-    ):  # a range with a step would keep the innermost loop from being vectorised
+    # Groups are counted, since a range with a step would keep the innermost loop from being vectorised.
+    for group in range(len(network.first) - 1):
         base = group * clients
         highest = FAR
         spoken = 0

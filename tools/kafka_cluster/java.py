@@ -28,21 +28,23 @@ class ClusterError(RuntimeError):
     """Kafka, Java or Maven did not do what was asked; the message says which, and where its log is."""
 
 
-def build_classpath(kafka_version: str) -> str:
-    """Return the Java class path of one Kafka version and of the programs here; Maven fetches and compiles if need be.
+def build_classpath(kafka_version: str, project: Path = HERE) -> str:
+    """Return the Java class path of one Kafka version and of a project's programs, which Maven makes if need be.
+
+    `project` is a folder with a `pom.xml` that builds in `target/VERSION` and leaves its class path there.
 
     Raises:
         ClusterError: Maven is missing or fails, for instance because there is no such version.
     """
-    target = HERE / "target" / kafka_version
+    target = project / "target" / kafka_version
     listing = target / "classpath.txt"
-    if not _is_fresh(listing):
+    if not _is_fresh(listing, project):
         target.mkdir(parents=True, exist_ok=True)
         log = target / "maven.log"
-        command = [_executable("mvn", "Maven"), "-B", "-ntp", f"-Dkafka.version={kafka_version}", "compile"]
+        command = [find_executable("mvn", "Maven"), "-B", "-ntp", f"-Dkafka.version={kafka_version}", "compile"]
         with log.open("wb") as output:
             code = _wait_or_kill(
-                subprocess.Popen(command, cwd=HERE, stdin=subprocess.DEVNULL, stdout=output, stderr=output),
+                subprocess.Popen(command, cwd=project, stdin=subprocess.DEVNULL, stdout=output, stderr=output),
                 MAVEN_TIMEOUT_S,
             )
         if code != 0:
@@ -104,7 +106,7 @@ def start_java(
     It hangs on its standard input (`assignorsim.Tethered`): keep the returned object, and leave its `stdin` open.
     Standard error is appended to `log`, and so is standard output unless `output` is given.
     """
-    java = _executable("java", "a JDK, version 17 or newer")
+    java = find_executable("java", "a JDK, version 17 or newer")
     command = [java, f"-Xmx{heap_mb}m", *JAVA_OPTIONS, "assignorsim.Tethered", main_class, *arguments]
     with log.open("ab") as errors:
         return subprocess.Popen(
@@ -133,6 +135,18 @@ def tail(log: Path, lines: int = 20) -> str:
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
 
 
+def find_executable(name: str, what: str) -> str:
+    """Return the path of a program that must be installed.
+
+    Raises:
+        ClusterError: it is not on the PATH.
+    """
+    path = shutil.which(name)
+    if path is None:
+        raise ClusterError(f"'{name}' is not on the PATH; install {what}")
+    return path
+
+
 def _wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int:
     """Return the exit code of `process`, which is killed if it has not ended after `timeout_s` seconds."""
     try:
@@ -146,11 +160,11 @@ def _wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int:
         raise
 
 
-def _is_fresh(listing: Path) -> bool:
+def _is_fresh(listing: Path, project: Path) -> bool:
     """Tell whether Maven has nothing to do: `listing` is newer than all sources, and every jar in it still exists."""
     if not listing.exists():
         return False
-    sources = [HERE / "pom.xml", *sorted((HERE / "src").rglob("*.java"))]
+    sources = [project / "pom.xml", *sorted((project / "src").rglob("*.java"))]
     newest_ns = max(source.stat().st_mtime_ns for source in sources)
     jars = listing.read_text().strip().split(os.pathsep)
     return listing.stat().st_mtime_ns > newest_ns and all(Path(jar).exists() for jar in jars)
@@ -165,15 +179,3 @@ def _kafka_classes(classpath: str) -> tuple[str, ...]:
         with zipfile.ZipFile(jar) as archive:
             names.extend(name for name in archive.namelist() if name.endswith(".class"))
     return tuple(names)
-
-
-def _executable(name: str, what: str) -> str:
-    """Return the path of a program that must be installed.
-
-    Raises:
-        ClusterError: it is not on the PATH.
-    """
-    path = shutil.which(name)
-    if path is None:
-        raise ClusterError(f"'{name}' is not on the PATH; install {what}")
-    return path
