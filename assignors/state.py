@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -65,6 +66,10 @@ class KafkaStreamsState:
     previous_active_tasks: tuple[TaskId, ...] = ()
     previous_standby_tasks: tuple[TaskId, ...] = ()
     task_lags: Mapping[TaskId, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.num_processing_threads < 1:
+            raise ValueError(f"client {self.process_id} has {self.num_processing_threads} threads (at least 1)")
 
     def lag_for(self, task: TaskId) -> int:
         """How many records behind this client's copy of a stateful task is.
@@ -124,10 +129,16 @@ class ApplicationState:
         clients: Iterable[KafkaStreamsState],
         configs: AssignmentConfigs | None = None,
     ) -> ApplicationState:
-        """Lay tasks and clients, given in any order, out in columns."""
+        """Lay tasks and clients, given in any order, out in columns.
+
+        Raises:
+            ValueError: a task or a client is given twice.
+        """
         listed_tasks, listed_clients = list(tasks), list(clients)
         infos = sorted(listed_tasks, key=lambda info: info.id)
         members = sorted(listed_clients, key=lambda member: member.process_id)
+        _require_unique("task", [info.id for info in infos])
+        _require_unique("client", [member.process_id for member in members])
         partitions, rows = _partition_table(infos, members)
         rack_of = {rack: column for column, rack in enumerate(partitions.racks)}
         return cls(
@@ -214,6 +225,12 @@ class ApplicationState:
 def _rows(listed: Sequence[Hashable], ordered: Sequence[Hashable]) -> IntArray:
     row_of = {name: row for row, name in enumerate(ordered)}
     return np.array([row_of[name] for name in listed], dtype=np.int64)
+
+
+def _require_unique(kind: str, ids: Sequence[object]) -> None:
+    for one, other in pairwise(ids):
+        if one == other:
+            raise ValueError(f"{kind} {one} is given twice")
 
 
 def _partition_table(

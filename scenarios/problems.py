@@ -10,7 +10,9 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assignors import registry
 from assignors.assignment import AssignmentColumns, TaskType
@@ -21,7 +23,14 @@ from assignors.java_order import CollectionOrder
 from assignors.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.tasks.rack_aware import rack_costs
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 Json = Mapping[str, Any]
+Long = Annotated[int, Field(ge=-(2**63) + 1, le=2**63 - 1)]
+Int = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+
+_MOST_MISTAKES = 5
 Answer = dict[str, Any]
 
 
@@ -85,19 +94,46 @@ def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
         yield found
 
 
-def parse_configs(configs: Json) -> AssignmentConfigs:
-    """Read the configs of a problem; what is absent has Kafka's default.
+class _Section(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
 
-    Raises:
-        ConfigError: a value that Kafka refuses.
-        TypeError: an unknown key.
-    """
-    values = dict(configs)
-    values["rack_aware_assignment_tags"] = tuple(values.get("rack_aware_assignment_tags", ()))
-    values["rack_aware_assignment_strategy"] = RackAwareStrategy.parse(
-        values.get("rack_aware_assignment_strategy", RackAwareStrategy.NONE)
-    )
-    return AssignmentConfigs(**values)
+
+class _Configs(_Section):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    acceptable_recovery_lag: Long = 10_000
+    max_warmup_replicas: Int = 2
+    num_standby_replicas: Int = 0
+    probing_rebalance_interval_ms: Long = 600_000
+    rack_aware_assignment_tags: list[str] = []
+    rack_aware_traffic_cost: Int | None = None
+    rack_aware_non_overlap_cost: Int | None = None
+    rack_aware_assignment_strategy: str = RackAwareStrategy.NONE.value
+
+
+class _Task(_Section):
+    id: str
+    stateful: bool
+    source_partitions: list[str] = []
+    changelog_partitions: list[str] = []
+
+
+class _Client(_Section):
+    process_id: str
+    rack: str | None = None
+    threads: Annotated[int, Field(ge=1, le=2**31 - 1)] = 1
+    tags: dict[str, str] = {}
+    previous_active: list[str] = []
+    previous_standby: list[str] = []
+    task_lags: dict[str, Long] = {}
+
+
+class _Document(_Section):
+    assignor: str
+    configs: _Configs = _Configs()
+    tasks: list[_Task]
+    partition_racks: dict[str, list[str | None] | None] = {}
+    clients: list[_Client]
 
 
 def parse_state(problem: Json) -> ApplicationState:
@@ -105,40 +141,58 @@ def parse_state(problem: Json) -> ApplicationState:
 
     Raises:
         ConfigError: a config value that Kafka refuses.
-        KeyError, TypeError, ValueError: the problem does not follow the schema.
+        ValueError: the problem does not follow the schema; says where, and what is wrong.
     """
-    racks: Json = problem.get("partition_racks", {})
+    try:
+        document = _Document.model_validate(problem)
+    except ValidationError as error:
+        raise ValueError("; ".join(_located(detail) for detail in error.errors()[:_MOST_MISTAKES])) from None
     return ApplicationState.of(
-        tasks=[_parse_task(task, racks) for task in problem["tasks"]],
-        clients=[_parse_client(client) for client in problem["clients"]],
-        configs=parse_configs(problem.get("configs", {})),
+        tasks=[_parse_task(task, document.partition_racks) for task in document.tasks],
+        clients=[_parse_client(client) for client in document.clients],
+        configs=_parse_configs(document.configs),
     )
 
 
-def _parse_task(task: Json, racks: Json) -> TaskInfo:
-    sources: list[str] = task.get("source_partitions", [])
-    changelogs: list[str] = task.get("changelog_partitions", [])
-    partitions = tuple(
-        TaskTopicPartition(
-            TopicPartition.parse(name),
-            is_source=name in sources,
-            is_changelog=name in changelogs,
-            rack_ids=None if racks.get(name) is None else tuple(racks[name]),
+def _located(detail: ErrorDetails) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"]).removeprefix(".")
+    return f"{path}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+
+
+def _parse_configs(configs: _Configs) -> AssignmentConfigs:
+    return AssignmentConfigs(
+        **{
+            **configs.model_dump(),
+            "rack_aware_assignment_tags": tuple(configs.rack_aware_assignment_tags),
+            "rack_aware_assignment_strategy": RackAwareStrategy.parse(configs.rack_aware_assignment_strategy),
+        }
+    )
+
+
+def _parse_task(task: _Task, racks: Mapping[str, list[str | None] | None]) -> TaskInfo:
+    partitions = []
+    for name in dict.fromkeys([*task.source_partitions, *task.changelog_partitions]):
+        replicas = racks.get(name)
+        partitions.append(
+            TaskTopicPartition(
+                TopicPartition.parse(name),
+                is_source=name in task.source_partitions,
+                is_changelog=name in task.changelog_partitions,
+                rack_ids=None if replicas is None else tuple(replicas),
+            )
         )
-        for name in dict.fromkeys([*sources, *changelogs])
-    )
-    return TaskInfo(TaskId.parse(task["id"]), bool(task["stateful"]), partitions)
+    return TaskInfo(TaskId.parse(task.id), task.stateful, tuple(partitions))
 
 
-def _parse_client(client: Json) -> KafkaStreamsState:
+def _parse_client(client: _Client) -> KafkaStreamsState:
     return KafkaStreamsState(
-        process_id=ProcessId.parse(client["process_id"]),
-        num_processing_threads=int(client.get("threads", 1)),
-        rack_id=client.get("rack"),
-        client_tags=dict(client.get("tags", {})),
-        previous_active_tasks=tuple(map(TaskId.parse, client.get("previous_active", ()))),
-        previous_standby_tasks=tuple(map(TaskId.parse, client.get("previous_standby", ()))),
-        task_lags={TaskId.parse(task): int(lag) for task, lag in client.get("task_lags", {}).items()},
+        process_id=ProcessId.parse(client.process_id),
+        num_processing_threads=client.threads,
+        rack_id=client.rack,
+        client_tags=client.tags,
+        previous_active_tasks=tuple(map(TaskId.parse, client.previous_active)),
+        previous_standby_tasks=tuple(map(TaskId.parse, client.previous_standby)),
+        task_lags={TaskId.parse(task): lag for task, lag in client.task_lags.items()},
     )
 
 
@@ -163,9 +217,8 @@ def answer(
         state = parse_state(found.problem)
     except ConfigError as error:
         return _refusal(found, error, 0)
-    except (AssignorError, KeyError, TypeError, ValueError) as error:
-        what = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise ProblemError(f"{name}:{found.line}: {what}") from None
+    except (AssignorError, ValueError) as error:
+        raise ProblemError(f"{name}:{found.line}: {error}") from None
     started = time.perf_counter_ns()
     try:
         assignment = strategy.assign(state)

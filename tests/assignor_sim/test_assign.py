@@ -74,7 +74,7 @@ def test_an_exception_of_kafkas_is_an_answer(shell: Shell) -> None:
         ("{", "not JSON"),
         ("[1]", "expected a JSON object"),
         ('{"id": "x"}', "the problem has no assignor, tasks, clients"),
-        ('{"assignor": "ha", "tasks": [{"id": "zero"}], "clients": []}', "'zero' is not a task id"),
+        ('{"assignor": "ha", "tasks": [{"id": "zero", "stateful": true}], "clients": []}', "'zero' is not a task id"),
         ('{"assignor": "nobody", "tasks": [], "clients": []}', "'nobody' is not a built-in assignor"),
         ('{"assignor": "ha", "tasks": [{"id": "0_0"}], "clients": []}', "stateful"),
         ('{"assignor": "ha", "tasks": 3, "clients": []}', ""),

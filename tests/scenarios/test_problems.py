@@ -1,0 +1,83 @@
+"""Whatever stands in a problem file, it gets an answer or a located message, never another exception."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import io
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarios.problems import ProblemError, answer, parse_state, read_problems
+
+VECTORS = Path(__file__).parents[1] / "parity" / "data" / "public.jsonl.gz"
+JUNK = [None, -1, 0, "x", [], {}, 3.5, True, 10**30, [None], "0_0", {"a": 1}, "\u202e", -(10**30)]
+
+
+@pytest.fixture(scope="module")
+def small_problems() -> list[dict[str, Any]]:
+    with gzip.open(VECTORS, "rt", encoding="utf-8") as source:
+        problems = [json.loads(line)["problem"] for line in source]
+    return [p for p in problems if len(p["tasks"]) < 15 and len(p["clients"]) < 6]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from places(child, (*path, key))
+
+
+def test_a_spoiled_problem_is_answered_or_named(small_problems: list[dict[str, Any]]) -> None:
+    chance = random.Random(7)
+    refused = 0
+    for _ in range(1500):
+        problem = copy.deepcopy(chance.choice(small_problems))
+        *way, last = chance.choice([path for path in places(problem) if path])
+        parent: Any = problem
+        for key in way:
+            parent = parent[key]
+        if chance.random() < 0.3:
+            del parent[last]
+        else:
+            parent[last] = chance.choice(JUNK)
+        said = told(problem)
+        assert said is None or said.startswith("spoiled:1: ")
+        refused += said is not None
+    assert refused > 300
+
+
+def told(problem: dict[str, Any]) -> str | None:
+    try:
+        for found in read_problems(io.StringIO(json.dumps(problem)), "spoiled"):
+            answer(found, "spoiled")
+    except ProblemError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tasks": [{"id": "0_0"}]}, "tasks[0].stateful: field required"),
+        ({"tasks": [{"id": "0_0", "stateful": 1}]}, "tasks[0].stateful: input should be a valid boolean"),
+        ({"clients": [{"process_id": "1-1-1-1-1", "threads": 0}]}, "clients[0].threads"),
+        ({"configs": {"warmups": 1}}, "configs.warmups"),
+        ({"tasks": [{"id": "0_0", "stateful": False}] * 2}, "task 0_0 is given twice"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        parse_state({"assignor": "ha", "tasks": [], "clients": [], **change})
+
+
+def test_a_client_that_is_given_twice_is_named() -> None:
+    twice = [{"process_id": "00000000-0000-0000-0000-000000000001"}] * 2
+    with pytest.raises(ValueError, match="client 00000000-0000-0000-0000-000000000001 is given twice"):
+        parse_state({"assignor": "ha", "tasks": [], "clients": twice})
