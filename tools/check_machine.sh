@@ -68,6 +68,11 @@ java_version() {
     echo "${text%%[!0-9]*}"
 }
 
+# Whether java $1 comes with the compiler, that is, whether it is a JDK.
+has_compiler() {
+    case "$("$1" --list-modules 2>/dev/null)" in *jdk.compiler*) return 0 ;; *) return 1 ;; esac
+}
+
 check_java() {
     java=${JAVA_HOME:+$JAVA_HOME/bin/}java
     version=$(java_version "$java")
@@ -75,6 +80,8 @@ check_java() {
         fault="is missing or does not run"
     elif [ "$version" -lt "$OLDEST_JAVA" ]; then
         fault="is Java $version"
+    elif ! has_compiler "$java"; then
+        fault="is a runtime without the compiler"
     else
         return
     fi

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 from collections.abc import Callable
@@ -19,10 +20,11 @@ Ask = Callable[[list[str]], list[list[int]]]
 def ask_java(tmp_path_factory: pytest.TempPathFactory) -> Ask:
     classes = str(tmp_path_factory.mktemp("classes"))
     program = str(Path(__file__).parent / "JavaCollections.java")
-    subprocess.run(["javac", "-d", classes, program], check=True)
+    java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if os.environ.get("JAVA_HOME") else "java"
+    subprocess.run([java, "-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", classes, program], check=True)
 
     def ask(cases: list[str]) -> list[list[int]]:
-        command = ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", classes, "JavaCollections"]
+        command = [java, "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", classes, "JavaCollections"]
         answer = subprocess.run(command, input="\n".join(cases), text=True, capture_output=True, check=True)
         return [[int(word) for word in line.split()] for line in answer.stdout.splitlines()]
 

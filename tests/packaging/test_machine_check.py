@@ -10,9 +10,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tools" / "check_machine.sh"
 
-JAVA_17 = "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2"
+JRE_17 = "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2"
+JAVA_17 = f"{JRE_17}; echo jdk.compiler@17"
 JAVA_8 = "echo 'java version \"1.8.0_392\"' >&2"
-JAVA_25_WITH_OPTIONS = 'echo "Picked up JAVA_TOOL_OPTIONS: -Xmx1g" >&2; echo \'openjdk version "25-ea" 2025-09-16\' >&2'
+JAVA_25_WITH_OPTIONS = """
+echo "Picked up JAVA_TOOL_OPTIONS: -Xmx1g" >&2
+echo 'openjdk version "25-ea" 2025-09-16' >&2
+echo jdk.compiler@25
+"""
 APPLE_STUB = 'echo "The operation could not be completed. Unable to locate a Java Runtime." >&2; exit 1'
 
 
@@ -127,6 +132,12 @@ def test_an_old_java_is_named_with_its_version(machine: Machine, java: str, vers
     machine.install("python3", python_that_is("3.11"))
     machine.install("java", java)
     assert f"Java 17 or newer is needed, but java is Java {version}: install" in machine.complaint()
+
+
+def test_a_runtime_without_a_compiler_is_no_jdk(machine: Machine) -> None:
+    machine.install("python3", python_that_is("3.11"))
+    machine.install("java", JRE_17)
+    assert "java is a runtime without the compiler: install a JDK" in machine.complaint()
 
 
 @pytest.mark.parametrize("java", [JAVA_17, JAVA_25_WITH_OPTIONS, JAVA_17.replace("17.0.15", "21")])

@@ -22,6 +22,7 @@ esac
 """
 JAVA = """#!/bin/sh
 echo 'openjdk version "17.0.15"'
+echo jdk.compiler@17
 """
 WORKING = """#!/bin/sh
 echo "$*" >>calls
