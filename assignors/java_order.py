@@ -187,6 +187,7 @@ class PriorityQueue:
 
     def offer_all(self, elements: Iterable[int]) -> None:
         """Insert elements one after the other."""
+        # Written out, not a call of _sift_up for each: clients that are passed over come back here by the million.
         heap, keys = self._heap, self.keys
         for element in elements:
             heap.append(element)

@@ -98,9 +98,8 @@ def _move_actives(placement: Placement, caught_up: CaughtUp, warmups: Warmups) -
         for task in sorted(tasks)
         if stateful[task] and caught_up.should_move_from(task, client)
     ]
-    queue = _LeastLoaded(placement) if planned else None
+    queue = _LeastLoaded(placement)
     for task, destination in _in_kafkas_order(planned, caught_up):
-        assert queue is not None
         _move_active(placement, caught_up, warmups, queue, task, destination)
     return len(planned)
 
@@ -137,10 +136,9 @@ def _move_standbys(placement: Placement, caught_up: CaughtUp, warmups: Warmups) 
         for task in sorted(tasks)
         if (task, client) not in warmups.planned and caught_up.should_move_from(task, client)
     ]
-    queue = _LeastLoaded(placement) if planned else None
+    queue = _LeastLoaded(placement)
     moved = 0
     for task, destination in _in_kafkas_order(planned, caught_up):
-        assert queue is not None
         moved += _move_standby(placement, caught_up, warmups, queue, task, destination)
     return moved
 
