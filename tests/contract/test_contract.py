@@ -14,9 +14,12 @@ import pytest
 
 from assignors import registry
 from assignors.assignment import AssignmentColumns, validate
+from tests.conftest import PROFILE
 from tests.contract.harness import Life, settle_down
 
-WORLDS = {"nightly": 20_000}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 200)
+WORLDS = {"ci": 2_000, "nightly": 20_000}.get(PROFILE, 200)
+"""For each assignor."""
+
 EVENTS = 4
 MOST_ROUNDS = 120
 
