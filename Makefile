@@ -9,7 +9,7 @@ DEMO          := assignor-sim run $(DEMO_SCENARIO) --out out/demo
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check bench wheel-test lock clean .venv machine
+.PHONY: help demo test lint types layers check bench parity wheel-test lock clean .venv machine
 
 help: ## List what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,13 @@ check: lint types layers ## Check all three
 
 bench: .venv ## Run the benchmarks, which `make test` leaves out
 	.venv/bin/python -m pytest --benchmark-only $(ARGS)
+
+KAFKA    := 4.3.1
+PROBLEMS := 3000
+SEED     := 1
+
+parity: .venv ## Put random problems to a released Kafka and to us (KAFKA=3.9.1 PROBLEMS=3000 SEED=1; needs Maven)
+	.venv/bin/python -m tools.kafka_oracle parity --kafka $(KAFKA) --problems $(PROBLEMS) --seed $(SEED)
 
 wheel-test: .venv ## Build the wheel, install it in an empty environment and run it there
 	@sh tools/check_wheel.sh $(notdir $(DEMO_SCENARIO))

@@ -19,6 +19,7 @@ from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.legacy_sticky import LegacySticky
 from assignors.tasks.sticky import Sticky
+from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 
 ENTRY_POINT_GROUP = "assignor_sim.assignors"
 
@@ -85,6 +86,14 @@ _BUILT_IN = (
         kafka_version="4.0",
         kafka_class="FallbackPriorTaskAssignor",
         summary="what Kafka falls back on when lags cannot be had: everything stays, and a rebalance is asked for",
+        identical=True,
+    ),
+    AssignorInfo(
+        name="streams_group_sticky",
+        make=StreamsGroupSticky,
+        kafka_version="4.3",
+        kafka_class="StickyTaskAssignor",
+        summary="what the broker does for streams groups: tasks stay where they are, shares are even (KIP-1071)",
         identical=True,
     ),
 )
