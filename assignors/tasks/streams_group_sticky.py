@@ -1,0 +1,187 @@
+"""The task assignor of Kafka's streams groups: the group coordinator decides, and keeps tasks where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assignors.assignment import TaskAssignment
+from assignors.errors import KafkaError
+from assignors.java_order import CollectionOrder, PriorityQueue
+from assignors.state import ApplicationState
+from assignors.tasks.streams_group import StreamsGroup
+
+
+class TaskAssignorError(KafkaError):
+    """There are tasks, and no member to run them."""
+
+    java_class: ClassVar[str] = "org.apache.kafka.coordinator.group.streams.assignor.TaskAssignorException"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsGroupSticky:
+    """`StickyTaskAssignor` of the group coordinator, which assigns the tasks of streams groups (KIP-1071).
+
+    Attributes:
+        order: whether the coordinator's members come in a hash map, as in production, or sorted; ties hang on it.
+
+    A client with N threads is a process with N members; `assignors.tasks.streams_group` says how they are named and
+    what each is taken to have had. Only the threads, the previous tasks and `num.standby.replicas` count. Racks, tags,
+    lags and all other configs are not looked at, there are no warm-ups, and no follow-up rebalance is asked for.
+
+    Guarantees: a member keeps an active task while it has fewer tasks than its share, which is the tasks left over
+    the members left, rounded up; it sinks as members come to have theirs. A process never has a task twice. A standby
+    that no process can take is left out.
+
+    Priority: staying where it ran, then where it stood by, then the process with the fewest tasks a member. Numbers of
+    subtopologies are compared as text, 10 before 2.
+
+    Kafka's subtopologies have the tasks 0 to N-1, with state or all without. Other states are answered by the same
+    algorithm, but Kafka cannot be shown them.
+
+    Complexity: O(log C) a task, O(C log C) a copy where a task's holders are the least loaded.
+
+    Source: `org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor`, Kafka 4.3.1.
+    """
+
+    order: CollectionOrder = CollectionOrder.PRODUCTION
+
+    def __post_init__(self) -> None:
+        CollectionOrder(self.order)
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Assign tasks exactly as Kafka's group coordinator would.
+
+        Raises:
+            TaskAssignorError: there are tasks, but no client with a thread.
+        """
+        decision = _Decision(state, StreamsGroup(state, self.order))
+        decision.assign_actives()
+        if state.assignment_configs.num_standby_replicas > 0:
+            decision.assign_standbys()
+        return decision.group.columns().to_assignment(state)
+
+
+class _Share:
+    """How many tasks a member may have: those left over the members left, rounded up."""
+
+    def __init__(self, tasks: int, members: int) -> None:
+        self._spread(tasks, members)
+
+    def _spread(self, tasks: int, members: int) -> None:
+        self._tasks = tasks
+        self._members = members
+        self.size = -(-tasks // members) if members else 0
+
+    def note(self, count: int) -> None:
+        """Some member has come to have that many tasks; one that has exactly its share takes no part any more."""
+        if count == self.size:
+            self._spread(self._tasks - count, self._members - 1)
+
+
+class _Decision:
+    """One run of the assignor."""
+
+    def __init__(self, state: ApplicationState, group: StreamsGroup) -> None:
+        self.group = group
+        self._tasks = state.tasks
+        self._replicas = state.assignment_configs.num_standby_replicas
+        self._by_subtopology = [(str(task.subtopology), task.partition) for task in state.tasks.ids]
+        self._by_partition = [(task.partition, str(task.subtopology)) for task in state.tasks.ids]
+        num_copies = len(state.tasks) + self._replicas * int(state.tasks.stateful.sum())
+        self._active_share = _Share(len(state.tasks), len(group.members))
+        self._share = _Share(num_copies, len(group.members))
+        self._ran_on: dict[int, int] = {}  # Where several members claim a task, the last one counts.
+        self._stood_by: dict[int, list[int]] = {}
+        for number, member in enumerate(group.members):
+            self._ran_on.update(dict.fromkeys(member.previous_active, number))
+            for task in member.previous_standby:
+                self._stood_by.setdefault(task, []).append(number)
+
+    def assign_actives(self) -> None:
+        """Give every task to somebody to run."""
+        left = sorted(range(len(self._tasks)), key=self._by_partition.__getitem__)
+        left = [task for task in left if not self._stays(task, self._ran_on.get(task))]
+        left = [task for task in left if not self._stays(task, self._least_loaded(self._stood_by.get(task, ())))]
+        left.sort(key=self._by_subtopology.__getitem__)
+        queue = self.group.queue()
+        for task in left:
+            if not len(queue):
+                raise TaskAssignorError(f"No process available to assign active task {self._tasks.ids[task]}.")
+            process = queue.poll()
+            self._note_active(self.group.give_to_least_loaded(task, process, active=True))
+            self.group.put_back(queue, process)
+
+    def _stays(self, task: int, member: int | None) -> bool:
+        if member is None or self.group.count[member] >= self._active_share.size:
+            return False
+        self._note_active(self.group.give(task, member, active=True))
+        return True
+
+    def _note_active(self, count: int) -> None:
+        self._active_share.note(count)
+        self._share.note(count)
+
+    def _least_loaded(self, members: Sequence[int], without: int | None = None) -> int | None:
+        """The member that has less to do, and lives in a less loaded process, than those before it.
+
+        None if there is no member, or if the *first* one's process has the task `without`; in Kafka it is the first
+        that is asked, whichever was found.
+        """
+        if not members:
+            return None
+        group = self.group
+        found = members[0]
+        load = group.load(group.members[found].process)
+        for member in members[1:]:
+            process = group.members[member].process
+            lighter = group.load(process) < load and group.count[member] < group.count[found]
+            if lighter and without not in group.held[process]:
+                found, load = member, group.load(process)
+        return None if without in group.held[group.members[members[0]].process] else found
+
+    def assign_standbys(self) -> None:
+        """Give the copies of stateful tasks to processes that have none yet, backwards from the last task."""
+        stateful = [task for task in range(len(self._tasks)) if self._tasks.stateful[task]]
+        homeless: list[tuple[int, int]] = []
+        for task in sorted(stateful, key=self._by_partition.__getitem__, reverse=True):
+            placed = 0
+            while placed < self._replicas and self._keeps_copy(task):
+                placed += 1
+            homeless.append((task, self._replicas - placed))
+        homeless.sort(key=lambda copies: self._by_subtopology[copies[0]], reverse=True)
+        queue = self.group.queue()
+        for task, copies in homeless:
+            for _ in range(copies):
+                if not self._give_standby(task, queue):
+                    break
+
+    def _keeps_copy(self, task: int) -> bool:
+        group = self.group
+        ran_on = self._ran_on.get(task)
+        if ran_on is not None and task not in group.held[group.members[ran_on].process] and self._has_room(ran_on):
+            self._share.note(group.give(task, ran_on, active=False))
+            return True
+        stood_by = self._least_loaded(self._stood_by.get(task, ()), without=task)
+        if stood_by is not None and self._has_room(stood_by):
+            self._share.note(group.give(task, stood_by, active=False))
+            return True
+        return False
+
+    def _has_room(self, member: int) -> bool:
+        return self.group.count[member] < self._share.size
+
+    def _give_standby(self, task: int, queue: PriorityQueue) -> bool:
+        """Let the least loaded process without the task have a copy; False if all have one."""
+        group, passed_over = self.group, []
+        found = False
+        while not found and len(queue):
+            process = queue.poll()
+            passed_over.append(process)
+            if task not in group.held[process]:
+                self._share.note(group.give_to_least_loaded(task, process, active=False))
+                found = True
+        for process in reversed(passed_over):  # The heap's ties hang on who comes back first.
+            group.put_back(queue, process)
+        return found

@@ -1,0 +1,48 @@
+"""The group coordinator's assignor in a Java process: a batch of problems in, a batch of answers out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.kafka_cluster.java import ClusterError, build_classpath, find_executable
+
+HERE = Path(__file__).resolve().parent
+MAIN_CLASS = "assignorsim.GroupOracle"
+NEWEST_KAFKA = "4.3.1"
+OPTIONS = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+LIMIT_S = 900
+
+Json = dict[str, Any]
+
+
+def ask(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) -> list[Json]:
+    """Let Kafka answer problems.
+
+    Args:
+        problems: in the schema of docs/reference/problems.md; whatever assignor they name.
+        kafka_version: of `org.apache.kafka:kafka-group-coordinator` on Maven Central.
+
+    Returns:
+        For each problem `{"sorted": answer, "production": answer}`.
+
+    Raises:
+        ClusterError: Java or Maven fail, or a problem cannot be one of a streams group.
+    """
+    java = find_executable("java", "a JDK, version 17 or newer")
+    done = subprocess.run(
+        [java, *OPTIONS, MAIN_CLASS],
+        input="".join(json.dumps(problem) + "\n" for problem in problems),
+        env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=LIMIT_S,
+    )
+    if done.returncode != 0:
+        said = "\n".join(done.stderr.splitlines()[-20:])
+        raise ClusterError(f"Kafka {kafka_version}: the group oracle ended with code {done.returncode}:\n{said}")
+    return [json.loads(line) for line in done.stdout.splitlines()]

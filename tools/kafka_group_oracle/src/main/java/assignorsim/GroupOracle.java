@@ -1,0 +1,107 @@
+package assignorsim;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.kafka.coordinator.group.streams.assignor.AssignmentMemberSpec;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
+import org.apache.kafka.coordinator.group.streams.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
+import org.apache.kafka.coordinator.group.streams.assignor.TaskAssignorException;
+
+/**
+ * The task assignor of Kafka's group coordinator, asked one problem a line (docs/reference/problems.md) on standard
+ * input, answering {@code {"sorted": …, "production": …}} on standard output: with members in order, and in a hash map.
+ */
+public final class GroupOracle {
+
+    private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
+
+    private GroupOracle() { }
+
+    public static void main(final String[] args) throws Exception {
+        final ObjectMapper mapper = new ObjectMapper();
+        final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        final InputStreamReader input = new InputStreamReader(System.in, StandardCharsets.UTF_8);
+        try (BufferedReader reader = new BufferedReader(input)) {
+            for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+                final JsonNode problem = mapper.readTree(line);
+                final ObjectNode both = JSON.objectNode();
+                both.set("sorted", answer(problem, new TreeMap<>()));
+                both.set("production", answer(problem, new HashMap<>()));
+                out.println(mapper.writeValueAsString(both));
+            }
+        }
+        out.flush();
+    }
+
+    private static ObjectNode answer(final JsonNode problem, final Map<String, AssignmentMemberSpec> group) {
+        final GroupTopology topology = new GroupTopology(problem.required("tasks"));
+        GroupMembers.join(group, problem.required("clients"), topology);
+        final int standbys = problem.path("configs").path("num_standby_replicas").asInt(0);
+        final GroupSpecImpl spec = new GroupSpecImpl(group, Map.of("num.standby.replicas", Integer.toString(standbys)));
+        final ObjectNode answer = JSON.objectNode().put("id", problem.path("id").asText());
+        try {
+            final Map<String, MemberAssignment> members = new StickyTaskAssignor().assign(spec, topology).members();
+            final ObjectNode assignment = answer.putObject("assignment");
+            for (final JsonNode client : problem.required("clients")) {
+                putClient(assignment, client.required("process_id").asText(), group, members);
+            }
+            answer.put("probing_rebalance", false).putNull("error");
+        } catch (final TaskAssignorException error) {
+            answer.putNull("assignment").put("probing_rebalance", false);
+            answer.put("error", error.getClass().getName() + ": " + error.getMessage());
+        }
+        return answer;
+    }
+
+    private static void putClient(
+        final ObjectNode assignment,
+        final String processId,
+        final Map<String, AssignmentMemberSpec> group,
+        final Map<String, MemberAssignment> members
+    ) {
+        final TreeMap<Integer, Set<Integer>> active = new TreeMap<>();
+        final TreeMap<Integer, Set<Integer>> standby = new TreeMap<>();
+        members.forEach((memberId, tasks) -> {
+            if (group.get(memberId).processId().equals(processId)) {
+                add(active, tasks.activeTasks());
+                add(standby, tasks.standbyTasks());
+            }
+        });
+        final ObjectNode client = assignment.putObject(processId);
+        client.set("active", names(active));
+        client.set("standby", names(standby));
+    }
+
+    /** @throws IllegalStateException the process has the task already. */
+    private static void add(final Map<Integer, Set<Integer>> held, final Map<String, Set<Integer>> given) {
+        given.forEach((subtopology, partitions) -> {
+            final Set<Integer> there = held.computeIfAbsent(Integer.valueOf(subtopology), added -> new TreeSet<>());
+            for (final Integer partition : partitions) {
+                if (!there.add(partition)) {
+                    throw new IllegalStateException("task " + subtopology + "_" + partition + " twice in a process");
+                }
+            }
+        });
+    }
+
+    private static ArrayNode names(final Map<Integer, Set<Integer>> held) {
+        final ArrayNode names = JSON.arrayNode();
+        held.forEach((subtopology, partitions) ->
+            partitions.forEach(partition -> names.add(subtopology + "_" + partition)));
+        return names;
+    }
+}
