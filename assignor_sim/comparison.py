@@ -36,6 +36,15 @@ class Comparison:
     tables: dict[str, pa.Table]
     manifest: dict[str, Any]
 
+    @property
+    def warnings(self) -> list[str]:
+        """What the reader should know before trusting the tables."""
+        return [
+            f"{one['label']} ({one['assignor']}) ignores {', '.join(one['ignored'])}"
+            for one in self.manifest["assignors"]
+            if one["ignored"]
+        ]
+
 
 def contestants(scenario: Scenario, names: Sequence[str] = ()) -> list[Contestant]:
     """Who is compared: what the scenario lists, or those asked for by name.
@@ -100,6 +109,11 @@ def compare(
     return Comparison(joined(parts), _manifest(scenario, chosen, used, command))
 
 
+def _stated(scenario: Scenario, one: Contestant) -> list[str]:
+    """The configs that somebody set on purpose, each once."""
+    return list(dict.fromkeys((*scenario.stated, *one.choice.changed)))
+
+
 def _manifest(scenario: Scenario, chosen: Sequence[Contestant], seeds: Sequence[int], command: str) -> dict[str, Any]:
     packages = ("assignor-sim", "numpy", "ortools", "pyarrow", "simpy")
     return {
@@ -118,6 +132,7 @@ def _manifest(scenario: Scenario, chosen: Sequence[Contestant], seeds: Sequence[
                 "kafka_version": one.info.kafka_version,
                 "parameters": dict(one.choice.parameters),
                 "configs": dataclasses.asdict(one.choice.configs),
+                "ignored": [key for key in _stated(scenario, one) if one.info.ignores(key)],
             }
             for one in chosen
         ],

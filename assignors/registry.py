@@ -37,6 +37,7 @@ class AssignorInfo:
         aliases: other names for it.
         identical: whether its answers were checked to be Kafka's, task for task.
         traffic_cost: what it takes a remote partition to cost where nothing is configured.
+        ignored_configs: Kafka's keys, or beginnings of keys, that have no effect with it.
     """
 
     name: str
@@ -47,6 +48,11 @@ class AssignorInfo:
     aliases: tuple[str, ...] = ()
     identical: bool = False
     traffic_cost: int = 1
+    ignored_configs: tuple[str, ...] = ()
+
+    def ignores(self, key: str) -> bool:
+        """Whether a config has no effect with it."""
+        return key.startswith(self.ignored_configs) if self.ignored_configs else False
 
 
 _BUILT_IN = (
@@ -95,6 +101,14 @@ _BUILT_IN = (
         kafka_class="StickyTaskAssignor",
         summary="what the broker does for streams groups: tasks stay where they are, shares are even (KIP-1071)",
         identical=True,
+        ignored_configs=(
+            "acceptable.recovery.lag",
+            "max.warmup.replicas",
+            "probing.rebalance.interval.ms",
+            "rack.aware.assignment.",
+            "client.rack",
+            "client.tag.",
+        ),
     ),
 )
 

@@ -16,6 +16,7 @@ from assignors.configs import AssignmentConfigs
 from scenarios import overrides as overriding
 from scenarios.blueprint import MAX_PAIRS, Blueprint
 from scenarios.errors import Mistake, Mistakes, ScenarioError, show
+from scenarios.fields import intact
 from scenarios.reader import MAX_BYTES, TOO_LONG, ReadError, Tree, read
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorChoice, resolve_assignors
@@ -42,6 +43,7 @@ class Scenario:
         assignors: what to compare.
         seeds: one run for each.
         overrides: what was set from outside, as path and value.
+        stated: Kafka's keys that the scenario itself sets for the application and its clients.
         notes: what was inferred from imported files, one a line, for people to confirm.
         imports: the SHA-256 of each imported file, by the name that the scenario has for it.
         blueprint: everything that no seed decides.
@@ -54,6 +56,7 @@ class Scenario:
     assignors: tuple[AssignorChoice, ...]
     seeds: tuple[int, ...]
     overrides: tuple[tuple[str, str], ...]
+    stated: tuple[str, ...]
     notes: tuple[str, ...]
     imports: tuple[tuple[str, str], ...]
     blueprint: Blueprint
@@ -131,10 +134,19 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
         assignors=choices,
         seeds=tuple(document.seeds),
         overrides=overrides,
+        stated=_stated(document),
         notes=notes,
         imports=tuple(sorted(files.digests.items())),
         blueprint=blueprint,
     )
+
+
+def _stated(document: Document) -> tuple[str, ...]:
+    keys = list(document.application.configs.model_dump(by_alias=True, exclude_unset=True))
+    clients = list(intact(document.clients))
+    if any(client.rack or client.racks for _, client in clients):
+        keys.append("client.rack")
+    return (*keys, *sorted({f"client.tag.{tag}" for _, client in clients for tag in client.tags}))
 
 
 def _override(tree: Tree, source: str, overrides: Sequence[tuple[str, str]], mistakes: Mistakes) -> Places:

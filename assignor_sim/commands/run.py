@@ -62,6 +62,8 @@ def run(
         with progress() as tell:
             command = shlex.join(["assignor-sim", *sys.argv[1:]])
             comparison = compare(loaded, assignor or (), seed or (), command, tell)
+        for warning in comparison.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
         print(render(comparison.tables, format_.value), end="")
         if out is not None:
             report = _write(out, comparison)

@@ -27,12 +27,14 @@ class AssignorChoice:
         assignor: its name in the registry.
         parameters: of the assignor itself.
         configs: the application's, with those that this entry changes.
+        changed: the keys of the configs that this entry changes.
     """
 
     label: str
     assignor: str
     parameters: Mapping[str, Any]
     configs: AssignmentConfigs
+    changed: tuple[str, ...] = ()
 
 
 def resolve_assignors(
@@ -52,7 +54,8 @@ def resolve_assignors(
         label = entry.label or _label(name or entry.assignor, entry)
         if label in choices:
             places.wrong((*path, "label"), f"{show(label)} is the label of another assignor too; give it another label")
-        choices[label] = AssignorChoice(label, name or "", dict(entry.parameters), replace(configs, **changes))
+        changed = tuple(entry.configs.model_dump(by_alias=True, exclude_unset=True))
+        choices[label] = AssignorChoice(label, name or "", dict(entry.parameters), replace(configs, **changes), changed)
     return tuple(choices.values())
 
 

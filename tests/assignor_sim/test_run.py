@@ -164,3 +164,12 @@ def test_a_scenario_that_is_not_there_is_named(shell: Shell) -> None:
     assert ended.code == 2
     assert "nowhere.yaml" in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_configs_that_an_assignor_ignores_are_named(shell: Shell, small: Path) -> None:
+    text = small.read_text().replace("{num.standby.replicas: 1}", "{num.standby.replicas: 1, max.warmup.replicas: 4}")
+    shell.write("ignored.yaml", text)
+    ended = shell("run", "ignored.yaml", "--assignor", "streams_group_sticky", "--assignor", "high_availability")
+    assert ended.code == 0
+    warning = "warning: streams_group_sticky (streams_group_sticky) ignores max.warmup.replicas, client.rack"
+    assert ended.err.splitlines() == [warning]
