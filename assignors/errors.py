@@ -8,6 +8,7 @@ AssignorError                   everything below; never a fault of the program i
     ├── ConfigError             org.apache.kafka.common.config.ConfigException
     ├── IllegalStateError       java.lang.IllegalStateException
     ├── NoSuchElementError      java.util.NoSuchElementException
+    ├── NullPointerError        java.lang.NullPointerException
     └── DivisionByZeroError     java.lang.ArithmeticException
 ```
 """
@@ -54,6 +55,12 @@ class NoSuchElementError(KafkaError):
     """The first of nothing was asked for."""
 
     java_class = "java.util.NoSuchElementException"
+
+
+class NullPointerError(KafkaError):
+    """What was looked for is not there, and Kafka's assignor goes on as if it were."""
+
+    java_class = "java.lang.NullPointerException"
 
 
 class DivisionByZeroError(KafkaError):

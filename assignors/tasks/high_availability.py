@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.assignment import TaskAssignment, TaskType
-from assignors.errors import NoSuchElementError
+from assignors.errors import NoSuchElementError, NullPointerError
 from assignors.state import ApplicationState
 from assignors.tasks.balance import balance_over_threads
 from assignors.tasks.movement import Warmups, move_to_caught_up_clients
@@ -97,7 +97,7 @@ def _assign_standbys(placement: Placement, tasks: list[int], rack_aware: bool) -
 
 def _assign_stateless(placement: Placement, tasks: list[int], rack_aware: bool) -> None:
     if tasks and not placement.threads:
-        raise NoSuchElementError("there is no client to assign tasks to")
+        raise NullPointerError("there is no client to assign tasks to")
     loads = [(placement.active_load(client), client) for client in range(len(placement.threads))]
     heapq.heapify(loads)
     for task in tasks:

@@ -109,14 +109,15 @@ def rack_costs(state: ApplicationState, columns: AssignmentColumns, traffic_cost
     if not can_enable(state):
         return RackCosts(None, None, None)
     running = columns.active != UNASSIGNED
+    standbys = columns.standby & (state.assignment_configs.num_standby_replicas > 0)
     reads_nothing = (running & (state.tasks.source.counts() == 0)) | (
-        columns.standby.any(axis=1) & (state.tasks.changelog.counts() == 0)
+        standbys.any(axis=1) & (state.tasks.changelog.counts() == 0)
     )
     if reads_nothing.any():
         return RackCosts(None, None, None)
     source = state.remote_partitions(state.tasks.source)
     paid = source[np.arange(len(source)), np.where(running, columns.active, 0)] * running
-    standby = (state.remote_partitions(state.tasks.changelog) * columns.standby).sum()
+    standby = (state.remote_partitions(state.tasks.changelog) * standbys).sum()
     return RackCosts(
         active=int(paid[state.tasks.stateful].sum()) * traffic_cost,
         stateless=int(paid[~state.tasks.stateful].sum()) * STATELESS_TRAFFIC_COST,

@@ -1,0 +1,169 @@
+"""Puts problems to the assignors of a released Kafka version.
+
+python -m tools.kafka_oracle parity --kafka 3.9.1 --problems 3000 --seed 1
+python -m tools.kafka_oracle check --kafka 4.0.2 tests/parity/data/*.jsonl.gz
+python -m tools.kafka_oracle answer --kafka 4.3.1 problems.jsonl > answered.jsonl
+python -m tools.kafka_oracle time --kafka 4.3.1 problem.json.gz
+python -m tools.kafka_oracle generate --problems 100 --seed 1 > problems.jsonl
+python -m tools.kafka_oracle reference
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import gzip
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from scenarios.problems import Problem, ProblemError, read_problems
+from tools.kafka_cluster.java import ClusterError
+from tools.kafka_oracle import reference, timing
+from tools.kafka_oracle.compare import Tallies, compare, our_answer, recorded_answers, render, save, total
+from tools.kafka_oracle.generate import generate
+from tools.kafka_oracle.oracle import KafkaOracle, check_version
+
+OUT = Path("out/parity")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 fine, 1 an answer differs, 2 bad input."""
+    options = _parser().parse_args(arguments)
+    try:
+        if "kafka" in options:
+            check_version(options.kafka)
+        return int(options.run(options))
+    except (ClusterError, ProblemError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def run_parity(options: argparse.Namespace) -> int:
+    """Compare fresh random problems: that Kafka and us."""
+    out = options.out / options.kafka
+    tallies: Tallies = {}
+    started = time.monotonic()
+    with KafkaOracle(options.kafka) as oracle:
+        problems = generate(options.seed, options.problems)
+        wrong = save(compare(oracle, problems, our_answer, tallies), out / "disagreements.jsonl")
+    print(f"Kafka {options.kafka}, {options.problems} problems from seed {options.seed}:")
+    print(render(tallies))
+    date = datetime.date.today().isoformat()
+    summary = reference.summarize(options.kafka, options.seed, options.problems, date, tallies)
+    (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    return _conclude(tallies, wrong, out / "disagreements.jsonl", started)
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Compare recorded answers: that Kafka and the files."""
+    tallies: Tallies = {}
+    started = time.monotonic()
+    found = [problem for path in options.files for problem in _read(path)]
+    saved = options.out / options.kafka / "check_disagreements.jsonl"
+    with KafkaOracle(options.kafka) as oracle:
+        problems = [dict(problem.problem) for problem in found]
+        copies = [
+            Problem(old.line, new, old.expected, old.expected_hash_order)
+            for old, new in zip(found, problems, strict=True)
+        ]
+        wrong = save(compare(oracle, problems, recorded_answers(copies), tallies), saved)
+    print(f"Kafka {options.kafka}, the recorded answers of {', '.join(map(str, options.files))}:")
+    print(render(tallies))
+    return _conclude(tallies, wrong, saved, started)
+
+
+def run_answer(options: argparse.Namespace) -> int:
+    """Write that Kafka's answers, as pairs of problem and answer."""
+    with KafkaOracle(options.kafka) as oracle:
+        for path in options.files:
+            for problem, answers in oracle.ask(dict(found.problem) for found in _read(path)):
+                pair = {"problem": problem, "expected": answers["sorted"], "expected_hash_order": answers["production"]}
+                print(json.dumps(pair))
+    return 0
+
+
+def run_time(options: argparse.Namespace) -> int:
+    """Time that Kafka, one JVM a problem."""
+    for path in options.files:
+        for found in _read(path):
+            timed = timing.time_problem(
+                options.kafka,
+                dict(found.problem),
+                runs=options.runs,
+                warm_ups=options.warm_ups,
+                budget_s=options.budget_s,
+                limit_s=options.limit_s,
+            )
+            print(json.dumps(timed.summary()) if options.format == "json" else timed.line(), flush=True)
+    return 0
+
+
+def run_generate(options: argparse.Namespace) -> int:
+    """Write the problems of a seed."""
+    for problem in generate(options.seed, options.problems):
+        print(json.dumps(problem))
+    return 0
+
+
+def run_reference(options: argparse.Namespace) -> int:
+    """Write the table of docs/reference/parity.md from the runs that were made here."""
+    print(f"{reference.PAGE.name}: {reference.write_page(options.out)} runs")
+    return 0
+
+
+def _conclude(tallies: Tallies, wrong: int, saved: Path, started: float) -> int:
+    whole = total(tallies)
+    took = f"{time.monotonic() - started:.0f} s"
+    if wrong == 0 and whole.compared > 0:
+        print(f"All {whole.compared} identical in both orders; {took}.")
+        return 0
+    what = f"{wrong} of {whole.compared} differ: {saved}" if wrong else "Nothing to compare"
+    print(f"{what}; {took}.")
+    return 1
+
+
+def _read(path: Path) -> Iterator[Problem]:
+    """The problems of a file, compressed or not."""
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as source:
+        yield from read_problems(source, str(path))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.kafka_oracle", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: object, *, kafka: bool = True, files: bool = False, seed: bool = False) -> None:
+        added = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+        added.set_defaults(run=run)
+        if kafka:
+            added.add_argument("--kafka", required=True, metavar="VERSION", help="a release on Maven Central")
+        if files:
+            added.add_argument("files", nargs="+", type=Path, metavar="FILE", help="problem files")
+        if seed:
+            added.add_argument("--problems", type=int, default=3000, metavar="N")
+            added.add_argument("--seed", type=int, default=1)
+        if name in ("parity", "check", "reference"):
+            added.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="where runs are kept")
+        if name == "time":
+            added.add_argument("--runs", type=int, default=timing.RUNS)
+            added.add_argument("--warm-ups", type=int, default=timing.WARM_UPS)
+            added.add_argument("--budget-s", type=float, default=timing.BUDGET_S)
+            added.add_argument("--limit-s", type=float, default=timing.LIMIT_S)
+            added.add_argument("--format", choices=("text", "json"), default="text")
+
+    command("parity", run_parity, seed=True)
+    command("check", run_check, files=True)
+    command("answer", run_answer, files=True)
+    command("time", run_time, files=True)
+    command("generate", run_generate, kafka=False, seed=True)
+    command("reference", run_reference, kafka=False)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""Kafka's own assignors in a Java process of their own, one problem a line in, one answer a line out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from tools.kafka_cluster.java import ClusterError, build_classpath, find_executable
+
+HERE = Path(__file__).resolve().parent
+MAIN_CLASS = "org.apache.kafka.streams.processor.internals.assignment.Oracle"
+OLDEST_KAFKA = (3, 8)
+"""The first release with the pluggable interface of KIP-924, whose classes the oracle is compiled against."""
+
+ANSWER_OPTIONS = ("-Xmx2g", "-XX:+UseSerialGC")
+ANSWER_LIMIT_S = 300
+AHEAD = 16
+"""How many problems are sent before the first answer is read, so that neither side waits for the other."""
+
+Json = dict[str, Any]
+
+
+class Oracle(Protocol):
+    """Something that knows the right answers."""
+
+    def ask(self, problems: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
+        """Each problem with its answers, `{"sorted": …, "production": …}`, in the order of the problems."""
+
+
+class KafkaOracle:
+    """The assignors of one Kafka release.
+
+    Use it as a context manager: the Java process ends with it, and with this process, however that ends.
+
+    Attributes:
+        kafka_version: of `org.apache.kafka:kafka-streams` on Maven Central.
+    """
+
+    def __init__(
+        self,
+        kafka_version: str,
+        mode: Sequence[str] = ("answer",),
+        *,
+        options: Sequence[str] = ANSWER_OPTIONS,
+        limit_s: float = ANSWER_LIMIT_S,
+    ) -> None:
+        check_version(kafka_version)
+        self.kafka_version = kafka_version
+        self._command = [find_executable("java", "a JDK, version 17 or newer"), *options, MAIN_CLASS, *mode]
+        self._limit_s = limit_s
+
+    def __enter__(self) -> Self:
+        environment = {**os.environ, "CLASSPATH": build_classpath(self.kafka_version, HERE)}
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self._process = subprocess.Popen(
+            self._command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        self._errors.close()
+
+    def ask(self, problems: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
+        """Each problem with its answers, `{"sorted": …, "production": …}`, in the order of the problems.
+
+        Raises:
+            TimeoutError: Kafka takes longer than the limit over one problem; the process is over then.
+            ClusterError: the process ends by itself, for instance because a line is not a problem.
+        """
+        pending: deque[Json] = deque()
+        for problem in problems:
+            self._send(problem)
+            pending.append(problem)
+            if len(pending) > AHEAD:
+                yield pending[0], self._receive(pending.popleft())
+        while pending:
+            yield pending[0], self._receive(pending.popleft())
+
+    def _send(self, problem: Json) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(problem) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._ended("a problem") from None
+
+    def _receive(self, problem: Json) -> Json:
+        assert self._process.stdout is not None
+        name = str(problem.get("id", "a problem"))
+        late = threading.Event()
+        watch = threading.Timer(self._limit_s, self._give_up, [late])
+        watch.daemon = True
+        watch.start()
+        line = self._process.stdout.readline()
+        watch.cancel()
+        if late.is_set():
+            raise TimeoutError(f"Kafka {self.kafka_version} took longer than {self._limit_s:g} s over {name}")
+        if not line:
+            raise self._ended(name)
+        answer: Json = json.loads(line)
+        return answer
+
+    def _give_up(self, late: threading.Event) -> None:
+        late.set()
+        self._process.kill()
+
+    def _ended(self, name: str) -> ClusterError:
+        self._process.wait()
+        self._errors.seek(0)
+        said = "\n".join(self._errors.read().splitlines()[-20:])
+        return ClusterError(f"Kafka {self.kafka_version}: the oracle ended over {name}; it said:\n{said}")
+
+
+def check_version(kafka_version: str) -> None:
+    """Make sure that the oracle can be compiled against this release.
+
+    Raises:
+        ClusterError: it is older than 3.8, or not a version at all.
+    """
+    numbers = kafka_version.split(".")
+    if not (len(numbers) == 3 and all(number.isdecimal() for number in numbers)):
+        raise ClusterError(f"'{kafka_version}' is not a version of Kafka (such as 3.9.1)")
+    if tuple(map(int, numbers[:2])) < OLDEST_KAFKA:
+        raise ClusterError(f"Kafka {kafka_version} is too old: the assignors have today's interface from 3.8 on")

@@ -1,0 +1,67 @@
+"""The committed table of what was compared: docs/reference/parity.md, made from the summaries of `parity` runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.kafka_oracle.compare import Tallies, by_assignor, total
+
+Json = dict[str, Any]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "parity.md"
+MARK = "<!-- Below: made by `python -m tools.kafka_oracle reference` from the runs it names. -->\n"
+
+
+def summarize(kafka_version: str, seed: int, problems: int, date: str, tallies: Tallies) -> Json:
+    """One run, as it is kept in `out/parity/VERSION/summary.json`."""
+    whole = total(tallies)
+    return {
+        "kafka": kafka_version,
+        "seed": seed,
+        "problems": problems,
+        "date": date,
+        "assignors": {
+            name: {
+                "compared": tally.compared,
+                **{f"agreed_{order}": agreed for order, agreed in tally.agreed.items()},
+                "refused": tally.refused,
+                "order_sensitive": tally.order_sensitive,
+            }
+            for name, tally in by_assignor(tallies).items()
+        },
+        "identical": whole.identical(),
+    }
+
+
+def markdown(summaries: Sequence[Json]) -> str:
+    """The table and the commands, one run after the other."""
+    lines = [
+        "| Kafka | assignor | compared | identical, sorted | identical, production | refused | order-sensitive |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for summary in summaries:
+        for name, row in summary["assignors"].items():
+            numbers = ("compared", "agreed_sorted", "agreed_production", "refused", "order_sensitive")
+            cells = [summary["kafka"], f"`{name}`", *(f"{row[number]:,}" for number in numbers)]
+            lines.append(f"| {' | '.join(cells)} |")
+    lines.append("")
+    for summary in summaries:
+        command = f"make parity KAFKA={summary['kafka']} PROBLEMS={summary['problems']} SEED={summary['seed']}"
+        lines.append(f"- Kafka {summary['kafka']}, {summary['date']}: `{command}`")
+    return "\n".join(lines) + "\n"
+
+
+def write_page(runs: Path, page: Path = PAGE) -> int:
+    """Put the summaries of all runs below `runs` into the page, after what is written there by hand; how many."""
+    files = sorted(runs.glob("*/summary.json"), key=lambda file: _version(file.parent.name))
+    summaries = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    head = page.read_text(encoding="utf-8").partition(MARK)[0]
+    page.write_text(f"{head}{MARK}\n{markdown(summaries)}", encoding="utf-8")
+    return len(summaries)
+
+
+def _version(name: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in name.split(".") if part.isdecimal())

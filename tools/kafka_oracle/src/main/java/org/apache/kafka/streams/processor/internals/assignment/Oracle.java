@@ -1,0 +1,82 @@
+package org.apache.kafka.streams.processor.internals.assignment;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
+
+/**
+ * Kafka's own assignors, asked one problem a line on standard input, answering one line each on standard output.
+ *
+ * <p>{@code answer}: the answers in both orders, {@code {"sorted": …, "production": …}}.
+ * {@code time RUNS BUDGET_MS}: {@code {"id": …, "nanos": [one number a run]}}, in the order of production; no new run is
+ * begun once the budget is spent.
+ *
+ * <p>It ends at once, whatever it is doing, when standard input does: whoever asks keeps it open until the last answer.
+ */
+public final class Oracle {
+
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    private Oracle() { }
+
+    public static void main(final String[] args) throws Exception {
+        final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
+        final Thread reader = new Thread(() -> readAll(lines), "problems");
+        reader.setDaemon(true);
+        reader.start();
+        final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        while (true) {
+            final JsonNode line = MAPPER.readTree(lines.take());
+            final Problem problem = new Problem(line.path("problem").isObject() ? line.path("problem") : line);
+            out.println(MAPPER.writeValueAsString(answer(args, problem)));
+            out.flush();
+        }
+    }
+
+    private static ObjectNode answer(final String[] args, final Problem problem) {
+        if (args[0].equals("time")) {
+            return time(problem, Integer.parseInt(args[1]), Long.parseLong(args[2]) * 1_000_000L);
+        }
+        final ObjectNode both = JsonNodeFactory.instance.objectNode();
+        both.set("sorted", Answer.to(problem, ListingOrder.SORTED));
+        both.set("production", Answer.to(problem, ListingOrder.PRODUCTION));
+        return both;
+    }
+
+    private static ObjectNode time(final Problem problem, final int runs, final long budgetNanos) {
+        final Assignor assignor = Assignor.named(problem.assignor);
+        final AssignmentConfigs configs = problem.configs();
+        final ObjectNode timed = JsonNodeFactory.instance.objectNode().put("id", problem.id);
+        final ArrayNode nanos = timed.putArray("nanos");
+        long spent = 0;
+        for (int run = 0; run < runs && spent < budgetNanos; run++) {
+            final long took = assignor.assign(problem, configs, ListingOrder.PRODUCTION).nanos();
+            nanos.add(took);
+            spent += took;
+        }
+        return timed;
+    }
+
+    private static void readAll(final BlockingQueue<String> lines) {
+        final InputStreamReader input = new InputStreamReader(System.in, StandardCharsets.UTF_8);
+        try (BufferedReader reader = new BufferedReader(input)) {
+            for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+                lines.add(line);
+            }
+        } catch (final IOException closed) {
+            // The same as its end: nobody is there any more.
+        }
+        Runtime.getRuntime().halt(0);
+    }
+}
