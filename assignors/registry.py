@@ -59,7 +59,7 @@ _BUILT_IN = (
     AssignorInfo(
         name="high_availability",
         make=HighAvailability,
-        kafka_version="4.0",
+        kafka_version="3.8 to 4.3",
         kafka_class="HighAvailabilityTaskAssignor",
         summary="the default: balanced, keeps tasks where their state is while others warm up (KIP-441, 708, 925)",
         aliases=("ha",),
@@ -69,7 +69,7 @@ _BUILT_IN = (
     AssignorInfo(
         name="legacy_sticky",
         make=LegacySticky,
-        kafka_version="4.0",
+        kafka_version="3.8 to 4.3",
         kafka_class="LegacyStickyTaskAssignor",
         summary="keeps tasks where they were, as far as every client gets its share; asks nothing of lags (KIP-925)",
         aliases=("sticky",),
@@ -79,7 +79,7 @@ _BUILT_IN = (
     AssignorInfo(
         name="sticky_task_assignor",
         make=Sticky,
-        kafka_version="4.0",
+        kafka_version="3.8 to 4.3",
         kafka_class="StickyTaskAssignor",
         summary="the sticky assignor rewritten for the pluggable interface, with small differences (KIP-924)",
         aliases=("sticky_public",),
@@ -89,7 +89,7 @@ _BUILT_IN = (
     AssignorInfo(
         name="fallback_prior",
         make=FallbackPrior,
-        kafka_version="4.0",
+        kafka_version="3.8 to 4.3",
         kafka_class="FallbackPriorTaskAssignor",
         summary="what Kafka falls back on when lags cannot be had: everything stays, and a rebalance is asked for",
         identical=True,
@@ -97,7 +97,7 @@ _BUILT_IN = (
     AssignorInfo(
         name="streams_group_sticky",
         make=StreamsGroupSticky,
-        kafka_version="4.3",
+        kafka_version="4.2 and 4.3",
         kafka_class="StickyTaskAssignor",
         summary="what the broker does for streams groups: tasks stay where they are, shares are even (KIP-1071)",
         identical=True,
