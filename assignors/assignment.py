@@ -6,7 +6,7 @@ Source: KIP-924, `org.apache.kafka.streams.processor.assignment.TaskAssignor.Tas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
@@ -42,11 +42,49 @@ class KafkaStreamsAssignment:
     followup_rebalance_delay_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class TaskAssignment:
-    """The answer of a task assignor: one entry a client."""
+    """The answer of a task assignor: one entry a client.
 
-    assignment: tuple[KafkaStreamsAssignment, ...]
+    Assignors that work on columns answer with `AssignmentColumns.to_assignment`; the entries are then only made when
+    somebody asks for them.
+    """
+
+    __slots__ = ("_entries", "_made_of")
+
+    def __init__(self, assignment: Iterable[KafkaStreamsAssignment]) -> None:
+        self._entries: tuple[KafkaStreamsAssignment, ...] | None = tuple(assignment)
+        self._made_of: tuple[ApplicationState, AssignmentColumns] | None = None
+
+    @classmethod
+    def _of(cls, state: ApplicationState, columns: AssignmentColumns) -> TaskAssignment:
+        made = cls(())
+        made._entries, made._made_of = None, (state, columns)
+        return made
+
+    @property
+    def assignment(self) -> tuple[KafkaStreamsAssignment, ...]:
+        """What each client gets."""
+        if self._entries is None:
+            assert self._made_of is not None
+            state, columns = self._made_of
+            self._entries = tuple(columns.entries(state))
+        return self._entries
+
+    def columns_for(self, state: ApplicationState) -> AssignmentColumns | None:
+        """The columns that it was made of, along the rows of this very state; None if it was not."""
+        return self._made_of[1] if self._made_of is not None and self._made_of[0] is state else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TaskAssignment) and self.assignment == other.assignment
+
+    def __hash__(self) -> int:
+        return hash(tuple(client.process_id for client in self.assignment))
+
+    def __repr__(self) -> str:
+        return f"TaskAssignment({self.assignment!r})"
+
+    def __reduce__(self) -> tuple[type[TaskAssignment], tuple[tuple[KafkaStreamsAssignment, ...]]]:
+        return TaskAssignment, (self.assignment,)
 
     @property
     def followup_rebalance_delay_ms(self) -> int | None:
@@ -154,6 +192,9 @@ class AssignmentColumns:
         Raises:
             InvalidAssignmentError: the answer is not valid; the message names every problem.
         """
+        made_of = assignment.columns_for(state)
+        if made_of is not None and made_of.is_valid(state):
+            return made_of
         problems = validate(state, assignment)
         if problems:
             raise InvalidAssignmentError("; ".join(map(str, problems)))
@@ -169,8 +210,20 @@ class AssignmentColumns:
                     standby[row, column] = True
         return cls(active, standby, assignment.followup_rebalance_delay_ms)
 
+    def is_valid(self, state: ApplicationState) -> bool:
+        """Whether this is what `validate` would find nothing wrong with; a task has one owner by construction."""
+        num_clients = len(state.clients)
+        fits = self.active.shape == (len(state.tasks),) and self.standby.shape == (len(state.tasks), num_clients)
+        if not fits or ((self.active < UNASSIGNED) | (self.active >= num_clients)).any():
+            return False
+        return not self.standby[~state.tasks.stateful].any()
+
     def to_assignment(self, state: ApplicationState) -> TaskAssignment:
-        """Say the same in the words of KIP-924; the first client carries the follow-up, as in Kafka."""
+        """Say the same in the words of KIP-924."""
+        return TaskAssignment._of(state, self)
+
+    def entries(self, state: ApplicationState) -> Iterator[KafkaStreamsAssignment]:
+        """One entry a client; the first carries the follow-up, as in Kafka."""
         tasks_of: list[dict[TaskId, TaskType]] = [{} for _ in state.clients.ids]
         for task, owner in zip(state.tasks.ids, self.active.tolist(), strict=True):
             if owner != UNASSIGNED:
@@ -179,9 +232,5 @@ class AssignmentColumns:
         for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
             tasks_of[column][state.tasks.ids[row]] = TaskType.STANDBY
         delays = [self.followup_rebalance_delay_ms, *[None] * len(tasks_of)]
-        return TaskAssignment(
-            tuple(
-                KafkaStreamsAssignment(process_id, tasks, delay)
-                for process_id, tasks, delay in zip(state.clients.ids, tasks_of, delays, strict=False)
-            )
-        )
+        for process_id, tasks, delay in zip(state.clients.ids, tasks_of, delays, strict=False):
+            yield KafkaStreamsAssignment(process_id, tasks, delay)

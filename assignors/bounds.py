@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from assignors.columns import NO_RACK
 from assignors.state import ApplicationState
 
@@ -15,8 +17,8 @@ def least_remote_source_partitions(state: ApplicationState) -> int | None:
     Returns:
         The bound, None where a client has no rack or there is no client.
 
-    Complexity: O(T·R + T·C).
+    Complexity: O(T·R + C).
     """
     if not len(state.clients) or (state.clients.rack == NO_RACK).any():
         return None
-    return int(state.remote_partitions(state.tasks.source).min(axis=1).sum())
+    return int(state.tasks.source.sum(~state.partitions.in_rack)[:, np.unique(state.clients.rack)].min(axis=1).sum())

@@ -17,7 +17,8 @@ Source
 
 from __future__ import annotations
 
-from assignors.flow.network import Network, Vector
+from assignors.compilation import Vector
+from assignors.flow.network import Network, count_tasks
 
 UNASSIGNED = -1
 FROM_CLIENT = -1
@@ -36,13 +37,13 @@ def assign_all(
         seen[node] = 0
     for group in range(len(opened)):
         opened[group] = 0
-    for number in range(len(network.owner)):
+    for number in range(count_tasks(network)):
         client = find_path(network, room, queue, parent, seen, opened, origin, number + 1)
         if client < 0:
             return number
         room[client] -= 1
         push_back(network, parent, origin, client)
-    return len(network.owner)
+    return count_tasks(network)
 
 
 def find_path(
@@ -60,7 +61,7 @@ def find_path(
     Queued are tasks, then tasks + share, then tasks + shares + client.
     """
     clients = network.clients
-    tasks = len(network.owner)
+    tasks = count_tasks(network)
     shares = len(network.held)
     head = tail = 0
     for group in range(len(opened)):

@@ -21,8 +21,9 @@ Source
 
 from __future__ import annotations
 
+from assignors.compilation import Matrix, Vector
 from assignors.flow.distances import HISTORY_FULL, search_distances
-from assignors.flow.network import Matrix, Network, Vector, refresh_share
+from assignors.flow.network import Network, count_tasks, refresh_share
 
 FROM_CLIENT = -1
 NO_TASK = -1
@@ -94,9 +95,9 @@ def find_end(network: Network, before: Vector, row: Vector, highest: Vector) -> 
             if row[now + share] > highest[number]:
                 highest[number] = row[now + share]
     source = 0
-    for task in range(len(owner)):
+    for task in range(count_tasks(network)):
         source = min(source, before[group[task] * clients + owner[task]] - network.costs[task][owner[task]])
-    for task in range(len(owner)):
+    for task in range(count_tasks(network)):
         cost = network.costs[task]
         base = group[task] * clients
         distance = row[base + owner[task]] - cost[owner[task]]

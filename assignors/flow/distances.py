@@ -31,7 +31,8 @@ Source
 
 from __future__ import annotations
 
-from assignors.flow.network import FAR, Matrix, Network, Vector
+from assignors.compilation import Matrix, Vector
+from assignors.flow.network import FAR, Network, count_tasks
 
 SETTLED = -1
 HISTORY_FULL = -2
@@ -80,7 +81,7 @@ def begin(network: Network, row: Vector) -> None:
     for node in range(len(row)):
         row[node] = 0
     if network.negative == 1:
-        for task in range(len(network.owner)):
+        for task in range(count_tasks(network)):
             cost = network.costs[task]
             base = network.group[task] * clients
             for client in range(clients):

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assignors.flow.augmentation import UNASSIGNED
-from assignors.flow.compilation import CHOICE, Kernels
+from assignors.compilation import CHOICE, Kernels
+from assignors.flow.augmentation import UNASSIGNED, assign_all
+from assignors.flow.cycles import cancel_cycles
 from assignors.flow.network import Network
 
 BALANCE_WORK = 20
@@ -104,6 +105,16 @@ def solve_balance_subtopology(
     return cancel_all(kernels, graph, edges, tasks + len(shares) + clients + 3)
 
 
+def min_traffic_effort(tasks: int, clients: int, cycles: int) -> FlowEffort:
+    """What it takes Kafka to solve a ``min_traffic`` graph in which it finds that many cycles."""
+    return effort(tasks + tasks * clients + clients, tasks + clients + 3, cycles)
+
+
+def effort(edges: int, nodes: int, cycles: int) -> FlowEffort:
+    """The same of any graph of so many edges, one way each, and nodes, the dummy among them."""
+    return FlowEffort(cycles, (cycles + 1) * nodes, nodes, 2 * edges + nodes - 1)
+
+
 def check_shapes(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> None:
     """Raises ValueError unless `costs` has a row and a valid owner for each task."""
     if costs.ndim != 2 or owner.shape != costs.shape[:1]:
@@ -131,16 +142,16 @@ def assign_afresh(
     first = [0, *np.cumsum(sizes).tolist()]
     none = [UNASSIGNED] * tasks
     graph = build_network(kernels, costs, none, group, first, [0] * len(shares), shares)
-    nodes = [0] * (len(shares) + clients)
-    vector = kernels.vector
-    assigned = kernels.assign_all(
+    nodes = len(shares) + clients
+    zeros = kernels.zeros
+    assigned = kernels.of(assign_all)(
         graph,
-        vector(room),
-        vector([0] * (len(sizes) + len(nodes))),
-        vector(nodes),
-        vector(nodes.copy()),
-        vector([0] * len(sizes)),
-        vector([0] * tasks),
+        kernels.vector(room),
+        zeros(len(sizes) + nodes),
+        zeros(nodes),
+        zeros(nodes),
+        zeros(len(sizes)),
+        zeros(tasks),
     )
     if assigned != tasks:
         raise RuntimeError(f"only {assigned} of {tasks} tasks can be assigned within the shares of their subtopologies")
@@ -172,7 +183,7 @@ def build_network(
         held=vector(count),
         spare=vector(spare),
         cheapest=kernels.space(len(count), clients),
-        best=vector([0] * len(count)),
+        best=kernels.zeros(len(count)),
     )
 
 
@@ -180,13 +191,11 @@ def cancel_all(kernels: Kernels, graph: Network, edges: int, nodes: int) -> Flow
     """Cancels the graph's cycles; `edges` and `nodes` are those of Kafka's graph, its dummy node among the nodes."""
     groups, shares = len(graph.first) - 1, len(graph.held)
     width = 2 * shares + graph.clients if graph.linked else shares
-    vector = kernels.vector
-    scratch = [vector([0] * groups) for _ in range(3)] + [vector([0] * (shares + graph.clients)) for _ in range(2)]
+    scratch = [kernels.zeros(size) for size in (groups, groups, groups, shares + graph.clients, shares + graph.clients)]
     cycles, rows, finished = 0, FIRST_ROWS, False
     while not finished:
         history = kernels.space(min(rows, nodes + 2), width)
-        more, finished = kernels.cancel_cycles(graph, history, nodes - 1, *scratch)
+        more, finished = kernels.of(cancel_cycles)(graph, history, nodes - 1, *scratch)
         cycles += more
         rows *= 4
-    effort = FlowEffort(cycles, (cycles + 1) * nodes, nodes, 2 * edges + nodes - 1)
-    return FlowSolution(np.array(graph.owner, dtype=np.intp), effort)
+    return FlowSolution(np.array(graph.owner, dtype=np.intp), effort(edges, nodes, cycles))

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-Vector: TypeAlias = "list[int] | NDArray[np.int64]"
-Matrix: TypeAlias = "list[list[int]] | NDArray[np.int64]"
+from assignors.compilation import Matrix, Vector
 
 FAR = 1 << 60
 
 
 class Network(NamedTuple):
-    """One residual graph; the kernels change `owner`, `count`, `spare`, `cheapest` and `best` in place.
+    """One residual graph; the kernels change `owner`, `held`, `spare`, `cheapest` and `best` in place.
 
     Its nodes are tasks, *shares* ``s = group * clients + client`` (Kafka's first-stage client nodes; with one group
     they are the client nodes of ``min_traffic``) and clients (the second stage). A group is a subtopology with tasks.
@@ -31,7 +26,7 @@ class Network(NamedTuple):
     least: Vector
     """[task] the least of its costs"""
     owner: Vector
-    """[task] client"""
+    """[task] client; rows of tasks may be longer than there are tasks"""
     group: Vector
     """[task] group, ascending"""
     first: Vector
@@ -69,3 +64,8 @@ def refresh_share(network: Network, share: int) -> None:
         if row[other] < best:
             best = row[other]
     network.best[share] = best
+
+
+def count_tasks(network: Network) -> int:
+    """How many tasks there are."""
+    return int(network.first[len(network.first) - 1])

@@ -11,14 +11,22 @@ import numpy as np
 
 from assignors.columns import NO_RACK, BoolArray, Ragged
 from assignors.configs import RackAwareStrategy
+from assignors.recorder import Recorder
 from assignors.state import ApplicationState
 from assignors.tasks.exchange import exchange_standbys
-from assignors.tasks.flows import configured_flow, move_actives
+from assignors.tasks.flows import move_actives, traffic_by_rack
 from assignors.tasks.placement import Placement
+from assignors.tasks.standby import any_move
+from assignors.tasks.subtopology_exchange import exchange_within_subtopologies
 
 
 def optimize_rack_aware_active_tasks(
-    placement: Placement, tasks: Sequence[int], clients: Sequence[int], traffic_cost: int, non_overlap_cost: int
+    placement: Placement,
+    tasks: Sequence[int],
+    clients: Sequence[int],
+    traffic_cost: int,
+    non_overlap_cost: int,
+    recorder: Recorder,
 ) -> None:
     """Move active tasks to the least total cost, if Kafka would: both costs configured, and all racks known.
 
@@ -28,6 +36,7 @@ def optimize_rack_aware_active_tasks(
         clients: all clients (rows) in the order in which the caller's map hands them out.
         traffic_cost: cost of a source or changelog partition without replica in the client's rack.
         non_overlap_cost: cost of moving a task.
+        recorder: is told the flow.
 
     Guarantees: as `rack_aware.optimize_active_tasks`.
     """
@@ -36,12 +45,12 @@ def optimize_rack_aware_active_tasks(
         return
     partitions = _all_partitions(state)
     if _racks_are_known(state, partitions):
-        traffic = state.remote_partitions(partitions) * traffic_cost
-        move_actives(placement, tasks, clients, traffic, non_overlap_cost, configured_flow(state))
+        traffic = traffic_by_rack(state, partitions, traffic_cost)
+        move_actives(placement, tasks, clients, traffic, non_overlap_cost, recorder)
 
 
 def optimize_rack_aware_standby_tasks(
-    placement: Placement, clients: Sequence[int], traffic_cost: int, non_overlap_cost: int
+    placement: Placement, clients: Sequence[int], traffic_cost: int, non_overlap_cost: int, recorder: Recorder
 ) -> None:
     """Exchange standbys pair by pair with the configured strategy, if Kafka would; arguments as for active tasks.
 
@@ -50,11 +59,13 @@ def optimize_rack_aware_standby_tasks(
     Priority: pairs in the order of `clients`.
     """
     state = placement.state
-    tasks = sorted(set().union(*placement.standby))
-    if tasks and _is_configured(state) and _racks_are_known(state, state.tasks.changelog):
-        traffic = state.remote_partitions(state.tasks.changelog) * traffic_cost
-        flow = configured_flow(state)
-        exchange_standbys(placement, clients, traffic, non_overlap_cost, flow, lambda source, destination, task: True)
+    if not any(placement.standby) or not _is_configured(state) or not _racks_are_known(state, state.tasks.changelog):
+        return
+    traffic = traffic_by_rack(state, state.tasks.changelog, traffic_cost)
+    if state.assignment_configs.rack_aware_assignment_strategy is RackAwareStrategy.BALANCE_SUBTOPOLOGY:
+        exchange_within_subtopologies(placement, clients, traffic, non_overlap_cost, recorder)
+    else:
+        exchange_standbys(placement, clients, traffic, non_overlap_cost, any_move(state), recorder)
 
 
 def _all_partitions(state: ApplicationState) -> Ragged:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from assignors.assignment import TaskType
 from assignors.tasks.placement import Placement
 
@@ -48,14 +50,14 @@ def _move_tasks(placement: Placement, role: TaskType, source: int, destination: 
     if not may_move(source, destination):
         return False
     moved = False
-    held = placement.active[source] if role is TaskType.ACTIVE else placement.standby[source]
-    for task in sorted(held):
+    held = placement.owners() == source if role is TaskType.ACTIVE else placement.standbys()[source]
+    for task in np.flatnonzero(held).tolist():
         if not should_move(placement, source, destination):
             break
         if placement.holds(destination, task):
             continue
         if role is TaskType.ACTIVE:
-            placement.unassign_active(task, source)
+            placement.unassign_active(task)
             placement.assign_active(task, destination)
         else:
             placement.unassign_standby(task, source)

@@ -10,28 +10,29 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from assignors.columns import IntArray
+from assignors.columns import IntArray, Ragged
 from assignors.configs import RackAwareStrategy
-from assignors.flow import balance_subtopology, min_traffic
+from assignors.flow import FlowSolution, solve_balance_subtopology, solve_min_traffic, solved
+from assignors.recorder import Recorder
 from assignors.state import ApplicationState
 from assignors.tasks.placement import Placement
 
 RowArray = npt.NDArray[np.intp]
 
-Flow = Callable[[IntArray, RowArray, RowArray], RowArray]
-"""Solves a flow: costs (N, K) of N tasks on K clients, who owns each task, the tasks (rows); who is to own each."""
-
-
-def min_traffic_flow(costs: IntArray, owner: RowArray, tasks: RowArray) -> RowArray:
-    """The flow of min_traffic, whatever the strategy is."""
-    return min_traffic(costs, owner)
+Flow = Callable[[IntArray, RowArray, RowArray], FlowSolution]
+"""Solves a flow: costs (N, K) of N tasks on K clients, who owns each task, the tasks (rows)."""
 
 
 def configured_flow(state: ApplicationState) -> Flow:
     """The flow of the configured strategy."""
     if state.assignment_configs.rack_aware_assignment_strategy is not RackAwareStrategy.BALANCE_SUBTOPOLOGY:
-        return min_traffic_flow
-    return lambda costs, owner, tasks: balance_subtopology(costs, owner, state.tasks.subtopology[tasks])
+        return lambda costs, owner, tasks: solve_min_traffic(costs, owner)
+    return lambda costs, owner, tasks: solve_balance_subtopology(costs, owner, state.tasks.subtopology[tasks])
+
+
+def traffic_by_rack(state: ApplicationState, partitions: Ragged, traffic_cost: int) -> IntArray:
+    """What each task costs in each rack, shape (T, R): so much for each of its partitions without a replica there."""
+    return partitions.sum(~state.partitions.in_rack) * traffic_cost
 
 
 def move_actives(
@@ -40,25 +41,31 @@ def move_actives(
     clients: Sequence[int],
     traffic: IntArray,
     non_overlap_cost: int,
-    flow: Flow,
+    recorder: Recorder,
 ) -> None:
-    """Solve one flow and move the active tasks accordingly.
+    """Solve one flow of the configured strategy and move the active tasks accordingly.
 
     Args:
         placement: what to change.
         tasks: the tasks to move, rows in order.
         clients: all clients, rows in the order in which they are nodes of the graph.
-        traffic: shape (T, C); what a task costs on a client, without the cost of moving it.
+        traffic: shape (T, R); what a task costs in a rack, without the cost of moving it.
         non_overlap_cost: what it costs to move a task.
-        flow: how to solve it.
+        recorder: is told the flow.
     """
+    state = placement.state
     rows, nodes = np.array(tasks, dtype=np.intp), np.array(clients, dtype=np.intp)
-    node_of = np.argsort(nodes)
-    owner = node_of[[placement.owner[task] for task in tasks]]
-    moved_to = flow(costs_of_moving(traffic[np.ix_(rows, nodes)], owner, non_overlap_cost), owner, rows)
-    for position in np.flatnonzero(moved_to != owner).tolist():
-        placement.unassign_active(tasks[position], clients[owner[position]])
-        placement.assign_active(tasks[position], clients[moved_to[position]])
+    owner = np.argsort(nodes)[placement.owners()[rows]]
+    here, racks = traffic[rows], state.clients.rack[nodes]
+
+    def solve() -> FlowSolution:
+        return configured_flow(state)(costs_of_moving(here[:, racks], owner, non_overlap_cost), owner, rows)
+
+    strategy = state.assignment_configs.rack_aware_assignment_strategy
+    groups, price = state.tasks.subtopology[rows], np.array([non_overlap_cost])
+    solution = solved(strategy, (here, racks, owner, groups, price), solve)
+    recorder.flow(solution.effort)
+    placement.move_actives(rows, nodes[solution.owner])
 
 
 def costs_of_moving(traffic: IntArray, owner: RowArray, non_overlap_cost: int) -> IntArray:

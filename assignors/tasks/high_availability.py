@@ -9,9 +9,10 @@ import numpy as np
 
 from assignors.assignment import TaskAssignment, TaskType
 from assignors.errors import NoSuchElementError, NullPointerError
+from assignors.recorder import SILENT, Recorder
 from assignors.state import ApplicationState
 from assignors.tasks.balance import balance_over_threads
-from assignors.tasks.movement import Warmups, move_to_caught_up_clients
+from assignors.tasks.movement import move_to_caught_up_clients
 from assignors.tasks.placement import Placement
 from assignors.tasks.rack_aware import (
     STATELESS_NON_OVERLAP_COST,
@@ -50,15 +51,19 @@ class HighAvailability:
         Raises:
             KafkaError: Kafka would throw here; see `assignors.errors`.
         """
+        return self.assign_recorded(state, SILENT)
+
+    def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
+        """As `assign`, and tell the recorder how."""
         placement = Placement(state)
         configs = state.assignment_configs
         stateful = np.flatnonzero(state.tasks.stateful).tolist()
         rack_aware = can_enable(state)
-        _assign_stateful_actives(placement, stateful, rack_aware)
+        _assign_stateful_actives(placement, stateful, rack_aware, recorder)
         if configs.num_standby_replicas > 0:
-            _assign_standbys(placement, stateful, rack_aware)
-        movements = move_to_caught_up_clients(placement, Warmups(configs.max_warmup_replicas))
-        _assign_stateless(placement, np.flatnonzero(~state.tasks.stateful).tolist(), rack_aware)
+            _assign_standbys(placement, stateful, rack_aware, recorder)
+        movements = move_to_caught_up_clients(placement)
+        _assign_stateless(placement, np.flatnonzero(~state.tasks.stateful).tolist(), rack_aware, recorder)
         followup_ms = configs.probing_rebalance_interval_ms if movements else None
         return placement.columns(followup_ms).to_assignment(state)
 
@@ -72,30 +77,26 @@ def _costs(placement: Placement) -> tuple[int, int]:
     )
 
 
-def _assign_stateful_actives(placement: Placement, tasks: list[int], rack_aware: bool) -> None:
+def _assign_stateful_actives(placement: Placement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     num_clients = len(placement.threads)
     if tasks and not num_clients:
         raise NoSuchElementError("there is no client to assign tasks to")
-    for position, task in enumerate(tasks):
-        placement.assign_active(task, position % num_clients)
+    if tasks:
+        placement.move_actives(np.array(tasks), np.arange(len(tasks)) % num_clients)
     balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True)
     if rack_aware:
-        optimize_active_tasks(placement, tasks, *_costs(placement))
+        optimize_active_tasks(placement, tasks, *_costs(placement), recorder)
 
 
-def _assign_standbys(placement: Placement, tasks: list[int], rack_aware: bool) -> None:
+def _assign_standbys(placement: Placement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     policy = standby_policy(placement.state)
     policy.assign(placement, tasks)
     balance_over_threads(placement, TaskType.STANDBY, policy.may_balance)
     if rack_aware:
-
-        def may_move(source: int, destination: int, task: int) -> bool:
-            return policy.may_optimize(placement, source, destination, task)
-
-        optimize_standby_tasks(placement, *_costs(placement), may_move)
+        optimize_standby_tasks(placement, *_costs(placement), policy.tags_to_keep(), recorder)
 
 
-def _assign_stateless(placement: Placement, tasks: list[int], rack_aware: bool) -> None:
+def _assign_stateless(placement: Placement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     if tasks and not placement.threads:
         raise NullPointerError("there is no client to assign tasks to")
     loads = [(placement.active_load(client), client) for client in range(len(placement.threads))]
@@ -105,4 +106,4 @@ def _assign_stateless(placement: Placement, tasks: list[int], rack_aware: bool) 
         placement.assign_active(task, client)
         heapq.heapreplace(loads, (placement.active_load(client), client))
     if rack_aware:
-        optimize_active_tasks(placement, tasks, STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST)
+        optimize_active_tasks(placement, tasks, STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST, recorder)

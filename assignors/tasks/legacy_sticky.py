@@ -9,6 +9,7 @@ import numpy as np
 from assignors.assignment import TaskAssignment
 from assignors.errors import IllegalStateError
 from assignors.java_order import CollectionOrder
+from assignors.recorder import SILENT, Recorder
 from assignors.state import ApplicationState
 from assignors.tasks.placement import Placement
 from assignors.tasks.rack_aware import (
@@ -18,6 +19,7 @@ from assignors.tasks.rack_aware import (
     optimize_active_tasks,
     optimize_standby_tasks,
 )
+from assignors.tasks.standby import any_move
 from assignors.tasks.stickiness import CallerCollections, Stickiness
 
 DEFAULT_TRAFFIC_COST = 1
@@ -56,11 +58,22 @@ class LegacySticky:
         Raises:
             KafkaError: Kafka would throw here; see `assignors.errors`.
         """
-        placement = stick(state, self.order, preserve_actives=False, rack_aware=can_enable(state))
+        return self.assign_recorded(state, SILENT)
+
+    def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
+        """As `assign`, and tell the recorder how."""
+        placement = stick(state, self.order, preserve_actives=False, rack_aware=can_enable(state), recorder=recorder)
         return placement.columns(None).to_assignment(state)
 
 
-def stick(state: ApplicationState, order: CollectionOrder, *, preserve_actives: bool, rack_aware: bool) -> Placement:
+def stick(
+    state: ApplicationState,
+    order: CollectionOrder,
+    *,
+    preserve_actives: bool,
+    rack_aware: bool,
+    recorder: Recorder = SILENT,
+) -> Placement:
     """Place all tasks as the legacy assignor does.
 
     Args:
@@ -68,6 +81,7 @@ def stick(state: ApplicationState, order: CollectionOrder, *, preserve_actives: 
         order: see `LegacySticky`.
         preserve_actives: whether previous active tasks stay where they are at any rate.
         rack_aware: whether to optimise for racks.
+        recorder: is told the flows.
 
     Raises:
         IllegalStateError: there is no thread to run tasks, or a task that is to be optimised reads no partition.
@@ -81,12 +95,12 @@ def stick(state: ApplicationState, order: CollectionOrder, *, preserve_actives: 
     stickiness.place_actives(len(state.tasks) // num_threads, keep_all=preserve_actives)
     if rack_aware:
         placed = list(placement.owner)
-        _optimize_actives(placement)
+        _optimize_actives(placement, recorder)
         stickiness.follow_moves(placed)
     num_standby_replicas = state.assignment_configs.num_standby_replicas
     stickiness.place_standbys(caller.stateful_tasks, num_standby_replicas)
     if rack_aware and num_standby_replicas > 0:
-        optimize_standby_tasks(placement, *sticky_costs(state), lambda source, destination, task: True)
+        optimize_standby_tasks(placement, *sticky_costs(state), any_move(state), recorder)
     return placement
 
 
@@ -100,8 +114,8 @@ def sticky_costs(state: ApplicationState) -> tuple[int, int]:
     )
 
 
-def _optimize_actives(placement: Placement) -> None:
+def _optimize_actives(placement: Placement, recorder: Recorder) -> None:
     stateful = placement.state.tasks.stateful
-    optimize_active_tasks(placement, np.flatnonzero(stateful).tolist(), *sticky_costs(placement.state))
+    optimize_active_tasks(placement, np.flatnonzero(stateful).tolist(), *sticky_costs(placement.state), recorder)
     stateless = np.flatnonzero(~stateful).tolist()
-    optimize_active_tasks(placement, stateless, STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST)
+    optimize_active_tasks(placement, stateless, STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST, recorder)

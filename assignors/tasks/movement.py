@@ -1,78 +1,60 @@
 """Keeping tasks where their state is while the clients that should have them warm up.
 
-Source: KIP-441, `TaskMovement`, `ConstrainedPrioritySet`.
+Source: KIP-441, `TaskMovement`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from assignors.columns import BoolArray, IntArray
+from assignors.compilation import CHOICE, Kernels, Matrix, Vector
 from assignors.configs import LONG_MAX
 from assignors.errors import IllegalStateError
-from assignors.java_order import PriorityQueue, hash_order, process_hash
+from assignors.java_queue import Heap, new_heap, offer, poll
 from assignors.state import LATEST_OFFSET, NO_LAG, ApplicationState
 from assignors.tasks.placement import Placement
+from assignors.tasks.priority_set import NOBODY, PrioritySet, empty_set, enter_all, put_back, take
+
+STEPS_OF_WORK = 3
+"""How many looks of a movement at a client make up one step of work (`KernelChoice`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaughtUp:
-    """Who is ready to run which task.
+class Copies(NamedTuple):
+    """Who has which task in which role, as in `Placement`, how good the copies are, and what warm-ups are left."""
 
-    Attributes:
-        ready: shape (T, C); whether the client's copy is within the acceptable lag.
-        by_lag: shape (T, C); the clients from the most to the least caught-up, ties in Kafka's order.
-        lags: shape (T, C).
-    """
-
-    ready: BoolArray
-    by_lag: IntArray
-    lags: IntArray
-
-    @classmethod
-    def of(cls, state: ApplicationState) -> CaughtUp:
-        """Judge every copy of every stateful task.
-
-        Raises:
-            IllegalStateError: a stateful task has no lag on some client.
-        """
-        missing = (state.lags == NO_LAG) & state.tasks.stateful[:, None]
-        if missing.any():
-            task = state.tasks.ids[int(np.argmax(missing.any(axis=1)))]
-            raise IllegalStateError(f"Tried to lookup lag for unknown task {task}")
-        acceptable = state.assignment_configs.acceptable_recovery_lag
-        within = (state.lags >= 0) & (state.lags <= acceptable)
-        ready = (state.lags == LATEST_OFFSET) | within | (acceptable == LONG_MAX)
-        return cls(ready, np.argsort(state.lags, axis=1, kind="stable"), state.lags)
-
-    def should_move_from(self, task: int, client: int) -> bool:
-        """Whether the client is not ready for the task and another one is closer to being so."""
-        return not self.ready[task, client] and bool(self.lags[task, self.by_lag[task, 0]] < self.lags[task, client])
-
-    def closer_than(self, task: int, client: int) -> list[int]:
-        """The clients that stand before this one by lag, the most caught-up first."""
-        ranked: list[int] = self.by_lag[task].tolist()
-        return ranked[: ranked.index(client)]
+    owner: Vector
+    standby: Vector
+    active_count: Vector
+    assigned_count: Vector
+    threads: Vector
+    ready: Matrix
+    """[task][client] 1 if the client's copy is within the acceptable lag"""
+    lags: Matrix
+    """[task][client]"""
+    remaining: Vector
+    """[1] the budget of `max.warmup.replicas`, shared by actives and standbys; goes on down when nothing is left"""
+    warming: Vector
+    """[client * tasks + task] 1 where a warm-up took the place of an active task"""
 
 
-@dataclass(slots=True)
-class Warmups:
-    """The budget of `max.warmup.replicas`, shared by actives and standbys, and what it was spent on."""
+class Plan(NamedTuple):
+    """Tasks that are to move, each from a client that is not ready for it."""
 
-    remaining: int
-    planned: set[tuple[int, int]] = field(default_factory=set)
-
-    def take(self) -> bool:
-        """Ask for one warm-up; the budget goes down even when there is none left."""
-        granted = self.remaining > 0
-        self.remaining -= 1
-        return granted
+    tasks: Vector
+    destinations: Vector
+    """the client that should have the task, and is not ready"""
+    heap: Heap
+    """orders them; empty before and after"""
+    order: Vector
+    """scratch"""
 
 
-def move_to_caught_up_clients(placement: Placement, warmups: Warmups) -> int:
+def move_to_caught_up_clients(placement: Placement) -> int:
     """Let caught-up clients run or hold what the balanced placement gave to clients that are not ready.
 
     Guarantees: an active task runs on a caught-up client if there is one, else on the most caught-up.
@@ -84,156 +66,199 @@ def move_to_caught_up_clients(placement: Placement, warmups: Warmups) -> int:
 
     Returns:
         How many movements were needed; any means that a probing rebalance is.
+
+    Raises:
+        IllegalStateError: a stateful task has no lag on some client.
     """
-    caught_up = CaughtUp.of(placement.state)
-    actives = _move_actives(placement, caught_up, warmups)
-    return actives + _move_standbys(placement, caught_up, warmups)
+    state = placement.state
+    if not len(state.clients):
+        return 0
+    least = state.lags.min(axis=1)
+    missing = (least == NO_LAG) & state.tasks.stateful
+    if missing.any():
+        raise IllegalStateError(f"Tried to lookup lag for unknown task {state.tasks.ids[int(np.argmax(missing))]}")
+    remaining = array("q", [state.assignment_configs.max_warmup_replicas])
+    warming = bytearray(len(placement.standby))
+    movement = _Movement(placement, least, remaining, warming)
+    owners = placement.owners()
+    tasks = np.flatnonzero(state.tasks.stateful)
+    tasks = tasks[np.argsort(owners[tasks], kind="stable")]
+    moved = movement.run(move_actives, tasks, owners[tasks])
+    holders, tasks = np.nonzero(placement.standbys() & ~_as_table(warming, placement))
+    return moved + movement.run(move_standbys, tasks, holders)
 
 
-def _move_actives(placement: Placement, caught_up: CaughtUp, warmups: Warmups) -> int:
-    stateful = placement.state.tasks.stateful
-    planned = [
-        (task, client)
-        for client, tasks in enumerate(placement.active)
-        for task in sorted(tasks)
-        if stateful[task] and caught_up.should_move_from(task, client)
-    ]
-    queue = _LeastLoaded(placement)
-    for task, destination in _in_kafkas_order(planned, caught_up):
-        _move_active(placement, caught_up, warmups, queue, task, destination)
-    return len(planned)
+class _Movement:
+    """One run of the step, as far as it is not kernels."""
+
+    def __init__(self, placement: Placement, least: IntArray, remaining: array[int], warming: bytearray) -> None:
+        self._placement = placement
+        self._least = least
+        self._remaining = remaining
+        self._warming = warming
+
+    def run(self, kernel: Callable[[Copies, PrioritySet, Plan], int], tasks: IntArray, destinations: IntArray) -> int:
+        """Plan a movement for each copy that is not ready while another one is closer to being so, and make them.
+
+        Args:
+            kernel: makes the movements, and answers how many.
+            tasks: the tasks of the copies, rows.
+            destinations: their clients, rows.
+        """
+        state = self._placement.state
+        lags = state.lags[tasks, destinations]
+        planned = ~_is_ready(state, lags) & (self._least[tasks] < lags)
+        if not planned.any():
+            return 0
+        kernels = CHOICE.choose(int(planned.sum()) * len(state.clients) // STEPS_OF_WORK)
+        ready = _is_ready(state, state.lags)
+        plan = _plan(kernels, tasks[planned], destinations[planned], ready)
+        copies = self._copies(kernels, ready)
+        return kernels.of(kernel)(copies, empty_set(kernels, self._placement), plan)
+
+    def _copies(self, kernels: Kernels, ready: BoolArray) -> Copies:
+        placement = self._placement
+        return Copies(
+            owner=kernels.view(placement.owner),
+            standby=kernels.view(placement.standby),
+            active_count=kernels.view(placement.active_count),
+            assigned_count=kernels.view(placement.assigned_count),
+            threads=kernels.view(placement.threads),
+            ready=kernels.matrix(ready),
+            lags=kernels.matrix(placement.state.lags),
+            remaining=kernels.view(self._remaining),
+            warming=kernels.view(self._warming),
+        )
 
 
-def _move_active(
-    placement: Placement, caught_up: CaughtUp, warmups: Warmups, queue: _LeastLoaded, task: int, destination: int
-) -> None:
-    ready: list[int] = np.flatnonzero(caught_up.ready[task]).tolist()
-    source = queue.poll([client for client in ready if task in placement.standby[client]])
-    if source is None:
-        source = queue.poll(ready)
-    if source is None:
-        source = next(iter(caught_up.closer_than(task, destination)), None)
-    if source is None:
-        raise IllegalStateError("Tried to move task to more caught-up client as scheduled before but none exist")
-    if task in placement.standby[source]:
-        placement.unassign_standby(task, source)
-        placement.unassign_active(task, destination)
-        placement.assign_active(task, source)
-        placement.assign_standby(task, destination)
+def _is_ready(state: ApplicationState, lags: IntArray) -> BoolArray:
+    acceptable = state.assignment_configs.acceptable_recovery_lag
+    ready: BoolArray = (lags == LATEST_OFFSET) | ((lags >= 0) & (lags <= acceptable)) | (acceptable == LONG_MAX)
+    return ready
+
+
+def _as_table(warming: bytearray, placement: Placement) -> BoolArray:
+    return np.frombuffer(warming, dtype=np.bool_).reshape(placement.standbys().shape)
+
+
+def _plan(kernels: Kernels, tasks: IntArray, destinations: IntArray, ready: BoolArray) -> Plan:
+    """The movements, and Kafka's queue for them: fewest caught-up clients first, then task."""
+    num_ready = ready.sum(axis=1)[tasks].astype(np.float64)
+    return Plan(
+        tasks=kernels.vector(tasks.tolist()),
+        destinations=kernels.vector(destinations.tolist()),
+        heap=new_heap(kernels, num_ready.tolist(), tasks.tolist()),
+        order=kernels.zeros(len(tasks)),
+    )
+
+
+def put_in_order(plan: Plan) -> None:
+    """A kernel: lists the movements in `order` as they come out of Kafka's queue; ties as Java's heap gives them."""
+    for number in range(len(plan.tasks)):
+        offer(plan.heap, number)
+    for position in range(len(plan.tasks)):
+        plan.order[position] = poll(plan.heap)
+
+
+def move_actives(copies: Copies, clients: PrioritySet, plan: Plan) -> int:
+    """A kernel: moves active tasks; answers how many."""
+    put_in_order(plan)
+    enter_all(clients)
+    num_tasks = len(copies.owner)
+    wanted = clients.wanted
+    for number in plan.order:
+        task = plan.tasks[number]
+        destination = plan.destinations[number]
+        ready = copies.ready[task]
+        for client in range(len(wanted)):
+            wanted[client] = int(ready[client] == 1 and copies.standby[client * num_tasks + task] == 1)
+        source = take(clients)
+        if source == NOBODY:
+            for client in range(len(wanted)):
+                wanted[client] = int(ready[client] == 1)
+            source = take(clients)
+        if source == NOBODY:
+            source = 0
+            for client in range(len(wanted)):
+                if copies.lags[task][client] < copies.lags[task][source]:
+                    source = client
+        move_active(copies, task, source, destination)
+        let_in(copies, clients, source, destination)
+    return len(plan.tasks)
+
+
+def move_active(copies: Copies, task: int, source: int, destination: int) -> None:
+    """A kernel: the source runs the task; the destination becomes its standby, as one, or as a warm-up if one is left.
+
+    The source is never the destination: a client that has a lower lag, or is ready, is another one.
+    """
+    num_tasks = len(copies.owner)
+    copies.owner[task] = source
+    copies.active_count[source] += 1
+    copies.active_count[destination] -= 1
+    copies.assigned_count[source] += 1
+    copies.assigned_count[destination] -= 1
+    if copies.standby[source * num_tasks + task] == 1:
+        copies.standby[source * num_tasks + task] = 0
+        copies.assigned_count[source] -= 1
     else:
-        placement.unassign_active(task, destination)
-        placement.assign_active(task, source)
-        if warmups.take():
-            placement.assign_standby(task, destination)
-            warmups.planned.add((task, destination))
-    queue.put_back(source, destination)
+        copies.remaining[0] -= 1
+        if copies.remaining[0] < 0:
+            return
+        copies.warming[destination * num_tasks + task] = 1
+    copies.standby[destination * num_tasks + task] = 1
+    copies.assigned_count[destination] += 1
 
 
-def _move_standbys(placement: Placement, caught_up: CaughtUp, warmups: Warmups) -> int:
-    planned = [
-        (task, client)
-        for client, tasks in enumerate(placement.standby)
-        for task in sorted(tasks)
-        if (task, client) not in warmups.planned and caught_up.should_move_from(task, client)
-    ]
-    queue = _LeastLoaded(placement)
+def move_standbys(copies: Copies, clients: PrioritySet, plan: Plan) -> int:
+    """A kernel: moves standbys; answers how many.
+
+    A movement that finds no client without the task moves nothing and is not counted.
+    """
+    put_in_order(plan)
+    enter_all(clients)
+    num_tasks = len(copies.owner)
+    wanted = clients.wanted
     moved = 0
-    for task, destination in _in_kafkas_order(planned, caught_up):
-        moved += _move_standby(placement, caught_up, warmups, queue, task, destination)
+    for number in plan.order:
+        task = plan.tasks[number]
+        destination = plan.destinations[number]
+        ready = copies.ready[task]
+        for client in range(len(wanted)):
+            wanted[client] = int(ready[client] == 1 and not is_held(copies, client, task))
+        source = take(clients)
+        if source == NOBODY:
+            source = closest_without(copies, task, destination)
+        if source != NOBODY:
+            moved += 1
+            copies.standby[source * num_tasks + task] = 1
+            copies.assigned_count[source] += 1
+            copies.remaining[0] -= 1
+            if copies.remaining[0] < 0:
+                copies.standby[destination * num_tasks + task] = 0
+                copies.assigned_count[destination] -= 1
+            let_in(copies, clients, source, destination)
     return moved
 
 
-def _move_standby(
-    placement: Placement, caught_up: CaughtUp, warmups: Warmups, queue: _LeastLoaded, task: int, destination: int
-) -> bool:
-    ready: list[int] = np.flatnonzero(caught_up.ready[task]).tolist()
-    source = queue.poll([client for client in ready if not placement.holds(client, task)])
-    if source is None:
-        closer = caught_up.closer_than(task, destination)
-        source = next((client for client in closer if not placement.holds(client, task)), None)
-    if source is None:
-        return False
-    placement.assign_standby(task, source)
-    if not warmups.take():
-        placement.unassign_standby(task, destination)
-    queue.put_back(source, destination)
-    return True
+def is_held(copies: Copies, client: int, task: int) -> bool:
+    """A kernel: whether the client has the task in either role."""
+    return bool(copies.owner[task] == client or copies.standby[client * len(copies.owner) + task] == 1)
 
 
-def _in_kafkas_order(planned: list[tuple[int, int]], caught_up: CaughtUp) -> list[tuple[int, int]]:
-    """Drain Kafka's queue of movements: fewest caught-up clients first, then task; ties as Java's heap gives them."""
-    num_ready = caught_up.ready.sum(axis=1).tolist()
-    queue = PriorityQueue([(num_ready[task], task) for task, _ in planned])
-    for index in range(len(planned)):
-        queue.offer(index)
-    return [planned[queue.poll()] for _ in planned]
+def closest_without(copies: Copies, task: int, destination: int) -> int:
+    """A kernel: the most caught-up client without the task that comes before the destination by lag, or NOBODY."""
+    lags = copies.lags[task]
+    closest = destination
+    for client in range(len(lags)):
+        closer = lags[client] < lags[closest] or (lags[client] == lags[closest] and client < closest)
+        if closer and not is_held(copies, client, task):
+            closest = client
+    return NOBODY if closest == destination else closest
 
 
-class _LeastLoaded:
-    """Kafka's ConstrainedPrioritySet: clients by (load, process id), taken by the first that satisfies a condition.
-
-    The loads are read whenever two clients are compared, and they change while clients are inside; the heap is then out
-    of order for a moment, and that can decide who comes next. So Java's heap is reproduced, and so is the order of the
-    hash set from which passed-over clients are put back.
-    """
-
-    def __init__(self, placement: Placement) -> None:
-        clients = range(len(placement.threads))
-        self._placement = placement
-        self._queue = PriorityQueue([(placement.assigned_load(client), client) for client in clients])
-        self._inside = [False for _ in clients]
-        self._hashes = [process_hash(process_id) for process_id in placement.state.clients.ids]
-        self._drained = False
-        for client in clients:
-            self._offer(client)
-
-    def put_back(self, source: int, destination: int) -> None:
-        """Let two clients whose loads may have changed find their places anew, one after the other."""
-        for client in (source, destination):
-            self._queue.keys[client] = (self._placement.assigned_load(client), client)
-        for client in (source, destination):
-            self._offer(client)
-
-    def poll(self, wanted: Collection[int]) -> int | None:
-        """Take out the least loaded of the wanted clients; None if none of them is inside.
-
-        Whoever comes before is taken out and put back, which changes the heap.
-        """
-        if not any(self._inside[client] for client in wanted):
-            self._drain()
-            return None
-        chosen = set(wanted)
-        passed_over: list[int] = []
-        while (client := self._queue.poll()) not in chosen:
-            passed_over.append(client)
-        self._inside[client] = False
-        self._drained = False
-        self._fill(passed_over)
-        return client
-
-    def _drain(self) -> None:
-        """Pass over everybody.
-
-        From a heap in order, all come out by their keys, whatever its shape; so there is no need to take them one by
-        one, nor to do again what was just done.
-        """
-        if self._drained:
-            return
-        if self._queue.is_ordered():
-            passed_over = sorted(self._queue.elements(), key=self._queue.keys.__getitem__)
-            self._queue.clear()
-        else:
-            passed_over = [self._queue.poll() for _ in range(len(self._queue))]
-        self._fill(passed_over)
-        self._drained = True
-
-    def _fill(self, clients: list[int]) -> None:
-        order = hash_order([self._hashes[client] for client in clients])
-        self._queue.offer_all([clients[position] for position in order])
-
-    def _offer(self, client: int) -> None:
-        if self._inside[client]:
-            self._queue.remove(client)
-        self._inside[client] = True
-        self._drained = False
-        self._queue.offer(client)
+def let_in(copies: Copies, clients: PrioritySet, source: int, destination: int) -> None:
+    """A kernel: puts both clients of a movement back with the loads that they have now."""
+    load = copies.assigned_count[source] / copies.threads[source]
+    other_load = copies.assigned_count[destination] / copies.threads[destination]
+    put_back(clients, source, load, destination, other_load)

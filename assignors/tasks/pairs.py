@@ -47,5 +47,7 @@ class TaskPairs:
         """
         for task, client in enumerate(placed):
             self._met[task] |= self._arrived[client]
-        self._held = [sum(1 << task for task in tasks) for tasks in placement.active]
+        self._held = [0] * len(self._held)
+        for task, client in enumerate(placement.owner):
+            self._held[client] |= 1 << task
         self._arrived = [0] * len(self._held)

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.assignment import UNASSIGNED, AssignmentColumns
-from assignors.columns import NO_RACK, Ragged
+from assignors.columns import NO_RACK, IntArray, Ragged
 from assignors.configs import RackAwareStrategy
 from assignors.errors import IllegalStateError
+from assignors.recorder import Recorder
 from assignors.state import ApplicationState
-from assignors.tasks.exchange import MayMoveStandby, exchange_standbys
-from assignors.tasks.flows import configured_flow, min_traffic_flow, move_actives
+from assignors.tasks.exchange import exchange_standbys
+from assignors.tasks.flows import move_actives, traffic_by_rack
 from assignors.tasks.placement import Placement
 
 STATELESS_TRAFFIC_COST = 1
@@ -53,7 +54,9 @@ def _racks_are_known(state: ApplicationState) -> bool:
     return state.assignment_configs.num_standby_replicas == 0 or state.tasks.changelog.all(located)
 
 
-def optimize_active_tasks(placement: Placement, tasks: Sequence[int], traffic_cost: int, non_overlap_cost: int) -> None:
+def optimize_active_tasks(
+    placement: Placement, tasks: Sequence[int], traffic_cost: int, non_overlap_cost: int, recorder: Recorder
+) -> None:
     """Move the given active tasks among clients to the least total cost, as Kafka's min-cost flow does.
 
     Guarantees: the least sum of traffic and non-overlap cost that the configured strategy's graph admits; with
@@ -66,15 +69,16 @@ def optimize_active_tasks(placement: Placement, tasks: Sequence[int], traffic_co
         return
     state = placement.state
     _require_partitions(state, state.tasks.source, tasks)
-    traffic = state.remote_partitions(state.tasks.source) * traffic_cost
-    clients = range(len(state.clients))
-    move_actives(placement, tasks, clients, traffic, non_overlap_cost, configured_flow(state))
+    traffic = traffic_by_rack(state, state.tasks.source, traffic_cost)
+    move_actives(placement, tasks, range(len(state.clients)), traffic, non_overlap_cost, recorder)
 
 
 def optimize_standby_tasks(
-    placement: Placement, traffic_cost: int, non_overlap_cost: int, may_move: MayMoveStandby
+    placement: Placement, traffic_cost: int, non_overlap_cost: int, tags: IntArray, recorder: Recorder
 ) -> None:
     """Exchange standbys between clients of different racks, pair by pair, as long as that saves cost.
+
+    `tags` is as for `exchange_standbys`.
 
     Guarantees: every client keeps its number of standbys; a task is never put where it is held already.
 
@@ -86,16 +90,16 @@ def optimize_standby_tasks(
         IllegalStateError: a standby task has no changelog.
     """
     state = placement.state
-    _require_partitions(state, state.tasks.changelog, sorted(set().union(*placement.standby)))
-    traffic = state.remote_partitions(state.tasks.changelog) * traffic_cost
-    exchange_standbys(placement, range(len(state.clients)), traffic, non_overlap_cost, min_traffic_flow, may_move)
+    _require_partitions(state, state.tasks.changelog, np.flatnonzero(placement.standbys().any(axis=0)))
+    traffic = traffic_by_rack(state, state.tasks.changelog, traffic_cost)
+    exchange_standbys(placement, range(len(state.clients)), traffic, non_overlap_cost, tags, recorder)
 
 
-def _require_partitions(state: ApplicationState, partitions: Ragged, tasks: Sequence[int]) -> None:
-    counts = partitions.counts()
-    for task in tasks:
-        if not counts[task]:
-            raise IllegalStateError(f"Task {state.tasks.ids[task]} has no TopicPartitions")
+def _require_partitions(state: ApplicationState, partitions: Ragged, tasks: Sequence[int] | IntArray) -> None:
+    rows = np.asarray(tasks, dtype=np.int64)
+    without = rows[partitions.counts()[rows] == 0]
+    if len(without):
+        raise IllegalStateError(f"Task {state.tasks.ids[without[0]]} has no TopicPartitions")
 
 
 def rack_costs(state: ApplicationState, columns: AssignmentColumns, traffic_cost: int) -> RackCosts:
@@ -115,9 +119,11 @@ def rack_costs(state: ApplicationState, columns: AssignmentColumns, traffic_cost
     )
     if reads_nothing.any():
         return RackCosts(None, None, None)
-    source = state.remote_partitions(state.tasks.source)
-    paid = source[np.arange(len(source)), np.where(running, columns.active, 0)] * running
-    standby = (state.remote_partitions(state.tasks.changelog) * standbys).sum()
+    racks, not_there = state.clients.rack, ~state.partitions.in_rack
+    paid = np.zeros(len(running), dtype=np.int64)
+    paid[running] = state.tasks.source.sum(not_there)[running, racks[columns.active[running]]]
+    held, held_by = np.nonzero(standbys)
+    standby = state.tasks.changelog.sum(not_there)[held, racks[held_by]].sum()
     return RackCosts(
         active=int(paid[state.tasks.stateful].sum()) * traffic_cost,
         stateless=int(paid[~state.tasks.stateful].sum()) * STATELESS_TRAFFIC_COST,

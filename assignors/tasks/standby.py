@@ -13,9 +13,15 @@ from typing import Protocol
 
 import numpy as np
 
+from assignors.columns import IntArray
+from assignors.compilation import CHOICE, Reals, Vector
 from assignors.java_order import hash_order, task_hash
 from assignors.state import ApplicationState
+from assignors.tasks.exchange import NO_TAG
 from assignors.tasks.placement import Placement
+
+STEPS_OF_WORK = 20
+"""How many looks at a client make up one step of work (`KernelChoice`)."""
 
 
 class StandbyPolicy(Protocol):
@@ -27,41 +33,72 @@ class StandbyPolicy(Protocol):
     def may_balance(self, source: int, destination: int) -> bool:
         """Whether standbys may move between these clients to even out their load."""
 
-    def may_optimize(self, placement: Placement, source: int, destination: int, task: int) -> bool:
-        """Whether this standby may move between these clients to save traffic."""
+    def tags_to_keep(self) -> IntArray:
+        """What moves to save traffic must leave a task's copies: the argument `tags` of `exchange_standbys`."""
 
 
 def standby_policy(state: ApplicationState) -> StandbyPolicy:
     """The policy that Kafka chooses: spread over tags if `rack.aware.assignment.tags` names any."""
     tags = state.assignment_configs.rack_aware_assignment_tags
-    return TagAwareStandbys(state, tags) if tags else LeastLoadedStandbys()
+    return TagAwareStandbys(state, tags) if tags else LeastLoadedStandbys(state)
 
 
 class LeastLoadedStandbys:
     """Standbys on the least loaded clients; any move is allowed.
 
-    Complexity: one sort of the clients a task.
+    Complexity: O(C) steps a standby.
     """
+
+    def __init__(self, state: ApplicationState) -> None:
+        self._state = state
 
     def assign(self, placement: Placement, tasks: Sequence[int]) -> None:
         """Give each task its standbys; clients with equal load in Kafka's order."""
-        wanted = placement.state.assignment_configs.num_standby_replicas
-        threads = placement.state.clients.threads
-        counts = np.array(placement.assigned_count, dtype=np.int64)
-        for task in tasks:
-            owner = placement.owner[task]
-            ranked = np.argsort(counts / threads, kind="stable")
-            for client in ranked[ranked != owner][:wanted].tolist():
-                placement.assign_standby(task, client)
-                counts[client] += 1
+        num_clients = len(placement.threads)
+        copies = min(placement.state.assignment_configs.num_standby_replicas, num_clients)
+        kernels = CHOICE.choose(len(tasks) * copies * num_clients // STEPS_OF_WORK)
+        kernels.of(place_on_least_loaded)(
+            kernels.vector(list(tasks)),
+            copies,
+            kernels.view(placement.owner),
+            kernels.view(placement.standby),
+            kernels.view(placement.assigned_count),
+            kernels.view(placement.threads),
+            kernels.reals([placement.assigned_load(client) for client in range(num_clients)]),
+        )
 
     def may_balance(self, source: int, destination: int) -> bool:
         """Always."""
         return True
 
-    def may_optimize(self, placement: Placement, source: int, destination: int, task: int) -> bool:
-        """Always."""
-        return True
+    def tags_to_keep(self) -> IntArray:
+        """None."""
+        return any_move(self._state)
+
+
+def any_move(state: ApplicationState) -> IntArray:
+    """The argument `tags` of `exchange_standbys` where tags play no part."""
+    return np.zeros((len(state.clients), 0), dtype=np.int64)
+
+
+def place_on_least_loaded(
+    tasks: Vector, copies: int, owner: Vector, standby: Vector, assigned_count: Vector, threads: Vector, load: Reals
+) -> None:
+    """A kernel: gives each task so many standbys, each to the first of the least loaded clients that lack the task.
+
+    `load` [client] is assigned tasks per thread; the rest as in `Placement`.
+    """
+    for task in tasks:
+        for _ in range(copies):
+            best = -1
+            for client in range(len(load)):
+                lighter = best < 0 or load[client] < load[best]
+                if lighter and owner[task] != client and standby[client * len(owner) + task] == 0:
+                    best = client
+            if best >= 0:
+                standby[best * len(owner) + task] = 1
+                assigned_count[best] += 1
+                load[best] = assigned_count[best] / threads[best]
 
 
 class TagAwareStandbys:
@@ -126,15 +163,13 @@ class TagAwareStandbys:
         other = self._tags[destination]
         return all(other.get(key) == value for key, value in self._tags[source].items())
 
-    def may_optimize(self, placement: Placement, source: int, destination: int, task: int) -> bool:
-        """Whether the task's copies would carry no fewer distinct tags than before."""
-        others: set[tuple[str, str]] = set()
+    def tags_to_keep(self) -> IntArray:
+        """All tags of all clients, not only those to spread over."""
+        numbers = {entry: number for number, entry in enumerate(self._clients_with)}
+        kept = np.full((len(self._tags), max(map(len, self._tags), default=0)), NO_TAG, dtype=np.int64)
         for client, tags in enumerate(self._tags):
-            if client not in (source, destination) and placement.holds(client, task):
-                others.update(tags.items())
-        before = others | set(self._tags[source].items())
-        after = others | set(self._tags[destination].items())
-        return len(after) >= len(before)
+            kept[client, : len(tags)] = [numbers[entry] for entry in tags.items()]
+        return kept
 
 
 def _least_loaded(placement: Placement, task: int, excluded: set[int]) -> int | None:

@@ -145,14 +145,14 @@ class Stickiness:
         """
         owner = self._placement.owner
         room = [threads * tasks_per_thread for threads in self._placement.threads]
-        active = self._placement.active
+        count = self._placement.active_count
         for task, client in self._previous.active.items():
-            if keep_all or len(active[client]) < room[client]:
+            if keep_all or count[client] < room[client]:
                 self._place_active(task, client)
         for task in self._unassigned:
             if owner[task] == UNASSIGNED:
                 for client in self._previous.standbys.get(task, ()):
-                    if len(active[client]) < room[client]:
+                    if count[client] < room[client]:
                         self._place_active(task, client)
                         break
         for task in range(len(owner)):

@@ -9,6 +9,7 @@ import numpy as np
 from assignors.assignment import TaskAssignment
 from assignors.errors import DivisionByZeroError
 from assignors.java_order import CollectionOrder, hashed
+from assignors.recorder import SILENT, Recorder
 from assignors.state import ApplicationState
 from assignors.tasks.assignment_utils import optimize_rack_aware_active_tasks, optimize_rack_aware_standby_tasks
 from assignors.tasks.legacy_sticky import DEFAULT_TRAFFIC_COST, sticky_costs
@@ -52,6 +53,10 @@ class Sticky:
         Raises:
             KafkaError: Kafka would throw here; see `assignors.errors`.
         """
+        return self.assign_recorded(state, SILENT)
+
+    def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
+        """As `assign`, and tell the recorder how."""
         num_threads = int(state.clients.threads.sum())
         if num_threads == 0:
             raise DivisionByZeroError("/ by zero")
@@ -61,19 +66,19 @@ class Sticky:
         stickiness = Stickiness(placement, caller, candidates, prefers_threads=False)
         stickiness.place_actives(len(state.tasks) // num_threads, keep_all=False)
         placed = list(placement.owner)
-        _optimize_actives(placement, caller.clients)
+        _optimize_actives(placement, caller.clients, recorder)
         stickiness.follow_moves(placed)
         num_standby_replicas = state.assignment_configs.num_standby_replicas
         stickiness.place_standbys(np.flatnonzero(state.tasks.changelog.counts()).tolist(), num_standby_replicas)
         if num_standby_replicas > 0:
-            optimize_rack_aware_standby_tasks(placement, caller.clients, *sticky_costs(state))
+            optimize_rack_aware_standby_tasks(placement, caller.clients, *sticky_costs(state), recorder)
         return placement.columns(None).to_assignment(state)
 
 
-def _optimize_actives(placement: Placement, clients: list[int]) -> None:
+def _optimize_actives(placement: Placement, clients: list[int], recorder: Recorder) -> None:
     stateful = placement.state.tasks.stateful
     costs = sticky_costs(placement.state)
-    optimize_rack_aware_active_tasks(placement, np.flatnonzero(stateful).tolist(), clients, *costs)
+    optimize_rack_aware_active_tasks(placement, np.flatnonzero(stateful).tolist(), clients, *costs, recorder)
     stateless = np.flatnonzero(~stateful).tolist()
     costs = (STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST)
-    optimize_rack_aware_active_tasks(placement, stateless, clients, *costs)
+    optimize_rack_aware_active_tasks(placement, stateless, clients, *costs, recorder)

@@ -15,7 +15,8 @@ import numpy as np
 
 from assignors.assignment import UNASSIGNED, AssignmentColumns
 from assignors.ids import TaskId
-from assignors.java_order import CollectionOrder, PriorityQueue, hash_order
+from assignors.java_order import CollectionOrder, hash_order
+from assignors.java_queue import PriorityQueue
 from assignors.state import ApplicationState
 
 
@@ -111,12 +112,13 @@ class StreamsGroup:
         """All processes by load, as they come out of Kafka's heap."""
         keys = [(self.load(row) if self._capacity[row] else 0.0, 0) for row in range(len(self._capacity))]
         queue = PriorityQueue(keys)
-        queue.offer_all(self.processes)
+        for process in self.processes:
+            queue.offer(process)
         return queue
 
     def put_back(self, queue: PriorityQueue, process: int) -> None:
         """Offer a process, taken from `queue`, again with the load that it has now."""
-        queue.keys[process] = (self.load(process), 0)
+        queue.set_key(process, (self.load(process), 0))
         queue.offer(process)
 
     def give(self, task: int, member: int, *, active: bool) -> int:
@@ -140,10 +142,11 @@ class StreamsGroup:
         heap = self._by_load.get(process)
         if heap is None:
             heap = self._by_load[process] = PriorityQueue([(self.count[member], 0) for member in members])
-            heap.offer_all(hash_order([string_hash(self.members[member].id) for member in members]))
+            for place in hash_order([string_hash(self.members[member].id) for member in members]):
+                heap.offer(place)
         place = heap.poll()
         count = self._give(task, members[place], active)
-        heap.keys[place] = (count, 0)
+        heap.set_key(place, (count, 0))
         heap.offer(place)
         return count
 

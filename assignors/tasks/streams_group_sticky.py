@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from assignors.assignment import TaskAssignment
 from assignors.errors import KafkaError
-from assignors.java_order import CollectionOrder, PriorityQueue
+from assignors.java_order import CollectionOrder
+from assignors.java_queue import PriorityQueue
 from assignors.state import ApplicationState
 from assignors.tasks.streams_group import StreamsGroup
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from assignors.ids import ProcessId, TaskId
-from assignors.java_order import PriorityQueue, copied_capacity, hash_order, process_hash, task_hash
+from assignors.java_order import copied_capacity, hash_order, process_hash, task_hash
+from assignors.java_queue import PriorityQueue
 
 Ask = Callable[[list[str]], list[list[int]]]
 
@@ -87,7 +88,7 @@ def test_a_priority_queue_whose_keys_change_inside_behaves_as_javas(ask_java: As
             elif what == "load":
                 element = chance.randrange(20)
                 loads[element] = chance.randrange(5)
-                queue.keys[element] = (loads[element], element // 2)
+                queue.set_key(element, (loads[element], element // 2))
                 operations.append(f"load:{element}:{loads[element]}")
             elif what == "remove" and inside:
                 element = chance.choice(inside)

@@ -2,7 +2,52 @@
 
 from __future__ import annotations
 
-from tools.kafka_oracle.timing import Timing, measured
+from typing import Any, Self
+
+import pytest
+
+from tools.kafka_oracle import timing
+from tools.kafka_oracle.timing import Timing, measured, time_problem
+
+
+class Stopwatch:
+    """Stands in for the Java process: it has timed these runs."""
+
+    asked: tuple[str, ...] = ()
+    nanos: tuple[int, ...] = ()
+
+    def __init__(self, kafka_version: str, mode: tuple[str, ...], **options: Any) -> None:
+        type(self).asked = mode
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        pass
+
+    def ask(self, problems: list[Any]) -> list[Any]:
+        return [(problem, {"nanos": list(self.nanos), "java": "A VM 17"}) for problem in problems]
+
+
+@pytest.fixture
+def stopwatch(monkeypatch: pytest.MonkeyPatch) -> type[Stopwatch]:
+    fresh = type("Fresh", (Stopwatch,), {})
+    monkeypatch.setattr(timing, "KafkaOracle", fresh)
+    return fresh
+
+
+def test_java_is_told_runs_budget_and_limit(stopwatch: type[Stopwatch]) -> None:
+    time_problem("4.3.1", {}, runs=3, warm_ups=1, budget_s=7.5, limit_s=20)
+    assert stopwatch.asked == ("time", "4", "7500", "20000")
+
+
+def test_who_does_not_end_the_first_run_in_time_was_stopped(stopwatch: type[Stopwatch]) -> None:
+    assert time_problem("4.3.1", {"id": "huge"}, limit_s=20) == Timing("huge", (), 20, "A VM 17")
+
+
+def test_who_ends_one_run_in_time_was_not_stopped(stopwatch: type[Stopwatch]) -> None:
+    stopwatch.nanos = (19_000_000_000,)
+    assert time_problem("4.3.1", {"id": "large"}, limit_s=20) == Timing("large", (19_000.0,), None, "A VM 17")
 
 
 def test_warm_ups_do_not_count() -> None:
@@ -20,4 +65,4 @@ def test_the_median_is_told_with_its_range() -> None:
 def test_who_was_stopped_has_no_median() -> None:
     timing = Timing("1000x50", (), 150.0)
     assert timing.line() == "1000x50: > 150 s (stopped)"
-    assert timing.summary() == {"id": "1000x50", "median_ms": None, "runs_ms": [], "stopped_after_s": 150.0}
+    assert timing.summary() == {"id": "1000x50", "median_ms": None, "runs_ms": [], "stopped_after_s": 150.0, "java": ""}

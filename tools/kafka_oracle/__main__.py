@@ -4,6 +4,7 @@ python -m tools.kafka_oracle parity --kafka 3.9.1 --problems 3000 --seed 1
 python -m tools.kafka_oracle check --kafka 4.0.2 tests/parity/data/*.jsonl.gz
 python -m tools.kafka_oracle answer --kafka 4.3.1 problems.jsonl > answered.jsonl
 python -m tools.kafka_oracle time --kafka 4.3.1 problem.json.gz
+python -m tools.kafka_oracle threads --kafka 4.3.1 --problems 3000 --seed 1
 python -m tools.kafka_oracle generate --problems 100 --seed 1 > problems.jsonl
 python -m tools.kafka_oracle reference
 """
@@ -16,12 +17,13 @@ import gzip
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scenarios.problems import Problem, ProblemError, read_problems
 from tools.kafka_cluster.java import ClusterError
-from tools.kafka_oracle import reference, timing
+from tools.kafka_oracle import reference, threads, timing
 from tools.kafka_oracle.compare import Tallies, compare, our_answer, recorded_answers, render, save, total
 from tools.kafka_oracle.generate import generate
 from tools.kafka_oracle.oracle import KafkaOracle, check_version
@@ -101,6 +103,29 @@ def run_time(options: argparse.Namespace) -> int:
     return 0
 
 
+def run_threads(options: argparse.Namespace) -> int:
+    """Compare which thread gets which tasks, for random clients: that Kafka and us."""
+    tally: Counter[str] = Counter()
+    started = time.monotonic()
+    with KafkaOracle(options.kafka, (), main_class=threads.MAIN_CLASS) as oracle:
+        answered = list(threads.compare(oracle, threads.generate(options.seed, options.problems), tally))
+    wrong = [pair for pair in answered if "found" in pair]
+    saved = options.out / options.kafka / "threads_disagreements.jsonl.gz"
+    saved.unlink(missing_ok=True)
+    if options.record is not None:
+        threads.write(answered, options.record)
+    if wrong:
+        threads.write(wrong, saved)
+    print(f"Kafka {options.kafka}, the threads of {options.problems} clients from seed {options.seed}:")
+    print(threads.render(tally))
+    took = f"{time.monotonic() - started:.0f} s"
+    if answered and not wrong:
+        print(f"All {len(answered)} identical; {took}.")
+        return 0
+    print(f"{len(wrong)} of {len(answered)} differ: {saved}; {took}." if wrong else "Nothing to compare.")
+    return 1
+
+
 def run_generate(options: argparse.Namespace) -> int:
     """Write the problems of a seed."""
     for problem in generate(options.seed, options.problems):
@@ -147,8 +172,10 @@ def _parser() -> argparse.ArgumentParser:
         if seed:
             added.add_argument("--problems", type=int, default=3000, metavar="N")
             added.add_argument("--seed", type=int, default=1)
-        if name in ("parity", "check", "reference"):
+        if name in ("parity", "check", "reference", "threads"):
             added.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="where runs are kept")
+        if name == "threads":
+            added.add_argument("--record", type=Path, metavar="FILE", help="keep Kafka's answers there, compressed")
         if name == "time":
             added.add_argument("--runs", type=int, default=timing.RUNS)
             added.add_argument("--warm-ups", type=int, default=timing.WARM_UPS)
@@ -160,6 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     command("check", run_check, files=True)
     command("answer", run_answer, files=True)
     command("time", run_time, files=True)
+    command("threads", run_threads, seed=True)
     command("generate", run_generate, kafka=False, seed=True)
     command("reference", run_reference, kafka=False)
     return parser

@@ -49,12 +49,13 @@ class KafkaOracle:
         kafka_version: str,
         mode: Sequence[str] = ("answer",),
         *,
+        main_class: str = MAIN_CLASS,
         options: Sequence[str] = ANSWER_OPTIONS,
         limit_s: float = ANSWER_LIMIT_S,
     ) -> None:
         check_version(kafka_version)
         self.kafka_version = kafka_version
-        self._command = [find_executable("java", "a JDK, version 17 or newer"), *options, MAIN_CLASS, *mode]
+        self._command = [find_executable("java", "a JDK, version 17 or newer"), *options, main_class, *mode]
         self._limit_s = limit_s
 
     def __enter__(self) -> Self:

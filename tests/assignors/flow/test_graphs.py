@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from assignors.compilation import COMPILED, PLAIN, Kernels
 from assignors.flow import graphs
-from assignors.flow.compilation import Kernels, compiled_kernels, plain_kernels
 from tests.assignors.flow.kafka_graph import solve_balance_subtopology, solve_min_traffic
 
 Graph = tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]
@@ -37,13 +37,13 @@ class Always:
 
 @pytest.fixture(params=["plain", "compiled"])
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels = plain_kernels() if request.param == "plain" else compiled_kernels()
+    kernels = PLAIN if request.param == "plain" else COMPILED
     monkeypatch.setattr(graphs, "CHOICE", Always(kernels))
 
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graphs, "CHOICE", Always(plain_kernels()))
+    monkeypatch.setattr(graphs, "CHOICE", Always(PLAIN))
 
 
 def draw_graphs(seed: int, number: int, tasks: int, clients: int, groups: int) -> Iterator[Graph]:
@@ -121,7 +121,7 @@ def test_balance_subtopology_finds_the_cycles_of_the_plain_search(
 
 def test_plain_and_compiled_kernels_agree_on_larger_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = []
-    for kernels in (plain_kernels(), compiled_kernels()):
+    for kernels in (PLAIN, COMPILED):
         monkeypatch.setattr(graphs, "CHOICE", Always(kernels))
         answers.append([graphs.balance_subtopology(*graph).tolist() for graph in draw_graphs(8, 12, 150, 10, 5)])
     assert answers[0] == answers[1]
@@ -161,7 +161,7 @@ def test_subtopologies_without_tasks_do_not_matter() -> None:
 
 
 def test_a_long_search_gets_a_longer_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graphs, "CHOICE", Always(plain_kernels()))
+    monkeypatch.setattr(graphs, "CHOICE", Always(PLAIN))
     usual = graphs.solve_balance_subtopology(*kafka_problem())
     monkeypatch.setattr(graphs, "FIRST_ROWS", 3)
     short = graphs.solve_balance_subtopology(*kafka_problem())
@@ -215,4 +215,4 @@ def test_groups_must_ascend_with_the_tasks(group: list[int]) -> None:
 def test_shares_too_small_for_the_tasks_are_an_error() -> None:
     costs = np.ones((3, 2), dtype=np.int64)
     with pytest.raises(RuntimeError, match="only 2 of 3 tasks"):
-        graphs.assign_afresh(plain_kernels(), costs, [0, 0, 0], [3], [1, 1], [2, 1])
+        graphs.assign_afresh(PLAIN, costs, [0, 0, 0], [3], [1, 1], [2, 1])

@@ -6,7 +6,11 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -19,14 +23,18 @@ import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
  * Kafka's own assignors, asked one problem a line on standard input, answering one line each on standard output.
  *
  * <p>{@code answer}: the answers in both orders, {@code {"sorted": …, "production": …}}.
- * {@code time RUNS BUDGET_MS}: {@code {"id": …, "nanos": [one number a run]}}, in the order of production; no new run is
- * begun once the budget is spent.
+ * {@code time RUNS BUDGET_MS LIMIT_MS}: {@code {"id": …, "java": …, "nanos": [one number a run]}}, in the order of
+ * production; no new run is begun once the budget is spent, and a run that takes longer than the limit ends the runs and
+ * is not in the list. It goes on in the background, so that only the first problem of a process is timed undisturbed.
  *
  * <p>It ends at once, whatever it is doing, when standard input does: whoever asks keeps it open until the last answer.
  */
 public final class Oracle {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    /** Enough to build the input of a run, which does not count. */
+    private static final long BUILDING_MS = 1_000;
 
     private Oracle() { }
 
@@ -44,9 +52,10 @@ public final class Oracle {
         }
     }
 
-    private static ObjectNode answer(final String[] args, final Problem problem) {
+    private static ObjectNode answer(final String[] args, final Problem problem)
+        throws InterruptedException, ExecutionException {
         if (args[0].equals("time")) {
-            return time(problem, Integer.parseInt(args[1]), Long.parseLong(args[2]) * 1_000_000L);
+            return time(problem, Integer.parseInt(args[1]), Long.parseLong(args[2]), Long.parseLong(args[3]));
         }
         final ObjectNode both = JsonNodeFactory.instance.objectNode();
         both.set("sorted", Answer.to(problem, ListingOrder.SORTED));
@@ -54,16 +63,28 @@ public final class Oracle {
         return both;
     }
 
-    private static ObjectNode time(final Problem problem, final int runs, final long budgetNanos) {
+    private static ObjectNode time(
+        final Problem problem, final int runs, final long budgetMs, final long limitMs
+    ) throws InterruptedException, ExecutionException {
         final Assignor assignor = Assignor.named(problem.assignor);
         final AssignmentConfigs configs = problem.configs();
-        final ObjectNode timed = JsonNodeFactory.instance.objectNode().put("id", problem.id);
+        final String java = System.getProperty("java.vm.name") + " " + Runtime.version();
+        final ObjectNode timed = JsonNodeFactory.instance.objectNode().put("id", problem.id).put("java", java);
         final ArrayNode nanos = timed.putArray("nanos");
         long spent = 0;
-        for (int run = 0; run < runs && spent < budgetNanos; run++) {
-            final long took = assignor.assign(problem, configs, ListingOrder.PRODUCTION).nanos();
-            nanos.add(took);
-            spent += took;
+        for (int run = 0; run < runs && spent < budgetMs * 1_000_000L; run++) {
+            final FutureTask<Long> assignment =
+                new FutureTask<>(() -> assignor.assign(problem, configs, ListingOrder.PRODUCTION).nanos());
+            final Thread thread = new Thread(assignment, "assignment");
+            thread.setDaemon(true);
+            thread.start();
+            try {
+                final long took = assignment.get(limitMs + BUILDING_MS, TimeUnit.MILLISECONDS);
+                nanos.add(took);
+                spent += took;
+            } catch (final TimeoutException over) {
+                break;
+            }
         }
         return timed;
     }

@@ -1,0 +1,133 @@
+"""Kafka's ConstrainedPrioritySet: clients by (load, process id), taken by the first that satisfies a condition.
+
+The loads are read whenever two clients are compared, and they change while clients are inside; the heap is then out of
+order for a moment, and that can decide who comes next. So Java's heap is reproduced, and so is the order of the hash
+set from which passed-over clients are put back. Functions from `enter_all` on are kernels (`assignors.compilation`).
+
+Source: KIP-441, `ConstrainedPrioritySet`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from assignors.compilation import Kernels, Vector
+from assignors.java_order import DEFAULT_CAPACITY, MIN_TREEIFY_CAPACITY, bucket, process_hash, table_capacity
+from assignors.java_queue import Heap, is_less, new_heap, offer, poll, remove
+from assignors.tasks.placement import Placement
+
+NOBODY = -1
+
+
+class PrioritySet(NamedTuple):
+    """The set, changed in place; `passed`, `hashes_passed`, `ordered`, `bins` are scratch."""
+
+    heap: Heap
+    hashes: Vector
+    """[client]"""
+    inside: Vector
+    """[client] 1 if it is in the set"""
+    wanted: Vector
+    """[client] 1 if it satisfies the condition of the next `take`"""
+    drained: Vector
+    """[1] whether to pass over everybody once more would change nothing"""
+    passed: Vector
+    hashes_passed: Vector
+    ordered: Vector
+    bins: Vector
+
+
+def empty_set(kernels: Kernels, placement: Placement) -> PrioritySet:
+    """An empty set for all clients with their loads; `enter_all` fills it."""
+    num_clients = len(placement.threads)
+    loads = [placement.assigned_load(client) for client in range(num_clients)]
+    zeros = kernels.zeros
+    return PrioritySet(
+        heap=new_heap(kernels, loads, list(range(num_clients))),
+        hashes=kernels.vector([process_hash(client) for client in placement.state.clients.ids]),
+        inside=zeros(num_clients),
+        wanted=zeros(num_clients),
+        drained=zeros(1),
+        passed=zeros(num_clients),
+        hashes_passed=zeros(num_clients),
+        ordered=zeros(num_clients),
+        bins=zeros(max(4 * num_clients, MIN_TREEIFY_CAPACITY) + 1),
+    )
+
+
+def enter_all(clients: PrioritySet) -> None:
+    """Put all clients into an empty set."""
+    for client in range(len(clients.inside)):
+        enter(clients, client)
+
+
+def take(clients: PrioritySet) -> int:
+    """Take out the first of the wanted clients, or answer NOBODY if none of them is inside.
+
+    Whoever comes before is taken out and put back, which changes the heap. Where all came out in the order of their
+    keys, the heap after that depends on the keys alone; so to do the same again with no key changed is left out.
+    """
+    if clients.drained[0] == 1 and not is_any_inside(clients):
+        return NOBODY
+    heap = clients.heap
+    number = 0
+    ascending = 1
+    found = NOBODY
+    while found == NOBODY and heap.size[0] > 0:
+        client = poll(heap)
+        if clients.wanted[client] == 1:
+            found = client
+            clients.inside[client] = 0
+        else:
+            if number > 0 and is_less(heap, client, clients.passed[number - 1]):
+                ascending = 0
+            clients.passed[number] = client
+            number += 1
+    fill(clients, number)
+    clients.drained[0] = ascending if found == NOBODY else 0
+    return found
+
+
+def is_any_inside(clients: PrioritySet) -> bool:
+    """Whether some wanted client is in the set."""
+    for client in range(len(clients.wanted)):  # noqa: SIM110
+        if clients.wanted[client] == 1 and clients.inside[client] == 1:
+            return True
+    return False
+
+
+def fill(clients: PrioritySet, number: int) -> None:
+    """Put those that were passed over back, in the order of a hash set that was filled with them."""
+    bins = clients.bins
+    for position in range(number):
+        clients.hashes_passed[position] = clients.hashes[clients.passed[position]]
+    capacity = table_capacity(clients.hashes_passed, number, DEFAULT_CAPACITY, bins)
+    for slot in range(capacity + 1):
+        bins[slot] = 0
+    for position in range(number):
+        bins[bucket(clients.hashes_passed[position], capacity) + 1] += 1
+    for slot in range(capacity):
+        bins[slot + 1] += bins[slot]
+    for position in range(number):
+        slot = bucket(clients.hashes_passed[position], capacity)
+        clients.ordered[bins[slot]] = clients.passed[position]
+        bins[slot] += 1
+    for position in range(number):
+        offer(clients.heap, clients.ordered[position])
+
+
+def put_back(clients: PrioritySet, client: int, load: float, other: int, other_load: float) -> None:
+    """Let two clients whose loads may have changed find their places anew, one after the other."""
+    clients.heap.major[client] = load
+    clients.heap.major[other] = other_load
+    enter(clients, client)
+    enter(clients, other)
+    clients.drained[0] = 0
+
+
+def enter(clients: PrioritySet, client: int) -> None:
+    """Put a client in, or where it belongs now if it is inside."""
+    if clients.inside[client] == 1:
+        remove(clients.heap, client)
+    clients.inside[client] = 1
+    offer(clients.heap, client)

@@ -1,0 +1,133 @@
+"""The kernels of the high availability assignor against plain searches, on random placements."""
+
+import copy
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assignors.columns import IntArray
+from assignors.compilation import CHOICE, COMPILED, PLAIN, Kernels
+from assignors.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.recorder import SILENT
+from assignors.state import ApplicationState
+from assignors.tasks.exchange import exchange_standbys
+from assignors.tasks.flows import configured_flow, traffic_by_rack
+from assignors.tasks.movement import move_to_caught_up_clients
+from assignors.tasks.placement import Placement
+from assignors.tasks.standby import LeastLoadedStandbys, TagAwareStandbys, any_move
+from assignors.tasks.subtopology_exchange import exchange_within_subtopologies
+from tests.assignors.tasks.plain_exchange import exchange_plainly
+from tests.assignors.tasks.plain_movement import PlainMovement
+from tests.assignors.tasks.random_states import Recorded, draw_placement, draw_state
+
+MIN_TRAFFIC = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
+BALANCED = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.BALANCE_SUBTOPOLOGY)
+
+
+@pytest.fixture(params=[PLAIN, COMPILED], ids=["plain", "compiled"], autouse=True)
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kernels:
+    chosen: Kernels = request.param
+    monkeypatch.setattr(CHOICE, "choose", lambda work: chosen)
+    return chosen
+
+
+def draw_placements(seed: int, number: int) -> Iterator[tuple[random.Random, Placement]]:
+    chance = random.Random(seed)
+    for _ in range(number):
+        yield chance, draw_placement(chance, draw_state(chance))
+
+
+def tables(placement: Placement) -> dict[str, list[int]]:
+    names = ("owner", "standby", "active_count", "assigned_count")
+    return {name: list(getattr(placement, name)) for name in names}
+
+
+def counted(placement: Placement) -> dict[str, list[int]]:
+    """What the counts of a placement have to be."""
+    active = Counter(placement.owner)
+    clients = range(len(placement.threads))
+    standbys = placement.standbys().sum(axis=1).tolist()
+    return {
+        "active_count": [active[client] for client in clients],
+        "assigned_count": [active[client] + standbys[client] for client in clients],
+    }
+
+
+def draw_traffic(chance: random.Random, state: ApplicationState) -> IntArray:
+    least, most = chance.choice([(0, 0), (0, 1), (0, 9), (-5, 5)])
+    racks = range(len(state.partitions.racks))
+    if chance.random() < 0.5:
+        return traffic_by_rack(state, state.tasks.changelog, most)
+    return np.array([[chance.randint(least, most) for _ in racks] for _ in state.tasks.ids], dtype=np.int64)
+
+
+def test_tasks_move_to_caught_up_clients_as_in_the_plain_search() -> None:
+    moved = 0
+    for _, placement in draw_placements(1, 1500):
+        plain = copy.deepcopy(placement)
+        wanted = PlainMovement(plain).run()
+        assert move_to_caught_up_clients(placement) == wanted
+        moved += wanted
+        assert tables(placement) == tables(plain)
+        assert tables(placement).items() >= counted(placement).items()
+    assert moved > 5000
+
+
+def test_standbys_go_to_the_least_loaded_clients() -> None:
+    for chance, placement in draw_placements(2, 500):
+        state = placement.state
+        tasks = [
+            task for task in np.flatnonzero(state.tasks.stateful).tolist() if not placement.standbys()[:, task].any()
+        ]
+        chance.shuffle(tasks)
+        plain = copy.deepcopy(placement)
+        for task in tasks:
+            others = [client for client in range(len(state.clients)) if client != plain.owner[task]]
+            others.sort(key=plain.assigned_load)
+            for client in others[: state.assignment_configs.num_standby_replicas]:
+                plain.assign_standby(task, client)
+        LeastLoadedStandbys(state).assign(placement, tasks)
+        assert tables(placement) == tables(plain)
+
+
+@pytest.mark.parametrize("keeps_tags", [False, True])
+def test_standbys_are_exchanged_as_if_each_pair_were_solved(keeps_tags: bool) -> None:
+    exchanged = 0
+    for chance, placement in draw_placements(3, 800):
+        state = placement.state
+        clients = list(range(len(state.clients)))
+        chance.shuffle(clients)
+        traffic = draw_traffic(chance, state)
+        price = chance.choice([0, 1, 4, -1])
+        silent, plain, before = copy.deepcopy(placement), copy.deepcopy(placement), tables(placement)
+        tags = TagAwareStandbys(state, ()).tags_to_keep() if keeps_tags else any_move(state)
+        flow = configured_flow(replace(state, assignment_configs=MIN_TRAFFIC))
+        recorded = Recorded()
+        wanted = exchange_plainly(plain, clients, traffic, price, keeps_tags, flow)
+        exchange_standbys(placement, clients, traffic, price, tags, recorded)
+        exchange_standbys(silent, clients, traffic, price, tags, SILENT)
+        assert tables(placement) == tables(silent) == tables(plain)
+        assert recorded.flows == Counter(wanted)
+        exchanged += tables(placement) != before
+    assert exchanged > 150
+
+
+def test_standbys_are_exchanged_within_subtopologies_pair_by_pair() -> None:
+    exchanged = 0
+    for _, placement in draw_placements(4, 150):
+        state = placement.state
+        flow = configured_flow(replace(state, assignment_configs=BALANCED))
+        clients = range(len(state.clients))
+        traffic = traffic_by_rack(state, state.tasks.changelog, 10)
+        plain, before = copy.deepcopy(placement), tables(placement)
+        recorded = Recorded()
+        wanted = exchange_plainly(plain, clients, traffic, 1, False, flow)
+        exchange_within_subtopologies(placement, clients, traffic, 1, recorded)
+        assert tables(placement) == tables(plain)
+        assert recorded.flows == Counter(wanted)
+        exchanged += tables(placement) != before
+    assert exchanged > 20

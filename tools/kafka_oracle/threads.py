@@ -1,0 +1,142 @@
+"""Random clients whose tasks a released Kafka spreads over their threads, and so do we."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from assignors.ids import TaskId
+from assignors.java_order import task_hash
+from assignors.tasks.threads import ClientTasks, assign_to_threads
+from tools.kafka_oracle.oracle import Oracle
+
+Json = dict[str, Any]
+
+MAIN_CLASS = "org.apache.kafka.streams.processor.internals.OracleThreads"
+
+MOST_THREADS = 12
+MOST_TASKS = 60
+LAGS = (-3, -2, -2, -2, 0, 0, 0, 7, 100, 20_000)
+"""-2 is `Task.LATEST_OFFSET` and -3 `SubscriptionInfo.UNKNOWN_OFFSET_SUM`."""
+PASTS = ("none", "scattered", "claimed twice", "with one thread", "settled")
+
+
+def generate(seed: int, number: int) -> Iterator[Json]:
+    """The first `number` problems of a seed, each of which depends on the seed and its own number alone."""
+    for problem in range(number):
+        yield make_problem(random.Random(f"{seed}/{problem}"), f"s{seed}-{problem}")
+
+
+def make_problem(chance: random.Random, name: str) -> Json:
+    """A client with 1 to 12 threads and up to 60 tasks, and what its threads had before.
+
+    Each list of tasks is in the order in which they are handed to Kafka. A stateful task is one that has a lag; threads
+    may have had tasks that nobody knows any more.
+    """
+    threads = chance.choice([1, 2, 3, 4, 4, 8, chance.randint(1, MOST_THREADS)])
+    ids = _task_ids(chance, chance.randint(0, chance.choice([8, 24, MOST_TASKS])))
+    shares = [chance.random(), chance.choice([0, 0, 0.3]), chance.choice([0, 0.3, 1])]
+    kinds = chance.choices(["stateful", "stateless", "standby"], weights=[0.1 + shares[0], *shares[1:]], k=len(ids))
+    client: Json = {kind: [] for kind in ("stateful", "stateless", "standby")}
+    for task, kind in zip(ids, kinds, strict=True):
+        client[kind].append(task)
+    elsewhere = _task_ids(chance, chance.choice([0, 0, 5]), first=50)
+    lags = {task: chance.choice(LAGS) for task in [*client["stateful"], *client["standby"], *elsewhere]}
+    problem = {"pluggable": chance.random() < 0.3, **client, "lags": lags}
+    past = chance.choice(PASTS)
+    previous = _previous(chance, past, [*ids, *elsewhere, *_task_ids(chance, 3, first=90)], threads)
+    if past == "settled":
+        swapped = {"stateful": client["standby"], "standby": client["stateful"]} if chance.random() < 0.3 else {}
+        previous = _changed(chance, _held(our_answer({**problem, **swapped, "previous": [[]] * threads})))
+    return {"id": f"{name}-{past.replace(' ', '_')}", **problem, "previous": previous}
+
+
+def our_answer(problem: Json) -> Json:
+    """What this project answers: `{"active": …, "standby": …}`, the tasks of each thread."""
+    kinds = [problem[kind] for kind in ClientTasks._fields]
+    names = {name for tasks in [*kinds, *problem["previous"], problem["lags"]] for name in tasks}
+    ids = sorted(map(TaskId.parse, names))
+    row = {str(task): number for number, task in enumerate(ids)}
+    given = assign_to_threads(
+        ClientTasks(*[[row[name] for name in tasks] for tasks in kinds]),
+        [[row[name] for name in tasks] for tasks in problem["previous"]],
+        {row[name]: lag for name, lag in problem["lags"].items()},
+        [task_hash(task) for task in ids],
+        pluggable=problem["pluggable"],
+    )
+    return {role: [[str(ids[task]) for task in tasks] for tasks in lists] for role, lists in given._asdict().items()}
+
+
+def compare(oracle: Oracle, problems: Iterable[Json], tally: Counter[str]) -> Iterator[Json]:
+    """Put the problems to Kafka; count those answered alike in `tally`, and give all, with Kafka's answer.
+
+    Each is `{"problem": …, "expected": …}`, and `found` is our answer where it is another one.
+    """
+    for problem, expected in oracle.ask(problems):
+        kind = "pluggable" if problem["pluggable"] else "built-in"
+        tally[f"{kind} compared"] += 1
+        found = our_answer(problem)
+        agreed = found == expected
+        tally[f"{kind} agreed"] += agreed
+        yield {"problem": problem, "expected": expected} | ({} if agreed else {"found": found})
+
+
+def render(tally: Counter[str]) -> str:
+    """One line for each kind of assignor."""
+    kinds = ("built-in", "pluggable")
+    return "\n".join(
+        f"{kind} assignors: {tally[f'{kind} agreed']} of {tally[f'{kind} compared']} agree" for kind in kinds
+    )
+
+
+def write(answered: Sequence[Json], path: Path) -> None:
+    """Record answers, one a line, compressed; the same answers make the same file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(f"{json.dumps(pair)}\n" for pair in answered)
+    path.write_bytes(gzip.compress(lines.encode(), mtime=0))
+
+
+def read(path: Path) -> list[Json]:
+    """Recorded answers."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _task_ids(chance: random.Random, number: int, first: int = 0) -> list[str]:
+    """Different tasks in any order, of few or many subtopologies from a number on."""
+    subtopologies = chance.randint(1, 12)
+    partitions = chance.choice([number, 2 * number, 200]) // subtopologies + 1
+    ids = [f"{first + subtopology}_{part}" for subtopology in range(subtopologies) for part in range(partitions)]
+    return chance.sample(ids, min(number, len(ids)))
+
+
+def _previous(chance: random.Random, past: str, tasks: Sequence[str], threads: int) -> list[list[str]]:
+    """What each thread had, in a past that knows nothing of what the threads will get."""
+    previous: list[list[str]] = [[] for _ in range(threads)]
+    owners = {"none": 0, "with one thread": 1, "scattered": 1, "claimed twice": min(2, threads)}.get(past, 0)
+    candidates = range(1 if past == "with one thread" else threads)
+    for task in tasks:
+        for owner in chance.sample(candidates, chance.randint(min(1, owners), owners) if chance.random() < 0.8 else 0):
+            previous[owner].append(task)
+    return previous
+
+
+def _held(answer: Json) -> list[list[str]]:
+    """What the threads tell of an answer the next time."""
+    return [active + standby for active, standby in zip(answer["active"], answer["standby"], strict=True)]
+
+
+def _changed(chance: random.Random, previous: list[list[str]]) -> list[list[str]]:
+    """The same after a few tasks have moved or gone, or none."""
+    for _ in range(chance.choice([0, 0, 1, 3])):
+        owner, other = chance.choice(previous), chance.choice(previous)
+        if owner:
+            moved = owner.pop(chance.randrange(len(owner)))
+            if moved not in other and chance.random() < 0.7:
+                other.append(moved)
+    return previous
