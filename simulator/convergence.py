@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assignors.assignment import AssignmentColumns
 from simulator.trace import Round, Trace
 
 
@@ -13,12 +13,15 @@ class Verdict(StrEnum):
     """How a run ended.
 
     stable: the assignment is final. probing: follow-up rebalances were still asked for at the end. cycling: they were,
-    and an assignment came back after another one had replaced it. failed: the assignor failed. empty: nobody came.
+    and an assignment came back after another one had replaced it. never: they were, and something keeps them from ever
+    ending. rebalancing: a rebalance was under way at the end. failed: the assignor failed. empty: nobody came.
     """
 
     STABLE = "stable"
     PROBING = "probing"
     CYCLING = "cycling"
+    NEVER = "never"
+    REBALANCING = "rebalancing"
     FAILED = "failed"
     EMPTY = "empty"
 
@@ -30,14 +33,18 @@ class Convergence:
     Attributes:
         verdict: how the run ended.
         round: the round from which the assignment was final, or that repeats an earlier one, or that failed.
+        repeats: the earlier round, if the run is cycling.
         rounds: how many rebalances it took from the last change up to there.
         after_ms: how long after the last change (or the start) that was; None unless stable.
+        cause: why it failed, or will never come to rest.
     """
 
     verdict: Verdict
     round: int | None
     rounds: int
-    after_ms: int | None
+    repeats: int | None = None
+    after_ms: int | None = None
+    cause: str | None = None
 
 
 def convergence(trace: Trace) -> Convergence:
@@ -45,44 +52,42 @@ def convergence(trace: Trace) -> Convergence:
     last_change_ms = max((timed.at_ms for timed in trace.changes), default=0)
     since = [each for each in trace.rounds if each.at_ms >= last_change_ms] or list(trace.rounds[-1:])
     if trace.failure is not None:
-        return Convergence(Verdict.FAILED, len(trace.rounds) + 1, len(since), None)
+        return Convergence(Verdict.FAILED, len(trace.rounds) + 1, len(since), cause=trace.failure)
+    if trace.hindrance is not None:
+        number = since[-1].number if since else None
+        return Convergence(Verdict.NEVER, number, len(since), cause=trace.hindrance)
     if not since:
-        return Convergence(Verdict.EMPTY, None, 0, None)
+        return Convergence(Verdict.REBALANCING if trace.unfinished else Verdict.EMPTY, None, 0)
     last = since[-1]
-    if last.decided.columns.followup_rebalance_delay_ms is None:
+    if trace.unfinished:
+        return Convergence(Verdict.REBALANCING, last.number, len(since))
+    if last.is_final:
         # The round that asks for nothing more may only confirm what an earlier one had decided already.
         final = _first_of_the_final(since)
-        after_ms = max(0, final.at_ms - last_change_ms)
-        return Convergence(Verdict.STABLE, final.number, since.index(final) + 1, after_ms)
+        after_ms = max(0, (final.settled_at_ms or final.at_ms) - last_change_ms)
+        rounds = since.index(final) + 1 if final.at_ms >= last_change_ms else 0
+        return Convergence(Verdict.STABLE, final.number, rounds, after_ms=after_ms)
     repeated = _repeated(since)
     if repeated is not None:
-        return Convergence(Verdict.CYCLING, repeated.number, len(since), None)
-    return Convergence(Verdict.PROBING, last.number, len(since), None)
+        earlier, later = repeated
+        return Convergence(Verdict.CYCLING, later.number, len(since), repeats=earlier.number)
+    return Convergence(Verdict.PROBING, last.number, len(since))
 
 
-def _first_of_the_final(rounds: list[Round]) -> Round:
+def _first_of_the_final(rounds: Sequence[Round]) -> Round:
+    """The first of the rounds at the end that decided the same and that everybody came to."""
     final = rounds[-1]
     for each in reversed(rounds):
-        if not _same(each, rounds[-1]):
+        if each.settled_at_ms is None or not each.decides_like(final):
             break
         final = each
     return final
 
 
-def _repeated(rounds: list[Round]) -> Round | None:
-    """The first round that brings back an assignment which another one had replaced."""
+def _repeated(rounds: Sequence[Round]) -> tuple[Round, Round] | None:
+    """The first round that brings back an assignment which another one had replaced, and the one it repeats."""
     for index, each in enumerate(rounds):
-        earlier = [before for before in range(index - 1) if _same(rounds[before], each)]
-        if earlier and not _same(rounds[index - 1], each):
-            return each
+        for before in range(index - 1):
+            if rounds[before].decides_like(each) and not rounds[index - 1].decides_like(each):
+                return rounds[before], each
     return None
-
-
-def _same(one: Round, other: Round) -> bool:
-    if one.decided.state.clients.ids != other.decided.state.clients.ids:
-        return False
-    return _digest(one.decided.columns) == _digest(other.decided.columns)
-
-
-def _digest(columns: AssignmentColumns) -> tuple[bytes, bytes]:
-    return columns.active.tobytes(), columns.standby.tobytes()

@@ -14,18 +14,20 @@ from assignors.configs import AssignmentConfigs
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Clients start and join the group."""
+    """Clients start and join the group, all at once or one every `every_ms`."""
 
     at_ms: int
     clients: tuple[str, ...]
+    every_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Clients shut down for good, and tell the group that they leave."""
+    """Clients shut down for good, and tell the group that they leave; all at once or one every `every_ms`."""
 
     at_ms: int
     clients: tuple[str, ...]
+    every_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,20 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class RollingBounce:
-    """Clients restart one after the other: each is down for `down_ms`, the next goes `pause_ms` after it is back."""
+    """Clients restart one after the other: each is down for `down_ms`, the next goes `pause_ms` after it is back.
+
+    Attributes:
+        configs: the assignment configs with which they come back; None if they keep theirs.
+        announces_rack: whether they come back with `client.rack`; None if that does not change.
+    """
 
     at_ms: int
     clients: tuple[str, ...]
     down_ms: int
     pause_ms: int
     keeps_state: bool = True
+    configs: AssignmentConfigs | None = None
+    announces_rack: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,16 @@ class BrokerLoss:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerBounce:
+    """Brokers restart one after the other: each is down for `down_ms`, the next goes `pause_ms` after it is back."""
+
+    at_ms: int
+    brokers: tuple[int, ...]
+    down_ms: int
+    pause_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReplicaMove:
     """A partition has other replicas from now on; the first one leads."""
 
@@ -85,5 +104,24 @@ class ConfigChange:
     configs: AssignmentConfigs
 
 
-Disturbance = Join | Leave | Crash | RollingBounce | RackOutage | BrokerLoss | ReplicaMove | ConfigChange
+@dataclass(frozen=True, slots=True)
+class TrafficChange:
+    """From now on, `factor` times as much is produced to every source topic as the world says."""
+
+    at_ms: int
+    factor: float
+
+
+Disturbance = (
+    Join
+    | Leave
+    | Crash
+    | RollingBounce
+    | RackOutage
+    | BrokerLoss
+    | BrokerBounce
+    | ReplicaMove
+    | ConfigChange
+    | TrafficChange
+)
 """Scale-out is a `Join` of several clients, scale-in a `Leave`."""

@@ -1,16 +1,21 @@
-"""The consumer group as a state machine: events in, instructions out. It knows no clock.
+"""A group of the classic protocol as a state machine: events in, instructions out. It knows no clock.
 
-A group is *empty*, *preparing* a rebalance (waiting for members to join), *assigning* (the leader computes), or
-*stable*. Joining and leaving prepare a rebalance; so do a follow-up that the assignor asked for, and a change of what
-the members know of the brokers. What happens while the leader computes prepares the next one.
+A group is *empty*, *preparing* a rebalance (waiting for its members to join), *completing* it (the leader computes and
+the others wait for what they get), or *stable*. Joining, leaving and falling silent prepare a rebalance, and so does a
+member that asks for one: because a follow-up is due, because it gave tasks back, because its metadata changed.
 
-Source: `GroupCoordinator` of the classic protocol (KIP-62, KIP-134), `StreamsPartitionAssignor` (follow-ups, KIP-441).
+A member is one start of a client. Its stream threads are members of their own in Kafka; they join, leave and fall
+silent together, so here they are one.
+
+Source: `GroupCoordinator`/`GroupMetadataManager` of the classic protocol (KIP-62, KIP-134, KIP-345), as of 4.0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from simulator.errors import IllegalTransitionError
 
@@ -19,97 +24,141 @@ class Phase(StrEnum):
     """Where a group is in its life."""
 
     EMPTY = "empty"
-    PREPARING = "preparing"
-    ASSIGNING = "assigning"
+    PREPARING = "preparing a rebalance"
+    COMPLETING = "completing a rebalance"
     STABLE = "stable"
 
 
-@dataclass(frozen=True, slots=True)
-class MemberJoined:
-    """A client joined, or joined anew after a restart."""
+class Member(NamedTuple):
+    """A member: a client, and which of its starts it is, from 1."""
 
     client: str
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
-class MemberGone:
-    """A client left, or was missed for the session timeout."""
+class Joined:
+    """A client that has just started joins; static if it has a `group.instance.id`."""
 
-    client: str
+    member: Member
+    is_static: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class InputChanged:
-    """Something else that calls for a rebalance: placement of partitions, configs."""
+class Rejoined:
+    """These members have learned of a rebalance and joined anew."""
 
+    rebalance: int
+    members: Sequence[Member]
+
+
+@dataclass(frozen=True, slots=True)
+class RebalanceAsked:
+    """Members join anew on their own account."""
+
+    members: Sequence[Member]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A member left, or has not been heard of for too long."""
+
+    member: Member
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class FollowupDue:
-    """The time of the follow-up rebalance that was asked for in a generation."""
+    """It is time for the follow-up rebalance that was asked for in a generation."""
 
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
-class JoinDelayOver:
-    """The time that members were given to join has passed."""
+class InitialDelayOver:
+    """The time that an empty group gives more members to join has passed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
-    """The leader's assignment was handed out; it may have asked for a follow-up."""
+class RebalanceTimedOut:
+    """Members have had `max.poll.interval.ms` to join a rebalance."""
 
-    followup_delay_ms: int | None
+    rebalance: int
 
 
-Event = MemberJoined | MemberGone | InputChanged | FollowupDue | JoinDelayOver | Assigned
+@dataclass(frozen=True, slots=True)
+class AssignmentReady:
+    """The leader has computed the assignment of a generation."""
+
+    generation: int
+
+
+Event = Joined | Rejoined | RebalanceAsked | Left | FollowupDue | InitialDelayOver | RebalanceTimedOut | AssignmentReady
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitFirstMembers:
+    """Report InitialDelayOver after `group.initial.rebalance.delay.ms`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallMembers:
+    """Let the members learn of a rebalance with their next heartbeat, and report who joined."""
+
+    rebalance: int
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitMembers:
-    """Report JoinDelayOver after so long."""
+    """Report RebalanceTimedOut after `max.poll.interval.ms`."""
 
-    delay_ms: int
+    rebalance: int
 
 
 @dataclass(frozen=True, slots=True)
 class ComputeAssignment:
-    """Let the leader assign the tasks to these members, and report Assigned."""
+    """Let the leader assign to these members."""
 
     generation: int
-    members: tuple[str, ...]
+    members: tuple[Member, ...]
+    leader: Member
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleFollowup:
-    """Report FollowupDue of this generation after so long."""
+class HandOut:
+    """Give the members what was computed for this generation."""
 
     generation: int
-    delay_ms: int
 
 
-Instruction = AwaitMembers | ComputeAssignment | ScheduleFollowup
+@dataclass(frozen=True, slots=True)
+class HandBack:
+    """Give a static member what its predecessor had; there is no rebalance."""
+
+    member: Member
+
+
+Instruction = AwaitFirstMembers | CallMembers | AwaitMembers | ComputeAssignment | HandOut | HandBack
 
 
 @dataclass(slots=True)
 class Group:
-    """One consumer group.
+    """A group; `members` in the order in which they joined, with whether they have joined the present rebalance.
 
-    Attributes:
-        initial_delay_ms: `group.initial.rebalance.delay.ms`: how long an empty group waits for more members.
-        members: the clients, in the order in which they joined.
-        generation: how many assignments there were.
+    `rebalance` counts those that began. The leader stays until it goes, or does not join; then the longest-standing
+    member that has joined leads. (Kafka takes any.)
     """
 
-    initial_delay_ms: int
     phase: Phase = Phase.EMPTY
-    members: list[str] = field(default_factory=list)
     generation: int = 0
-    _joined_while_waiting: bool = False
-    _initial: bool = False
+    members: dict[Member, bool] = field(default_factory=dict)
+    leader: Member | None = None
+    rebalance: int = 0
+    _static: dict[str, Member] = field(default_factory=dict)
+    _is_first: bool = False
+    _more_came: bool = False
     _reasons: list[str] = field(default_factory=list)
 
     def handle(self, event: Event) -> list[Instruction]:
@@ -119,61 +168,134 @@ class Group:
             IllegalTransitionError: that cannot happen in this phase.
         """
         match event:
-            case MemberJoined(client=client):
-                if client not in self.members:
-                    self.members.append(client)
-                return self._prepare(f"{client} joined", joined=True)
-            case MemberGone(client=client):
-                return self._remove(client)
-            case InputChanged(reason=reason):
-                return self._prepare(reason) if self.members else []
+            case Joined(member=member, is_static=is_static):
+                return self._join(member, is_static)
+            case Rejoined(rebalance=rebalance, members=members):
+                return self._rejoin(members) if rebalance == self.rebalance else []
+            case RebalanceAsked(members=members, reason=reason):
+                return self._ask(members, reason)
+            case Left(member=member, reason=reason):
+                return self._leave(member, reason)
             case FollowupDue(generation=generation):
-                current = generation == self.generation and self.phase is Phase.STABLE
-                return self._prepare("follow-up") if current else []
-            case JoinDelayOver():
-                return self._finish_joining()
-            case Assigned(followup_delay_ms=delay_ms):
-                return self._settle(delay_ms)
+                due = generation == self.generation and self.phase is Phase.STABLE and self.leader is not None
+                return self._prepare("follow-up", [self.leader]) if due and self.leader else []
+            case InitialDelayOver():
+                return self._end_initial_delay()
+            case RebalanceTimedOut(rebalance=rebalance):
+                waiting = self.phase is Phase.PREPARING and rebalance == self.rebalance
+                return self._complete() if waiting else []
+            case AssignmentReady(generation=generation):
+                return self._hand_out(generation)
 
-    def _prepare(self, reason: str, *, joined: bool = False) -> list[Instruction]:
-        self._reasons.append(reason)
-        if self.phase is Phase.ASSIGNING:
-            return []
-        if self.phase is Phase.PREPARING:
-            self._joined_while_waiting |= joined
-            return []
-        self._initial = self.phase is Phase.EMPTY
-        self._joined_while_waiting = False
-        self.phase = Phase.PREPARING
-        return [AwaitMembers(self.initial_delay_ms if self._initial else 0)]
+    def _join(self, member: Member, is_static: bool) -> list[Instruction]:
+        if member in self.members:
+            raise IllegalTransitionError(f"{_name(member)} is in the group already")
+        before = self._static.get(member.client) if is_static else None
+        if is_static:
+            self._static[member.client] = member
+        if before is not None:
+            return self._replace(before, member)
+        self.members[member] = True
+        reason = f"{member.client} joined"
+        if self.phase is Phase.EMPTY:
+            self.phase, self._is_first, self._more_came = Phase.PREPARING, True, False
+            self.rebalance += 1
+            self._reasons.append(reason)
+            return [AwaitFirstMembers()]
+        return self._prepare(reason, [member])
 
-    def _remove(self, client: str) -> list[Instruction]:
-        if client not in self.members:
-            raise IllegalTransitionError(f"{client} cannot leave the group: its members are {', '.join(self.members)}")
-        self.members.remove(client)
-        return self._prepare(f"{client} is gone")
+    def _replace(self, before: Member, member: Member) -> list[Instruction]:
+        """A static member that is back takes the place of its predecessor."""
+        self.members = {member if one == before else one: joined for one, joined in self.members.items()}
+        self.members[member] = True
+        if self.leader == before:
+            self.leader = member
+        if self.phase is Phase.STABLE:
+            return [HandBack(member)]
+        return self._prepare(f"{member.client} is back", [member])
 
-    def _finish_joining(self) -> list[Instruction]:
+    def _rejoin(self, members: Sequence[Member]) -> list[Instruction]:
         if self.phase is not Phase.PREPARING:
-            raise IllegalTransitionError(f"a group that is {self.phase} is not waiting for members")
-        if self._initial and self._joined_while_waiting:
-            self._joined_while_waiting = False
-            return [AwaitMembers(self.initial_delay_ms)]
-        reason, self._reasons = ", ".join(self._reasons), []
-        if not self.members:
-            self.phase = Phase.EMPTY
             return []
-        self.generation += 1
-        self.phase = Phase.ASSIGNING
-        return [ComputeAssignment(self.generation, tuple(self.members), reason)]
+        for member in members:
+            if member in self.members:
+                self.members[member] = True
+        return self._complete_if_all_are_there()
 
-    def _settle(self, followup_delay_ms: int | None) -> list[Instruction]:
-        if self.phase is not Phase.ASSIGNING:
-            raise IllegalTransitionError(f"a group that is {self.phase} is not waiting for an assignment")
-        if self._reasons:
-            self.phase, self._initial = Phase.PREPARING, False
-            return [AwaitMembers(0)]
-        self.phase = Phase.STABLE
-        if followup_delay_ms is None:
+    def _ask(self, members: Sequence[Member], reason: str) -> list[Instruction]:
+        if not self.members:
             return []
-        return [ScheduleFollowup(self.generation, followup_delay_ms)]
+        unknown = [member for member in members if member not in self.members]
+        if unknown:
+            raise IllegalTransitionError(f"{_name(unknown[0])} asks for a rebalance, but is not in the group")
+        return self._prepare(reason, members)
+
+    def _prepare(self, reason: str, joined: Sequence[Member]) -> list[Instruction]:
+        """Begin a rebalance, or let these members join the one that is being prepared."""
+        self._reasons.append(reason)
+        if self.phase is Phase.PREPARING:
+            self._more_came = True
+            self.members.update(dict.fromkeys(joined, True))
+            return self._complete_if_all_are_there()
+        self.phase, self._is_first = Phase.PREPARING, False
+        self.rebalance += 1
+        self.members = {member: member in joined for member in self.members}
+        done = self._complete_if_all_are_there()
+        return [CallMembers(self.rebalance), AwaitMembers(self.rebalance)] if self.phase is Phase.PREPARING else done
+
+    def _leave(self, member: Member, reason: str) -> list[Instruction]:
+        if member not in self.members:
+            here = ", ".join(_name(one) for one in self.members) or "nobody"
+            raise IllegalTransitionError(f"{_name(member)} cannot leave the group: in it is {here}")
+        del self.members[member]
+        if self._static.get(member.client) == member:
+            del self._static[member.client]
+        if self.leader == member:
+            self.leader = None
+        if self.phase is Phase.PREPARING:
+            self._reasons.append(reason)
+            return self._complete_if_all_are_there()
+        return self._prepare(reason, [])
+
+    def _end_initial_delay(self) -> list[Instruction]:
+        if self.phase is not Phase.PREPARING or not self._is_first:
+            raise IllegalTransitionError(f"a group that is {self.phase} is not waiting for its first members")
+        if self._more_came:
+            self._more_came = False
+            return [AwaitFirstMembers()]
+        self._is_first = False
+        return self._complete()
+
+    def _complete_if_all_are_there(self) -> list[Instruction]:
+        return [] if self._is_first or not all(self.members.values()) else self._complete()
+
+    def _complete(self) -> list[Instruction]:
+        """Nobody else is waited for: whoever has not joined is no member any more, unless it is a static one."""
+        self.members = {
+            member: joined
+            for member, joined in self.members.items()
+            if joined or self._static.get(member.client) == member
+        }
+        if self.members and not any(self.members.values()):
+            return [AwaitMembers(self.rebalance)]
+        reason, self._reasons = ", ".join(dict.fromkeys(self._reasons)), []
+        if not self.members:
+            self.phase, self.leader = Phase.EMPTY, None
+            return []
+        if self.leader is None or not self.members.get(self.leader):
+            self.leader = next(member for member, joined in self.members.items() if joined)
+        self.generation += 1
+        self.phase = Phase.COMPLETING
+        return [ComputeAssignment(self.generation, tuple(self.members), self.leader, reason)]
+
+    def _hand_out(self, generation: int) -> list[Instruction]:
+        if generation > self.generation or (generation == self.generation and self.phase is Phase.STABLE):
+            raise IllegalTransitionError(f"nobody asked for an assignment of generation {generation}")
+        if generation < self.generation or self.phase is not Phase.COMPLETING:
+            return []
+        self.phase = Phase.STABLE
+        return [HandOut(generation)]
+
+
+def _name(member: Member) -> str:
+    return member.client if member.start == 1 else f"{member.client} (start {member.start})"

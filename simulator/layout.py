@@ -1,4 +1,4 @@
-"""The rows of a run: which tasks an application has, which partitions they read, and where those stand.
+"""The rows of a run: which tasks an application has, which partitions they read and write, and how much of it.
 
 Source: tasks as `org.apache.kafka.streams.processor.internals.PartitionGrouper` makes them: one for each partition of
 the subtopology's source topic that has most.
@@ -6,16 +6,60 @@ the subtopology's source topic that has most.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from assignors.columns import NO_RACK, BoolArray, IntArray, PartitionTable, Ragged, TaskTable
+from assignors.columns import BoolArray, IntArray, Ragged, TaskTable
 from assignors.ids import TaskId, TopicPartition
-from simulator.world import NO_LEADER, Cluster, Subtopology, World
+from simulator.world import Cluster, Store, Subtopology, Topic, World
 
 FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changelogs:
+    """The changelogs of all tasks, one entry for each that a task has (E of them).
+
+    Attributes:
+        task: shape (E,); whose it is.
+        partition: shape (E,); which partition it is.
+        restored_share: shape (E,); its part of what the task's changelogs hold.
+        followed_share: shape (E,); its part of what is written to the task's changelogs.
+        written_bytes_per_s: shape (E,); what a running task writes to it, 0 if it is a source at the same time: then
+            (`topology.optimization`) it is there already.
+    """
+
+    task: IntArray
+    partition: IntArray
+    restored_share: FloatArray
+    followed_share: FloatArray
+    written_bytes_per_s: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """What tasks write besides changelogs: X topics, and one entry for each task that writes to one (V of them).
+
+    Attributes:
+        topics: the names.
+        is_repartition: shape (X,); whether tasks of this application read it. The others are result topics.
+        partitions: the partitions of each topic.
+        partition_share: their part of what is produced to the topic, along `partitions.values`.
+        task: shape (V,); who writes.
+        topic: shape (V,); to which topic.
+        bytes_per_s: shape (V,); how much at the usual traffic.
+    """
+
+    topics: tuple[str, ...]
+    is_repartition: BoolArray
+    partitions: Ragged
+    partition_share: FloatArray
+    task: IntArray
+    topic: IntArray
+    bytes_per_s: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,33 +68,93 @@ class Layout:
 
     Attributes:
         tasks: T tasks; partitions are rows of the P partitions below.
-        partitions: the P partitions that tasks read, sources and changelogs.
+        partitions: the P partitions that tasks read (sources and changelogs) or write, those that they read first.
+        num_read: how many of them they read.
         racks: the names of R racks, those of brokers and of clients, sorted.
         bytes_per_s: shape (P,); what is produced to each partition.
+        is_repartition: shape (P,); whether tasks of this application both write and read its topic.
+        input_bytes_per_s: shape (T,); what a task gets from its sources at the usual traffic.
+        input_records_per_s: shape (T,); the same in records.
         state_bytes: shape (T,); the size of the task's state at the start.
-        state_bytes_per_s: shape (T,); what a running task writes to its changelogs.
+        state_bytes_per_s: shape (T,); what is written to its changelogs while it runs.
         record_bytes: shape (T,); the mean size of a changelog record.
+        memory_share: shape (T,); the part of its state that is in stores that are not persistent.
+        changelogs: the changelogs one by one.
+        written: the repartition and result topics.
     """
 
     tasks: TaskTable
     partitions: tuple[TopicPartition, ...]
+    num_read: int
     racks: tuple[str, ...]
     bytes_per_s: FloatArray
+    is_repartition: BoolArray
+    input_bytes_per_s: FloatArray
+    input_records_per_s: FloatArray
     state_bytes: FloatArray
     state_bytes_per_s: FloatArray
     record_bytes: FloatArray
+    memory_share: FloatArray
+    changelogs: Changelogs
+    written: Written
 
 
 def lay_out(world: World) -> Layout:
-    """Derive the tasks of the world's application and the partitions they read."""
+    """Derive the tasks of the world's application and the partitions they read and write."""
+    topics, subtopologies = world.cluster.topics, world.application.subtopologies
+    row_of: dict[TopicPartition, int] = {}
+    tasks = _tasks(world, row_of)
+    num_read = len(row_of)
+    writers = {name: [part.id for part in subtopologies if name in part.written_topics] for name in _written(world)}
+    partitions_of = Ragged.of([_rows(topics[name], row_of) for name in writers])
+    names = tuple(row_of)
+    size = np.array([topics[name.topic].size_bytes[name.partition] for name in names], dtype=np.int64)
+    rate = np.array([topics[name.topic].bytes_per_s[name.partition] for name in names], dtype=np.int64)
+    record = np.array([topics[name.topic].record_bytes for name in names], dtype=np.int64)
+    state_bytes = tasks.changelog.sum(size).astype(np.float64)
+    records = tasks.changelog.sum(size // record).astype(np.float64)
+    input_bytes_per_s = tasks.source.sum(rate).astype(np.float64)
+    in_memory = np.isin(np.arange(len(names)), [row_of[name] for name in _in_memory(world) if name in row_of])
+    changelogs = _changelogs(tasks, size, rate)
+    read = {name for part in subtopologies for name in part.source_topics}
+    return Layout(
+        tasks=tasks,
+        partitions=names,
+        num_read=num_read,
+        racks=_racks(world),
+        bytes_per_s=rate.astype(np.float64),
+        is_repartition=np.array([name.topic in read and name.topic in writers for name in names], dtype=np.bool_),
+        input_bytes_per_s=input_bytes_per_s,
+        input_records_per_s=total(listing(tasks.source), (rate / record)[tasks.source.values], len(tasks)),
+        state_bytes=state_bytes,
+        state_bytes_per_s=tasks.changelog.sum(rate).astype(np.float64),
+        record_bytes=np.where(records > 0, state_bytes / np.maximum(records, 1), 1_000.0),
+        memory_share=total(changelogs.task, changelogs.restored_share * in_memory[changelogs.partition], len(tasks)),
+        changelogs=changelogs,
+        written=_writing(tasks, writers, read, partitions_of, rate, input_bytes_per_s),
+    )
+
+
+def listing(listed: Ragged) -> IntArray:
+    """The row that each value is listed in, along `listed.values`."""
+    counts = listed.counts()
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def total(rows: IntArray, amounts: FloatArray, num_rows: int) -> FloatArray:
+    """Add amounts up by row, shape (num_rows,)."""
+    return np.bincount(rows, weights=amounts, minlength=num_rows).astype(np.float64, copy=False)
+
+
+def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
+    """The tasks; what they read is added to `row_of`."""
     topics = world.cluster.topics
     ids: list[TaskId] = []
     stateful: list[bool] = []
     sources: list[list[int]] = []
     changelogs: list[list[int]] = []
-    row_of: dict[TopicPartition, int] = {}
 
-    def rows(names: list[str], partition: int) -> list[int]:
+    def rows(names: Sequence[str], partition: int) -> list[int]:
         present = [TopicPartition(name, partition) for name in names if partition < topics[name].num_partitions]
         return [row_of.setdefault(name, len(row_of)) for name in present]
 
@@ -59,30 +163,14 @@ def lay_out(world: World) -> Layout:
         for partition in range(_num_tasks(world.cluster, subtopology)):
             ids.append(TaskId(subtopology.id, partition))
             stateful.append(subtopology.is_stateful)
-            sources.append(rows(list(subtopology.source_topics), partition))
+            sources.append(rows(subtopology.source_topics, partition))
             changelogs.append(rows(logged, partition))
-    tasks = TaskTable(
+    return TaskTable(
         ids=tuple(ids),
         subtopology=np.array([task.subtopology for task in ids], dtype=np.int64),
         stateful=np.array(stateful, dtype=np.bool_),
         source=Ragged.of(sources),
         changelog=Ragged.of(changelogs),
-    )
-    names = tuple(row_of)
-    size = np.array([topics[name.topic].size_bytes[name.partition] for name in names], dtype=np.int64)
-    rate = np.array([topics[name.topic].bytes_per_s[name.partition] for name in names], dtype=np.int64)
-    record = np.array([topics[name.topic].record_bytes for name in names], dtype=np.int64)
-    state_bytes = tasks.changelog.sum(size).astype(np.float64)
-    records = tasks.changelog.sum(size // record).astype(np.float64)
-    mean_record = np.where(records > 0, state_bytes / np.maximum(records, 1), 1_000.0)
-    return Layout(
-        tasks=tasks,
-        partitions=names,
-        racks=_racks(world),
-        bytes_per_s=rate.astype(np.float64),
-        state_bytes=state_bytes,
-        state_bytes_per_s=tasks.changelog.sum(rate).astype(np.float64),
-        record_bytes=mean_record,
     )
 
 
@@ -90,80 +178,68 @@ def _num_tasks(cluster: Cluster, subtopology: Subtopology) -> int:
     return max(cluster.topics[topic].num_partitions for topic in subtopology.source_topics)
 
 
+def _written(world: World) -> list[str]:
+    return sorted({name for part in world.application.subtopologies for name in part.written_topics})
+
+
+def _rows(topic: Topic, row_of: dict[TopicPartition, int]) -> list[int]:
+    names = [TopicPartition(topic.name, partition) for partition in range(topic.num_partitions)]
+    return [row_of.setdefault(name, len(row_of)) for name in names]
+
+
+def _in_memory(world: World) -> list[TopicPartition]:
+    stores: list[Store] = [store for part in world.application.subtopologies for store in part.stores]
+    logs = [store.changelog for store in stores if store.changelog is not None and not store.persistent]
+    topics = world.cluster.topics
+    return [TopicPartition(log, partition) for log in logs for partition in range(topics[log].num_partitions)]
+
+
 def _racks(world: World) -> tuple[str, ...]:
     of_clients = {client.rack for client in world.clients if client.rack is not None}
     return tuple(sorted(of_clients.union(world.cluster.racks)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Placing:
-    """Where the partitions stand at one moment.
-
-    Attributes:
-        table: the racks of each partition's replicas, as the group leader learns them.
-        leader_rack: shape (P,); the rack of the leader, NO_RACK if there is none or it has no rack.
-        served_in: shape (P, R); whether a live replica stands in the rack.
-    """
-
-    table: PartitionTable
-    leader_rack: IntArray
-    served_in: BoolArray
+def _changelogs(tasks: TaskTable, size: IntArray, rate: IntArray) -> Changelogs:
+    task, partition = listing(tasks.changelog), tasks.changelog.values
+    pairs_read = listing(tasks.source) * len(size) + tasks.source.values
+    is_source = np.isin(task * len(size) + partition, pairs_read)
+    return Changelogs(
+        task=task,
+        partition=partition,
+        restored_share=_shares(task, size[partition], rate[partition]),
+        followed_share=_shares(task, rate[partition], size[partition]),
+        written_bytes_per_s=np.where(is_source, 0.0, rate[partition]),
+    )
 
 
-class Brokers:
-    """Which brokers are alive and which replicas every partition has, as a run changes them."""
+def _shares(rows: IntArray, *amounts: npt.NDArray[np.generic]) -> FloatArray:
+    """Which part of its row each entry is: by the first of the amounts that the row has any of, evenly if of none."""
+    num_rows = int(rows.max(initial=-1)) + 1
+    chosen = np.ones(len(rows), dtype=np.float64)
+    for amount in reversed(amounts):
+        measured = np.asarray(amount, dtype=np.float64)
+        chosen = np.where(total(rows, measured, num_rows)[rows] > 0, measured, chosen)
+    return chosen / total(rows, chosen, num_rows)[rows]
 
-    def __init__(self, world: World, layout: Layout) -> None:
-        self._layout = layout
-        column_of = {rack: column for column, rack in enumerate(layout.racks)}
-        self._rack_of: dict[int, int] = {
-            broker.id: NO_RACK if broker.rack is None else column_of[broker.rack] for broker in world.cluster.brokers
-        }
-        topics = world.cluster.topics
-        self._replicas = [topics[name.topic].replicas[name.partition] for name in layout.partitions]
-        self._leaders = [topics[name.topic].leaders[name.partition] for name in layout.partitions]
-        self._row_of = {name: row for row, name in enumerate(layout.partitions)}
-        self._alive = set(self._rack_of)
 
-    def lose(self, brokers: tuple[int, ...]) -> None:
-        """Take brokers away; the first live replica of each partition takes over."""
-        self._alive.difference_update(brokers)
-        self._elect()
-
-    def regain(self, brokers: tuple[int, ...]) -> None:
-        """Bring brokers back; the preferred replica of each partition leads again."""
-        self._alive.update(brokers)
-        self._elect()
-
-    def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
-        """Give a partition other replicas; one that no task reads does not matter."""
-        row = self._row_of.get(partition)
-        if row is not None:
-            self._replicas[row] = replicas
-            self._leaders[row] = self._first_alive(replicas)
-
-    def placing(self) -> Placing:
-        """Where the partitions stand now.
-
-        A replica on a lost broker has no rack in the metadata that clients get, so that partition is not located:
-        Kafka's rack-aware assignment is off meanwhile. (Source: `MetadataResponse`, which stands in a node without
-        rack for a broker that is gone.)
-        """
-        num_partitions, racks = len(self._replicas), self._layout.racks
-        in_rack = np.zeros((num_partitions, len(racks)), dtype=np.bool_)
-        located = np.zeros(num_partitions, dtype=np.bool_)
-        leader_rack = np.full(num_partitions, NO_RACK, dtype=np.int64)
-        for row, replicas in enumerate(self._replicas):
-            columns = [self._rack_of[broker] if broker in self._alive else NO_RACK for broker in replicas]
-            located[row] = bool(columns) and NO_RACK not in columns
-            in_rack[row, [column for column in columns if column != NO_RACK]] = True
-            if self._leaders[row] != NO_LEADER:
-                leader_rack[row] = self._rack_of[self._leaders[row]]
-        table = PartitionTable(self._layout.partitions, racks, in_rack, located)
-        return Placing(table, leader_rack, in_rack)
-
-    def _elect(self) -> None:
-        self._leaders = [self._first_alive(replicas) for replicas in self._replicas]
-
-    def _first_alive(self, replicas: tuple[int, ...]) -> int:
-        return next((broker for broker in replicas if broker in self._alive), NO_LEADER)
+def _writing(
+    tasks: TaskTable,
+    writers: Mapping[str, Sequence[int]],
+    read: set[str],
+    partitions: Ragged,
+    rate: IntArray,
+    input_bytes_per_s: FloatArray,
+) -> Written:
+    """All that is produced to a written topic comes from its writers, in proportion to what they get themselves."""
+    rows = [np.flatnonzero(np.isin(tasks.subtopology, ids)) for ids in writers.values()]
+    task = np.concatenate([*rows, np.empty(0, dtype=np.int64)])
+    topic = np.repeat(np.arange(len(rows)), [len(each) for each in rows]).astype(np.int64)
+    return Written(
+        topics=tuple(writers),
+        is_repartition=np.array([name in read for name in writers], dtype=np.bool_),
+        partitions=partitions,
+        partition_share=_shares(listing(partitions), rate[partitions.values]),
+        task=task,
+        topic=topic,
+        bytes_per_s=partitions.sum(rate)[topic] * _shares(topic, input_bytes_per_s[task]),
+    )

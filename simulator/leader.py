@@ -1,93 +1,175 @@
-"""The group leader: looks at the members, lets the assignor decide, and hands the tasks out."""
+"""The group leader: looks at the members, lets the assignor decide, and spreads tasks over the threads of clients."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from assignors.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.columns import BoolArray, IntArray
 from assignors.configs import AssignmentConfigs
-from assignors.tasks.rack_aware import rack_costs
-from simulator.group import ComputeAssignment
-from simulator.layout import Brokers, Layout
-from simulator.measures import measure
-from simulator.rebalance import client_table, rebalance, snapshot
-from simulator.restoration import Restoration
-from simulator.trace import Round
-from simulator.traffic import traffic
+from assignors.java_order import task_hash
+from assignors.state import ApplicationState
+from assignors.tasks.rack_aware import RackCosts, rack_costs
+from assignors.tasks.threads import ClientTasks, ThreadTasks, assign_to_threads
+from simulator.execution import Execution
+from simulator.fleet import Fleet
+from simulator.group import Member
+from simulator.handover import Holdings
+from simulator.layout import Layout
+from simulator.measures import Measures, measure
+from simulator.rebalance import rebalance, snapshot
 from simulator.world import World
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What the leader decided, along the world's clients, and what Kafka makes of it.
+
+    Attributes:
+        members: the clients it decided for, rows, by process id.
+        target: who shall have what.
+        costs: Kafka's own costs of the answer.
+        measures: what is measured of it.
+        followup_delay_ms: in how long another rebalance is asked for, None if none is.
+        computing_ms: how long Kafka's leader would compute for it.
+    """
+
+    members: IntArray
+    target: Holdings
+    costs: RackCosts
+    measures: Measures
+    followup_delay_ms: int | None
+    computing_ms: float
+
+
 class Leader:
-    """Whoever computes the group's assignment, with what it can see: the brokers, and what members report."""
+    """Whoever computes the group's assignment: a member of a classic group, the coordinator of a streams group.
 
-    world: World
-    layout: Layout
-    brokers: Brokers
-    restoration: Restoration
-    assignor: TaskAssignor
-    traffic_cost: int
+    Attributes:
+        stateful: shape (T,); which tasks have state.
+    """
 
-    def decide(
-        self, wanted: ComputeAssignment, now_ms: int, configs: AssignmentConfigs, restarted: frozenset[int]
-    ) -> Round:
-        """Assign the tasks, give them to the clients, and measure what was decided.
+    def __init__(
+        self,
+        world: World,
+        layout: Layout,
+        fleet: Fleet,
+        execution: Execution,
+        assignor: TaskAssignor,
+        traffic_cost: int,
+    ) -> None:
+        self._speed = world.application.group_configs.leader_speed
+        self._layout = layout
+        self._fleet = fleet
+        self._execution = execution
+        self._assignor = assignor
+        self._traffic_cost = traffic_cost
+        self.stateful: BoolArray = layout.tasks.stateful
+        self._hashes = [task_hash(task) for task in layout.tasks.ids]
+
+    def decide(self, members: tuple[Member, ...], leader: Member, previous: Holdings | None = None) -> Decision:
+        """Assign the tasks to the members, by what they report now.
 
         Args:
-            wanted: which members, in which generation, and why.
-            now_ms: the time; restoration has come this far.
-            configs: the assignment configs of this moment.
-            restarted: the clients (rows of the world) that started since the last time; they run nothing yet.
+            members: who takes part.
+            leader: whose configs count.
+            previous: what counts as what everybody had: the last target for a coordinator, which knows no disks; None
+                for what the members run and find on their disks.
 
         Raises:
             AssignorFailedError: the assignor threw, or its answer is not valid.
         """
-        members = self._in_kafkas_order(wanted.members)
-        placing = self.brokers.placing()
-        state = snapshot(
-            self.layout.tasks,
-            client_table([self.world.clients[row] for row in members], self.layout.racks),
-            placing.table,
-            self.restoration.lags(members),
-            self._previous(members, restarted),
+        rows = self._fleet.in_kafkas_order(members)
+        configs = self._fleet.configs(self._fleet.row(leader.client))
+        state = self._look(rows, configs, previous)
+        decided = rebalance(state, self._assignor, self._speed)
+        configured = configs.rack_aware_traffic_cost
+        traffic_cost = self._traffic_cost if configured is None else configured
+        return Decision(
+            members=rows,
+            target=self._spread(rows, state, decided.columns),
+            costs=rack_costs(state, decided.columns, traffic_cost),
+            measures=measure(state, decided.columns),
+            followup_delay_ms=decided.columns.followup_rebalance_delay_ms,
+            computing_ms=decided.computing_ms,
+        )
+
+    def _look(self, rows: IntArray, configs: AssignmentConfigs, previous: Holdings | None) -> ApplicationState:
+        restoration, running = self._execution.restoration, self._execution.running
+        if previous is None:
+            active = self._execution.holdings.owner[:, None] == rows
+            standby = restoration.on_disk(rows) & ~active
+        else:
+            active, standby = previous.owner[:, None] == rows, previous.standby[:, rows]
+        return snapshot(
+            self._layout.tasks,
+            self._fleet.table(rows),
+            self._execution.placing.table,
+            restoration.lags(rows, running),
+            (active, standby),
             configs,
         )
-        decided = rebalance(state, self.assignor)
-        self._hand_out(members, decided.columns)
-        if wanted.generation == 1 and self.world.starts_warm:
-            self.restoration.fill()
-        configured = configs.rack_aware_traffic_cost
-        traffic_cost = self.traffic_cost if configured is None else configured
-        nearest = self.world.cluster.reads_from_nearest_replica
-        return Round(
-            number=wanted.generation,
-            at_ms=now_ms,
-            reason=wanted.reason,
-            decided=decided,
-            members=members,
-            costs=rack_costs(state, decided.columns, traffic_cost),
-            measures=measure(decided),
-            traffic=traffic(self.layout, placing, decided, from_nearest=nearest),
-            restoring=int((~self.restoration.running).sum()),
-        )
 
-    def _in_kafkas_order(self, members: tuple[str, ...]) -> IntArray:
-        wanted = set(members)
-        rows = [row for row, client in enumerate(self.world.clients) if client.name in wanted]
-        rows.sort(key=lambda row: self.world.clients[row].process_id)
-        return np.array(rows, dtype=np.int64)
+    def _spread(self, rows: IntArray, state: ApplicationState, columns: AssignmentColumns) -> Holdings:
+        """Lay the answer out along the world's clients, with the thread of every task.
 
-    def _previous(self, members: IntArray, restarted: frozenset[int]) -> tuple[BoolArray, BoolArray]:
-        """What the members ran until now, and what else is on their disks."""
-        active = self.restoration.active[:, members].copy()
-        active[:, [row in restarted for row in members.tolist()]] = False
-        return active, self.restoration.on_disk(members) & ~active
+        A client that is given what it has keeps its tasks on their threads: Kafka's own algorithm would come to the
+        same (see `assignors.tasks.threads`), so only the others are asked about.
+        """
+        present = self._execution.holdings
+        owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
+        standby = np.zeros_like(present.standby)
+        standby[:, rows] = columns.standby
+        thread = present.thread.copy()
+        moved = owner != present.owner
+        concerned = np.zeros(standby.shape[1] + 1, dtype=np.bool_)
+        concerned[owner[moved]] = True
+        concerned[present.owner[moved]] = True
+        concerned[:-1] |= (standby != present.standby).any(axis=0)
+        columns_concerned = np.flatnonzero(concerned[rows])
+        clients = rows[columns_concerned]
+        is_active = owner[:, None] == clients
+        stateful = _listed(is_active & self.stateful[:, None])
+        stateless = _listed(is_active & ~self.stateful[:, None])
+        standbys = _listed(standby[:, clients])
+        lags = state.lags[:, columns_concerned].T.tolist()
+        for place, had in enumerate(self._had(clients)):
+            given = ClientTasks(stateful[place], stateless[place], standbys[place])
+            chosen = assign_to_threads(given, had, lags[place], self._hashes)
+            numbers = dict(_numbered(chosen))
+            thread[list(numbers), clients[place]] = list(numbers.values())
+        return Holdings(owner, standby, thread)
 
-    def _hand_out(self, members: IntArray, columns: AssignmentColumns) -> None:
-        owners = np.where(columns.active == UNASSIGNED, UNASSIGNED, members[columns.active])
-        standbys = np.zeros((len(owners), len(self.world.clients)), dtype=np.bool_)
-        standbys[:, members] = columns.standby
-        self.restoration.assign(owners, standbys)
+    def _had(self, clients: IntArray) -> Iterator[list[list[int]]]:
+        """What each thread of clients says it has; what only lies on disk is found by the first thread to join."""
+        present = self._execution.holdings
+        holds = ((present.owner[:, None] == clients) | present.standby[:, clients]) & self.stateful[:, None]
+        found = _listed(self._execution.restoration.on_disk(clients) & ~holds)
+        held = _listed(holds)
+        threads = present.thread[:, clients].T.tolist()
+        for place, client in enumerate(clients.tolist()):
+            had: list[list[int]] = [[] for _ in range(self._fleet.num_threads(client))]
+            for task in held[place]:
+                had[threads[place][task]].append(task)
+            had[0] += found[place]
+            yield had
+
+
+def _numbered(chosen: ThreadTasks) -> Iterator[tuple[int, int]]:
+    """Each task of a client, and the thread it is on."""
+    for role in (chosen.active, chosen.standby):
+        for number, tasks in enumerate(role):
+            for task in tasks:
+                yield task, number
+
+
+def _listed(chosen: BoolArray) -> list[list[int]]:
+    """For each column, the rows that are set."""
+    columns, rows = np.nonzero(np.ascontiguousarray(chosen.T))
+    every = rows.tolist()
+    ends = np.searchsorted(columns, np.arange(chosen.shape[1] + 1)).tolist()
+    return [every[start:end] for start, end in pairwise(ends)]

@@ -1,61 +1,75 @@
-"""One rebalance: from what is known to a state, from the state to an assignment, checked and measured."""
+"""One rebalance: from what is known to a state, from the state to an assignment, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
-from assignors.assignment import AssignmentColumns, TaskAssignor
-from assignors.columns import NO_RACK, BoolArray, ClientTable, IntArray, PartitionTable, TaskTable
+from assignors.assignment import AssignmentColumns, TaskAssignment, TaskAssignor
+from assignors.columns import BoolArray, ClientTable, IntArray, PartitionTable, TaskTable
 from assignors.configs import AssignmentConfigs
 from assignors.errors import AssignorError
+from assignors.flow import FlowEffort
+from assignors.ids import TaskId
+from assignors.leader_time import leader_time_ms
 from assignors.state import ApplicationState
 from simulator.errors import AssignorFailedError
-from simulator.world import Client
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rebalance:
-    """What the group leader was shown, and what it decided.
+    """What the group leader was shown, what it decided, and how long Kafka's own leader would have taken for it.
 
     Attributes:
         state: the input of the assignor; columns in the order of process ids.
         columns: the answer along the rows of the state.
+        computing_ms: see `assignors.leader_time`; 0 where an assignor does not tell.
     """
 
     state: ApplicationState
     columns: AssignmentColumns
+    computing_ms: float
 
 
-def rebalance(state: ApplicationState, assignor: TaskAssignor) -> Rebalance:
+def rebalance(state: ApplicationState, assignor: TaskAssignor, leader_speed: float = 1.0) -> Rebalance:
     """Let an assignor decide, and check its answer.
+
+    Args:
+        state: what it is shown.
+        assignor: who decides.
+        leader_speed: how fast Kafka's leader computes; see `assignors.leader_time`.
 
     Raises:
         AssignorFailedError: it threw, or its answer is not valid.
     """
+    efforts = _Efforts()
     try:
-        assignment = assignor.assign(state)
-        return Rebalance(state, AssignmentColumns.of(state, assignment))
+        assignment = _assign(state, assignor, efforts)
+        columns = AssignmentColumns.of(state, assignment)
     except AssignorError as error:
         raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
+    return Rebalance(state, columns, leader_time_ms(efforts.told, leader_speed))
 
 
-def client_table(members: Sequence[Client], racks: Sequence[str]) -> ClientTable:
-    """The members of the group in Kafka's order.
+@dataclass(slots=True)
+class _Efforts:
+    """Listens for the flows that are solved."""
 
-    Args:
-        members: sorted by process id.
-        racks: the rack names that columns of racks stand for.
-    """
-    column_of = {rack: column for column, rack in enumerate(racks)}
-    return ClientTable(
-        ids=tuple(member.process_id for member in members),
-        threads=np.array([member.threads for member in members], dtype=np.int64),
-        rack=np.array([NO_RACK if m.rack is None else column_of[m.rack] for m in members], dtype=np.int64),
-        tags=tuple(member.tags for member in members),
-    )
+    told: list[FlowEffort] = field(default_factory=list)
+
+    def flow(self, effort: FlowEffort, times: int = 1) -> None:
+        """Note an effort."""
+        self.told += [effort] * times
+
+
+def _assign(state: ApplicationState, assignor: TaskAssignor, efforts: _Efforts) -> TaskAssignment:
+    recorded = getattr(assignor, "assign_recorded", None)
+    if recorded is None:
+        return assignor.assign(state)
+    assignment: TaskAssignment = recorded(state, efforts)
+    return assignment
 
 
 def snapshot(
@@ -76,8 +90,13 @@ def snapshot(
         previous: what each client ran, and what else it has a copy of; two arrays of shape (T, C).
         configs: the assignment configs.
     """
-    active, standby = (
-        tuple(tuple(tasks.ids[row] for row in np.flatnonzero(held[:, column])) for column in range(len(clients)))
-        for held in previous
-    )
+    active, standby = (_by_client(tasks, held) for held in previous)
     return ApplicationState(tasks, clients, partitions, lags, active, standby, configs)
+
+
+def _by_client(tasks: TaskTable, held: BoolArray) -> tuple[tuple[TaskId, ...], ...]:
+    """For each column, the tasks of the rows that are set."""
+    columns, rows = np.nonzero(np.ascontiguousarray(held.T))
+    listed = [tasks.ids[row] for row in rows.tolist()]
+    ends = np.searchsorted(columns, np.arange(held.shape[1] + 1)).tolist()
+    return tuple(tuple(listed[start:end]) for start, end in pairwise(ends))

@@ -1,8 +1,9 @@
 """State: how far each client's copy of each task is, and how copies catch up.
 
-Every stateful task has one changelog, counted in bytes: it grows while the task runs. A client holds a copy up to some
-position. Copies that are behind read the changelog at a fair share of the client's bandwidth; copies that are level
-read what is written. Actives that restore go before standbys, as Kafka's state updater has it.
+Every stateful task has one changelog, counted in bytes: it grows as the task processes its input. A client holds a copy
+up to some position. Copies that are behind read the changelog at a fair share of the client's bandwidth, and of that of
+the brokers that lead it where those have a limit; copies that are level read what is written. Actives that restore go
+before standbys, as Kafka's state updater has it.
 
 The model is a fluid: between two changes every rate is constant, so positions are straight lines.
 
@@ -11,162 +12,267 @@ Source: KIP-441 (lags), `DefaultStateUpdater` and `StoreChangelogReader` (active
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from assignors.assignment import UNASSIGNED
 from assignors.columns import BoolArray, IntArray
 from assignors.state import LATEST_OFFSET, NO_LAG
 from simulator.layout import FloatArray, Layout
+from simulator.sharing import fair_shares, fair_shares_of_two
+from simulator.traffic import TrafficKind
+from simulator.world import Client, OffsetReports
 
 _LEVEL_BYTES = 0.5
+_NOBODY_CLEANS_UP = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copies:
+    """Copies that are assigned, K of them: of stateful tasks only.
+
+    Attributes:
+        task: shape (K,); row of the task.
+        client: shape (K,); row of the client.
+        active: shape (K,); whether it is to run there, or stand by.
+    """
+
+    task: IntArray
+    client: IntArray
+    active: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.task)
 
 
 class Restoration:
-    """The copies of all tasks (T, rows of the layout) on all clients that ever take part (N, in the world's order).
+    """The copies of T tasks on all N clients that ever take part.
 
     Attributes:
+        copies: those that are assigned now.
         restored_bytes: what was read so far to catch up.
-        down_ms: shape (T,); for how long each task has not been processed so far.
+        restored_again_bytes: what of it the same client had held before, and lost.
     """
 
-    def __init__(self, layout: Layout, restore_bytes_per_s: Iterable[int]) -> None:
-        self._bandwidth = np.array(list(restore_bytes_per_s), dtype=np.float64)
-        shape = (len(layout.tasks), len(self._bandwidth))
+    def __init__(self, layout: Layout, clients: Sequence[Client], brokers: FloatArray) -> None:
+        """Begin with no copy anywhere.
+
+        Args:
+            layout: the tasks.
+            clients: N clients.
+            brokers: shape (B,); what each broker can send to those who restore, infinity for no limit.
+        """
+        shape = (len(layout.tasks), len(clients))
+        self._bandwidth = np.array([client.restore_bytes_per_s for client in clients], dtype=np.float64)
+        self._brokers = brokers
+        self._brokers_limit = bool(np.isfinite(brokers).any())
+        self._share: FloatArray = np.zeros((shape[0], len(brokers)), dtype=np.float64)
         self._stateful = layout.tasks.stateful
-        self._write_rate = layout.state_bytes_per_s
+        self._memory_share = layout.memory_share
+        self._usual_writes = layout.state_bytes_per_s
         self._record_bytes = layout.record_bytes
-        self._end: FloatArray = layout.state_bytes.copy()
+        self._stale = np.array([client.reports is OffsetReports.STALE for client in clients], dtype=np.bool_)
+        self._never = np.array([client.reports is OffsetReports.NEVER for client in clients], dtype=np.bool_)
+        self._end: FloatArray = layout.state_bytes.astype(np.float64)
         self._held: FloatArray = np.zeros(shape, dtype=np.float64)
-        self._active: BoolArray = np.zeros(shape, dtype=np.bool_)
-        self._standby: BoolArray = np.zeros(shape, dtype=np.bool_)
-        self._rate: FloatArray = np.zeros(shape, dtype=np.float64)
-        self._catching_up: BoolArray = np.zeros(shape, dtype=np.bool_)
-        self._running: BoolArray = np.zeros(shape[0], dtype=np.bool_)
+        self._had: FloatArray = np.zeros(shape, dtype=np.float64)
+        self._reported: FloatArray = np.zeros(shape, dtype=np.float64)
         self._idle_since_ms: IntArray = np.zeros(shape, dtype=np.int64)
-        self._now_ms = 0
+        self._writes: FloatArray = np.zeros(shape[0], dtype=np.float64)
+        self._owner: IntArray = np.full(shape[0], UNASSIGNED, dtype=np.int64)
+        none = np.zeros(0, dtype=np.int64)
+        self.copies = Copies(none, none, np.zeros(0, dtype=np.bool_))
+        self._rate: FloatArray = np.zeros(0, dtype=np.float64)
+        self._waits: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._level: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._read: FloatArray = np.zeros((2, 0), dtype=np.float64)
         self.restored_bytes = 0.0
-        self.down_ms: IntArray = np.zeros(shape[0], dtype=np.int64)
+        self.restored_again_bytes = 0.0
 
-    @property
-    def active(self) -> BoolArray:
-        """Shape (T, N); whether the client was given the task to run."""
-        return self._active
+    def advance(self, seconds: float) -> None:
+        """Let time pass at the rates of now."""
+        at = (self.copies.task, self.copies.client)
+        self._end += self._writes * seconds
+        before = self._held[at]
+        after = np.minimum(before + self._rate * seconds, self._end[self.copies.task])
+        read = after - before
+        behind = ~self._level
+        follows = self._level & ~self.copies.active
+        self._read += read * np.stack((behind, follows))
+        again = np.clip(np.minimum(after, self._had[at]) - before, 0.0, None) * behind
+        self.restored_bytes += float((read * behind).sum())
+        self.restored_again_bytes += float(again.sum())
+        self._held[at] = after
+        self._had[at] = np.maximum(self._had[at], after)
 
-    @property
-    def running(self) -> BoolArray:
-        """Shape (T,); whether the task is processed: it has an owner, and its state is there."""
-        return self._running
-
-    def advance(self, now_ms: int) -> None:
-        """Let time pass."""
-        passed_ms = now_ms - self._now_ms
-        if passed_ms <= 0:
-            return
-        self._now_ms = now_ms
-        seconds = passed_ms / 1000
-        self.down_ms += ~self._running * passed_ms
-        self._end += self._write_rate * (self._running & self._stateful) * seconds
-        read = np.minimum(self._rate * seconds, np.maximum(self._end[:, None] - self._held, 0.0))
-        self._held += read
-        self.restored_bytes += float((read * self._catching_up).sum())
-        self._settle()
-
-    def assign(self, active: IntArray, standby: BoolArray) -> None:
+    def assign(self, owner: IntArray, standby: BoolArray, moved: IntArray, now_ms: int) -> None:
         """Give the clients other tasks.
 
         Args:
-            active: shape (T,); the client that runs each task, -1 if none.
-            standby: shape (T, N).
+            owner: shape (T,); the client that each task is to run on, UNASSIGNED if none.
+            standby: shape (T, N); who stands by.
+            moved: tasks that go from one thread of their client to another.
+            now_ms: the time.
         """
-        before = self._active | self._standby
-        self._active[:] = False
-        rows = np.flatnonzero(active >= 0)
-        self._active[rows, active[rows]] = True
-        self._standby[:] = standby
-        self._idle_since_ms[before & ~(self._active | self._standby)] = self._now_ms
-        self._settle()
+        before = self.copies
+        self._owner = owner
+        wanted = standby & self._stateful[:, None]
+        runs = np.flatnonzero((owner != UNASSIGNED) & self._stateful)
+        standby_of, standby_on = np.nonzero(wanted)
+        self._take(
+            np.concatenate((runs, standby_of)),
+            np.concatenate((owner[runs], standby_on)),
+            np.arange(len(runs) + len(standby_of)) < len(runs),
+        )
+        still = self._assigned()[before.task, before.client]
+        self._close(before.task[~still], before.client[~still], now_ms)
+        inside = moved[self._stateful[moved]]
+        self._held[inside, owner[inside]] *= 1.0 - self._memory_share[inside]
+
+    def stop(self, client: int, keeps_state: bool, now_ms: int) -> None:
+        """Let a client end: it runs nothing and holds nothing open; its disk stays or is lost."""
+        stays = self.copies.client != client
+        closed = self.copies.task[~stays], self.copies.client[~stays]
+        self._owner = np.where(self._owner == client, UNASSIGNED, self._owner)
+        self._take(self.copies.task[stays], self.copies.client[stays], self.copies.active[stays])
+        self._close(*closed, now_ms)
+        self._idle_since_ms[:, client] = _NOBODY_CLEANS_UP
+        if not keeps_state:
+            self._held[:, client] = 0.0
+
+    def start(self, client: int, now_ms: int) -> None:
+        """Let a client start; what lies on its disk is not cleaned up before the delay has passed from now."""
+        self._idle_since_ms[:, client] = now_ms
 
     def fill(self) -> None:
         """Bring every assigned copy level at once: the application has been running before."""
-        copies = (self._active | self._standby) & self._stateful[:, None]
-        self._held = np.where(copies, self._end[:, None], self._held)
-        self._settle()
+        at = (self.copies.task, self.copies.client)
+        self._held[at] = self._end[self.copies.task]
+        self._had[at] = self._held[at]
 
-    def stop(self, client: int, keeps_state: bool) -> None:
-        """Let a client end: it runs nothing and holds nothing open; its disk stays or is lost."""
-        self._idle_since_ms[self._active[:, client] | self._standby[:, client], client] = self._now_ms
-        self._active[:, client] = False
-        self._standby[:, client] = False
-        if not keeps_state:
-            self._held[:, client] = 0.0
-        self._settle()
-
-    def clean_up(self, delay_ms: int) -> None:
+    def clean_up(self, delay_ms: int, now_ms: int) -> None:
         """Delete the copies that have lain unassigned for longer than `state.cleanup.delay.ms`."""
-        idle = ~(self._active | self._standby)
-        self._held[idle & (self._now_ms - self._idle_since_ms > delay_ms)] = 0.0
+        expired = (self._held > 0) & (now_ms - self._idle_since_ms > delay_ms)
+        expired[self.copies.task, self.copies.client] = False
+        self._held[expired] = 0.0
+
+    def level(self) -> tuple[BoolArray, BoolArray]:
+        """Find out which copies (K,) have caught up, and which tasks (T,) thereby have their state where they run."""
+        at = (self.copies.task, self.copies.client)
+        end = self._end[self.copies.task]
+        level = end - self._held[at] <= _LEVEL_BYTES
+        self._held[at] = np.where(level, end, self._held[at])
+        self._had[at] = np.maximum(self._had[at], self._held[at])
+        self._level = level
+        ready = (self._owner != UNASSIGNED) & ~self._stateful
+        ready[self.copies.task[level & self.copies.active]] = True
+        return level, ready
+
+    def settle(self, processing_rate: FloatArray, share: FloatArray) -> None:
+        """Find out how fast every copy reads from here on.
+
+        Args:
+            processing_rate: shape (T,); seconds of usual input that each task processes in a second.
+            share: shape (T, B); what part of a task's changelogs each broker serves.
+        """
+        self._writes = self._usual_writes * processing_rate
+        self._share = share
+        copies, level = self.copies, self._level
+        written = self._writes[copies.task]
+        restoring = copies.active & ~level
+        busy = np.bincount(copies.client[restoring], minlength=len(self._bandwidth)) > 0
+        self._waits = ~copies.active & busy[copies.client]
+        reads = np.flatnonzero(restoring | (~copies.active & ~self._waits))
+        self._rate = np.where(copies.active & level, written, 0.0)
+        demand = np.where(level[reads], written[reads], np.inf)
+        if self._brokers_limit:
+            shares = fair_shares_of_two(
+                self._bandwidth, copies.client[reads], self._brokers, share[copies.task[reads]], demand
+            )
+        else:
+            shares = fair_shares(self._bandwidth, copies.client[reads], demand)
+        self._rate[reads] = shares
+
+    def next_change_s(self) -> float:
+        """In how many seconds the next copy will have caught up, infinity if none ever will as things are."""
+        gap = self._end[self.copies.task] - self._held[self.copies.task, self.copies.client]
+        closing = self._rate - self._writes[self.copies.task]
+        behind = ~self._level & (gap > _LEVEL_BYTES) & (closing > 0)
+        return float((gap[behind] / closing[behind]).min(initial=np.inf))
+
+    def losing_ground(self) -> IntArray:
+        """The copies (places in `copies`) that are behind, may read, and do so no faster than their changelogs grow."""
+        slow = self._rate <= self._writes[self.copies.task]
+        found: IntArray = np.flatnonzero(~self._level & ~self._waits & slow)
+        return found
+
+    def take_reads(self) -> list[tuple[TrafficKind, FloatArray, IntArray, IntArray]]:
+        """What copies have read since the last time: kind, bytes (K,), tasks (K,), clients (K,)."""
+        behind, follows = self._read
+        active, task, client = self.copies.active, self.copies.task, self.copies.client
+        self._read = np.zeros((2, len(self.copies)), dtype=np.float64)
+        kinds = (
+            (TrafficKind.RESTORE_READ, behind * active),
+            (TrafficKind.WARMUP_READ, behind * ~active),
+            (TrafficKind.STANDBY_READ, follows),
+        )
+        return [(kind, read[read > 0], task[read > 0], client[read > 0]) for kind, read in kinds if read.any()]
+
+    def in_reach(self) -> BoolArray:
+        """Shape (T,); whether some client has a copy that queries can be put to; true for tasks without state."""
+        reach: BoolArray = ~self._stateful
+        held = self._held[self.copies.task, self.copies.client] > 0
+        empty = self._end[self.copies.task] <= _LEVEL_BYTES
+        reach[self.copies.task[held | empty]] = True
+        return reach
 
     def on_disk(self, clients: IntArray) -> BoolArray:
         """Whether the given clients (rows) have a copy of each task, shape (T, C)."""
         return (self._held[:, clients] > 0) & self._stateful[:, None]
 
-    def next_change_ms(self) -> int | None:
-        """When the next copy will have caught up, None if none ever will as things are."""
-        closing = self._rate - (self._write_rate * self._running)[:, None]
-        gap = self._end[:, None] - self._held
-        behind = (gap > _LEVEL_BYTES) & (closing > 0)
-        if not behind.any():
-            return None
-        seconds = float((gap[behind] / closing[behind]).min())
-        return self._now_ms + max(1, int(np.ceil(seconds * 1000)))
-
-    def lags(self, clients: IntArray) -> IntArray:
-        """What the given clients (rows) would report now, shape (T, C), in records; NO_LAG at stateless tasks.
+    def lags(self, clients: IntArray, running: BoolArray) -> IntArray:
+        """What the given clients (rows) report at a rebalance, shape (T, C), in records; NO_LAG at stateless tasks.
 
         A client without a copy is behind by the whole changelog; LATEST_OFFSET where the task runs.
+
+        Args:
+            clients: rows of C clients.
+            running: shape (T,).
         """
-        behind = np.maximum(self._end[:, None] - self._held[:, clients], 0.0)
-        lags = np.floor(behind / self._record_bytes[:, None]).astype(np.int64)
-        runs = self._active[:, clients] & self._running[:, None]
-        lags[runs] = LATEST_OFFSET
+        held = self._held[:, clients]
+        stale, never = self._stale[clients], self._never[clients]
+        if stale.any():
+            held[:, stale] = self._reported[:, clients[stale]]
+            self._reported[:, clients] = self._held[:, clients]
+        held[:, never] = 0.0
+        whole = np.floor(self._end / self._record_bytes).astype(np.int64)
+        lags = np.repeat(whole[:, None], len(clients), axis=1)
+        task, column = np.nonzero(held)
+        behind = np.maximum(self._end[task] - held[task, column], 0.0)
+        lags[task, column] = np.floor(behind / self._record_bytes[task]).astype(np.int64)
+        column_of = np.full(len(self._bandwidth), UNASSIGNED, dtype=np.int64)
+        column_of[clients] = np.arange(len(clients))
+        runs = np.flatnonzero(running & (self._owner != UNASSIGNED))
+        columns = column_of[self._owner[runs]]
+        lags[runs[columns >= 0], columns[columns >= 0]] = LATEST_OFFSET
         lags[~self._stateful] = NO_LAG
         return lags
 
-    def _settle(self) -> None:
-        """Find out who is level, which tasks run, and how fast everyone reads from here on."""
-        copies = (self._active | self._standby) & self._stateful[:, None]
-        gap = self._end[:, None] - self._held
-        level = copies & (gap <= _LEVEL_BYTES)
-        self._held = np.where(level, self._end[:, None], self._held)
-        self._running = np.any(self._active & (level | ~self._stateful[:, None]), axis=1)
-        writer = self._active & self._running[:, None]
-        restoring = self._active & copies & ~level
-        self._rate = np.where(writer, self._write_rate[:, None], 0.0)
-        wanted = np.where(restoring.any(axis=0), restoring, self._standby & copies)
-        self._catching_up = wanted & ~level
-        for client in np.flatnonzero(wanted.any(axis=0)):
-            rows = np.flatnonzero(wanted[:, client])
-            follows = np.where(self._running[rows], self._write_rate[rows], 0.0)
-            demand = np.where(level[rows, client], follows, np.inf)
-            self._rate[rows, client] = fair_shares(float(self._bandwidth[client]), demand)
+    def _take(self, task: IntArray, client: IntArray, active: BoolArray) -> None:
+        self.copies = Copies(task.astype(np.int64), client.astype(np.int64), active)
+        self._rate = np.zeros(len(task), dtype=np.float64)
+        self._waits = np.zeros(len(task), dtype=np.bool_)
+        self._level = np.zeros(len(task), dtype=np.bool_)
+        self._read = np.zeros((2, len(task)), dtype=np.float64)
 
+    def _assigned(self) -> BoolArray:
+        assigned = np.zeros(self._held.shape, dtype=np.bool_)
+        assigned[self.copies.task, self.copies.client] = True
+        return assigned
 
-def fair_shares(capacity: float, demand: FloatArray) -> FloatArray:
-    """Share a capacity so that nobody gets more than asked for, nor less than another who asked for as much.
-
-    Args:
-        capacity: what there is.
-        demand: shape (K,); what each asks for, infinity for as much as possible.
-
-    Returns:
-        Shape (K,); the max-min fair shares.
-    """
-    order = np.argsort(demand, kind="stable")
-    shares = np.zeros(len(demand), dtype=np.float64)
-    left = capacity
-    for position, index in enumerate(order.tolist()):
-        fair = left / (len(demand) - position)
-        shares[index] = min(float(demand[index]), fair)
-        left -= shares[index]
-    return shares
+    def _close(self, tasks: IntArray, clients: IntArray, now_ms: int) -> None:
+        """Closing a copy keeps what is on disk, and loses what is in memory."""
+        self._idle_since_ms[tasks, clients] = now_ms
+        self._held[tasks, clients] *= 1.0 - self._memory_share[tasks]

@@ -26,16 +26,30 @@ _KEY = (
 RUNS = _schema(
     "One row a run: a scenario with one assignor and one seed.",
     *_KEY,
-    ("verdict", pa.string(), "stable, probing, cycling, failed or empty"),
+    ("verdict", pa.string(), "stable, probing, cycling, never, rebalancing, failed or empty"),
     ("verdict_round", pa.int64(), "the round that proves the verdict"),
-    ("failure", pa.string(), "why the assignor failed, null if it did not"),
+    ("repeats_round", pa.int64(), "the earlier round that it repeats, if the run is cycling"),
+    ("cause", pa.string(), "why the group never comes to rest, or why the assignor failed; null otherwise"),
     ("rounds", pa.int64(), "rebalances in the whole run"),
     ("rounds_to_stable", pa.int64(), "rebalances after the last change up to the final assignment"),
     ("stable_after_ms", pa.int64(), "time from the last change to the final assignment, null unless stable"),
+    ("computing_ms", pa.float64(), "the longest that Kafka's group leader would compute for an assignment"),
     ("active_moves", pa.int64(), "how often a task that ran on one client was given to another"),
+    ("moves_member_lost", pa.int64(), "of these, because its client was gone"),
+    ("moves_promoted", pa.int64(), "of these, to a client that had stood by or warmed up for it"),
+    ("moves_returned", pa.int64(), "of these, back to a client that had run it before"),
+    ("moves_rack", pa.int64(), "of these, to where fewer of its partitions are read across racks"),
+    ("moves_balance", pa.int64(), "of these, for any other reason: balance"),
+    ("thread_moves", pa.int64(), "how often a task was given to another thread of its client"),
     ("standby_moves", pa.int64(), "how often a client was given a standby or warm-up after the first round"),
     ("restored_bytes", pa.int64(), "bytes read from changelogs to catch up"),
+    ("restored_again_bytes", pa.int64(), "what of it the same client had held before, and lost"),
     ("down_ms", pa.int64(), "time in which tasks were not processed, summed over tasks, from the first assignment on"),
+    ("mean_down_ms", pa.float64(), "the same, mean of all tasks"),
+    ("p99_down_ms", pa.float64(), "the same, 99th percentile of all tasks"),
+    ("worst_down_ms", pa.int64(), "the same, the worst task"),
+    ("out_of_reach_ms", pa.int64(), "time in which no client had a copy to query, summed over stateful tasks"),
+    ("most_waiting_ms", pa.int64(), "the most input that ever waited before a task, in time of usual input"),
     ("remote_source_partitions", pa.int64(), "final: source partitions read by a client without a replica in its rack"),
     ("least_remote_source_partitions", pa.int64(), "final: a lower bound of that, which no assignment can undercut"),
     ("remote_standby_partitions", pa.int64(), "final: the same for the changelogs that standbys read"),
@@ -45,34 +59,48 @@ RUNS = _schema(
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
-        "final: bytes per second between racks, all kinds; null if a client has no rack",
+        "final: bytes per second between racks at rest, all kinds; null if it is not known where a client stands",
     ),
     (
         "cross_rack_bytes",
         pa.float64(),
-        "bytes between racks in the whole run, restoration not counted; null if a client has no rack",
+        "bytes between racks in the whole run, all kinds; null if it is not known where a client stands",
     ),
+    ("cross_rack_usd", pa.float64(), "what these cost; null if the scenario gives no price"),
     ("load_skew", pa.float64(), "final: most minus least active + standby tasks per thread"),
     ("active_skew", pa.float64(), "final: most minus least active tasks per thread"),
+    ("stateful_skew", pa.float64(), "final: most minus least stateful active tasks per thread"),
+    ("stateless_skew", pa.float64(), "final: most minus least stateless active tasks per thread"),
+    ("standby_skew", pa.float64(), "final: most minus least standbys and warm-ups per thread"),
     ("subtopology_skew", pa.int64(), "final: largest difference of two clients in active tasks of one subtopology"),
     ("stateful_tasks", pa.int64(), "stateful tasks of the application"),
     ("tasks_in_one_rack", pa.int64(), "final: stateful tasks all of whose copies stand in one rack"),
+    ("worst_rack_loss", pa.int64(), "final: the most of these in any one rack"),
+    ("worst_client_loss", pa.int64(), "final: the most stateful tasks all of whose copies are on one client"),
+    ("worst_two_client_loss", pa.int64(), "final: the same for two clients"),
 )
 
 ROUNDS = _schema(
     "One row a rebalance.",
     *_KEY,
-    ("round", pa.int64(), "number of the rebalance, from 1"),
-    ("at_ms", pa.int64(), "when"),
+    ("round", pa.int64(), "number of the rebalance, from 1; Kafka's generation"),
+    ("asked_at_ms", pa.int64(), "when it was asked for"),
+    ("at_ms", pa.int64(), "when its assignment was handed out"),
     ("until_ms", pa.int64(), "until when this assignment held"),
     ("reason", pa.string(), "what called for it"),
     ("members", pa.int64(), "clients in the group"),
     ("followup_delay_ms", pa.int64(), "in how long the assignor asked for another rebalance, null if it did not"),
-    ("active_moves", pa.int64(), "tasks that another client runs than the round before"),
+    ("computing_ms", pa.float64(), "how long Kafka's group leader would compute for it"),
+    ("active_moves", pa.int64(), "tasks that another client is to run than the round before"),
+    ("thread_moves", pa.int64(), "tasks that another thread of the same client is to run"),
+    ("withheld_tasks", pa.int64(), "tasks that their new owners get only in the next round, once they are given back"),
     ("standby_moves", pa.int64(), "standbys and warm-ups that were not there the round before"),
     ("displaced_tasks", pa.int64(), "tasks that run elsewhere than in the last round of the run"),
     ("restoring_tasks", pa.int64(), "tasks that were not processed right after the rebalance"),
+    ("warming_up", pa.int64(), "standbys and warm-ups that were behind right after the rebalance"),
     ("standbys", pa.int64(), "standby and warm-up copies"),
+    ("restored_bytes", pa.int64(), "bytes read from changelogs to catch up until the next round"),
+    ("down_ms", pa.int64(), "time in which tasks were not processed until the next round, summed over tasks"),
     ("remote_source_partitions", pa.int64(), "source partitions read by a client without a replica in its rack"),
     ("least_remote_source_partitions", pa.int64(), "a lower bound of that, which no assignment can undercut"),
     ("remote_standby_partitions", pa.int64(), "the same for the changelogs that standbys read"),
@@ -82,12 +110,31 @@ ROUNDS = _schema(
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
-        "bytes per second between racks while the assignment holds; null if a client has no rack",
+        "bytes per second between racks once every task runs; null if it is not known where a client stands",
+    ),
+    (
+        "cross_rack_bytes",
+        pa.float64(),
+        "bytes between racks until the next round; null if it is not known where a client stands",
     ),
     ("load_skew", pa.float64(), "most minus least active + standby tasks per thread"),
     ("active_skew", pa.float64(), "most minus least active tasks per thread"),
+    ("stateful_skew", pa.float64(), "most minus least stateful active tasks per thread"),
+    ("stateless_skew", pa.float64(), "most minus least stateless active tasks per thread"),
+    ("standby_skew", pa.float64(), "most minus least standbys and warm-ups per thread"),
     ("subtopology_skew", pa.int64(), "largest difference of two clients in active tasks of one subtopology"),
     ("tasks_in_one_rack", pa.int64(), "stateful tasks all of whose copies stand in one rack"),
+)
+
+TASKS = _schema(
+    "One row a task of the application.",
+    *_KEY,
+    ("task", pa.string(), "task id"),
+    ("stateful", pa.bool_(), "whether it has a changelog"),
+    ("down_ms", pa.int64(), "time in which it was not processed, from the first assignment on"),
+    ("out_of_reach_ms", pa.int64(), "time in which no client had a copy of it to query, null without state"),
+    ("most_waiting_ms", pa.int64(), "the most input that ever waited before it, in time of usual input"),
+    ("active_moves", pa.int64(), "how often it was given to another client"),
 )
 
 ASSIGNMENTS = _schema(
@@ -108,16 +155,33 @@ MOVES = _schema(
     ("role", pa.string(), "active or standby"),
     ("from_client", pa.string(), "who ran it before; null if nobody did, and for standbys, which come from nowhere"),
     ("to_client", pa.string(), "who has it now, null if nobody runs it"),
+    ("reason", pa.string(), "of actives: member_lost, promoted, returned, rack or balance; null for standbys"),
+)
+
+LIVES = _schema(
+    "One row a step in the life of a task.",
+    *_KEY,
+    ("at_ms", pa.int64(), "when"),
+    ("task", pa.string(), "task id"),
+    ("state", pa.string(), "unassigned, assigned, restoring, running or revoked, from then on"),
+    ("client", pa.string(), "the client it is on, null if on none"),
 )
 
 TRAFFIC = _schema(
     "One row a kind of traffic and a pair of racks in a round.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance"),
-    ("kind", pa.string(), "source_read, changelog_write or standby_read"),
+    ("kind", pa.string(), "what travelled; see the explanation of the model"),
     ("from_rack", pa.string(), "where the bytes come from, null if that has no rack"),
     ("to_rack", pa.string(), "where they go, null if that has no rack"),
-    ("bytes_per_s", pa.float64(), "bytes per second while the assignment holds"),
+    ("bytes", pa.float64(), "bytes until the next round"),
+)
+
+LOSSES = _schema(
+    "One row a rack: what its loss would take with it in the end.",
+    *_KEY,
+    ("rack", pa.string(), "name of the rack"),
+    ("stateful_tasks", pa.int64(), "stateful tasks all of whose copies stand there: they would have to be restored"),
 )
 
 EVENTS = _schema(
@@ -130,9 +194,12 @@ EVENTS = _schema(
 SCHEMAS: dict[str, pa.Schema] = {
     "runs": RUNS,
     "rounds": ROUNDS,
+    "tasks": TASKS,
     "assignments": ASSIGNMENTS,
     "moves": MOVES,
+    "lives": LIVES,
     "traffic": TRAFFIC,
+    "losses": LOSSES,
     "events": EVENTS,
 }
 """Every result table by its name."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from assignors.assignment import UNASSIGNED
+from assignors.columns import IntArray
 from simulator.convergence import convergence
+from simulator.lives import TaskState
+from simulator.moves import REASONS, Moves, moves
 from simulator.tables import SCHEMAS
 from simulator.trace import Round, Trace
-from simulator.traffic import TrafficKind
+from simulator.traffic import cross_rack
 
-Rows = list[dict[str, Any]]
+Columns = Mapping[str, Any]
 
 _OF_MEASURES = (
     "remote_source_partitions",
@@ -21,9 +25,13 @@ _OF_MEASURES = (
     "remote_standby_partitions",
     "load_skew",
     "active_skew",
+    "stateful_skew",
+    "stateless_skew",
+    "standby_skew",
     "subtopology_skew",
     "tasks_in_one_rack",
 )
+_GIGABYTE = 1e9
 
 
 def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
@@ -35,143 +43,241 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         seed: the seed that its world was drawn from.
     """
     key = {"scenario": trace.world.name, "assignor": assignor, "seed": seed}
-    moves = _moves(trace)
-    rounds = _rounds(trace, moves)
-    rows = {
-        "runs": [_run(trace, rounds)],
-        "rounds": rounds,
+    moved = list(moves(trace))
+    rounds = _rounds(trace, moved)
+    tables: dict[str, Columns] = {
+        "runs": _of_rows([_run(trace, rounds, moved)], "runs"),
+        "rounds": _of_rows(rounds, "rounds"),
+        "tasks": _tasks(trace, moved),
         "assignments": _assignments(trace),
-        "moves": moves,
+        "moves": _moves(trace, moved),
+        "lives": _lives(trace),
         "traffic": _traffic(trace),
-        "events": [{"at_ms": timed.at_ms, "event": str(timed.change)} for timed in trace.changes],
+        "losses": _losses(trace),
+        "events": _of_rows([{"at_ms": timed.at_ms, "event": str(timed.change)} for timed in trace.changes], "events"),
     }
-    return {
-        name: pa.Table.from_pylist([{**key, **row} for row in rows[name]], schema=schema)
-        for name, schema in SCHEMAS.items()
-    }
+    return {name: _table(name, columns, key) for name, columns in tables.items()}
 
 
-def _run(trace: Trace, rounds: Rows) -> dict[str, Any]:
+def _table(name: str, columns: Columns, key: Mapping[str, Any]) -> pa.Table:
+    schema = SCHEMAS[name]
+    length = len(next(iter(columns.values())))
+    arrays = []
+    for field in schema:
+        values = [key[field.name]] * length if field.name in key else columns[field.name]
+        arrays.append(values if isinstance(values, pa.Array) else pa.array(values, field.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> Columns:
+    return {field.name: [row.get(field.name) for row in rows] for field in SCHEMAS[name]}
+
+
+def _names(names: Sequence[str | None], places: IntArray) -> pa.Array:
+    """The names in these places; null where a place is UNASSIGNED."""
+    return pa.array(names, pa.string()).take(pa.array(places, pa.int64(), mask=places == UNASSIGNED))
+
+
+def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Moves]) -> dict[str, Any]:
     verdict = convergence(trace)
     last = rounds[-1] if rounds else {}
-    first_ms = trace.rounds[0].at_ms if trace.rounds else 0
     kept = (*_OF_MEASURES, "active_cost", "stateless_cost", "standby_cost", "cross_rack_bytes_per_s")
+    reasons = np.concatenate([each.reasons for each in moved]) if moved else np.zeros(0, dtype=np.int64)
+    bytes_ = _sum_if_known([row["cross_rack_bytes"] for row in rounds])
+    price = trace.world.price
+    survey = trace.survey
     return {
         **{column: last.get(column) for column in kept},
+        **{f"moves_{reason}": int((reasons == place).sum()) for place, reason in enumerate(REASONS)},
+        **_downtime(trace),
         "verdict": str(verdict.verdict),
         "verdict_round": verdict.round,
-        "failure": trace.failure,
+        "repeats_round": verdict.repeats,
+        "cause": verdict.cause,
         "rounds": len(trace.rounds),
         "rounds_to_stable": verdict.rounds,
         "stable_after_ms": verdict.after_ms,
+        "computing_ms": max((each.computing_ms for each in trace.rounds), default=0.0),
         "active_moves": sum(row["active_moves"] for row in rounds),
+        "thread_moves": sum(row["thread_moves"] for row in rounds),
         "standby_moves": sum(row["standby_moves"] for row in rounds),
-        "restored_bytes": trace.restored_bytes,
-        "down_ms": int((trace.down_ms - first_ms).sum()),
-        "cross_rack_bytes": _cross_rack_bytes(rounds),
+        "restored_bytes": round(trace.after.restored_bytes),
+        "restored_again_bytes": round(trace.after.restored_again_bytes),
+        "cross_rack_bytes": bytes_,
+        "cross_rack_usd": None if price is None or bytes_ is None else bytes_ / _GIGABYTE * price.usd_per_gb,
         "stateful_tasks": int(trace.layout.tasks.stateful.sum()),
+        "worst_rack_loss": None if survey is None else _most(survey.tasks_lost_by_rack),
+        "worst_client_loss": None if survey is None else survey.worst_one_client_loss,
+        "worst_two_client_loss": None if survey is None else survey.worst_two_client_loss,
     }
 
 
-def _cross_rack_bytes(rounds: Rows) -> float | None:
-    rates = [row["cross_rack_bytes_per_s"] for row in rounds]
-    if None in rates:
-        return None
-    spans_ms = [row["until_ms"] - row["at_ms"] for row in rounds]
-    return sum((rate * span / 1000 for rate, span in zip(rates, spans_ms, strict=True)), 0.0)
+def _most(lost: Mapping[str, int] | None) -> int | None:
+    return None if lost is None else max(lost.values(), default=0)
 
 
-def _rounds(trace: Trace, moves: Rows) -> Rows:
+def _downtime(trace: Trace) -> dict[str, Any]:
+    down = trace.down_ms
+    stateful = trace.layout.tasks.stateful
+    return {
+        "down_ms": int(down.sum()),
+        "mean_down_ms": float(down.mean()) if len(down) else None,
+        "p99_down_ms": float(np.percentile(down, 99)) if len(down) else None,
+        "worst_down_ms": int(down.max(initial=0)),
+        "out_of_reach_ms": int(trace.out_of_reach_ms[stateful].sum()),
+        "most_waiting_ms": round(float(trace.most_waiting_s.max(initial=0.0)) * 1000),
+    }
+
+
+def _sum_if_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known, 0.0) if len(known) == len(values) else None
+
+
+def _rounds(trace: Trace, moved: Sequence[Moves]) -> list[dict[str, Any]]:
     if not trace.rounds:
         return []
-    final = trace.rounds[-1].owners()
-    ends = [each.at_ms for each in trace.rounds[1:]] + [trace.world.duration_ms]
-    moved = {(each.number, role): 0 for each in trace.rounds for role in ("active", "standby")}
-    for move in moves:
-        moved[move["round"], move["role"]] += 1
-    return [
-        {
-            **{column: getattr(each.measures, column) for column in _OF_MEASURES},
-            "round": each.number,
-            "at_ms": each.at_ms,
-            "until_ms": until_ms,
-            "reason": each.reason,
-            "members": len(each.members),
-            "followup_delay_ms": each.decided.columns.followup_rebalance_delay_ms,
-            "active_moves": moved[each.number, "active"],
-            "standby_moves": moved[each.number, "standby"],
-            "displaced_tasks": int((each.owners() != final).sum()),
-            "restoring_tasks": each.restoring,
-            "standbys": each.measures.standbys,
-            "active_cost": each.costs.active,
-            "stateless_cost": each.costs.stateless,
-            "standby_cost": each.costs.standby,
-            # Where a client has no rack, nobody knows what crosses racks; 0 would be a lie.
-            "cross_rack_bytes_per_s": None
-            if each.measures.remote_source_partitions is None
-            else each.traffic.cross_rack(),
-        }
-        for each, until_ms in zip(trace.rounds, ends, strict=True)
-    ]
-
-
-def _assignments(trace: Trace) -> Rows:
-    names = [client.name for client in trace.world.clients]
-    ids = [str(task) for task in trace.layout.tasks.ids]
-    rows: Rows = []
-    for each in trace.rounds:
-        owners = each.owners().tolist()
-        rows += [
-            {"round": each.number, "task": ids[task], "client": names[owner], "role": "active"}
-            for task, owner in enumerate(owners)
-            if owner != UNASSIGNED
-        ]
-        rows += [
-            {"round": each.number, "task": ids[task], "client": names[client], "role": "standby"}
-            for task, client in np.argwhere(each.standbys(len(names))).tolist()
-        ]
+    final = trace.rounds[-1].owner
+    standings = [*(each.before for each in trace.rounds[1:]), trace.after]
+    changed = {each.into.number: each for each in moved}
+    rows = []
+    for each, after in zip(trace.rounds, standings, strict=True):
+        change = changed.get(each.number)
+        known = trace.knows_racks(each)
+        rows.append(
+            {
+                **{column: getattr(each.measures, column) for column in _OF_MEASURES},
+                "round": each.number,
+                "asked_at_ms": each.asked_at_ms,
+                "at_ms": each.at_ms,
+                "until_ms": each.until_ms,
+                "reason": each.reason,
+                "members": len(each.members),
+                "followup_delay_ms": each.followup_delay_ms,
+                "computing_ms": each.computing_ms,
+                "active_moves": 0 if change is None else len(change.tasks),
+                "thread_moves": each.thread_moves,
+                "withheld_tasks": len(each.withheld),
+                "standby_moves": 0 if change is None else len(change.standbys),
+                "displaced_tasks": int((each.owner != final).sum()),
+                "restoring_tasks": each.restoring,
+                "warming_up": each.warming_up,
+                "standbys": len(each.standby),
+                "restored_bytes": round(after.restored_bytes - each.before.restored_bytes),
+                "down_ms": int((after.down_ms - each.before.down_ms).sum()),
+                "active_cost": each.costs.active,
+                "stateless_cost": each.costs.stateless,
+                "standby_cost": each.costs.standby,
+                # Where nobody knows in which rack a client stands, nobody knows what crosses; 0 would be a lie.
+                "cross_rack_bytes_per_s": cross_rack(each.steady) if known else None,
+                "cross_rack_bytes": cross_rack(each.bytes) if known else None,
+            }
+        )
     return rows
 
 
-def _moves(trace: Trace) -> Rows:
-    rows: Rows = []
-    for before, after in zip(trace.rounds, trace.rounds[1:], strict=False):
-        rows += _moves_between(trace, before, after)
-    return rows
+def _tasks(trace: Trace, moved: Sequence[Moves]) -> Columns:
+    stateful = trace.layout.tasks.stateful
+    times = np.zeros(len(stateful), dtype=np.int64)
+    for each in moved:
+        times[each.tasks] += 1
+    return {
+        "task": _ids(trace),
+        "stateful": pa.array(stateful),
+        "down_ms": pa.array(trace.down_ms),
+        "out_of_reach_ms": pa.array(trace.out_of_reach_ms, mask=~stateful),
+        "most_waiting_ms": pa.array(np.rint(trace.most_waiting_s * 1000).astype(np.int64)),
+        "active_moves": pa.array(times),
+    }
 
 
-def _moves_between(trace: Trace, before: Round, after: Round) -> Rows:
+def _assignments(trace: Trace) -> Columns:
     names = [client.name for client in trace.world.clients]
-    ids = [str(task) for task in trace.layout.tasks.ids]
-    here = {"round": after.number, "at_ms": after.at_ms}
-
-    def name(client: int) -> str | None:
-        return None if client == UNASSIGNED else names[client]
-
-    old, new = before.owners(), after.owners()
-    gained = after.standbys(len(names)) & ~before.standbys(len(names))
-    actives = [
-        {**here, "task": ids[t], "role": "active", "from_client": name(old[t]), "to_client": name(new[t])}
-        for t in np.flatnonzero(old != new).tolist()
-    ]
-    standbys = [
-        {**here, "task": ids[t], "role": "standby", "from_client": None, "to_client": names[n]}
-        for t, n in np.argwhere(gained).tolist()
-    ]
-    return actives + standbys
+    parts = [_of_round(each) for each in trace.rounds]
+    task, client, role, number = (
+        np.concatenate([part[place] for part in parts]) if parts else np.zeros(0, dtype=np.int64) for place in range(4)
+    )
+    return {
+        "round": pa.array(number, pa.int64()),
+        "task": _names(_ids(trace), task),
+        "client": _names(names, client),
+        "role": _names(["active", "standby"], role),
+    }
 
 
-def _traffic(trace: Trace) -> Rows:
+def _of_round(each: Round) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    runs = np.flatnonzero(each.owner != UNASSIGNED)
+    task = np.concatenate((runs, each.standby[:, 0]))
+    client = np.concatenate((each.owner[runs], each.standby[:, 1]))
+    role = (np.arange(len(task)) >= len(runs)).astype(np.int64)
+    return task, client, role, np.full(len(task), each.number, dtype=np.int64)
+
+
+def _moves(trace: Trace, moved: Sequence[Moves]) -> Columns:
+    names, ids = [client.name for client in trace.world.clients], _ids(trace)
+    columns: dict[str, list[Any]] = {name: [] for name in ("round", "at_ms", "task", "role", "from", "to", "reason")}
+    for each in moved:
+        actives, standbys = len(each.tasks), len(each.standbys)
+        nobody = np.full(standbys, UNASSIGNED, dtype=np.int64)
+        columns["round"].append(np.full(actives + standbys, each.into.number))
+        columns["at_ms"].append(np.full(actives + standbys, each.into.at_ms))
+        columns["task"] += [each.tasks, each.standbys[:, 0]]
+        columns["role"] += [np.zeros(actives, dtype=np.int64), np.ones(standbys, dtype=np.int64)]
+        columns["from"] += [each.sources, nobody]
+        columns["to"] += [each.targets, each.standbys[:, 1]]
+        columns["reason"] += [each.reasons, nobody]
+    flat = {
+        name: np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
+        for name, parts in columns.items()
+    }
+    return {
+        "round": pa.array(flat["round"]),
+        "at_ms": pa.array(flat["at_ms"]),
+        "task": _names(ids, flat["task"]),
+        "role": _names(["active", "standby"], flat["role"]),
+        "from_client": _names(names, flat["from"]),
+        "to_client": _names(names, flat["to"]),
+        "reason": _names([str(reason) for reason in REASONS], flat["reason"]),
+    }
+
+
+def _lives(trace: Trace) -> Columns:
+    names = [client.name for client in trace.world.clients]
+    steps = trace.lives.steps
+    lengths = [len(each.tasks) for each in steps]
+    nothing = np.zeros(0, dtype=np.int64)
+    return {
+        "at_ms": pa.array(np.repeat([each.at_ms for each in steps] or nothing, lengths or nothing), pa.int64()),
+        "task": _names(_ids(trace), np.concatenate([nothing, *(each.tasks for each in steps)])),
+        "state": _names(
+            [str(state) for state in TaskState],
+            np.repeat(np.array([int(each.state) for each in steps], dtype=np.int64), lengths or nothing),
+        ),
+        "client": _names(names, np.concatenate([nothing, *(each.clients for each in steps)])),
+    }
+
+
+def _traffic(trace: Trace) -> Columns:
     racks = [*trace.layout.racks, None]
-    return [
+    rows = [
         {
             "round": each.number,
             "kind": str(kind),
             "from_rack": racks[source],
             "to_rack": racks[target],
-            "bytes_per_s": float(each.traffic.bytes_per_s[kind][source, target]),
+            "bytes": float(carried[source, target]),
         }
         for each in trace.rounds
-        for kind in TrafficKind
-        for source, target in np.argwhere(each.traffic.bytes_per_s[kind] > 0).tolist()
+        for kind, carried in each.bytes.items()
+        for source, target in np.argwhere(carried > 0).tolist()
     ]
+    return _of_rows(rows, "traffic")
+
+
+def _losses(trace: Trace) -> Columns:
+    lost = {} if trace.survey is None else trace.survey.tasks_lost_by_rack or {}
+    return _of_rows([{"rack": rack, "stateful_tasks": tasks} for rack, tasks in lost.items()], "losses")
+
+
+def _ids(trace: Trace) -> list[str]:
+    return [str(task) for task in trace.layout.tasks.ids]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from assignors.configs import AssignmentConfigs
 from simulator.disturbances import (
+    BrokerBounce,
     BrokerLoss,
     ConfigChange,
     Crash,
@@ -16,18 +17,22 @@ from simulator.disturbances import (
     RackOutage,
     ReplicaMove,
     RollingBounce,
+    TrafficChange,
 )
-from simulator.world import World
+from simulator.world import GroupProtocol, World
 
 
 @dataclass(frozen=True, slots=True)
 class ClientUp:
-    """A client process starts and joins the group."""
+    """A client process starts and joins the group; None where it starts with the settings that it had before."""
 
     client: str
+    configs: AssignmentConfigs | None = None
+    announces_rack: bool | None = None
 
     def __str__(self) -> str:
-        return f"{self.client} starts"
+        new = self.configs is not None or self.announces_rack is not None
+        return f"{self.client} starts" + (" with new configs" if new else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,17 @@ class ConfigsSet:
         return "assignment configs change"
 
 
-Change = ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | ConfigsSet
+@dataclass(frozen=True, slots=True)
+class TrafficScaled:
+    """So many times as much as usual is produced to the sources from now on."""
+
+    factor: float
+
+    def __str__(self) -> str:
+        return f"traffic is {self.factor:g} times the usual"
+
+
+Change = ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | ConfigsSet | TrafficScaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,40 +112,83 @@ class TimedChange:
 
 
 def timeline(world: World) -> list[TimedChange]:
-    """Every change that will happen, in order of time; changes of one moment in the order of the scenario."""
-    changes = [change for disturbance in world.disturbances for change in _break_down(world, disturbance)]
-    return sorted(changes, key=lambda timed: timed.at_ms)
+    """Every change that will happen, in order of time; changes of one moment in the order of the scenario.
+
+    What takes a client down that is not there does not happen, nor does its return from that. A client that several
+    things keep down comes back from the last of them.
+    """
+    planned = [
+        (timed, number if _ends(disturbance) else None)
+        for number, disturbance in enumerate(world.disturbances)
+        for timed in _break_down(world, disturbance)
+    ]
+    return list(_that_happen(world, sorted(planned, key=lambda each: each[0].at_ms)))
+
+
+def _ends(disturbance: Disturbance) -> bool:
+    """Whether clients that it takes down come back from it."""
+    return isinstance(disturbance, RollingBounce) or getattr(disturbance, "down_ms", None) is not None
+
+
+def _that_happen(world: World, planned: Iterable[tuple[TimedChange, int | None]]) -> Iterator[TimedChange]:
+    there = {client.name for client in world.clients if client.starts}
+    kept_down_by: dict[str, set[int]] = {client.name: set() for client in world.clients}
+    for timed, outage in planned:
+        happens = True
+        match timed.change:
+            case ClientDown(client=client):
+                happens = client in there
+                there.discard(client)
+                if outage is None:
+                    kept_down_by[client].clear()
+                elif happens or kept_down_by[client]:
+                    kept_down_by[client].add(outage)
+            case ClientUp(client=client):
+                if outage is None:
+                    happens = client not in there
+                    kept_down_by[client].clear()
+                else:
+                    happens = kept_down_by[client] == {outage}
+                    kept_down_by[client].discard(outage)
+                if happens:
+                    there.add(client)
+        if happens:
+            yield timed
 
 
 def _break_down(world: World, disturbance: Disturbance) -> Iterator[TimedChange]:
     at_ms = disturbance.at_ms
     match disturbance:
-        case Join(clients=clients):
-            yield from (TimedChange(at_ms, ClientUp(client)) for client in clients)
-        case Leave(clients=clients):
-            yield from (TimedChange(at_ms, ClientDown(client, says_so=True, keeps_state=True)) for client in clients)
+        case Join(clients=clients, every_ms=every_ms):
+            yield from (TimedChange(at_ms + i * every_ms, ClientUp(client)) for i, client in enumerate(clients))
+        case Leave(clients=clients, every_ms=every_ms):
+            for i, client in enumerate(clients):
+                yield TimedChange(at_ms + i * every_ms, ClientDown(client, says_so=True, keeps_state=True))
         case Crash(clients=clients, down_ms=down_ms, keeps_state=keeps_state):
-            yield from _down(at_ms, clients, down_ms, says_so=False, keeps_state=keeps_state)
+            yield from _crash(at_ms, clients, down_ms, keeps_state=keeps_state)
         case RollingBounce():
             yield from _bounce(world, disturbance)
         case RackOutage(rack=rack, down_ms=down_ms):
             brokers = tuple(broker.id for broker in world.cluster.brokers if broker.rack == rack)
             clients = tuple(client.name for client in world.clients if client.rack == rack)
             yield from _brokers_down(at_ms, brokers, down_ms)
-            yield from _down(at_ms, clients, down_ms, says_so=False, keeps_state=True)
+            yield from _crash(at_ms, clients, down_ms, keeps_state=True)
         case BrokerLoss(brokers=brokers, down_ms=down_ms):
             yield from _brokers_down(at_ms, brokers, down_ms)
+        case BrokerBounce(brokers=brokers, down_ms=down, pause_ms=pause_ms):
+            for i, broker in enumerate(brokers):
+                yield from _brokers_down(at_ms + i * (down + pause_ms), (broker,), down)
         case ReplicaMove(topic=topic, partition=partition, replicas=replicas):
             yield TimedChange(at_ms, ReplicasSet(topic, partition, replicas))
         case ConfigChange(configs=configs):
             yield TimedChange(at_ms, ConfigsSet(configs))
+        case TrafficChange(factor=factor):
+            yield TimedChange(at_ms, TrafficScaled(factor))
 
 
-def _down(
-    at_ms: int, clients: Iterable[str], down_ms: int | None, *, says_so: bool, keeps_state: bool
-) -> Iterator[TimedChange]:
+def _crash(at_ms: int, clients: Iterable[str], down_ms: int | None, *, keeps_state: bool) -> Iterator[TimedChange]:
     for client in clients:
-        yield TimedChange(at_ms, ClientDown(client, says_so, keeps_state))
+        yield TimedChange(at_ms, ClientDown(client, says_so=False, keeps_state=keeps_state))
         if down_ms is not None:
             yield TimedChange(at_ms + down_ms, ClientUp(client))
 
@@ -143,8 +201,11 @@ def _brokers_down(at_ms: int, brokers: tuple[int, ...], down_ms: int | None) -> 
 
 
 def _bounce(world: World, bounce: RollingBounce) -> Iterator[TimedChange]:
-    says_so = world.application.group_configs.leave_group_on_close
+    configs = world.application.group_configs
+    leaves = configs.leave_group_on_close or configs.protocol is GroupProtocol.STREAMS
+    static = {client.name for client in world.clients if client.is_static}
     at_ms = bounce.at_ms
     for client in bounce.clients:
-        yield from _down(at_ms, [client], bounce.down_ms, says_so=says_so, keeps_state=bounce.keeps_state)
+        yield TimedChange(at_ms, ClientDown(client, leaves and client not in static, bounce.keeps_state))
+        yield TimedChange(at_ms + bounce.down_ms, ClientUp(client, bounce.configs, bounce.announces_rack))
         at_ms += bounce.down_ms + bounce.pause_ms

@@ -8,54 +8,84 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.assignment import UNASSIGNED
-from assignors.columns import BoolArray, IntArray
+from assignors.columns import NO_RACK, BoolArray, IntArray
 from assignors.ids import TaskId
 from assignors.tasks.rack_aware import RackCosts
-from simulator.layout import Layout
-from simulator.measures import Measures
-from simulator.rebalance import Rebalance
+from simulator.execution import Standing
+from simulator.layout import FloatArray, Layout
+from simulator.lives import TaskLives
+from simulator.measures import Measures, Survey
 from simulator.timeline import TimedChange
-from simulator.traffic import Traffic
+from simulator.traffic import Bytes
 from simulator.world import World
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """One rebalance of a run.
+    """One rebalance of a run, and what went on until the next.
 
     Attributes:
         number: 1 for the first; Kafka's generation.
-        at_ms: when.
+        asked_at_ms: when the rebalance was asked for.
+        at_ms: when its assignment was handed out.
+        until_ms: when the next one was, or the end of the run.
+        settled_at_ms: when everybody had what it decided, None if that never came.
         reason: what called for it.
-        decided: the input and the answer.
-        members: the clients along the columns of the answer, rows of the world's clients.
+        members: the clients that took part, rows of the world's clients, by process id.
+        owner: shape (T,); the client that is to run each task, UNASSIGNED if none.
+        standby: shape (S, 2); task and client of every standby and warm-up.
+        withheld: shape (W,); tasks that their new owners only get in the next rebalance.
+        thread_moves: tasks that went from one thread of their client to another.
+        followup_delay_ms: in how long the assignor asked for another rebalance, None if it did not.
+        computing_ms: how long Kafka's leader would compute for it.
         costs: Kafka's own costs of the answer.
         measures: what is measured of it.
-        traffic: what the network carries from here on.
+        steady: bytes per second once every task runs and every standby keeps up.
+        bytes: what travelled until the next round.
         restoring: how many tasks were not running right after it.
+        warming_up: how many standbys and warm-ups were behind right after it.
+        before: what all had come to when it was handed out.
     """
 
     number: int
+    asked_at_ms: int
     at_ms: int
+    until_ms: int
+    settled_at_ms: int | None
     reason: str
-    decided: Rebalance
     members: IntArray
+    owner: IntArray
+    standby: IntArray
+    withheld: IntArray
+    thread_moves: int
+    followup_delay_ms: int | None
+    computing_ms: float
     costs: RackCosts
     measures: Measures
-    traffic: Traffic
+    steady: Bytes
+    bytes: Bytes
     restoring: int
-
-    def owners(self) -> IntArray:
-        """Shape (T,); the client (row of the world) that runs each task, UNASSIGNED if none."""
-        active = self.decided.columns.active
-        owners: IntArray = np.where(active == UNASSIGNED, UNASSIGNED, self.members[active])
-        return owners
+    warming_up: int
+    before: Standing
 
     def standbys(self, num_clients: int) -> BoolArray:
         """Shape (T, N); who holds a standby of what, along the world's clients."""
-        standbys = np.zeros((len(self.decided.columns.active), num_clients), dtype=np.bool_)
-        standbys[:, self.members] = self.decided.columns.standby
+        standbys = np.zeros((len(self.owner), num_clients), dtype=np.bool_)
+        standbys[self.standby[:, 0], self.standby[:, 1]] = True
         return standbys
+
+    def decides_like(self, other: Round) -> bool:
+        """Whether both gave the same to the same members."""
+        return (
+            np.array_equal(self.members, other.members)
+            and np.array_equal(self.owner, other.owner)
+            and np.array_equal(self.standby, other.standby)
+        )
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing follows from it: everybody has what it decided, and nothing more was asked for."""
+        return self.followup_delay_ms is None and self.settled_at_ms is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,21 +97,49 @@ class Trace:
         layout: the rows.
         rounds: the rebalances, in order.
         changes: what the scenario did, in order.
-        restored_bytes: what all clients read to catch up.
-        down_ms: shape (T,); for how long each task was not processed.
+        after: what all had come to in the end.
+        most_waiting_s: shape (T,); the most input that ever waited, in seconds of usual input.
+        survey: what the loss of racks or clients would take with it in the end; None if nothing was assigned.
+        lives: the life of every task.
+        client_racks: shape (N,); where each client stands, a column of the layout's racks, NO_RACK if not known.
+        remote_sources: shape (T, R + 1); how many source partitions each task reads from another rack, by the rack it
+            runs in, the last column without; by where partitions stand in the end.
         failure: why the run ended early, if an assignor failed.
+        hindrance: what kept the group from ever coming to rest, if something did.
+        unfinished: whether a rebalance was under way at the end.
     """
 
     world: World
     layout: Layout
     rounds: Sequence[Round]
     changes: Sequence[TimedChange]
-    restored_bytes: int
-    down_ms: IntArray
+    after: Standing
+    most_waiting_s: FloatArray
+    survey: Survey | None
+    lives: TaskLives
+    client_racks: IntArray
+    remote_sources: IntArray
     failure: str | None = None
+    hindrance: str | None = None
+    unfinished: bool = False
+
+    @property
+    def down_ms(self) -> IntArray:
+        """Shape (T,); for how long each task was not processed, from the first assignment on."""
+        return self.after.down_ms - (self.rounds[0].before.down_ms if self.rounds else self.after.down_ms)
+
+    @property
+    def out_of_reach_ms(self) -> IntArray:
+        """Shape (T,); for how long queries found no copy of each task, from the first assignment on."""
+        before = self.rounds[0].before.out_of_reach_ms if self.rounds else self.after.out_of_reach_ms
+        return self.after.out_of_reach_ms - before
+
+    def knows_racks(self, each: Round) -> bool:
+        """Whether it is known where all clients of a round stand."""
+        return not (self.client_racks[each.members] == NO_RACK).any()
 
     def story(self, task: str) -> list[str]:
-        """Tell one task's life: where it ran and stood by, round by round, as far as that changed.
+        """Tell one task's life: each step it took, and where it stood by, in order of time.
 
         Raises:
             KeyError: the application has no such task.
@@ -101,7 +159,9 @@ class Trace:
 
     def _whereabouts(self, each: Round, row: int) -> str:
         clients = self.world.clients
-        owner = int(each.owners()[row])
+        owner = int(each.owner[row])
         runs = "nobody runs it" if owner == UNASSIGNED else f"runs on {clients[owner].name}"
+        if row in each.withheld:
+            runs = f"waits to run on {clients[owner].name} until it is free"
         standbys = [clients[n].name for n in np.flatnonzero(each.standbys(len(clients))[row])]
         return runs + (f", standby on {', '.join(standbys)}" if standbys else "")

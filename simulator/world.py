@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from assignors.configs import AssignmentConfigs
 from assignors.ids import ProcessId
@@ -17,10 +18,16 @@ NO_LEADER = -1
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A broker and its `broker.rack`, None if it has none."""
+    """A broker.
+
+    Attributes:
+        rack: its `broker.rack`, None if it has none.
+        restore_bytes_per_s: what it can send to all clients that restore from it; None if that is no limit.
+    """
 
     id: int
     rack: str | None = None
+    restore_bytes_per_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +84,15 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Subtopology:
-    """A part of the topology that runs as one task a partition; stateful if any store is logged."""
+    """A part of the topology that runs as one task a partition; stateful if any store is logged.
+
+    `written_topics` are the repartition and result topics that it writes; all that is produced to them comes from here.
+    """
 
     id: int
     source_topics: tuple[str, ...]
     stores: tuple[Store, ...] = ()
+    written_topics: tuple[str, ...] = ()
 
     @property
     def is_stateful(self) -> bool:
@@ -89,21 +100,47 @@ class Subtopology:
         return any(store.changelog is not None for store in self.stores)
 
 
+class GroupProtocol(StrEnum):
+    """`group.protocol`: who assigns, and how members hear of it.
+
+    classic: a member leads the group and assigns; everybody joins anew for each rebalance. streams: the group
+    coordinator assigns, and each member comes to its target by itself (KIP-1071).
+    """
+
+    CLASSIC = "classic"
+    STREAMS = "streams"
+
+
 @dataclass(frozen=True, slots=True)
 class GroupConfigs:
     """The settings of the group's life, with Kafka's defaults.
 
     Attributes:
-        session_timeout_ms: `session.timeout.ms`: when a member that crashed is missed.
+        protocol: `group.protocol`.
+        session_timeout_ms: `session.timeout.ms` (of the brokers, `group.streams.session.timeout.ms`): when a member
+            that crashed is missed.
+        heartbeat_interval_ms: `heartbeat.interval.ms`: how often a member of a classic group hears from it.
+        streams_heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`: the same of a streams group.
+        max_poll_interval_ms: `max.poll.interval.ms`: how long members have to join a rebalance, and how long the
+            leader may compute.
         initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` of the brokers.
         leave_group_on_close: `internal.leave.group.on.close`: whether a client that shuts down says so.
         state_cleanup_delay_ms: `state.cleanup.delay.ms`: how long a copy that is not assigned stays on disk.
+        rejoins_when_brokers_bounce: whether members with `client.rack` join anew when a broker goes or comes, as in
+            the releases before KAFKA-20778 was fixed.
+        leader_speed: how fast the group leader computes, as a multiple of the machine that Kafka was timed on.
     """
 
+    protocol: GroupProtocol = GroupProtocol.CLASSIC
     session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    streams_heartbeat_interval_ms: int = 5_000
+    max_poll_interval_ms: int = 300_000
     initial_rebalance_delay_ms: int = 3_000
     leave_group_on_close: bool = False
     state_cleanup_delay_ms: int = 600_000
+    rejoins_when_brokers_bounce: bool = False
+    leader_speed: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +153,34 @@ class Application:
     group_configs: GroupConfigs = field(default_factory=GroupConfigs)
 
 
+class OffsetReports(StrEnum):
+    """Which offsets of its copies a client reports when it joins.
+
+    current: those of that moment. stale: those of the rebalance before. never: none, as if it had no copy, unless the
+    task runs there.
+    """
+
+    CURRENT = "current"
+    STALE = "stale"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """A Kafka Streams process.
 
     Attributes:
         name: how people call it; unique.
-        process_id: how the group calls it.
-        rack: `client.rack`.
+        process_id: how the group calls it; a process that lost its disk, or has no persistent store, gets another one
+            when it starts again.
+        rack: where it stands.
+        announces_rack: whether `client.rack` says so.
         threads: `num.stream.threads`.
         tags: `client.tag.*`.
         restore_bytes_per_s: how fast it can read changelogs, over all its tasks.
+        records_per_s: how many source records a thread can process; None if that is no limit.
+        is_static: whether its members have a `group.instance.id`.
+        reports: which offsets it reports.
         starts: whether it is a member from the start; if not, an event lets it join.
     """
 
@@ -137,6 +191,25 @@ class Client:
     tags: Mapping[str, str] = field(default_factory=dict)
     restore_bytes_per_s: int = 50_000_000
     starts: bool = True
+    announces_rack: bool = True
+    records_per_s: int | None = None
+    is_static: bool = False
+    reports: OffsetReports = OffsetReports.CURRENT
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a cloud takes for a gigabyte (10⁹ bytes) that crosses from one rack to another.
+
+    Attributes:
+        provider: whose price it is.
+        usd_per_gb: the price.
+        as_of: when and where it was read.
+    """
+
+    provider: str
+    usd_per_gb: float
+    as_of: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +217,8 @@ class World:
     """A cluster, an application, every client that will ever take part, and what happens when.
 
     The run lasts `duration_ms`. If it starts warm, the application has run before: what the first rebalance assigns is
-    there already. If it starts cold, every copy has to be restored from its changelog.
+    there already. If it starts cold, every copy has to be restored from its changelog. `price` is None where nobody
+    said which cloud it runs in.
     """
 
     name: str
@@ -154,3 +228,4 @@ class World:
     disturbances: tuple[Disturbance, ...] = ()
     duration_ms: int = 86_400_000
     starts_warm: bool = True
+    price: Price | None = None

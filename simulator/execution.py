@@ -1,0 +1,216 @@
+"""What clients do between rebalances: they run tasks, restore state, stand by, and bytes travel for it.
+
+Everything that flows is a fluid here: `advance` lets time pass at the rates of now, `next_change_ms` says how long
+those rates hold, and every change settles them anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assignors.assignment import UNASSIGNED
+from assignors.columns import BoolArray, IntArray
+from simulator.fleet import Fleet
+from simulator.handover import Handover, Holdings
+from simulator.layout import FloatArray, Layout
+from simulator.lives import TaskLives, TaskState
+from simulator.placing import Brokers, Placing
+from simulator.processing import Processing
+from simulator.restoration import Restoration
+from simulator.traffic import Bytes, Ledger, Routes
+from simulator.world import World
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """What all clients together have come to at some moment, counted from the start.
+
+    Attributes:
+        restored_bytes: read to catch up.
+        restored_again_bytes: what of it the same client had held before, and lost.
+        down_ms: shape (T,); for how long each task was not processed.
+        out_of_reach_ms: shape (T,); for how long no client had a copy that queries can be put to.
+        waiting_s: shape (T,); the input that waits, in seconds of usual input.
+    """
+
+    restored_bytes: float
+    restored_again_bytes: float
+    down_ms: IntArray
+    out_of_reach_ms: IntArray
+    waiting_s: FloatArray
+
+
+class Execution:
+    """T tasks on the world's N clients.
+
+    Attributes:
+        placing: where the partitions stand.
+        holdings: who has what.
+        running: shape (T,); which tasks are processed.
+        lives: the life of every task.
+        restoration: the copies.
+        processing: the input.
+    """
+
+    def __init__(self, world: World, layout: Layout, brokers: Brokers, fleet: Fleet) -> None:
+        self._layout = layout
+        self._fleet = fleet
+        self._brokers = brokers
+        self._from_nearest = world.cluster.reads_from_nearest_replica
+        self._cleanup_delay_ms = world.application.group_configs.state_cleanup_delay_ms
+        num_tasks = len(layout.tasks)
+        rates = [np.inf if c.records_per_s is None else float(c.records_per_s) for c in world.clients]
+        capacity = [np.full(c.threads, rate) for c, rate in zip(world.clients, rates, strict=True)]
+        self.processing = Processing(layout.input_records_per_s, np.concatenate(capacity))
+        limits = [np.inf if b.restore_bytes_per_s is None else b.restore_bytes_per_s for b in world.cluster.brokers]
+        self.restoration = Restoration(layout, world.clients, np.array(limits, dtype=np.float64))
+        self.lives = TaskLives(layout.tasks.ids, tuple(client.name for client in world.clients))
+        self.placing: Placing = brokers.placing()
+        self.holdings = Holdings.none(num_tasks, len(world.clients))
+        self.running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
+        self._routes = Routes(layout, self.placing, from_nearest=self._from_nearest)
+        self._ledger = Ledger(len(layout.racks))
+        self._now_ms = 0
+        self._down_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
+        self._out_of_reach_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
+        self._in_reach: BoolArray = ~layout.tasks.stateful
+
+    @property
+    def routes(self) -> Routes:
+        """The ways that bytes take now."""
+        return self._routes
+
+    def advance(self, now_ms: int) -> None:
+        """Let time pass."""
+        passed_ms = now_ms - self._now_ms
+        if passed_ms <= 0:
+            return
+        self._now_ms = now_ms
+        self._down_ms += ~self.running * passed_ms
+        self._out_of_reach_ms += ~self._in_reach * passed_ms
+        self.processing.advance(passed_ms / 1000)
+        self.restoration.advance(passed_ms / 1000)
+
+    def next_change_ms(self) -> int | None:
+        """When rates will change by themselves, None if they will not as things are."""
+        seconds = min(self.restoration.next_change_s(), self.processing.next_change_s())
+        return None if np.isinf(seconds) else self._now_ms + max(1, int(np.ceil(seconds * 1000)))
+
+    def hand_out(self, handover: Handover, *, filled: bool = False) -> None:
+        """Let clients have what a rebalance gives them.
+
+        Args:
+            handover: what that is.
+            filled: whether their copies are level and their input is processed, as if they had run before.
+        """
+        self._write_down()
+        before, given = self.holdings, handover.given
+        self._step(TaskState.REVOKED, handover.revoked, before.owner)
+        orphaned = handover.revoked & ~handover.withheld
+        self._step(TaskState.UNASSIGNED, orphaned, np.full_like(before.owner, UNASSIGNED))
+        new = (given.owner != UNASSIGNED) & (given.owner != before.owner)
+        self._step(TaskState.ASSIGNED, new, given.owner)
+        self._restoration_takes(given, before)
+        if filled:
+            self.restoration.fill()
+            self.processing.catch_up()
+        self.settle()
+
+    def give_back(self, client: int, before: Holdings) -> None:
+        """Give a static member that is back what it had before."""
+        own = before.owner == client
+        free = own & (self.holdings.owner == UNASSIGNED)
+        standby = self.holdings.standby.copy()
+        standby[:, client] = before.standby[:, client]
+        owner = np.where(free, client, self.holdings.owner)
+        thread = self.holdings.thread.copy()
+        thread[:, client] = before.thread[:, client]
+        nothing = np.zeros_like(free)
+        self.hand_out(Handover(Holdings(owner, standby, thread), nothing, nothing))
+
+    def start(self, client: int) -> None:
+        """Let a client start."""
+        self.restoration.start(client, self._now_ms)
+
+    def stop(self, client: int, keeps_state: bool) -> None:
+        """Let a client end."""
+        self._write_down()
+        lost = self.holdings.owner == client
+        self._step(TaskState.UNASSIGNED, lost, np.full_like(self.holdings.owner, UNASSIGNED))
+        standby = self.holdings.standby.copy()
+        standby[:, client] = False
+        self.holdings = Holdings(np.where(lost, UNASSIGNED, self.holdings.owner), standby, self.holdings.thread)
+        self.restoration.stop(client, keeps_state, self._now_ms)
+        self.settle()
+
+    def move_brokers(self) -> None:
+        """Take in that partitions stand elsewhere, or are led by others."""
+        self._write_down()
+        self.placing = self._brokers.placing()
+        self._routes = Routes(self._layout, self.placing, from_nearest=self._from_nearest)
+        self.settle()
+
+    def scale_traffic(self, factor: float) -> None:
+        """So many times the usual input comes in from now on."""
+        self.processing.scale(factor)
+        self.settle()
+
+    def clean_up(self) -> None:
+        """Delete copies that have lain unassigned for too long."""
+        self.restoration.clean_up(self._cleanup_delay_ms, self._now_ms)
+
+    def settle(self) -> None:
+        """Find out which tasks run, and how fast everything goes from here on."""
+        owner = self.holdings.owner
+        _, ready = self.restoration.level()
+        state = self.lives.state
+        self._step(TaskState.RUNNING, ready & (state != TaskState.RUNNING), owner)
+        self._step(TaskState.RESTORING, ~ready & (self.lives.state == TaskState.ASSIGNED), owner)
+        self.running = self.lives.state == TaskState.RUNNING
+        self.processing.settle(self.running, self._fleet.first_thread[owner] + self.holdings.owner_thread())
+        self.restoration.settle(self.processing.rate, self.placing.restore_share)
+        self._in_reach = self.restoration.in_reach()
+
+    def take_bytes(self) -> Bytes:
+        """The bytes that travelled since the last time, by kind and pair of racks."""
+        self._write_down()
+        return self._ledger.take()
+
+    def standing(self) -> Standing:
+        """What it all has come to by now."""
+        return Standing(
+            self.restoration.restored_bytes,
+            self.restoration.restored_again_bytes,
+            self._down_ms.copy(),
+            self._out_of_reach_ms.copy(),
+            self.processing.waiting_s.copy(),
+        )
+
+    def _restoration_takes(self, given: Holdings, before: Holdings) -> None:
+        stays = (given.owner == before.owner) & (given.owner != UNASSIGNED)
+        switches = (before.owner == UNASSIGNED) & (given.owner != UNASSIGNED)
+        was_standby = np.zeros_like(switches)
+        rows = np.flatnonzero(switches)
+        was_standby[rows] = before.standby[rows, given.owner[rows]]
+        inside = (stays | was_standby) & (given.owner_thread() != self._thread_before(before, given.owner))
+        self.holdings = given
+        self.restoration.assign(given.owner, given.standby, np.flatnonzero(inside), self._now_ms)
+
+    def _thread_before(self, before: Holdings, client: IntArray) -> IntArray:
+        """Shape (T,); the thread on which each task was before, on these clients."""
+        return before.thread[np.arange(len(client)), client]
+
+    def _step(self, state: TaskState, which: BoolArray, clients: IntArray) -> None:
+        tasks = np.flatnonzero(which)
+        self.lives.step(self._now_ms, state, tasks, clients[tasks])
+
+    def _write_down(self) -> None:
+        """Put what was processed and read since the last time into the ledger, while it is known who did it."""
+        work = self.processing.take_work()
+        done = np.flatnonzero((work > 0) & (self.holdings.owner != UNASSIGNED))
+        owner, racks, announces = self.holdings.owner[done], self._fleet.rack, self._fleet.announces
+        self._ledger.add(self._routes.processed(work[done], done, racks[owner], announces[owner]))
+        for kind, read, tasks, clients in self.restoration.take_reads():
+            self._ledger.add(self._routes.copied(kind, read, tasks, racks[clients], announces[clients]))

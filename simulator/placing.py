@@ -1,0 +1,142 @@
+"""Where partitions stand: on which brokers, in which racks, led by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assignors.columns import NO_RACK, BoolArray, IntArray, PartitionTable
+from assignors.ids import TopicPartition
+from simulator.layout import FloatArray, Layout, total
+from simulator.world import World
+
+_NOBODY = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placing:
+    """Where the partitions stand at one moment: P partitions, R racks, T tasks, B brokers.
+
+    Attributes:
+        table: the racks of the replicas of each partition that tasks read, as the group leader learns them.
+        leader_rack: shape (P,); the rack of the leader, NO_RACK if there is none or it has no rack.
+        served_in: shape (P, R); whether a live replica stands in the rack.
+        followers: shape (P, R + 1); how many live replicas in each rack fetch from the leader; the last column: those
+            without rack. Where there is no leader, nobody does.
+        restore_share: shape (T, B); which part of what a task's changelogs hold is led by which broker, in the order of
+            the cluster; what has no leader is in no part.
+    """
+
+    table: PartitionTable
+    leader_rack: IntArray
+    served_in: BoolArray
+    followers: IntArray
+    restore_share: FloatArray
+
+
+class Brokers:
+    """Which brokers are alive and which replicas every partition has, as a run changes them.
+
+    Brokers are rows of the cluster's; one row more stands for brokers that the cluster does not have, and the last,
+    `_NOBODY`, for none at all. Neither is ever alive.
+    """
+
+    def __init__(self, world: World, layout: Layout) -> None:
+        self._layout = layout
+        column_of = {rack: column for column, rack in enumerate(layout.racks)}
+        brokers, topics = world.cluster.brokers, world.cluster.topics
+        self._row_of_broker = {broker.id: row for row, broker in enumerate(brokers)}
+        self._rack: IntArray = np.array(
+            [NO_RACK if broker.rack is None else column_of[broker.rack] for broker in brokers] + [NO_RACK] * 2,
+            dtype=np.int64,
+        )
+        self._alive: BoolArray = np.array([True for _ in brokers] + [False] * 2, dtype=np.bool_)
+        self._row_of = {name: row for row, name in enumerate(layout.partitions)}
+        listed = [self._rows(topics[name.topic].replicas[name.partition]) for name in layout.partitions]
+        width = max(map(len, listed), default=0)
+        padded = [replicas + [_NOBODY] * (max(1, width) - len(replicas)) for replicas in listed]
+        self._replicas: IntArray = np.array(padded, dtype=np.int64).reshape(len(listed), max(1, width))
+        leaders = [topics[name.topic].leaders[name.partition] for name in layout.partitions]
+        self._leader: IntArray = np.array(
+            [self._row_of_broker.get(leader, _NOBODY) for leader in leaders], dtype=np.int64
+        )
+        self._placing: Placing | None = None
+
+    def lose(self, brokers: tuple[int, ...]) -> None:
+        """Take brokers away; the first live replica takes over what they led."""
+        lost = [self._row_of_broker[broker] for broker in brokers]
+        self._alive[lost] = False
+        self._elect(np.isin(self._leader, lost))
+
+    def regain(self, brokers: tuple[int, ...]) -> None:
+        """Bring brokers back; the preferred replica of each partition leads again."""
+        self._alive[[self._row_of_broker[broker] for broker in brokers]] = True
+        self._elect(np.ones(len(self._leader), dtype=np.bool_))
+
+    def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
+        """Give a partition other replicas; one that no task reads or writes does not matter."""
+        row = self._row_of.get(partition)
+        if row is None:
+            return
+        missing = len(replicas) - self._replicas.shape[1]
+        if missing > 0:
+            self._replicas = np.pad(self._replicas, ((0, 0), (0, missing)), constant_values=_NOBODY)
+        self._replicas[row] = _NOBODY
+        self._replicas[row, : len(replicas)] = self._rows(replicas)
+        self._elect(np.arange(len(self._leader)) == row)
+
+    def placing(self) -> Placing:
+        """Where the partitions stand now; the same object as long as nothing changes.
+
+        A replica on a lost broker has no rack in the metadata that clients get, so that partition is not located:
+        Kafka's rack-aware assignment is off meanwhile. (Source: `MetadataResponse`, which stands in a node without
+        rack for a broker that is gone.)
+        """
+        if self._placing is None:
+            self._placing = self._find_out()
+        return self._placing
+
+    def _find_out(self) -> Placing:
+        layout, replicas = self._layout, self._replicas
+        num_racks, num_read = len(layout.racks), layout.num_read
+        alive = self._alive[replicas]
+        rack = np.where(alive, self._rack[replicas], NO_RACK)
+        in_rack = np.zeros((len(replicas), num_racks + 1), dtype=np.bool_)
+        in_rack[np.arange(len(replicas))[:, None], rack] = True
+        served_in = in_rack[:, :num_racks]
+        listed = replicas != _NOBODY
+        located = listed.any(axis=1) & (~listed | (rack != NO_RACK)).all(axis=1)
+        names = layout.partitions[:num_read]
+        return Placing(
+            table=PartitionTable(names, layout.racks, served_in[:num_read], located[:num_read]),
+            leader_rack=self._rack[self._leader],
+            served_in=served_in,
+            followers=self._followers(rack, alive, num_racks + 1),
+            restore_share=self._restore_share(),
+        )
+
+    def _followers(self, rack: IntArray, alive: BoolArray, num_columns: int) -> IntArray:
+        led = (self._leader != _NOBODY)[:, None]
+        row, replica = np.nonzero(alive & led & (self._replicas != self._leader[:, None]))
+        cells = row * num_columns + rack[row, replica] % num_columns
+        return np.bincount(cells, minlength=len(rack) * num_columns).reshape(len(rack), num_columns)
+
+    def _restore_share(self) -> FloatArray:
+        changelogs = self._layout.changelogs
+        num_tasks, num_columns = len(self._layout.tasks), len(self._alive)
+        cells = changelogs.task * num_columns + self._leader[changelogs.partition] % num_columns
+        shares = total(cells, changelogs.restored_share, num_tasks * num_columns)
+        return shares.reshape(num_tasks, num_columns)[:, :-2]
+
+    def _elect(self, rows: BoolArray) -> None:
+        alive = self._alive[self._replicas]
+        first = self._replicas[np.arange(len(alive)), alive.argmax(axis=1)]
+        elected = np.where(alive.any(axis=1), first, _NOBODY)
+        self._leader = np.where(rows, elected, self._leader)
+        self._placing = None
+
+    def _rows(self, brokers: Sequence[int]) -> list[int]:
+        unknown = len(self._row_of_broker)
+        return [self._row_of_broker.get(broker, unknown) for broker in brokers]

@@ -1,0 +1,172 @@
+"""The classic protocol in time: members beat their hearts, join, wait for their leader, and give tasks back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assignors.columns import IntArray
+from simulator import group as protocol
+from simulator.group import ComputeAssignment, Group, Member, Phase
+from simulator.handover import hand_over, within_reach
+from simulator.leader import Decision
+from simulator.processes.parts import Parts, Process
+
+
+class ClassicProtocol:
+    """Does what the group's state machine says, when it is time to."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._configs = parts.world.application.group_configs
+        self._group = Group()
+        self._decided: dict[int, tuple[ComputeAssignment, Decision]] = {}
+        self._asked_at_ms = 0
+        self._heartbeats_since_ms = 0
+        self._given = parts.execution.holdings
+        self._overdue = 0
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no rebalance is under way, nor will be because somebody is silent or was put out."""
+        at_rest = self._group.phase in (Phase.STABLE, Phase.EMPTY)
+        return at_rest and set(self._group.members) == self._parts.fleet.members_up()
+
+    @property
+    def round_under_way(self) -> int:
+        """The number of the round that is being decided, or was last."""
+        return self._group.generation
+
+    def join(self, member: Member) -> None:
+        """A client that has just started joins."""
+        client = self._parts.world.clients[self._parts.fleet.row(member.client)]
+        self._tell(protocol.Joined(member, client.is_static))
+
+    def stop(self, member: Member, *, says_so: bool) -> None:
+        """A client has ended; if it did not say so, it is missed for the session timeout after its last heartbeat."""
+        if not says_so:
+            now_ms = self._parts.now_ms
+            heard_ms = now_ms - (now_ms - self._heartbeats_since_ms) % self._configs.heartbeat_interval_ms
+            self._parts.env.process(self._miss(member, heard_ms + self._configs.session_timeout_ms))
+        elif member in self._group.members:
+            self._tell(protocol.Left(member, f"{member.client} left"))
+
+    def ask(self, reason: str) -> None:
+        """The leader sees for itself that a rebalance is called for."""
+        leader = self._group.leader
+        if leader is not None and self._parts.fleet.is_up(leader):
+            self._tell(protocol.RebalanceAsked([leader], reason))
+
+    def _miss(self, member: Member, at_ms: int) -> Process:
+        yield self._parts.env.timeout(max(0, at_ms - self._parts.now_ms))
+        if member in self._group.members:
+            self._tell(protocol.Left(member, f"{member.client} was not heard of"))
+
+    def _tell(self, event: protocol.Event) -> None:
+        before = self._group.rebalance
+        instructions = self._group.handle(event)
+        if self._group.rebalance != before:
+            self._asked_at_ms = self._parts.now_ms
+        for instruction in instructions:
+            self._parts.env.process(self._follow(instruction))
+
+    def _follow(self, instruction: protocol.Instruction) -> Process:
+        env = self._parts.env
+        match instruction:
+            case protocol.AwaitFirstMembers():
+                yield env.timeout(self._configs.initial_rebalance_delay_ms)
+                self._tell(protocol.InitialDelayOver())
+            case protocol.CallMembers(rebalance=rebalance):
+                yield from self._call_members(rebalance)
+            case protocol.AwaitMembers(rebalance=rebalance):
+                yield env.timeout(self._configs.max_poll_interval_ms)
+                self._tell(protocol.RebalanceTimedOut(rebalance))
+            case ComputeAssignment():
+                yield from self._compute(instruction)
+            case protocol.HandOut(generation=generation):
+                yield env.timeout(0)
+                self._hand_out(*self._decided.pop(generation))
+            case protocol.HandBack(member=member):
+                yield env.timeout(0)
+                self._hand_back(member)
+
+    def _call_members(self, rebalance: int) -> Process:
+        """Members learn of a rebalance with their next heartbeat; they all beat from the last assignment on."""
+        interval_ms = self._configs.heartbeat_interval_ms
+        passed_ms = self._parts.now_ms - self._heartbeats_since_ms
+        yield self._parts.env.timeout(interval_ms - passed_ms % interval_ms)
+        there = [member for member in self._group.members if self._parts.fleet.is_up(member)]
+        self._tell(protocol.Rejoined(rebalance, there))
+
+    def _compute(self, wanted: ComputeAssignment) -> Process:
+        """The leader assigns, for as long as Kafka's would take."""
+        env, execution = self._parts.env, self._parts.execution
+        yield env.timeout(0)
+        execution.advance(self._parts.now_ms)
+        execution.clean_up()
+        decision = self._parts.leader.decide(wanted.members, wanted.leader)
+        self._decided = {wanted.generation: (wanted, decision)}
+        if decision.computing_ms > self._configs.max_poll_interval_ms:
+            yield from self._put_out(wanted.leader, decision.computing_ms)
+        else:
+            yield env.timeout(round(decision.computing_ms))
+            if self._parts.fleet.is_up(wanted.leader):
+                self._tell(protocol.AssignmentReady(wanted.generation))
+
+    def _put_out(self, leader: Member, computing_ms: float) -> Process:
+        """A leader that computes for too long does not poll; it is no member any more, and joins when it is done."""
+        env, most_ms = self._parts.env, self._configs.max_poll_interval_ms
+        self._parts.recording.note_slow_leader(computing_ms)
+        yield env.timeout(most_ms)
+        if leader in self._group.members:
+            self._tell(protocol.Left(leader, f"{leader.client} computed for too long"))
+        yield env.timeout(round(computing_ms) - most_ms)
+        if self._parts.fleet.is_up(leader) and leader not in self._group.members:
+            self.join(leader)
+
+    def _hand_out(self, wanted: ComputeAssignment, decision: Decision) -> None:
+        execution, recording = self._parts.execution, self._parts.recording
+        execution.advance(self._parts.now_ms)
+        stateful = self._parts.leader.stateful
+        # A static member that is down now finds what was decided for it when it is back.
+        self._given = hand_over(decision.target, execution.holdings, stateful).given
+        target = within_reach(decision.target, self._parts.fleet.up)
+        handover = hand_over(target, execution.holdings, stateful)
+        givers = execution.holdings.owner[handover.revoked]
+        takers = target.owner[handover.withheld]
+        recording.open_round(wanted, decision, handover, self._asked_at_ms, self._parts.now_ms)
+        execution.hand_out(handover, filled=wanted.generation == 1 and self._parts.world.starts_warm)
+        recording.look_around()
+        self._heartbeats_since_ms = self._parts.now_ms
+        self._parts.announce_change()
+        # Both join at once: who gave back a task, and who waits for one.
+        concerned = self._members_at(np.concatenate((givers, takers)))
+        if concerned:
+            self._tell(protocol.RebalanceAsked(concerned, "tasks to hand over"))
+        else:
+            recording.settle(self._parts.now_ms)
+            if decision.followup_delay_ms is not None:
+                self._parts.env.process(self._follow_up(wanted.generation, decision.followup_delay_ms))
+
+    def _members_at(self, clients: IntArray) -> Sequence[Member]:
+        members = [self._parts.fleet.member(row) for row in np.unique(clients).tolist()]
+        return [member for member in members if member in self._group.members]
+
+    def _follow_up(self, generation: int, delay_ms: int) -> Process:
+        yield self._parts.env.timeout(delay_ms)
+        self._overdue = generation
+        self._ask_for_followup()
+
+    def _ask_for_followup(self) -> None:
+        """The leader asks, as soon as it is there."""
+        leader = self._group.leader
+        if leader is not None and self._parts.fleet.is_up(leader):
+            self._tell(protocol.FollowupDue(self._overdue))
+
+    def _hand_back(self, member: Member) -> None:
+        if self._parts.fleet.is_up(member):
+            self._parts.execution.advance(self._parts.now_ms)
+            self._parts.execution.give_back(self._parts.fleet.row(member.client), self._given)
+            self._parts.announce_change()
+            self._ask_for_followup()

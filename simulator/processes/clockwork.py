@@ -1,0 +1,143 @@
+"""One run while it is running: what moves it is the timeline, the group's protocol, and time itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import simpy
+
+from assignors.assignment import TaskAssignor
+from assignors.ids import TopicPartition
+from simulator.errors import AssignorFailedError
+from simulator.execution import Execution
+from simulator.fleet import Fleet
+from simulator.layout import lay_out
+from simulator.leader import Leader
+from simulator.placing import Brokers
+from simulator.processes.classic import ClassicProtocol
+from simulator.processes.parts import Parts, Process, Protocol
+from simulator.processes.streams import StreamsProtocol
+from simulator.recording import Recording
+from simulator.timeline import (
+    BrokersDown,
+    BrokersUp,
+    Change,
+    ClientDown,
+    ClientUp,
+    ConfigsSet,
+    ReplicasSet,
+    TrafficScaled,
+    timeline,
+)
+from simulator.trace import Trace
+from simulator.world import GroupProtocol, World
+
+Observer = Callable[[Execution], None]
+"""Is shown the execution after every change of it."""
+
+
+class Clockwork:
+    """A run: the parts, and the processes that move them. Time is in whole milliseconds."""
+
+    def __init__(self, world: World, assignor: TaskAssignor, traffic_cost: int, observe: Observer) -> None:
+        self._world = world
+        self._env = simpy.Environment(initial_time=0)
+        layout = lay_out(world)
+        self._brokers = Brokers(world, layout)
+        self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
+        self._fleet = Fleet(world, layout.racks)
+        self._execution = Execution(world, layout, self._brokers, self._fleet)
+        leader = Leader(world, layout, self._fleet, self._execution, assignor, traffic_cost)
+        self._recording = Recording(world, layout, self._execution, self._fleet)
+        self._observe = observe
+        self._something_changed = self._env.event()
+        parts = Parts(world, self._env, self._fleet, self._execution, leader, self._recording, self._announce_change)
+        is_classic = world.application.group_configs.protocol is GroupProtocol.CLASSIC
+        self._group: Protocol = ClassicProtocol(parts) if is_classic else StreamsProtocol(parts)
+
+    def run(self) -> Trace:
+        """Let the world's duration pass."""
+        self._env.process(self._live_through_the_timeline())
+        self._env.process(self._let_flow())
+        failure = None
+        try:
+            self._env.run(until=self._world.duration_ms)
+        except AssignorFailedError as error:
+            failure = f"round {self._group.round_under_way}: {error}"
+        self._execution.advance(self._now_ms)
+        return self._recording.finish(self._now_ms, failure, unfinished=not self._group.is_at_rest)
+
+    def _live_through_the_timeline(self) -> Process:
+        for client in self._world.clients:
+            if client.starts:
+                self._apply(ClientUp(client.name))
+        for timed in timeline(self._world):
+            if timed.at_ms >= self._world.duration_ms:
+                return
+            if timed.at_ms > self._now_ms:
+                yield self._env.timeout(timed.at_ms - self._now_ms)
+            self._apply(timed.change)
+            self._recording.note(timed)
+
+    def _apply(self, change: Change) -> None:
+        self._execution.advance(self._now_ms)
+        match change:
+            case ClientUp(client=client, configs=configs, announces_rack=announces_rack):
+                row = self._fleet.row(client)
+                if not self._fleet.up[row]:
+                    self._execution.start(row)
+                    self._group.join(self._fleet.start(row, configs, announces_rack))
+            case ClientDown(client=client, says_so=says_so, keeps_state=keeps_state):
+                row = self._fleet.row(client)
+                if self._fleet.up[row]:
+                    member = self._fleet.member(row)
+                    self._fleet.stop(row, keeps_state)
+                    self._execution.stop(row, keeps_state)
+                    self._group.stop(member, says_so=says_so)
+            case BrokersDown(brokers=brokers):
+                self._brokers.lose(brokers)
+                self._move_brokers(str(change))
+            case BrokersUp(brokers=brokers):
+                self._brokers.regain(brokers)
+                self._move_brokers(str(change))
+            case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
+                moved = TopicPartition(topic, partition)
+                self._brokers.set_replicas(moved, replicas)
+                self._execution.move_brokers()
+                # Since KAFKA-14867 consumers with client.rack join anew when racks of what they read change.
+                if moved in self._subscribed and self._fleet.announces_racks():
+                    self._group.ask(f"replicas of {moved} moved")
+            case ConfigsSet(configs=configs):
+                self._fleet.set_configs(configs)
+                self._group.ask("configs changed")
+            case TrafficScaled(factor=factor):
+                self._execution.scale_traffic(factor)
+        self._announce_change()
+
+    def _move_brokers(self, reason: str) -> None:
+        self._execution.move_brokers()
+        rejoins = self._world.application.group_configs.rejoins_when_brokers_bounce
+        if rejoins and self._fleet.announces_racks():
+            self._group.ask(reason)
+
+    def _let_flow(self) -> Process:
+        """Settle whenever rates change by themselves; whoever else changes anything settles it and says so."""
+        while True:
+            due_ms = self._execution.next_change_ms()
+            awaited: list[simpy.Event] = [self._something_changed]
+            if due_ms is not None:
+                awaited.append(self._env.timeout(due_ms - self._now_ms))
+            yield self._env.any_of(awaited)
+            if self._now_ms == due_ms:
+                self._execution.advance(self._now_ms)
+                self._execution.settle()
+                self._observe(self._execution)
+
+    def _announce_change(self) -> None:
+        announced, self._something_changed = self._something_changed, self._env.event()
+        announced.succeed()
+        self._observe(self._execution)
+
+    @property
+    def _now_ms(self) -> int:
+        return int(self._env.now)

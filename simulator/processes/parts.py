@@ -1,0 +1,61 @@
+"""What the processes of a run share."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+import simpy
+
+from simulator.execution import Execution
+from simulator.fleet import Fleet
+from simulator.group import Member
+from simulator.leader import Leader
+from simulator.recording import Recording
+from simulator.world import World
+
+Process = Generator[simpy.Event, Any, None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """The parts of a run.
+
+    `announce_change` is to be called after anything was done to the execution.
+    """
+
+    world: World
+    env: simpy.Environment
+    fleet: Fleet
+    execution: Execution
+    leader: Leader
+    recording: Recording
+    announce_change: Callable[[], None]
+
+    @property
+    def now_ms(self) -> int:
+        """The time."""
+        return int(self.env.now)
+
+
+class Protocol(typing.Protocol):
+    """How a group comes to its assignments and its members to their tasks."""
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no rebalance is under way."""
+
+    @property
+    def round_under_way(self) -> int:
+        """The number of the round that is being decided, or was last."""
+
+    def join(self, member: Member) -> None:
+        """A client that has just started joins."""
+
+    def stop(self, member: Member, *, says_so: bool) -> None:
+        """A client has ended, and told the group so or not."""
+
+    def ask(self, reason: str) -> None:
+        """Something that the members know of calls for a rebalance."""

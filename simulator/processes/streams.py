@@ -1,0 +1,140 @@
+"""The streams protocol in time (KIP-1071): the coordinator assigns, and each member comes to its target by itself.
+
+A member hears of a new target with its next heartbeat. It gives back what is not its own any more, says so at once, and
+gets what is free by then; for what others still have, it asks with every further heartbeat. Nobody waits for anybody
+else, and tasks that stay are never interrupted.
+
+Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordinator.group.streams`, Kafka 4.2.
+"""
+
+from __future__ import annotations
+
+from simulator.group import AwaitFirstMembers, Member
+from simulator.handover import hand_over, reconcile, within_reach
+from simulator.processes.parts import Parts, Process
+from simulator.streams_group import ComputeTarget, Instruction, StreamsGroup
+
+
+class StreamsProtocol:
+    """Does what the coordinator's state machine says, when it is time to."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._configs = parts.world.application.group_configs
+        self._group = StreamsGroup()
+        self._target = parts.execution.holdings
+        self._joined_at_ms: dict[Member, int] = {}
+        self._beating: set[Member] = set()
+        self._asked_at_ms = 0
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether everybody has what the last target says, and nobody is silent."""
+        return self._all_have_come and set(self._group.members) == self._parts.fleet.members_up()
+
+    @property
+    def _all_have_come(self) -> bool:
+        return not self._group.is_waiting and not any(self._is_behind(member) for member in self._group.members)
+
+    @property
+    def round_under_way(self) -> int:
+        """The epoch of the last target."""
+        return self._group.epoch
+
+    def join(self, member: Member) -> None:
+        """A client that has just started joins; a static one that is back gets what it had."""
+        client = self._parts.world.clients[self._parts.fleet.row(member.client)]
+        self._joined_at_ms[member] = self._parts.now_ms
+        self._tell(self._group.join(member, is_static=client.is_static))
+        self._beat(member)
+
+    def stop(self, member: Member, *, says_so: bool) -> None:
+        """A client has ended; if it did not say so, it is missed for the session timeout after its last heartbeat."""
+        if says_so:
+            self._tell(self._group.leave(member, f"{member.client} left"))
+        else:
+            self._parts.env.process(self._miss(member))
+
+    def ask(self, reason: str) -> None:
+        """The coordinator sees no racks, and its own configs do not change; nothing calls for another target."""
+
+    def _miss(self, member: Member) -> Process:
+        silent_ms = (self._parts.now_ms - self._joined_at_ms[member]) % self._configs.streams_heartbeat_interval_ms
+        yield self._parts.env.timeout(max(0, self._configs.session_timeout_ms - silent_ms))
+        if member in self._group.members:
+            self._tell(self._group.leave(member, f"{member.client} was not heard of"))
+
+    def _tell(self, instructions: list[Instruction]) -> None:
+        for instruction in instructions:
+            self._asked_at_ms = self._parts.now_ms
+            self._parts.env.process(self._follow(instruction))
+
+    def _follow(self, instruction: Instruction) -> Process:
+        match instruction:
+            case AwaitFirstMembers():
+                yield self._parts.env.timeout(self._configs.initial_rebalance_delay_ms)
+                self._tell(self._group.end_initial_delay())
+            case ComputeTarget():
+                yield self._parts.env.timeout(0)
+                self._compute()
+
+    def _compute(self) -> None:
+        """Take a new target, for all that have joined and left by now."""
+        wanted = self._group.take_target()
+        if wanted is None:
+            return
+        execution, recording = self._parts.execution, self._parts.recording
+        execution.advance(self._parts.now_ms)
+        execution.clean_up()
+        decision = self._parts.leader.decide(wanted.members, wanted.leader, previous=self._target)
+        first = wanted.generation == 1 and self._parts.world.starts_warm
+        target = within_reach(decision.target, self._parts.fleet.up)
+        handover = hand_over(target, execution.holdings, self._parts.leader.stateful)
+        recording.open_round(wanted, decision, handover, self._asked_at_ms, self._parts.now_ms)
+        self._target = decision.target
+        if first:
+            execution.hand_out(handover, filled=True)
+        recording.look_around()
+        self._parts.announce_change()
+        for member in wanted.members:
+            self._beat(member)
+        self._settle_if_all_have_come()
+
+    def _beat(self, member: Member) -> None:
+        """Let a member beat until it has what it should have."""
+        if member not in self._beating and self._is_behind(member):
+            self._beating.add(member)
+            self._parts.env.process(self._come_to_target(member))
+
+    def _come_to_target(self, member: Member) -> Process:
+        interval_ms = self._configs.streams_heartbeat_interval_ms
+        passed_ms = self._parts.now_ms - self._joined_at_ms[member]
+        # Joining is a heartbeat, too: whoever has just joined hears at once.
+        wait_ms = interval_ms - passed_ms % interval_ms if passed_ms else 0
+        while member in self._group.members and self._is_behind(member):
+            yield self._parts.env.timeout(wait_ms)
+            if member in self._group.members and self._parts.fleet.is_up(member):
+                self._reconcile(self._parts.fleet.row(member.client))
+            wait_ms = interval_ms
+        self._beating.discard(member)
+        self._settle_if_all_have_come()
+
+    def _reconcile(self, client: int) -> None:
+        execution = self._parts.execution
+        execution.advance(self._parts.now_ms)
+        execution.hand_out(reconcile(client, self._target, execution.holdings))
+        self._parts.announce_change()
+
+    def _is_behind(self, member: Member) -> bool:
+        """Whether a member that is up has anything else than its target."""
+        if not self._parts.fleet.is_up(member):
+            return False
+        client, present, target = self._parts.fleet.row(member.client), self._parts.execution.holdings, self._target
+        has, wants = present.owner == client, target.owner == client
+        stands_by = present.standby[:, client] != target.standby[:, client]
+        elsewhere = has & wants & (present.thread[:, client] != target.thread[:, client])
+        return bool((has != wants).any() or stands_by.any() or elsewhere.any())
+
+    def _settle_if_all_have_come(self) -> None:
+        if self._all_have_come:
+            self._parts.recording.settle(self._parts.now_ms)

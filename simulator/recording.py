@@ -1,0 +1,166 @@
+"""Writing down what happens while it happens; becomes the trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assignors.assignment import UNASSIGNED
+from assignors.columns import IntArray
+from simulator.execution import Execution, Standing
+from simulator.fleet import Fleet
+from simulator.group import ComputeAssignment
+from simulator.handover import Handover
+from simulator.layout import Layout
+from simulator.leader import Decision
+from simulator.measures import survey
+from simulator.timeline import TimedChange
+from simulator.trace import Round, Trace
+from simulator.traffic import Bytes, steady
+from simulator.world import OffsetReports, World
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """The round that is going on."""
+
+    wanted: ComputeAssignment
+    decision: Decision
+    handover: Handover
+    thread_moves: int
+    asked_at_ms: int
+    at_ms: int
+    standby: IntArray
+    steady: Bytes
+    before: Standing
+    restoring: int = 0
+    warming_up: int = 0
+    settled_at_ms: int | None = None
+
+
+class Recording:
+    """A run as far as it has come."""
+
+    def __init__(self, world: World, layout: Layout, execution: Execution, fleet: Fleet) -> None:
+        self._world = world
+        self._layout = layout
+        self._execution = execution
+        self._fleet = fleet
+        self._rounds: list[Round] = []
+        self._changes: list[TimedChange] = []
+        self._open: _Open | None = None
+        self._slowest_ms = 0.0
+
+    def note(self, timed: TimedChange) -> None:
+        """Note a change that the scenario made."""
+        self._changes.append(timed)
+
+    def note_slow_leader(self, computing_ms: float) -> None:
+        """Note that a leader would compute for longer than it may."""
+        self._slowest_ms = max(self._slowest_ms, computing_ms)
+
+    def open_round(
+        self, wanted: ComputeAssignment, decision: Decision, handover: Handover, asked_at_ms: int, now_ms: int
+    ) -> None:
+        """Close the round that was going on and begin the next, just before its assignment takes effect."""
+        self._close(now_ms)
+        if np.array_equal(np.sort(decision.members), np.flatnonzero(self._fleet.up)):
+            self._slowest_ms = 0.0
+        target, present = decision.target, self._execution.holdings
+        inside = (target.owner == present.owner) & (target.owner != UNASSIGNED)
+        thread_moves = int((inside & (target.owner_thread() != present.owner_thread())).sum())
+        standby = np.argwhere(target.standby)
+        copies = (standby[:, 0], standby[:, 1])
+        at_rest = steady(self._execution.routes, target.owner, copies, self._fleet.rack, self._fleet.announces)
+        before = self._execution.standing()
+        self._open = _Open(wanted, decision, handover, thread_moves, asked_at_ms, now_ms, standby, at_rest, before)
+
+    def look_around(self) -> None:
+        """Count what is not in place right after an assignment took effect."""
+        if self._open is not None:
+            self._open.restoring = int((~self._execution.running).sum())
+            level, _ = self._execution.restoration.level()
+            self._open.warming_up = int((~level & ~self._execution.restoration.copies.active).sum())
+
+    def settle(self, now_ms: int) -> None:
+        """Everybody has what the round that is going on decided."""
+        if self._open is not None and self._open.settled_at_ms is None:
+            self._open.settled_at_ms = now_ms
+
+    def finish(self, now_ms: int, failure: str | None, *, unfinished: bool) -> Trace:
+        """The trace of all of it."""
+        last = self._open
+        self._close(now_ms)
+        return Trace(
+            world=self._world,
+            layout=self._layout,
+            rounds=tuple(self._rounds),
+            changes=tuple(self._changes),
+            after=self._execution.standing(),
+            most_waiting_s=self._execution.processing.most_waiting_s,
+            survey=None if last is None else survey(self._layout, last.decision.target, self._fleet.rack),
+            lives=self._execution.lives,
+            client_racks=self._fleet.rack,
+            remote_sources=self._remote_sources(),
+            failure=failure,
+            hindrance=self._hindrance(last),
+            unfinished=unfinished,
+        )
+
+    def _remote_sources(self) -> IntArray:
+        source, in_rack = self._layout.tasks.source, self._execution.placing.table.in_rack
+        remote: IntArray = np.column_stack((source.sum(~in_rack), source.counts()))
+        return remote
+
+    def _close(self, now_ms: int) -> None:
+        ended = self._open
+        if ended is None:
+            self._execution.take_bytes()
+            return
+        self._rounds.append(
+            Round(
+                number=ended.wanted.generation,
+                asked_at_ms=ended.asked_at_ms,
+                at_ms=ended.at_ms,
+                until_ms=now_ms,
+                settled_at_ms=ended.settled_at_ms,
+                reason=ended.wanted.reason,
+                members=ended.decision.members,
+                owner=ended.decision.target.owner,
+                standby=ended.standby,
+                withheld=np.flatnonzero(ended.handover.withheld),
+                thread_moves=ended.thread_moves,
+                followup_delay_ms=ended.decision.followup_delay_ms,
+                computing_ms=ended.decision.computing_ms,
+                costs=ended.decision.costs,
+                measures=ended.decision.measures,
+                steady=ended.steady,
+                bytes=self._execution.take_bytes(),
+                restoring=ended.restoring,
+                warming_up=ended.warming_up,
+                before=ended.before,
+            )
+        )
+        self._open = None
+
+    def _hindrance(self, last: _Open | None) -> str | None:
+        """What keeps the group from ever coming to rest, as things are in the end."""
+        limit_ms = self._world.application.group_configs.max_poll_interval_ms
+        if self._slowest_ms > limit_ms:
+            return (
+                f"the group leader would compute for {self._slowest_ms / 1000:.0f} s, and is put out of the group "
+                f"after {limit_ms / 1000:.0f} s (max.poll.interval.ms)"
+            )
+        if last is None or last.decision.followup_delay_ms is None:
+            return None
+        copies = self._execution.restoration.copies
+        for place in range(len(copies)):
+            client = self._world.clients[int(copies.client[place])]
+            if not copies.active[place] and client.reports is OffsetReports.NEVER:
+                return f"{client.name} never reports the offsets of its copies"
+        for place in self._execution.restoration.losing_ground().tolist():
+            client = self._world.clients[int(copies.client[place])]
+            task = self._layout.tasks.ids[int(copies.task[place])]
+            return f"the copy of {task} on {client.name} grows as fast as it is restored"
+        return None

@@ -1,0 +1,100 @@
+"""A group of the streams protocol as a state machine (KIP-1071). It knows no clock.
+
+The group coordinator has a target assignment, which it computes anew whenever members join or leave. How each member
+comes to its target is not the group's business; see `handover.reconcile`.
+
+Source: `GroupMetadataManager` and `StreamsGroup` of Kafka 4.2; `group.streams.initial.rebalance.delay.ms`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simulator.errors import IllegalTransitionError
+from simulator.group import AwaitFirstMembers, ComputeAssignment, Member
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeTarget:
+    """Compute a new target once everything that happens at this moment has happened."""
+
+
+Instruction = AwaitFirstMembers | ComputeTarget
+
+
+@dataclass(slots=True)
+class StreamsGroup:
+    """A group; `members` in the order in which they joined, `epoch` counts the targets.
+
+    `is_waiting` while the first members of an empty group are given time to come, and while a target is due.
+    """
+
+    epoch: int = 0
+    members: list[Member] = field(default_factory=list)
+    is_waiting: bool = False
+    _is_first: bool = False
+    _static: dict[str, Member] = field(default_factory=dict)
+    _reasons: list[str] = field(default_factory=list)
+
+    def join(self, member: Member, *, is_static: bool) -> list[Instruction]:
+        """A member joins; a static one that is back takes the place of its predecessor, and nothing changes.
+
+        Raises:
+            IllegalTransitionError: it is in the group already.
+        """
+        if member in self.members:
+            raise IllegalTransitionError(f"{member.client} is in the group already")
+        before = self._static.get(member.client) if is_static else None
+        if is_static:
+            self._static[member.client] = member
+        if before is not None:
+            self.members[self.members.index(before)] = member
+            return []
+        self.members.append(member)
+        self._reasons.append(f"{member.client} joined")
+        if len(self.members) == 1 and not self._is_first:
+            self.is_waiting = self._is_first = True
+            return [AwaitFirstMembers()]
+        return [] if self._is_first else self._due()
+
+    def leave(self, member: Member, reason: str) -> list[Instruction]:
+        """A member left, or was not heard of for too long.
+
+        Raises:
+            IllegalTransitionError: it is not in the group.
+        """
+        if member not in self.members:
+            raise IllegalTransitionError(f"{member.client} cannot leave the group: it is not in it")
+        self.members.remove(member)
+        if self._static.get(member.client) == member:
+            del self._static[member.client]
+        self._reasons.append(reason)
+        return [] if self._is_first else self._due()
+
+    def end_initial_delay(self) -> list[Instruction]:
+        """The time that the first members were given has passed.
+
+        Raises:
+            IllegalTransitionError: nobody waits for it.
+        """
+        if not self._is_first:
+            raise IllegalTransitionError("a group that has a target is not waiting for its first members")
+        self._is_first = False
+        return self._due()
+
+    def take_target(self) -> ComputeAssignment | None:
+        """For whom a target is due, None if none is."""
+        if not self.is_waiting or self._is_first:
+            return None
+        self.is_waiting = False
+        reason, self._reasons = ", ".join(dict.fromkeys(self._reasons)), []
+        if not self.members:
+            return None
+        self.epoch += 1
+        return ComputeAssignment(self.epoch, tuple(self.members), self.members[0], reason)
+
+    def _due(self) -> list[Instruction]:
+        if self.is_waiting and not self._reasons:
+            return []
+        self.is_waiting = True
+        return [ComputeTarget()]
