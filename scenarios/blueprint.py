@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from assignors.configs import AssignmentConfigs
 from assignors.ids import ProcessId
 from scenarios.placement import place_replicas
-from simulator.disturbances import ConfigChange, Disturbance
+from scenarios.plans import PlannedEvent
+from scenarios.settling import settle
 from simulator.seeds import stream
-from simulator.world import Application, Broker, Client, Cluster, Topic, World
+from simulator.world import (
+    Application,
+    Broker,
+    Client,
+    Cluster,
+    GroupConfigs,
+    GroupProtocol,
+    OffsetReports,
+    Price,
+    Topic,
+    World,
+)
 
 MAX_BROKERS: Final = 1_000
 MAX_PARTITIONS: Final = 100_000
@@ -63,6 +75,10 @@ class ClientPlan:
     tags: Mapping[str, str]
     restore_bytes_per_s: int
     starts: bool
+    announces_rack: bool
+    records_per_s: int | None
+    is_static: bool
+    reports: OffsetReports
 
     def start(self, seed: int) -> Client:
         """The client with its process id, which the seed decides if it is not given."""
@@ -74,6 +90,10 @@ class ClientPlan:
             tags=self.tags,
             restore_bytes_per_s=self.restore_bytes_per_s,
             starts=self.starts,
+            announces_rack=self.announces_rack,
+            records_per_s=self.records_per_s,
+            is_static=self.is_static,
+            reports=self.reports,
         )
 
 
@@ -83,51 +103,41 @@ def draw_process_id(seed: int, client: str) -> ProcessId:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigEdit:
-    """Some configs change; `changes` are fields of `AssignmentConfigs`, the others stay as they are."""
-
-    at_ms: int
-    changes: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Blueprint:
-    """All of a world that no seed decides; fields as in `simulator.world.World`."""
+    """All of a world that no seed decides; fields as in `simulator.world.World`.
+
+    Attributes:
+        group_configs: those of the application under each protocol.
+        events: what will happen, as far as no seed decides it.
+    """
 
     name: str
     brokers: tuple[Broker, ...]
     topics: tuple[TopicPlan, ...]
     reads_from_nearest_replica: bool
     application: Application
+    group_configs: Mapping[GroupProtocol, GroupConfigs]
     clients: tuple[ClientPlan, ...]
-    events: tuple[Disturbance | ConfigEdit, ...]
+    events: tuple[PlannedEvent, ...]
     duration_ms: int
     starts_warm: bool
+    price: Price | None
 
-    def world(self, seed: int, configs: AssignmentConfigs) -> World:
-        """Build the world of one run, in which the application has these assignment configs."""
-        return World(
+    def world(self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol) -> World:
+        """Build the world of one run, in which the application has these assignment configs and this protocol."""
+        world = World(
             name=self.name,
             cluster=Cluster(
                 brokers=self.brokers,
                 topics={plan.name: plan.place(self.brokers, seed) for plan in self.topics},
                 reads_from_nearest_replica=self.reads_from_nearest_replica,
             ),
-            application=replace(self.application, assignment_configs=configs),
+            application=replace(
+                self.application, assignment_configs=configs, group_configs=self.group_configs[protocol]
+            ),
             clients=tuple(plan.start(seed) for plan in self.clients),
-            disturbances=_settle(self.events, configs),
             duration_ms=self.duration_ms,
             starts_warm=self.starts_warm,
+            price=self.price,
         )
-
-
-def _settle(events: tuple[Disturbance | ConfigEdit, ...], configs: AssignmentConfigs) -> tuple[Disturbance, ...]:
-    """Turn edits into the configs that apply from then on: those of the run with all edits up to that time."""
-    settled: dict[int, Disturbance] = {}
-    for i, event in sorted(enumerate(events), key=lambda pair: pair[1].at_ms):
-        if isinstance(event, ConfigEdit):
-            configs = replace(configs, **event.changes)
-            settled[i] = ConfigChange(event.at_ms, configs)
-        else:
-            settled[i] = event
-    return tuple(settled[i] for i in range(len(events)))
+        return replace(world, disturbances=settle(self.events, world, seed))

@@ -15,6 +15,7 @@ from assignors.errors import ConfigError
 from scenarios.errors import show
 from scenarios.fields import INT_MAX, Duration, Name
 from scenarios.units import LONG_MAX
+from simulator.world import GroupProtocol
 
 MAX_TAGS: Final = 5
 """How many tags Kafka takes, in `rack.aware.assignment.tags` and on a client."""
@@ -42,6 +43,14 @@ def _check_strategy(text: str) -> str:
         raise ValueError(error.args[0]) from None
 
 
+def _check_protocol(text: str) -> str:
+    try:
+        return GroupProtocol(text.lower()).value
+    except ValueError:
+        known = ", ".join(GroupProtocol)
+        raise ValueError(f"{show(text)} is not a group.protocol of Kafka Streams (one of: {known})") from None
+
+
 def _check_selector(text: str) -> str:
     if text not in (RACK_AWARE_SELECTOR, LEADER_SELECTOR):
         known = f"{RACK_AWARE_SELECTOR} or {LEADER_SELECTOR}"
@@ -62,6 +71,12 @@ Strategy = Annotated[
     AfterValidator(_check_strategy),
     WithJsonSchema({"type": "string", "enum": [*RackAwareStrategy, *_KIP_925_NAMES]}),
 ]
+Protocol = Annotated[
+    str,
+    AfterValidator(_check_protocol),
+    WithJsonSchema({"type": "string", "enum": [*GroupProtocol]}),
+]
+Interval = Annotated[Duration, Field(ge=1, le=INT_MAX)]
 Selector = Annotated[
     str,
     AfterValidator(_check_selector),
@@ -72,7 +87,7 @@ _DEFAULTS = AssignmentConfigs()
 
 
 class AssignorConfigs(Section):
-    """The configs that an assignor is given, and that may differ from assignor to assignor."""
+    """The configs that an assignor is given, and that may change while the application runs."""
 
     acceptable_recovery_lag: Long = Field(
         default=_DEFAULTS.acceptable_recovery_lag,
@@ -130,9 +145,22 @@ class AssignorConfigs(Section):
         return values
 
 
+class ChoiceConfigs(AssignorConfigs):
+    """The configs that may differ from assignor to assignor."""
+
+    group_protocol: Protocol | None = Field(
+        default=None, alias="group.protocol", description="Who assigns, in the runs with this assignor."
+    )
+
+
 class StreamsConfigs(AssignorConfigs):
     """The application's configs."""
 
+    group_protocol: Protocol = Field(
+        default=GroupProtocol.CLASSIC.value,
+        alias="group.protocol",
+        description="Who assigns: classic, a member that leads the group; streams, the group coordinator (KIP-1071).",
+    )
     num_stream_threads: Annotated[int, Field(ge=1, le=1_000)] = Field(
         default=1, alias="num.stream.threads", description="Threads of every client that does not say otherwise."
     )
@@ -142,7 +170,19 @@ class StreamsConfigs(AssignorConfigs):
         description="Replicas of changelog and repartition topics; -1 is the brokers' default.replication.factor.",
     )
     session_timeout_ms: Duration = Field(
-        default=45_000, alias="session.timeout.ms", description="When a member that crashed is missed."
+        default=45_000,
+        alias="session.timeout.ms",
+        description="When a member of a classic group that crashed is missed.",
+    )
+    heartbeat_interval_ms: Interval = Field(
+        default=3_000,
+        alias="heartbeat.interval.ms",
+        description="How often a member of a classic group hears from it; less than the session timeout.",
+    )
+    max_poll_interval_ms: Interval = Field(
+        default=300_000,
+        alias="max.poll.interval.ms",
+        description="How long members have to join a rebalance, and how long the leader may compute.",
     )
     leave_group_on_close: bool = Field(
         default=False,
@@ -169,6 +209,28 @@ class BrokerConfigs(Section):
         alias="group.initial.rebalance.delay.ms",
         description="How long an empty group waits for more members before its first rebalance.",
     )
+    streams_heartbeat_interval_ms: Interval = Field(
+        default=5_000,
+        alias="group.streams.heartbeat.interval.ms",
+        description="How often a member of a streams group hears from it; less than the session timeout.",
+    )
+    streams_min_heartbeat_interval_ms: Interval = Field(
+        default=5_000, alias="group.streams.min.heartbeat.interval.ms", description="The least that may be."
+    )
+    streams_max_heartbeat_interval_ms: Interval = Field(
+        default=15_000, alias="group.streams.max.heartbeat.interval.ms", description="The most that may be."
+    )
+    streams_session_timeout_ms: Interval = Field(
+        default=45_000,
+        alias="group.streams.session.timeout.ms",
+        description="When a member of a streams group that crashed is missed.",
+    )
+    streams_min_session_timeout_ms: Interval = Field(
+        default=45_000, alias="group.streams.min.session.timeout.ms", description="The least that may be."
+    )
+    streams_max_session_timeout_ms: Interval = Field(
+        default=60_000, alias="group.streams.max.session.timeout.ms", description="The most that may be."
+    )
     default_replication_factor: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
         default=1,
         alias="default.replication.factor",
@@ -182,6 +244,7 @@ class BrokerConfigs(Section):
 ELSEWHERE: Final = {
     "application.id": "give it as application.id",
     "client.rack": "give it as rack, or racks, of clients",
+    "group.instance.id": "give static_membership: true to clients",
     "client.tag.": "give it under tags of clients",
     "broker.rack": "give it under cluster.brokers",
     "task.assignor.class": "name the assignors under assignors",

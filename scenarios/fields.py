@@ -117,6 +117,20 @@ Rate = Annotated[
 ]
 """A data rate, in bytes per second once read."""
 
+Frequency = Annotated[
+    float,
+    BeforeValidator(units.parse_per_hour),
+    WithJsonSchema({"type": "string", "pattern": units.FREQUENCY_PATTERN, "examples": ["2/h"]}),
+]
+"""How often something happens, in times an hour once read."""
+
+Factor = Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)]
+"""So many times as much as usual."""
+
+BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
+Replicas = Annotated[list[BrokerId], Field(min_length=1)]
+"""The brokers of a partition, the leader first."""
+
 Sizes = Annotated[
     Annotated[Size, Tag(ONE)] | Annotated[list[Size], Tag(EACH), Field(min_length=1)],
     Discriminator(_one_or_each),

@@ -24,11 +24,13 @@ from scenarios.resolution.clients import resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.configs import check_configs, group_configs
 from scenarios.resolution.drafts import APPLICATION
-from scenarios.resolution.events import Surroundings, resolve_events
+from scenarios.resolution.events import resolve_events
 from scenarios.resolution.files import Files, UnreadableError, read_text
+from scenarios.resolution.price import resolve_price
+from scenarios.resolution.surroundings import Surroundings
 from scenarios.schema import Document
 from scenarios.validation import Places, understand
-from simulator.world import Application, World
+from simulator.world import Application, GroupProtocol, World
 
 __all__ = ["AssignorChoice", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
 
@@ -66,14 +68,18 @@ class Scenario:
         """The application's own configs."""
         return self.blueprint.application.assignment_configs
 
-    def world(self, seed: int, configs: AssignmentConfigs | None = None) -> World:
+    def world(
+        self, seed: int, configs: AssignmentConfigs | None = None, protocol: GroupProtocol | None = None
+    ) -> World:
         """Build the world of one run.
 
         Args:
-            seed: draws what the scenario leaves open: replica placements and process ids.
+            seed: draws what the scenario leaves open: replica placements, process ids, and what happens by chance.
             configs: those of an `AssignorChoice`; the application's own if None.
+            protocol: that of an `AssignorChoice`; the application's own if None.
         """
-        return self.blueprint.world(seed, configs or self.assignment_configs)
+        own = self.blueprint.application.group_configs.protocol
+        return self.blueprint.world(seed, configs or self.assignment_configs, protocol or own)
 
 
 def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
@@ -144,8 +150,10 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
 def _stated(document: Document) -> tuple[str, ...]:
     keys = list(document.application.configs.model_dump(by_alias=True, exclude_unset=True))
     clients = list(intact(document.clients))
-    if any(client.rack or client.racks for _, client in clients):
+    if any(client.client_rack and (client.rack or client.racks) for _, client in clients):
         keys.append("client.rack")
+    if any(client.static_membership for _, client in clients):
+        keys.append("group.instance.id")
     return (*keys, *sorted({f"client.tag.{tag}" for _, client in clients for tag in client.tags}))
 
 
@@ -167,14 +175,20 @@ def _resolve(
     changes: dict[str, Any] = check_configs(streams, path, places)
     configs = AssignmentConfigs(**changes)
     around = Surroundings(
-        cluster.brokers,
-        clients,
-        application.topics,
-        None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
-        document.duration if places.is_sound("duration") else None,
+        brokers=cluster.brokers,
+        clients=clients,
+        topics=application.topics,
+        all_topics=None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
+        source_bytes_per_s=application.source_bytes_per_s,
+        duration_ms=document.duration if places.is_sound("duration") else None,
+        files=files,
+        places=places,
+        mistakes=mistakes,
     )
-    events = resolve_events(document.events, around, places)
+    events = resolve_events(document.events, document.traffic.hourly if document.traffic else (), around)
     choices = resolve_assignors(document.assignors, configs, clients, places)
+    groups = group_configs(document.application, document.cluster.configs, places)
+    price = resolve_price(document.price, places)
     _check_seeds(document.seeds, places)
     _check_size(application.num_tasks, len(clients.plans), places)
     blueprint = Blueprint(
@@ -186,12 +200,14 @@ def _resolve(
             id=document.application.id,
             subtopologies=application.subtopologies,
             assignment_configs=configs,
-            group_configs=group_configs(streams, document.cluster.configs, path, places),
+            group_configs=groups[GroupProtocol(streams.group_protocol)],
         ),
+        group_configs=groups,
         clients=clients.plans,
         events=events,
         duration_ms=document.duration,
         starts_warm=document.application.starts == "warm",
+        price=price,
     )
     return blueprint, choices, application.notes
 

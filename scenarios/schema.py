@@ -12,9 +12,26 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from scenarios.configs import MAX_TAGS, AssignorConfigs, BrokerConfigs, Section, StreamsConfigs
+from scenarios.configs import MAX_TAGS, BrokerConfigs, ChoiceConfigs, Section, StreamsConfigs
 from scenarios.errors import show
-from scenarios.fields import EACH, INT_MAX, ONE, Duration, Entry, Name, Names, Rate, Rates, Size, Sizes, TopicName
+from scenarios.event_entries import EventEntry
+from scenarios.fields import (
+    EACH,
+    INT_MAX,
+    ONE,
+    BrokerId,
+    Duration,
+    Entry,
+    Factor,
+    Name,
+    Rate,
+    Rates,
+    Replicas,
+    Size,
+    Sizes,
+    TopicName,
+)
+from scenarios.prices import PRICES
 from scenarios.units import LONG_MAX
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.json")
@@ -22,11 +39,10 @@ DEFAULT_ASSIGNOR: Final = "high_availability"
 SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
 
 Text = Annotated[str, Field(max_length=10_000)]
-BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
 Partitions = Annotated[int, Field(ge=1, le=INT_MAX)]
 ReplicationFactor = Annotated[int, Field(ge=1, le=32_767)]
 RecordSize = Annotated[Size, Field(ge=1)]
-Replicas = Annotated[list[BrokerId], Field(min_length=1)]
+Limit = Annotated[Rate, Field(ge=1)]
 
 
 class BrokerPool(Section):
@@ -37,6 +53,9 @@ class BrokerPool(Section):
         default=None, description="Their racks, dealt out in turn; brokers have no rack if there are none."
     )
     first_id: BrokerId = Field(default=0, description="The id of the first broker; the others count on from it.")
+    restore: Limit | None = Field(
+        default=None, description="What each can send to all clients that restore from it; no limit if not given."
+    )
 
 
 class BrokerEntry(Section):
@@ -44,6 +63,9 @@ class BrokerEntry(Section):
 
     id: BrokerId = Field(description="Its node.id.")
     rack: Name | None = Field(default=None, description="Its broker.rack.")
+    restore: Limit | None = Field(
+        default=None, description="What it can send to all clients that restore from it; no limit if not given."
+    )
 
 
 class TopicEntry(Section):
@@ -154,6 +176,9 @@ class SubtopologyEntry(Section):
         default=[], description="Groups of sources that are joined, and so need the same number of partitions."
     )
     repartition: list[Entry[RepartitionEntry]] = Field(default=[], description="The repartition topics it writes.")
+    writes: list[TopicName] = Field(
+        default=[], description="The result topics it writes; all that is produced to them comes from it."
+    )
     stores: list[Entry[StoreEntry]] = Field(default=[], description="Its state stores.")
 
 
@@ -172,6 +197,15 @@ class ApplicationSection(Section):
         description="Whether the application has run before and has its state in place, or has to restore all of it.",
     )
     configs: StreamsConfigs = Field(default_factory=StreamsConfigs, description="Configs, with Kafka's own keys.")
+    rejoins_when_brokers_bounce: bool = Field(
+        default=False,
+        description="Whether members with client.rack join anew when a broker goes or comes, as they do in releases "
+        "without the fix of KAFKA-20778.",
+    )
+    leader_speed: Annotated[float, Field(ge=0.001, le=1_000, allow_inf_nan=False)] = Field(
+        default=1.0,
+        description="How fast the group leader computes, as a multiple of the machine that Kafka was timed on.",
+    )
     subtopologies: Annotated[list[Entry[SubtopologyEntry]], Field(min_length=1)] | None = Field(
         default=None, description="Its subtopologies, unless they are imported."
     )
@@ -193,9 +227,12 @@ class ClientEntry(Section):
     process_id: Name | None = Field(
         default=None, description="The UUID that the group knows it by; drawn from the seed if not given."
     )
-    rack: Name | None = Field(default=None, description="Its client.rack.")
+    rack: Name | None = Field(default=None, description="Where it stands, and its client.rack.")
     racks: Annotated[list[Name], Field(min_length=1)] | None = Field(
         default=None, description="The racks of several clients, dealt out in turn."
+    )
+    client_rack: bool = Field(
+        default=True, description="Whether client.rack is set; if not, Kafka does not know where it stands."
     )
     threads: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
         default=None, description="Its num.stream.threads; the application's if not given."
@@ -204,82 +241,28 @@ class ClientEntry(Section):
         default={}, description="Its client.tag.* configs, without that prefix."
     )
     restore: Rate = Field(default=50_000_000, description="How fast it reads changelogs, over all its tasks.")
+    records_per_s: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = Field(
+        default=None, description="How many source records each of its threads can process; no limit if not given."
+    )
+    static_membership: bool = Field(default=False, description="Whether its members have a group.instance.id.")
+    reports: Literal["current", "stale", "never"] = Field(
+        default="current",
+        description="Which offsets of its copies it reports when it joins: those of then, those of the rebalance "
+        "before, or none but for tasks that run there.",
+    )
     starts: bool = Field(default=True, description="Whether it is there from the start; if not, an event adds it.")
-
-
-class ClientsEvent(Section):
-    """Something that happens to clients."""
-
-    clients: Names = Field(description="Names of clients, or of entries that stand for several.")
-
-
-class CrashEvent(ClientsEvent):
-    """Clients die."""
-
-    down: Duration | None = Field(default=None, description="After how long they are back; never if not given.")
-    keeps_state: bool = Field(default=True, description="Whether they come back with their disk.")
-
-
-class RollingBounceEvent(ClientsEvent):
-    """Clients restart, one after the other."""
-
-    down: Duration = Field(default=30_000, description="How long each is down.")
-    pause: Duration = Field(default=60_000, description="How long the next one waits once the one before is back.")
-    keeps_state: bool = Field(default=True, description="Whether they come back with their disk.")
-
-
-class RackOutageEvent(Section):
-    """A rack is gone, with its brokers and clients."""
-
-    rack: Name = Field(description="Which rack.")
-    down: Duration | None = Field(default=None, description="After how long it is back; never if not given.")
-
-
-class BrokerLossEvent(Section):
-    """Brokers are gone."""
-
-    brokers: Annotated[list[BrokerId], Field(min_length=1)] = Field(description="Ids of the brokers.")
-    down: Duration | None = Field(default=None, description="After how long they are back; never if not given.")
-
-
-class ReplicaMoveEvent(Section):
-    """A partition moves to other brokers."""
-
-    topic: TopicName = Field(description="Which topic.")
-    partition: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(description="Which partition.")
-    replicas: Replicas = Field(description="Its brokers from then on, the leader first.")
-
-
-class ConfigChangeEvent(Section):
-    """The application's configs change, on all clients at once."""
-
-    configs: AssignorConfigs = Field(description="The keys that change.")
-
-
-class EventEntry(Section):
-    """What happens, and when."""
-
-    at: Duration = Field(description="When it happens, from the start.")
-    join: ClientsEvent | None = Field(default=None, description="Clients start and join the group.")
-    leave: ClientsEvent | None = Field(default=None, description="Clients shut down for good.")
-    scale_out: ClientsEvent | None = Field(default=None, description="Clients are added: they join all at once.")
-    scale_in: ClientsEvent | None = Field(default=None, description="Clients are taken away: they leave all at once.")
-    crash: CrashEvent | None = Field(default=None, description="Clients die, for a while or for good.")
-    rolling_bounce: RollingBounceEvent | None = Field(default=None, description="Clients restart one after the other.")
-    rack_outage: RackOutageEvent | None = Field(default=None, description="A rack is gone, brokers and clients.")
-    broker_loss: BrokerLossEvent | None = Field(default=None, description="Brokers are gone.")
-    replica_move: ReplicaMoveEvent | None = Field(default=None, description="A partition gets other replicas.")
-    config_change: ConfigChangeEvent | None = Field(default=None, description="The application's configs change.")
 
 
 TAGS: Final = frozenset([ONE, EACH, POOL, LIST])
 """What stands in the places that pydantic names without standing in the data."""
 
-EVENT_KINDS: Final = tuple(name for name in EventEntry.model_fields if name != "at")
-
 
 def _by_name(value: Any) -> Any:
     return {"assignor": value} if isinstance(value, str) else value
+
+
+def _by_provider(value: Any) -> Any:
+    return {"provider": value} if isinstance(value, str) else value
 
 
 def _check_scalar(value: Any) -> Any:
@@ -299,8 +282,8 @@ class AssignorSettings(Section):
     assignor: Name = Field(description="The name of a built-in assignor; assignor-sim list shows them.")
     label: Name | None = Field(default=None, description="What tables and pictures call it.")
     parameters: dict[Name, Parameter] = Field(default={}, description="Parameters of the assignor itself.")
-    configs: AssignorConfigs = Field(
-        default_factory=AssignorConfigs,
+    configs: ChoiceConfigs = Field(
+        default_factory=ChoiceConfigs,
         description="Configs that differ from the application's, with Kafka's own keys.",
     )
 
@@ -309,6 +292,26 @@ AssignorEntry = Annotated[
     AssignorSettings,
     BeforeValidator(_by_name),
 ]
+
+
+class TrafficSection(Section):
+    """How much is produced to the source topics over the day."""
+
+    hourly: Annotated[list[Factor], Field(min_length=24, max_length=24)] = Field(
+        description="So many times what the topics say, in each hour of a day; the run starts with the first."
+    )
+
+
+class PriceEntry(Section):
+    """What a gigabyte (10⁹ bytes) costs that crosses from one rack to another."""
+
+    provider: Name = Field(description="Whose price it is; those of aws, azure and gcp are known.")
+    usd_per_gb: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] | None = Field(
+        default=None, description="The price in US dollars, where it is not the one that is known."
+    )
+
+
+Price = Annotated[PriceEntry, BeforeValidator(_by_provider)]
 
 
 class Document(Section):
@@ -321,13 +324,20 @@ class Document(Section):
     clients: Annotated[list[Entry[ClientEntry]], Field(min_length=1)] = Field(
         description="The application's processes, those that come later included."
     )
+    traffic: TrafficSection | None = Field(
+        default=None, description="How traffic changes over the day; it does not if not given."
+    )
     events: list[Entry[EventEntry]] = Field(default=[], description="What happens.")
     assignors: Annotated[list[Entry[AssignorEntry]], Field(min_length=1)] = Field(
         default_factory=lambda: [AssignorSettings(assignor=DEFAULT_ASSIGNOR)], description="The assignors to compare."
     )
     duration: Duration = Field(default=86_400_000, description="How long to simulate (24h).")
     seeds: Annotated[list[Annotated[int, Field(ge=0, le=LONG_MAX)]], Field(min_length=1, max_length=10_000)] = Field(
-        default=[1], description="One run for each: seeds draw the placements and process ids that are not given."
+        default=[1],
+        description="One run for each: seeds draw placements and process ids that are not given, and all chance.",
+    )
+    price: Price | None = Field(
+        default=None, description="What traffic between racks costs: a provider's name, or a price of one's own."
     )
 
 
@@ -338,6 +348,8 @@ def json_schema() -> dict[str, Any]:
     assignors = schema["properties"]["assignors"]
     assignors["items"] = {"anyOf": [{"type": "string"}, assignors["items"]]}
     assignors["default"] = [DEFAULT_ASSIGNOR]
+    price = schema["properties"]["price"]
+    price["anyOf"] = [{"type": "string", "examples": [*PRICES]}, *price["anyOf"]]
     return {"$schema": SCHEMA_ID, "title": "assignor-sim scenario", **schema}
 
 

@@ -1,6 +1,6 @@
-"""Durations, amounts of data and rates as people write them: `20m`, `1h30m`, `5 GB`, `512 MiB`, `40 MB/s`, `10 Mbit/s`.
+"""Durations, amounts of data, rates and frequencies as people write them: `20m`, `1h30m`, `5 GB`, `40 MB/s`, `2/h`.
 
-A bare number is in the base unit: milliseconds, bytes, bytes per second.
+A bare number is in the base unit (milliseconds, bytes, bytes per second); a frequency always says per what.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ _DURATION_PART = re.compile(rf"({_NUMBER}) ?(ms|s|m|h|d)")
 DURATION_PATTERN = "^" + " ?".join(rf"({_NUMBER} ?{unit})?" for unit in reversed(MS)) + "$"
 SIZE_PATTERN = rf"^{_NUMBER} ?({'|'.join(BYTES)})$"
 RATE_PATTERN = rf"^{_NUMBER} ?({'|'.join([*BYTES, *BITS])})/s$"
-_DURATION, _SIZE, _RATE = map(re.compile, (DURATION_PATTERN, SIZE_PATTERN, RATE_PATTERN))
+FREQUENCY_PATTERN = rf"^{_NUMBER} ?/ ?(s|m|h|d)$"
+_DURATION, _SIZE, _RATE, _FREQUENCY = map(re.compile, (DURATION_PATTERN, SIZE_PATTERN, RATE_PATTERN, FREQUENCY_PATTERN))
 
 _DURATION_HINT = "a duration, such as 20m, 1h30m or 500 ms (units: ms, s, m, h, d; a bare number is in ms)"
 _SIZE_HINT = "a size, such as 5 GB or 512 MiB (units: B, kB, MB, GB, TB, PB, KiB, MiB, …; a bare number is in bytes)"
 _RATE_HINT = "a rate, such as 40 MB/s or 10 Mbit/s (a size or bits, then /s; a bare number is in bytes per second)"
+_FREQUENCY_HINT = "a frequency, such as 2/h or 5/d (how often, then per s, m, h or d)"
 
 
 def parse_duration_ms(value: object) -> int:
@@ -68,6 +70,26 @@ def parse_bytes_per_s(value: object) -> int:
         factor = Fraction(BITS[unit], 8) if unit in BITS else Fraction(BYTES[unit])
         return _whole(value, Fraction(number) * factor, "bytes per second")
     return _bare(value, "bytes per second", _RATE_HINT)
+
+
+def parse_per_hour(value: object) -> float:
+    """Read how often something happens, as times an hour.
+
+    Raises:
+        ValueError: it is not a frequency.
+    """
+    if isinstance(value, str) and (match := _FREQUENCY.fullmatch(value)):
+        return float(Fraction(value.split("/")[0].strip()) * MS["h"] / MS[match[1]])
+    raise ValueError(f"{show(value)} is not {_FREQUENCY_HINT}")
+
+
+def format_duration(duration_ms: int) -> str:
+    """Write a duration as a scenario does, such as 1h30m."""
+    parts = []
+    for unit, length in reversed(MS.items()):
+        count, duration_ms = divmod(duration_ms, length)
+        parts += [f"{count}{unit}"] if count else []
+    return "".join(parts) or "0s"
 
 
 def _whole(text: str, amount: Fraction | int, unit: str) -> int:

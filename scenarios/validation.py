@@ -169,6 +169,8 @@ def _describe(detail: ErrorDetails, path: Path) -> str:
 _WANTED = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
     "string_type": "text",
     "bool_type": "true or false",
     "list_type": "a list",
@@ -178,14 +180,18 @@ _WANTED = {
 }
 
 _BOUNDS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
-    "greater_than_equal": lambda value, context: f"{show(value)} is too small (at least {context['ge']})",
-    "less_than_equal": lambda value, context: f"{show(value)} is too large (at most {context['le']})",
+    "greater_than_equal": lambda value, context: f"{show(value)} is too small (at least {_bound(context['ge'])})",
+    "less_than_equal": lambda value, context: f"{show(value)} is too large (at most {_bound(context['le'])})",
     "too_short": lambda value, context: f"has too few entries: {len(value)} (at least {context['min_length']})",
     "too_long": lambda value, context: f"has too many entries: {len(value)} (at most {context['max_length']})",
     "string_too_long": lambda value, context: f"{show(value)} is too long (at most {context['max_length']} characters)",
     "string_too_short": lambda value, context: f"{show(value)} is too short",
     "int_parsing_size": lambda value, context: f"{show(value)} is too large",
 }
+
+
+def _bound(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _kind(value: Any) -> str:

@@ -35,9 +35,10 @@ writes the JSON Schema of all this, with which editors complete and check: put
 `# yaml-language-server: $schema=scenario.schema.json` on the first line.
 
 Times are numbers of milliseconds or text such as `20m`, `1h 30m`, `500ms`; sizes are bytes or `5 GB`, `512 MiB`; rates
-are bytes per second or `40 MB/s`. A topic's rate and size are those of the whole topic, or a list with one entry a
-partition. Paths in `from` are relative to the scenario. `--set clients[0].count=6` on the command line changes a value
-before the file is checked; lists of named things also take a name, as in `--set cluster.topics[orders].size='1 TB'`.
+are bytes per second or `40 MB/s`; how often something happens is text such as `2/h` or `5/d`. A topic's rate and size
+are those of the whole topic, or a list with one entry a partition. Paths of files are relative to the scenario.
+`--set clients[0].count=6` on the command line changes a value before the file is checked; lists of named things also
+take a name, as in `--set cluster.topics[orders].size='1 TB'`.
 
 A file may have 400 kB and 60,000 values, and describe 1,000 brokers, 10,000 clients, 100,000 partitions and 20 million
 tasks × clients; larger ones are refused at once, with what to do instead. What an imported file may have is 50 MB.
@@ -62,16 +63,23 @@ SECTIONS = {
     "StreamsConfigs": "application.configs",
     "ApplicationFiles": "application.from",
     "ClientEntry": "clients[]",
+    "TrafficSection": "traffic",
     "EventEntry": "events[]",
-    "ClientsEvent": "events[].join, leave, scale_out, scale_in",
+    "StaggeredEvent": "events[].join, leave, scale_out, scale_in",
     "CrashEvent": "events[].crash",
     "RollingBounceEvent": "events[].rolling_bounce",
     "RackOutageEvent": "events[].rack_outage",
     "BrokerLossEvent": "events[].broker_loss",
+    "BrokerBounceEvent": "events[].broker_bounce",
     "ReplicaMoveEvent": "events[].replica_move",
     "ConfigChangeEvent": "events[].config_change",
+    "TrafficEvent": "events[].traffic",
+    "ChurnEvent": "events[].churn",
+    "AutoscaleEvent": "events[].autoscale",
     "AssignorSettings": "assignors[]",
-    "AssignorConfigs": "assignors[].configs, events[].config_change.configs",
+    "ChoiceConfigs": "assignors[].configs",
+    "AssignorConfigs": "events[].config_change.configs, events[].rolling_bounce.configs",
+    "PriceEntry": "price",
 }
 
 

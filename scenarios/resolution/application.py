@@ -6,7 +6,7 @@ Source: `org.apache.kafka.streams.processor.internals`: `RepartitionTopics`, `Co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scenarios.blueprint import TopicPlan
@@ -36,12 +36,14 @@ class ApplicationDraft:
 
     Attributes:
         topics: all topics of the cluster, the application's internal ones included.
+        source_bytes_per_s: what is produced to all topics that it reads and does not write.
         num_tasks: of all subtopologies that are understood.
         notes: what had to be inferred.
     """
 
     subtopologies: tuple[Subtopology, ...]
     topics: dict[str, TopicPlan]
+    source_bytes_per_s: int
     num_tasks: int
     notes: tuple[str, ...]
 
@@ -57,7 +59,15 @@ def resolve_application(
     topics.add_repartition(drafts)
     subtopologies = tuple(topics.build(draft) for draft in drafts)
     num_tasks = sum(topics.num_tasks(draft) or 0 for draft in drafts)
-    return ApplicationDraft(subtopologies, topics.plans, num_tasks, tuple(notes))
+    return ApplicationDraft(
+        subtopologies, topics.plans, _source_bytes_per_s(subtopologies, topics.plans), num_tasks, tuple(notes)
+    )
+
+
+def _source_bytes_per_s(subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicPlan]) -> int:
+    read = {topic for subtopology in subtopologies for topic in subtopology.source_topics}
+    written = {topic for subtopology in subtopologies for topic in subtopology.written_topics}
+    return sum(sum(topics[topic].bytes_per_s) for topic in read - written if topic in topics)
 
 
 def _draft(
@@ -81,9 +91,10 @@ def _draft(
 
 
 def _check_once(drafts: Sequence[SubtopologyDraft]) -> None:
-    """Note a mistake where a topic is read, a repartition topic written or a store used by two subtopologies.
+    """Note a mistake where a topic is read or written, or a store used, by two subtopologies.
 
-    Kafka Streams refuses a topic that two sources read, and joins what shares a store into one subtopology.
+    Kafka Streams refuses a topic that two sources read, and joins what shares a store into one subtopology. Result
+    topics may have several writers in Kafka, but here all that is produced to a topic comes from one.
     """
     readers: dict[str, SubtopologyDraft] = {}
     writers: dict[str, int] = {}
@@ -96,6 +107,11 @@ def _check_once(drafts: Sequence[SubtopologyDraft]) -> None:
             if written.topic in writers:
                 written.wrong(f"'{written.topic}' is written by subtopology {writers[written.topic]} already")
             writers.setdefault(written.topic, draft.id)
+        for result in draft.results:
+            if result.topic in writers:
+                first = f"'{result.topic}' is written by subtopology {writers[result.topic]} already"
+                result.wrong(f"{first}, from which all comes that is produced to it")
+            writers.setdefault(result.topic, draft.id)
         for store in draft.stores:
             if store.name in holders:
                 store.wrong(f"store '{store.name}' belongs to subtopology {holders[store.name]} already")
@@ -190,7 +206,9 @@ class _InternalTopics:
         """Make the subtopology, and add the changelogs of its stores."""
         num_tasks = self.num_tasks(draft)
         stores = tuple(self._build_store(store, draft, num_tasks) for store in draft.stores)
-        return Subtopology(draft.id, tuple(source.topic for source in draft.sources), stores)
+        sources = tuple(source.topic for source in draft.sources)
+        written = (*(written.topic for written in draft.writes), *(result.topic for result in draft.results))
+        return Subtopology(draft.id, sources, stores, written)
 
     def _build_store(self, store: StoreDraft, draft: SubtopologyDraft, num_tasks: int | None) -> Store:
         if not store.logged:

@@ -16,6 +16,7 @@ from scenarios.resolution.clients import ClientsDraft
 from scenarios.resolution.configs import check_configs
 from scenarios.schema import AssignorSettings
 from scenarios.validation import Places
+from simulator.world import GroupProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class AssignorChoice:
         parameters: of the assignor itself.
         configs: the application's, with those that this entry changes.
         changed: the keys of the configs that this entry changes.
+        protocol: the group protocol of its runs; the application's if None.
     """
 
     label: str
@@ -35,6 +37,7 @@ class AssignorChoice:
     parameters: Mapping[str, Any]
     configs: AssignmentConfigs
     changed: tuple[str, ...] = ()
+    protocol: GroupProtocol | None = None
 
 
 def resolve_assignors(
@@ -55,7 +58,14 @@ def resolve_assignors(
         if label in choices:
             places.wrong((*path, "label"), f"{show(label)} is the label of another assignor too; give it another label")
         changed = tuple(entry.configs.model_dump(by_alias=True, exclude_unset=True))
-        choices[label] = AssignorChoice(label, name or "", dict(entry.parameters), replace(configs, **changes), changed)
+        choices[label] = AssignorChoice(
+            label=label,
+            assignor=name or "",
+            parameters=dict(entry.parameters),
+            configs=replace(configs, **changes),
+            changed=changed,
+            protocol=None if entry.configs.group_protocol is None else GroupProtocol(entry.configs.group_protocol),
+        )
     return tuple(choices.values())
 
 

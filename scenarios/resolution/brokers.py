@@ -134,7 +134,9 @@ def _deal_out(pool: BrokerPool, places: Places) -> tuple[Broker, ...] | None:
         places.wrong((*_BROKERS, "count"), f"{pool.count:,} is too large (at most {MAX_BROKERS:,})")
         return None
     racks = list(pool.racks or [])
-    return tuple(Broker(pool.first_id + i, racks[i % len(racks)] if racks else None) for i in range(pool.count))
+    return tuple(
+        Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, pool.restore) for i in range(pool.count)
+    )
 
 
 def _list(entries: Sequence[BrokerEntry], places: Places) -> tuple[Broker, ...] | None:
@@ -144,7 +146,7 @@ def _list(entries: Sequence[BrokerEntry], places: Places) -> tuple[Broker, ...] 
         if entry.id in brokers:
             places.wrong((*_BROKERS, i, "id"), f"{entry.id} is the id of another broker too")
             is_clear = False
-        brokers[entry.id] = Broker(entry.id, entry.rack)
+        brokers[entry.id] = Broker(entry.id, entry.rack, entry.restore)
     if len(brokers) > MAX_BROKERS:
         places.wrong(_BROKERS, f"{len(brokers):,} brokers are too many (at most {MAX_BROKERS:,})")
         return None

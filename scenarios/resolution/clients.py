@@ -14,6 +14,7 @@ from scenarios.paths import Path
 from scenarios.resolution.brokers import Brokers
 from scenarios.schema import ClientEntry
 from scenarios.validation import Places
+from simulator.world import OffsetReports
 
 _CLIENTS: Path = ("clients",)
 MAX_TAG_KEY: Final = 20
@@ -97,7 +98,19 @@ def _names(entry: ClientEntry) -> tuple[str, ...]:
 
 def _plan(entry: ClientEntry, number: int, name: str, process_id: ProcessId | None, threads: int) -> ClientPlan:
     rack = entry.racks[number % len(entry.racks)] if entry.racks else entry.rack
-    return ClientPlan(name, process_id, rack, entry.threads or threads, dict(entry.tags), entry.restore, entry.starts)
+    return ClientPlan(
+        name=name,
+        process_id=process_id,
+        rack=rack,
+        threads=entry.threads or threads,
+        tags=dict(entry.tags),
+        restore_bytes_per_s=entry.restore,
+        starts=entry.starts,
+        announces_rack=entry.client_rack,
+        records_per_s=entry.records_per_s,
+        is_static=entry.static_membership,
+        reports=OffsetReports(entry.reports),
+    )
 
 
 def _check_entry(entry: ClientEntry, path: Path, brokers: Brokers, places: Places) -> None:
@@ -109,6 +122,8 @@ def _check_entry(entry: ClientEntry, path: Path, brokers: Brokers, places: Place
         places.wrong((*path, "racks"), "give rack, or racks for several clients, but not both")
     elif entry.racks is not None and entry.count is None and places.is_sound(*path, "count"):
         places.wrong((*path, "racks"), "one client has one rack; give rack, or how many clients by count")
+    if "client_rack" in entry.model_fields_set and not (entry.rack or entry.racks) and places.is_sound(*path):
+        places.wrong((*path, "client_rack"), "it stands in no rack; give rack, or racks for several clients")
     for key, value in entry.tags.items():
         if len(key) > MAX_TAG_KEY:
             places.wrong((*path, "tags", key), f"the key of a tag is too long (at most {MAX_TAG_KEY} characters)")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from assignors.configs import AssignmentConfigs
 from assignors.errors import ConfigError
-from scenarios.configs import AssignorConfigs, BrokerConfigs, StreamsConfigs
+from scenarios.configs import AssignorConfigs, BrokerConfigs, Section, StreamsConfigs
 from scenarios.paths import Path
+from scenarios.resolution.brokers import CLUSTER
+from scenarios.resolution.drafts import APPLICATION
+from scenarios.schema import ApplicationSection
 from scenarios.validation import Places
-from simulator.world import GroupConfigs
+from simulator.world import GroupConfigs, GroupProtocol
 
 SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
 """What brokers take by default: group.min.session.timeout.ms and group.max.session.timeout.ms."""
@@ -33,17 +37,75 @@ def check_configs(configs: AssignorConfigs, path: Path, places: Places) -> dict[
     return fine
 
 
-def group_configs(streams: StreamsConfigs, brokers: BrokerConfigs, path: Path, places: Places) -> GroupConfigs:
-    """The settings of the group's life; a session timeout that brokers refuse is noted as a mistake."""
+def group_configs(
+    application: ApplicationSection, brokers: BrokerConfigs, places: Places
+) -> Mapping[GroupProtocol, GroupConfigs]:
+    """The settings of the group's life under each protocol; those that Kafka refuses are noted as mistakes."""
+    streams = application.configs
+    _check_classic(streams, places)
+    _check_streams(brokers, places)
+    timeouts = {
+        GroupProtocol.CLASSIC: streams.session_timeout_ms,
+        GroupProtocol.STREAMS: brokers.streams_session_timeout_ms,
+    }
+    return {
+        protocol: GroupConfigs(
+            protocol=protocol,
+            session_timeout_ms=timeout_ms,
+            heartbeat_interval_ms=streams.heartbeat_interval_ms,
+            streams_heartbeat_interval_ms=brokers.streams_heartbeat_interval_ms,
+            max_poll_interval_ms=streams.max_poll_interval_ms,
+            initial_rebalance_delay_ms=brokers.initial_rebalance_delay_ms,
+            leave_group_on_close=streams.leave_group_on_close,
+            state_cleanup_delay_ms=streams.state_cleanup_delay_ms,
+            rejoins_when_brokers_bounce=application.rejoins_when_brokers_bounce,
+            leader_speed=application.leader_speed,
+        )
+        for protocol, timeout_ms in timeouts.items()
+    }
+
+
+def _check_classic(streams: StreamsConfigs, places: Places) -> None:
+    """Check the clients' timeouts as a client does when it starts, and the brokers when it joins."""
+    path = (*APPLICATION, "configs")
     least, most = SESSION_TIMEOUT_MS
     timeout_ms = streams.session_timeout_ms
     if not least <= timeout_ms <= most:
         limits = "group.min.session.timeout.ms and group.max.session.timeout.ms"
         message = f"{timeout_ms} ms is not between {limits}, {least} and {most} ms; the group coordinator refuses it"
         places.wrong((*path, "session.timeout.ms"), message)
-    return GroupConfigs(
-        session_timeout_ms=timeout_ms,
-        initial_rebalance_delay_ms=brokers.initial_rebalance_delay_ms,
-        leave_group_on_close=streams.leave_group_on_close,
-        state_cleanup_delay_ms=streams.state_cleanup_delay_ms,
-    )
+    elif places.is_sound(*path):
+        _check_less(streams, "heartbeat_interval_ms", "session_timeout_ms", path, places)
+
+
+def _check_streams(brokers: BrokerConfigs, places: Places) -> None:
+    """Check the timeouts of streams groups as a broker does when it starts."""
+    path = (*CLUSTER, "configs")
+    if not places.is_sound(*path):
+        return
+    for name in ("heartbeat_interval_ms", "session_timeout_ms"):
+        fields = (f"streams_{name}", f"streams_min_{name}", f"streams_max_{name}")
+        value, least, most = (getattr(brokers, field) for field in fields)
+        if not least <= value <= most:
+            key, *limits = (_key(brokers, field) for field in fields)
+            message = f"{key}, {value} ms, is not between {' and '.join(limits)}, {least} and {most} ms"
+            places.wrong((*path, _stated(brokers, *fields)), message)
+            return
+    _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, places)
+
+
+def _check_less(configs: Section, heartbeat: str, timeout: str, path: Path, places: Places) -> None:
+    heartbeat_ms, timeout_ms = getattr(configs, heartbeat), getattr(configs, timeout)
+    if heartbeat_ms >= timeout_ms:
+        keys = _key(configs, heartbeat), _key(configs, timeout)
+        message = f"{keys[0]}, {heartbeat_ms} ms, is not less than {keys[1]}, {timeout_ms} ms"
+        places.wrong((*path, _stated(configs, heartbeat, timeout)), message)
+
+
+def _stated(configs: Section, *fields: str) -> str:
+    """The key of the first of these fields that is set, to which a mistake in how they fit is put down."""
+    return _key(configs, next((field for field in fields if field in configs.model_fields_set), fields[0]))
+
+
+def _key(configs: Section, field: str) -> str:
+    return type(configs).model_fields[field].alias or field

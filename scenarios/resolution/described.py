@@ -13,6 +13,7 @@ from scenarios.resolution.cluster import ClusterDraft
 from scenarios.resolution.drafts import (
     APPLICATION,
     RepartitionDraft,
+    ResultDraft,
     SourceDraft,
     StoreDraft,
     SubtopologyDraft,
@@ -51,6 +52,7 @@ class DescribedTopology:
         self._mistakes = mistakes
         self._entries = self._store_entries(section.stores)
         self._sinks = {sink for subtopology in described.content for sink in subtopology.sinks}
+        self._writers: dict[str, int] = {}
         self.notes: list[str] = []
 
     def draft(self) -> Iterator[SubtopologyDraft]:
@@ -62,9 +64,7 @@ class DescribedTopology:
                 for source in subtopology.sources:
                     self._add_source(draft, source)
                 for sink in subtopology.sinks:
-                    topic = self._name_in_cluster(sink)
-                    if topic is not None and topic != sink and topic not in (self._cluster.all_names or ()):
-                        draft.writes.append(RepartitionDraft(topic, None, None, wrong))
+                    self._add_sink(draft, sink, subtopology.line)
             if not subtopology.sources:
                 wrong(f"sub-topology {subtopology.id} has no source")
                 draft.is_sound = False
@@ -97,6 +97,20 @@ class DescribedTopology:
             elif topic not in [other.topic for other in draft.sources]:
                 draft.sources.append(SourceDraft(topic, wrong))
         draft.is_sound = draft.is_sound and bool(topics)
+
+    def _add_sink(self, draft: SubtopologyDraft, sink: str, line: int) -> None:
+        """Let a subtopology write a topic; all that is produced to a topic comes from the first that writes it."""
+        topic = self._name_in_cluster(sink)
+        told = f"{self._described.source}:{line}: sub-topology {draft.id} writes '{sink}'"
+        if topic is None:
+            self.notes.append(f"{told}, which is no topic of the cluster; taken to write nothing to it")
+        elif self._writers.setdefault(topic, draft.id) != draft.id:
+            first = f"sub-topology {self._writers[topic]}"
+            self.notes.append(f"{told}, as {first} does; all of it is taken to come from {first}")
+        elif topic in (self._cluster.all_names or ()):
+            draft.results.append(ResultDraft(topic, draft.wrong))
+        else:
+            draft.writes.append(RepartitionDraft(topic, None, None, draft.wrong))
 
     def _match(self, pattern: str, wrong: Wrong) -> Sequence[str]:
         """The cluster's topics that a pattern subscribes to; only patterns that are quick to match are tried."""

@@ -56,11 +56,21 @@ class RepartitionDraft:
     wrong: Wrong
 
 
+@dataclass(frozen=True, slots=True)
+class ResultDraft:
+    """A result topic that a subtopology writes, by the name it has in the cluster."""
+
+    topic: str
+    wrong: Wrong
+
+
 @dataclass(slots=True)
 class SubtopologyDraft:
     """A subtopology.
 
     Attributes:
+        writes: the repartition topics that it writes and that may still have to be made.
+        results: the other topics that it writes; they are there.
         copartitioned: groups of sources that need the same number of partitions.
         is_sound: whether all of it is understood.
     """
@@ -70,6 +80,7 @@ class SubtopologyDraft:
     sources: list[SourceDraft] = field(default_factory=list)
     stores: list[StoreDraft] = field(default_factory=list)
     writes: list[RepartitionDraft] = field(default_factory=list)
+    results: list[ResultDraft] = field(default_factory=list)
     copartitioned: list[list[SourceDraft]] = field(default_factory=list)
     is_sound: bool = True
 

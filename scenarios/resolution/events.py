@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
-from scenarios.blueprint import ConfigEdit, TopicPlan
-from scenarios.errors import did_you_mean, listing, show
-from scenarios.fields import intact
-from scenarios.paths import Path
-from scenarios.resolution.brokers import Brokers
-from scenarios.resolution.clients import ClientsDraft
-from scenarios.resolution.configs import check_configs
-from scenarios.schema import (
+from scenarios.autoscale import Autoscale
+from scenarios.errors import listing
+from scenarios.event_entries import (
     EVENT_KINDS,
+    AutoscaleEvent,
+    BrokerBounceEvent,
     BrokerLossEvent,
+    ChurnEvent,
     ClientsEvent,
     ConfigChangeEvent,
     CrashEvent,
@@ -22,139 +19,162 @@ from scenarios.schema import (
     RackOutageEvent,
     ReplicaMoveEvent,
     RollingBounceEvent,
+    StaggeredEvent,
+    TrafficEvent,
 )
-from scenarios.validation import Places
-from simulator.disturbances import (
-    BrokerLoss,
-    Crash,
-    Disturbance,
-    Join,
-    Leave,
-    RackOutage,
-    ReplicaMove,
-    RollingBounce,
-)
+from scenarios.fields import intact
+from scenarios.paths import Path
+from scenarios.plans import MAX_MOMENTS, BouncePlan, ConfigEdit, CrashPlan, PlannedEvent
+from scenarios.profile import HOUR_MS, Profile
+from scenarios.resolution.configs import check_configs
+from scenarios.resolution.moves import resolve_moves
+from scenarios.resolution.presence import check_presence
+from scenarios.resolution.scaling import TOO_MANY, resolve_autoscale, resolve_churn
+from scenarios.resolution.surroundings import Surroundings
+from scenarios.units import format_duration
+from simulator.disturbances import BrokerBounce, BrokerLoss, Crash, Join, Leave, RackOutage, TrafficChange
 
-Event = Disturbance | ConfigEdit
 _JOINS = ("join", "scale_out")
-_LEAVES = ("leave", "scale_in")
+
+Located = tuple[Path, PlannedEvent | Autoscale]
+"""What happens, and where the scenario says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What events refer to.
+def resolve_events(
+    entries: Sequence[EventEntry], hourly: Sequence[float], around: Surroundings
+) -> tuple[PlannedEvent, ...]:
+    """Understand the events, in the order of the scenario, and the daily profile of traffic; what is wrong is noted."""
+    found = list(_resolve_each(entries, around))
+    if around.places.is_sound("events") and around.places.is_sound("clients"):
+        scaled = _check_autoscales(found, around)
+        others = [(path, event) for path, event in found if not isinstance(event, Autoscale)]
+        check_presence(others, scaled, around.clients, around.places)
+    if around.mistakes or around.duration_ms is None:
+        return ()
+    hours = around.duration_ms // HOUR_MS
+    if hourly and hours > MAX_MOMENTS:
+        around.places.wrong(("traffic", "hourly"), f"that is {hours:,} hours until the end, {TOO_MANY}")
+        return ()
+    factors = [(event.at_ms, event.factor) for _, event in found if isinstance(event, TrafficChange)]
+    return tuple(_carry_out([event for _, event in found], Profile(hourly, factors), around, around.duration_ms))
 
-    Attributes:
-        topics: those that are understood, by name.
-        all_topics: the names of all topics; None if not all are known.
-        duration_ms: when the run ends; None if not known.
-    """
 
-    brokers: Brokers
-    clients: ClientsDraft
-    topics: Mapping[str, TopicPlan]
-    all_topics: frozenset[str] | None
-    duration_ms: int | None
-
-
-def resolve_events(entries: Sequence[EventEntry], around: Surroundings, places: Places) -> tuple[Event, ...]:
-    """Understand the events, in the order of the scenario; what is wrong goes to `places`."""
-    events: list[tuple[Path, Event]] = []
+def _resolve_each(entries: Sequence[EventEntry], around: Surroundings) -> Iterator[Located]:
+    places = around.places
     for i, entry in intact(entries):
         path: Path = ("events", i)
         if around.duration_ms is not None and entry.at >= around.duration_ms:
-            message = f"{_time(entry.at)} is not before the end, which is at {_time(around.duration_ms)} (duration)"
-            places.wrong((*path, "at"), message)
+            end = f"the end, which is at {format_duration(around.duration_ms)} (duration)"
+            places.wrong((*path, "at"), f"{format_duration(entry.at)} is not before {end}")
         kinds = [kind for kind in EVENT_KINDS if getattr(entry, kind) is not None]
         if len(kinds) == 1:
             path = (*path, kinds[0])
-            event = _resolve(kinds[0], entry, path, around, places)
-            if event is not None:
-                events.append((path, event))
+            yield from ((path, event) for event in _resolve(kinds[0], entry, path, around))
         elif kinds or places.is_sound(*path):
-            found = f"it has {' and '.join(kinds)}" if kinds else "it has none"
-            places.wrong(path, f"an event is one of {', '.join(EVENT_KINDS)}; {found}")
-    if places.is_sound("events") and places.is_sound("clients"):
-        _check_presence(events, around.clients, places)
-    return tuple(event for _, event in events)
+            told = f"it has {' and '.join(kinds)}" if kinds else "it has none"
+            places.wrong(path, f"an event is one of {', '.join(EVENT_KINDS)}; {told}")
 
 
-def _resolve(kind: str, entry: EventEntry, path: Path, around: Surroundings, places: Places) -> Event | None:
-    said, at = getattr(entry, kind), entry.at
-    clients: tuple[str, ...] = ()
+def _resolve(kind: str, entry: EventEntry, path: Path, around: Surroundings) -> Iterator[PlannedEvent | Autoscale]:
+    said, at_ms = getattr(entry, kind), entry.at
     if isinstance(said, ClientsEvent):
-        clients = around.clients.find(said.clients, (*path, "clients"), places)
+        clients = around.clients.find(said.clients, (*path, "clients"), around.places)
+        yield from _resolve_clients(kind, said, at_ms, clients, path, around)
     match said:
-        case CrashEvent():
-            return Crash(at, clients, said.down, said.keeps_state)
-        case RollingBounceEvent():
-            return RollingBounce(at, clients, said.down, said.pause, said.keeps_state)
-        case ClientsEvent():
-            return Join(at, clients) if kind in _JOINS else Leave(at, clients)
         case RackOutageEvent():
             around.brokers.check_rack(said.rack, (*path, "rack"))
-            return RackOutage(at, said.rack, said.down)
+            yield RackOutage(at_ms, said.rack, said.down)
         case BrokerLossEvent():
             around.brokers.check_ids(said.brokers, (*path, "brokers"))
-            return BrokerLoss(at, tuple(said.brokers), said.down)
+            yield BrokerLoss(at_ms, tuple(said.brokers), said.down)
+        case BrokerBounceEvent():
+            around.brokers.check_ids(said.brokers, (*path, "brokers"))
+            yield BrokerBounce(at_ms, tuple(said.brokers), said.down, said.pause)
         case ReplicaMoveEvent():
-            around.brokers.check_ids(said.replicas, (*path, "replicas"))
-            _check_partition(said, path, around, places)
-            return ReplicaMove(at, said.topic, said.partition, tuple(said.replicas))
+            yield from resolve_moves(said, at_ms, path, around)
         case ConfigChangeEvent():
-            around.clients.check_tags(said.configs.rack_aware_assignment_tags, (*path, "configs"), places)
-            return ConfigEdit(at, check_configs(said.configs, (*path, "configs"), places))
-    return None
+            around.clients.check_tags(said.configs.rack_aware_assignment_tags, (*path, "configs"), around.places)
+            yield ConfigEdit(at_ms, check_configs(said.configs, (*path, "configs"), around.places))
+        case TrafficEvent():
+            yield TrafficChange(at_ms, said.factor)
 
 
-def _check_partition(said: ReplicaMoveEvent, path: Path, around: Surroundings, places: Places) -> None:
-    plan = around.topics.get(said.topic)
-    if plan is None:
-        if around.all_topics is not None and said.topic not in around.all_topics:
-            hint = did_you_mean(said.topic, sorted(around.all_topics), "topics")
-            places.wrong((*path, "topic"), f"{show(said.topic)} is not a topic ({hint})")
-    elif said.partition >= plan.num_partitions:
-        last = plan.num_partitions - 1
-        places.wrong((*path, "partition"), f"{said.partition} is not a partition of '{said.topic}' (0 to {last})")
+def _resolve_clients(
+    kind: str, said: ClientsEvent, at_ms: int, clients: tuple[str, ...], path: Path, around: Surroundings
+) -> Iterator[PlannedEvent | Autoscale]:
+    match said:
+        case StaggeredEvent():
+            yield (Join if kind in _JOINS else Leave)(at_ms, clients, said.every)
+        case CrashEvent(pick=None):
+            yield Crash(at_ms, clients, said.down, said.keeps_state)
+        case CrashEvent(pick=int(pick)):
+            if clients and pick > len(clients):
+                around.places.wrong((*path, "pick"), f"{pick} is more than the clients named, {len(clients)}")
+            yield CrashPlan(at_ms, tuple(said.clients), clients, pick, said.down, said.keeps_state)
+        case RollingBounceEvent():
+            yield _resolve_bounce(said, at_ms, clients, path, around)
+        case ChurnEvent():
+            churn = resolve_churn(said, at_ms, clients, path, around)
+            yield from () if churn is None else (churn,)
+        case AutoscaleEvent():
+            autoscale = resolve_autoscale(said, at_ms, clients, path, around)
+            yield from () if autoscale is None else (autoscale,)
 
 
-def _check_presence(events: Sequence[tuple[Path, Event]], clients: ClientsDraft, places: Places) -> None:
-    """Note a mistake where a client joins that is there, or something happens to one that is not.
+def _resolve_bounce(
+    said: RollingBounceEvent, at_ms: int, clients: tuple[str, ...], path: Path, around: Surroundings
+) -> BouncePlan:
+    racks = {plan.name: plan.rack for plan in around.clients.plans}
+    if clients and not any(racks[client] for client in clients) and around.places.is_sound("clients"):
+        for key, is_said in (("order", said.order == "by_rack"), ("client_rack", said.client_rack is not None)):
+            if is_said:
+                around.places.wrong((*path, key), "none of these clients stands in a rack")
+    around.clients.check_tags(said.configs.rack_aware_assignment_tags, (*path, "configs"), around.places)
+    return BouncePlan(
+        at_ms=at_ms,
+        said=tuple(said.clients),
+        clients=_in_order(clients, said.order, racks),
+        is_shuffled=said.order == "shuffled",
+        down_ms=said.down,
+        pause_ms=said.pause,
+        keeps_state=said.keeps_state,
+        changes=check_configs(said.configs, (*path, "configs"), around.places),
+        announces_rack=said.client_rack,
+    )
 
-    Clients that are down for a while count as there.
-    """
-    racks = {plan.name: plan.rack for plan in clients.plans}
-    present = {plan.name: plan.starts for plan in clients.plans}
-    for path, event in sorted(events, key=lambda pair: pair[1].at_ms):
+
+def _in_order(clients: tuple[str, ...], order: str, racks: Mapping[str, str | None]) -> tuple[str, ...]:
+    """Those of one rack after those of another, the rack of the first client first; or as listed, or the reverse."""
+    if order == "by_rack":
+        seen = list(dict.fromkeys(racks[client] for client in clients))
+        return tuple(sorted(clients, key=lambda client: seen.index(racks[client])))
+    return clients[::-1] if order == "reversed" else clients
+
+
+def _check_autoscales(found: Sequence[Located], around: Surroundings) -> set[str]:
+    """Note a mistake where two autoscalers have a client; return all that have one."""
+    scaled: set[str] = set()
+    for path, event in found:
+        if isinstance(event, Autoscale):
+            twice = [client for client in event.clients if client in scaled]
+            if twice:
+                around.places.wrong((*path, "clients"), listing("scaled by another event too", twice, most=4))
+            scaled.update(event.clients)
+    return scaled
+
+
+def _carry_out(
+    events: Sequence[PlannedEvent | Autoscale], profile: Profile, around: Surroundings, duration_ms: int
+) -> Iterator[PlannedEvent]:
+    """Put in the place of autoscalers what they do, and in that of traffic events what they come to."""
+    starting = {plan.name for plan in around.clients.plans if plan.starts}
+    for event in events:
         match event:
-            case Join(clients=names):
-                _check_each(names, False, present, event.at_ms, path, places)
-                present.update(dict.fromkeys(names, True))
-            case Leave(clients=names):
-                _check_each(names, True, present, event.at_ms, path, places)
-                present.update(dict.fromkeys(names, False))
-            case Crash(clients=names, down_ms=down_ms):
-                _check_each(names, True, present, event.at_ms, path, places)
-                present.update(dict.fromkeys(names if down_ms is None else (), False))
-            case RollingBounce(clients=names):
-                _check_each(names, True, present, event.at_ms, path, places)
-            case RackOutage(rack=rack, down_ms=None):
-                present.update({name: False for name in present if racks[name] == rack})
-
-
-def _check_each(
-    names: Sequence[str], wanted: bool, present: Mapping[str, bool], at_ms: int, path: Path, places: Places
-) -> None:
-    wrong = [name for name in names if present[name] is not wanted]
-    if wrong:
-        state = "not there" if wanted else "there already"
-        places.wrong((*path, "clients"), listing(f"{state} at {_time(at_ms)}", wrong, most=4))
-
-
-def _time(at_ms: int) -> str:
-    """Write a time as a scenario does, such as 1h30m."""
-    parts = []
-    for unit, length in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)):
-        count, at_ms = divmod(at_ms, length)
-        parts += [f"{count}{unit}"] if count else []
-    return "".join(parts) or "0s"
+            case Autoscale():
+                there = [client for client in event.clients if client in starting]
+                yield from event.scale(there, around.source_bytes_per_s, profile, duration_ms)
+            case TrafficChange(at_ms=at_ms):
+                yield TrafficChange(at_ms, float(profile.at(at_ms)))
+            case _:
+                yield event
+    yield from profile.hourly_changes(duration_ms)

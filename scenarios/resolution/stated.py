@@ -12,6 +12,7 @@ from scenarios.resolution.amounts import Said
 from scenarios.resolution.drafts import (
     APPLICATION,
     RepartitionDraft,
+    ResultDraft,
     SourceDraft,
     StoreDraft,
     SubtopologyDraft,
@@ -43,6 +44,7 @@ def draft_stated(
         draft = SubtopologyDraft(number, _at(path, places), is_sound=places.is_sound(*path))
         _add_sources(draft, entry, path, names)
         _add_joins(draft, entry, path, names)
+        _add_results(draft, entry, path, names)
         for j, store in intact(entry.stores):
             draft.stores.append(_draft_store(store, (*path, "stores", j), places))
         for j, written in intact(entry.repartition):
@@ -120,6 +122,18 @@ def _add_joins(draft: SubtopologyDraft, entry: SubtopologyEntry, path: Path, nam
             elif draft.is_sound:
                 names.places.wrong(at, f"{show(name)} is not a source here ({listing('sources', entry.sources)})")
         draft.copartitioned.append(members)
+
+
+def _add_results(draft: SubtopologyDraft, entry: SubtopologyEntry, path: Path, names: _Names) -> None:
+    for j, name in enumerate(entry.writes):
+        at = (*path, "writes", j)
+        repartition = names.repartition or {}
+        if name in repartition or name in repartition.values():
+            names.places.wrong(at, f"{show(name)} is a repartition topic, which counts as written where it stands")
+        elif name in entry.writes[:j]:
+            names.places.wrong(at, f"{show(name)} stands here twice")
+        elif names.find(name, at) is not None:
+            draft.results.append(ResultDraft(name, _at(at, names.places)))
 
 
 def _draft_store(store: StoreEntry, path: Path, places: Places) -> StoreDraft:

@@ -16,17 +16,15 @@ from hypothesis import strategies as st
 from scenarios.importers.brokers import read_brokers
 from scenarios.importers.lines import FormatError
 from scenarios.importers.log_dirs import read_sizes
+from scenarios.importers.reassignment import read_plan
 from scenarios.importers.topics import read_topics
 from scenarios.importers.topology import read_topology
 from scenarios.load import ScenarioError, loads
 from scenarios.reader import read
-from tests.scenarios.test_load import EVENTS
-from tests.scenarios.writing import SMALL
+from tests.scenarios.writing import FULL, SMALL
 
 DIALECTS = Path(__file__).parent / "importers" / "dialects"
-FULL: dict[str, Any] = read(
-    SMALL.replace("events:\n  - {at: 30m, scale_out: {clients: late}}\n", EVENTS).replace("2h", "24h")
-).value
+WHOLE: dict[str, Any] = read(FULL).value
 WORDS = st.sampled_from(
     [*"{}[]:,-?*&!|>'\"%#\n\t ~=<", "a", "no", "1", "&a ", "*a ", "<<: ", "!!str ", "- ", ": ", "\n  "]
 )
@@ -40,7 +38,7 @@ def _answered(text: str, *overrides: tuple[str, str]) -> None:
     else:
         told = []
         for choice in scenario.assignors:
-            scenario.world(scenario.seeds[0], choice.configs)
+            scenario.world(scenario.seeds[0], choice.configs, choice.protocol)
     assert all(line.startswith(("s.yaml", "--set ")) for line in told)
 
 
@@ -75,13 +73,27 @@ SCALARS = st.one_of(
     st.floats(),
     st.text(max_size=5),
     st.sampled_from(
-        ["az1", "orders", "app", "late", "by-customer", "3m", "1 GB", "2 MB/s", "totals", "none", "9" * 5000]
+        [
+            "az1",
+            "orders",
+            "app",
+            "late",
+            "by-customer",
+            "3m",
+            "1 GB",
+            "2 MB/s",
+            "totals",
+            "none",
+            "9" * 5000,
+            "2/h",
+            "9/s",
+        ]
     ),
 )
 VALUES = st.recursive(
     SCALARS,
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*FULL, "name", "id"]), inner, max_size=3)
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*WHOLE, "name", "id"]), inner, max_size=3)
     ),
     max_leaves=5,
 )
@@ -90,7 +102,7 @@ VALUES = st.recursive(
 @st.composite
 def _spoiled(draw: st.DrawFn) -> Any:
     """A full scenario with up to three values replaced, removed or taken from elsewhere in it."""
-    document = copy.deepcopy(FULL)
+    document = copy.deepcopy(WHOLE)
     for _ in range(draw(st.integers(1, 3))):
         places = _places(document)
         path = draw(st.sampled_from(places))
@@ -128,7 +140,7 @@ def test_any_override_is_answered(path: str, value: str) -> None:
     _answered(SMALL, (path, value))
 
 
-@pytest.mark.parametrize("reader", [read_topics, read_brokers, read_sizes, read_topology])
+@pytest.mark.parametrize("reader", [read_topics, read_brokers, read_sizes, read_topology, read_plan])
 @given(data=st.data())
 def test_any_dump_is_answered(reader: Callable[[str], object], data: st.DataObject) -> None:
     dialect = data.draw(st.sampled_from(sorted(DIALECTS.glob("*.txt"))))

@@ -344,3 +344,41 @@ def test_a_dump_that_is_not_utf_8_is_refused(folder: Folder) -> None:
     assert folder.told() == [
         "s.yaml:2: cluster.from.topics: 'dumps/topics.txt': not UTF-8 text (line 1); save it as UTF-8"
     ]
+
+
+def _sink(name: str, topic: str) -> str:
+    return f"    Sink: {name} (topic: {topic})\n      <-- K\n"
+
+
+def test_sinks_of_an_imported_topology_are_what_it_writes(folder: Folder) -> None:
+    first = "    Sink: R (topic: by-customer-repartition)\n      <-- K\n"
+    folder.write("topology", TOPOLOGY.replace(first, first + _sink("S", "results")))
+    for topics in (TOPICS, HAS_RUN):
+        folder.write("topics", topics + _topic("results", 2))
+        one, two = folder.load().world(1).application.subtopologies
+        assert sorted(one.written_topics) == ["results", "shop-by-customer-repartition"]
+        assert two.written_topics == ()
+        assert not [note for note in folder.load().notes if "writes" in note]
+
+
+def test_a_sink_that_the_cluster_does_not_know_writes_nothing(folder: Folder) -> None:
+    folder.write("topology", TOPOLOGY.replace("    Sink: R", _sink("S", "results") + "    Sink: R"))
+    scenario = folder.load()
+    [note] = scenario.notes
+    assert note.endswith(
+        "dumps/topology.txt:2: sub-topology 0 writes 'results', which is no topic of the cluster; "
+        "taken to write nothing to it"
+    )
+    assert scenario.world(1).application.subtopologies[0].written_topics == ("shop-by-customer-repartition",)
+
+
+def test_of_two_that_write_a_topic_the_first_is_taken_to_write_all_of_it(folder: Folder) -> None:
+    folder.write("topics", TOPICS + _topic("results", 2))
+    topology = TOPOLOGY.replace("    Sink: R", _sink("S", "results") + "    Sink: R") + _sink("T", "results")
+    folder.write("topology", topology)
+    scenario = folder.load()
+    [note] = scenario.notes
+    assert note.endswith(
+        "sub-topology 1 writes 'results', as sub-topology 0 does; all of it is taken to come from sub-topology 0"
+    )
+    assert [sub.written_topics for sub in scenario.world(1).application.subtopologies][1] == ()

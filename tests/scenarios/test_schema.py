@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scenarios.configs import AssignorConfigs, BrokerConfigs, StreamsConfigs
 from scenarios.reader import read
 from scenarios.schema import SCHEMA_FILE, json_schema, json_schema_text
-from scenarios.units import parse_bytes, parse_bytes_per_s, parse_duration_ms
+from scenarios.units import parse_bytes, parse_bytes_per_s, parse_duration_ms, parse_per_hour
 from tests.scenarios.test_mistakes import CASES
-from tests.scenarios.writing import SMALL, spoiled
+from tests.scenarios.writing import FULL, SMALL, spoiled, told
 
 LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
@@ -38,8 +38,23 @@ def test_shipped_scenarios_follow_it(path: Path) -> None:
     VALIDATOR.validate(read(path.read_text(encoding="utf-8")).value)
 
 
-def test_the_small_scenario_follows_it() -> None:
-    VALIDATOR.validate(read(SMALL).value)
+@pytest.mark.parametrize("text", [SMALL, FULL], ids=["small", "full"])
+def test_scenarios_that_are_understood_follow_it(text: str) -> None:
+    assert told(text) == []
+    VALIDATOR.validate(read(text).value)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _keys(part)
+
+
+def test_the_full_scenario_has_every_key_but_those_about_files() -> None:
+    files = {"from", "topology", "log_dirs", "plan"}
+    declared = {key for key, _ in _properties(json_schema())}
+    assert declared - files - set(_keys(read(FULL).value)) == set()
 
 
 @pytest.mark.parametrize(
@@ -59,6 +74,12 @@ def test_the_small_scenario_follows_it() -> None:
         "strategy",
         "no kind of event",
         "two kinds of event",
+        "hours of a day",
+        "bad frequency",
+        "protocol",
+        "order of a bounce",
+        "plan and partition moved",
+        "neither plan nor partition moved",
     ],
 )
 def test_an_editor_finds_what_stands_in_one_place(name: str) -> None:
@@ -96,10 +117,19 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "rack.aware.assignment.strategy": "none",
         "num.stream.threads": 1,
         "replication.factor": -1,
+        "group.protocol": "classic",
         "session.timeout.ms": 45_000,
+        "heartbeat.interval.ms": 3_000,
+        "max.poll.interval.ms": 300_000,
         "internal.leave.group.on.close": False,
         "state.cleanup.delay.ms": 600_000,
         "group.initial.rebalance.delay.ms": 3_000,
+        "group.streams.heartbeat.interval.ms": 5_000,
+        "group.streams.min.heartbeat.interval.ms": 5_000,
+        "group.streams.max.heartbeat.interval.ms": 15_000,
+        "group.streams.session.timeout.ms": 45_000,
+        "group.streams.min.session.timeout.ms": 45_000,
+        "group.streams.max.session.timeout.ms": 60_000,
         "default.replication.factor": 1,
         "num.partitions": 1,
     }
@@ -114,13 +144,21 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
     }
 
 
-PARSERS = {"duration": parse_duration_ms, "size": parse_bytes, "rate": parse_bytes_per_s}
+PARSERS: dict[str, Callable[[object], float]] = {
+    "duration": parse_duration_ms,
+    "size": parse_bytes,
+    "rate": parse_bytes_per_s,
+    "frequency": parse_per_hour,
+}
 UNITS = {
     "duration": json_schema()["properties"]["duration"],
     "size": json_schema()["$defs"]["PartitionDefaults"]["properties"]["size"],
     "rate": json_schema()["$defs"]["ClientEntry"]["properties"]["restore"],
+    "frequency": json_schema()["$defs"]["ChurnEvent"]["properties"]["crashes"],
 }
-TEXTS = st.from_regex(r"[0-9]{1,3}(\.[0-9])? ?(ms|s|m|h|d|B|kB|MB|GiB|Mbit)?(/s)?( ?[0-9]{1,3}(m|s))?", fullmatch=True)
+TEXTS = st.from_regex(
+    r"[0-9]{1,3}(\.[0-9])? ?(ms|s|m|h|d|B|kB|MB|GiB|Mbit)?( ?/ ?[smhd])?( ?[0-9]{1,3}(m|s))?", fullmatch=True
+)
 
 
 @pytest.mark.parametrize("kind", PARSERS)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios import units
-from scenarios.units import parse_bytes, parse_bytes_per_s, parse_duration_ms
+from scenarios.units import format_duration, parse_bytes, parse_bytes_per_s, parse_duration_ms, parse_per_hour
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,22 @@ def test_a_rate_is_read(text: object, expected: int) -> None:
         (parse_bytes_per_s, "40 MB", "'40 MB' is not a rate, such as 40 MB/s or 10 Mbit/s"),
         (parse_bytes_per_s, "40 MB/h", "'40 MB/h' is not a rate"),
         (parse_bytes_per_s, "1 bit/s", "'1 bit/s' is not a whole number of bytes per second"),
+        (parse_per_hour, "2", "'2' is not a frequency, such as 2/h or 5/d (how often, then per s, m, h or d)"),
+        (parse_per_hour, "2/w", "'2/w' is not a frequency"),
+        (parse_per_hour, "-2/h", "'-2/h' is not a frequency"),
+        (parse_per_hour, 2, "2 is not a frequency"),
     ],
 )
 def test_what_is_none_is_refused_with_what_would_be_right(
-    parse: Callable[[object], int], value: object, message: str
+    parse: Callable[[object], float], value: object, message: str
 ) -> None:
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         parse(value)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("2/h", 2), ("12/d", 0.5), ("0.5/m", 30), ("1 / s", 3_600), ("0/h", 0)])
+def test_a_frequency_is_read(text: str, expected: float) -> None:
+    assert parse_per_hour(text) == expected
 
 
 @given(st.integers(0, 10**15))
@@ -108,3 +117,13 @@ def test_a_duration_may_be_written_in_its_parts(ms: int) -> None:
         count, rest = divmod(rest, length)
         parts.append(f"{count}{unit}")
     assert parse_duration_ms("".join(parts)) == ms
+
+
+@given(st.integers(0, 10**15))
+def test_a_duration_is_written_as_it_is_read(ms: int) -> None:
+    assert parse_duration_ms(format_duration(ms)) == ms
+
+
+@pytest.mark.parametrize(("ms", "text"), [(0, "0s"), (90 * 60_000, "1h30m"), (86_400_001, "1d1ms")])
+def test_a_duration_is_written_short(ms: int, text: str) -> None:
+    assert format_duration(ms) == text

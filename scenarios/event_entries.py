@@ -1,0 +1,167 @@
+"""What may stand under `events`: one pydantic model a kind of event."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import ConfigDict, Field
+
+from scenarios.configs import AssignorConfigs, Section
+from scenarios.fields import INT_MAX, BrokerId, Duration, Factor, Frequency, Name, Names, Rate, Replicas, TopicName
+
+Count = Annotated[int, Field(ge=1, le=INT_MAX)]
+BrokerIds = Annotated[list[BrokerId], Field(min_length=1)]
+
+MOVE_KEYS: Final = ("topic", "partition", "replicas")
+"""What a replica move says that has no plan."""
+
+
+class ClientsEvent(Section):
+    """Something that happens to clients."""
+
+    clients: Names = Field(description="Names of clients, or of entries that stand for several.")
+
+
+class StaggeredEvent(ClientsEvent):
+    """Clients come or go, all at once or one after the other."""
+
+    every: Duration = Field(default=0, description="How long after the one before each comes or goes; 0 is at once.")
+
+
+class CrashEvent(ClientsEvent):
+    """Clients die."""
+
+    pick: Count | None = Field(
+        default=None, description="How many of them, drawn from those that are up; all if not given."
+    )
+    down: Duration | None = Field(default=None, description="After how long they are back; never if not given.")
+    keeps_state: bool = Field(default=True, description="Whether they come back with their disk.")
+
+
+class RollingBounceEvent(ClientsEvent):
+    """Clients restart, one after the other; those that are not there when their turn comes are passed over."""
+
+    order: Literal["listed", "reversed", "shuffled", "by_rack"] = Field(
+        default="listed",
+        description="Who goes first: the first, the last, whom the seed draws, or all of the rack of the first.",
+    )
+    down: Duration = Field(default=30_000, description="How long each is down.")
+    pause: Duration = Field(default=60_000, description="How long the next one waits once the one before is back.")
+    keeps_state: bool = Field(default=True, description="Whether they come back with their disk.")
+    configs: AssignorConfigs = Field(
+        default_factory=AssignorConfigs,
+        description="The keys that are others when they come back, with Kafka's own keys; a rollout.",
+    )
+    client_rack: bool | None = Field(
+        default=None, description="Whether they come back with client.rack; as before if not given."
+    )
+
+
+class RackOutageEvent(Section):
+    """A rack is gone, with its brokers and clients."""
+
+    rack: Name = Field(description="Which rack.")
+    down: Duration | None = Field(default=None, description="After how long it is back; never if not given.")
+
+
+class BrokerLossEvent(Section):
+    """Brokers are gone."""
+
+    brokers: BrokerIds = Field(description="Ids of the brokers.")
+    down: Duration | None = Field(default=None, description="After how long they are back; never if not given.")
+
+
+class BrokerBounceEvent(Section):
+    """Brokers restart, one after the other."""
+
+    brokers: BrokerIds = Field(description="Ids of the brokers, in the order in which they go.")
+    down: Duration = Field(default=60_000, description="How long each is down.")
+    pause: Duration = Field(default=120_000, description="How long the next one waits once the one before is back.")
+
+
+class ReplicaMoveEvent(Section):
+    """A partition moves to other brokers, or all those of a plan do."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [{"required": ["plan"], "maxProperties": 1}, {"required": [*MOVE_KEYS], "maxProperties": 3}]
+        }
+    )
+
+    topic: TopicName | None = Field(default=None, description="Which topic.")
+    partition: Annotated[int, Field(ge=0, le=INT_MAX)] | None = Field(default=None, description="Which partition.")
+    replicas: Replicas | None = Field(default=None, description="Its brokers from then on, the leader first.")
+    plan: Name | None = Field(
+        default=None, description="Instead: a file that kafka-reassign-partitions.sh takes, relative to the scenario."
+    )
+
+
+class ConfigChangeEvent(Section):
+    """The application's configs change, on all clients at once."""
+
+    configs: AssignorConfigs = Field(description="The keys that change.")
+
+
+class TrafficEvent(Section):
+    """More or less is produced to the source topics."""
+
+    factor: Factor = Field(description="So many times what topics and traffic.hourly say, until the next such event.")
+
+
+class ChurnEvent(ClientsEvent):
+    """Clients crash and join by chance, one at a time; the seed draws when, and who.
+
+    Rates are means of Poisson processes, and times down are exponential. Churn never gets in the way of other events:
+    a client crashes only if it is back before the next one happens to it.
+    """
+
+    crashes: Frequency | None = Field(
+        default=None, description="How often one of them crashes, whichever; never if not given."
+    )
+    joins: Frequency | None = Field(
+        default=None, description="How often the next client joins that was never there; never if not given."
+    )
+    down: Duration | None = Field(
+        default=None, description="After how long, on average, one that crashed is back; never if not given."
+    )
+    keeps_state: bool = Field(default=True, description="Whether those that crashed come back with their disk.")
+    until: Duration | None = Field(default=None, description="When it ends, from the start; never if not given.")
+
+
+class AutoscaleEvent(ClientsEvent):
+    """From now on, so many of the clients are there that together they can take what the source topics bring.
+
+    The first come first and go last. Nothing but the traffic counts: for one that crashed, no other comes.
+    """
+
+    bytes_per_s: Annotated[Rate, Field(ge=1)] = Field(
+        description="What one client takes of the source topics; repartition topics do not count."
+    )
+    every: Annotated[Duration, Field(ge=1)] = Field(default=600_000, description="How often it is looked at.")
+    fewest: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(default=1, alias="min", description="The fewest clients.")
+    most: Count | None = Field(default=None, alias="max", description="The most clients; all of them if not given.")
+
+
+class EventEntry(Section):
+    """What happens, and when."""
+
+    at: Duration = Field(description="When it happens, from the start.")
+    join: StaggeredEvent | None = Field(default=None, description="Clients start and join the group.")
+    leave: StaggeredEvent | None = Field(default=None, description="Clients shut down for good.")
+    scale_out: StaggeredEvent | None = Field(default=None, description="Clients are added: the same as join.")
+    scale_in: StaggeredEvent | None = Field(default=None, description="Clients are taken away: the same as leave.")
+    crash: CrashEvent | None = Field(default=None, description="Clients die, for a while or for good.")
+    rolling_bounce: RollingBounceEvent | None = Field(default=None, description="Clients restart one after the other.")
+    rack_outage: RackOutageEvent | None = Field(default=None, description="A rack is gone, brokers and clients.")
+    broker_loss: BrokerLossEvent | None = Field(default=None, description="Brokers are gone.")
+    broker_bounce: BrokerBounceEvent | None = Field(default=None, description="Brokers restart one after the other.")
+    replica_move: ReplicaMoveEvent | None = Field(default=None, description="Partitions get other replicas.")
+    config_change: ConfigChangeEvent | None = Field(default=None, description="The application's configs change.")
+    traffic: TrafficEvent | None = Field(default=None, description="More or less is produced to the source topics.")
+    churn: ChurnEvent | None = Field(default=None, description="Clients crash and join by chance, from then on.")
+    autoscale: AutoscaleEvent | None = Field(
+        default=None, description="Clients come and go with the traffic, from then on."
+    )
+
+
+EVENT_KINDS: Final = tuple(name for name in EventEntry.model_fields if name != "at")

@@ -1,0 +1,89 @@
+"""What will happen, as far as a scenario says it: a seed and the configs of a run make disturbances of it.
+
+What needs neither is a disturbance from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simulator.disturbances import Disturbance
+
+MAX_MOMENTS: Final = 20_000
+"""How often anything may happen by one event, or by the daily profile of traffic: each hour for two years, say."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEdit:
+    """Some configs change; `changes` are fields of `AssignmentConfigs`, the others stay as they are."""
+
+    at_ms: int
+    changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CrashPlan:
+    """Some of several clients die.
+
+    Attributes:
+        said: the clients as the scenario names them, after which the draw is named.
+        clients: all of them.
+        pick: how many of those that are up.
+        down_ms: as in `simulator.disturbances.Crash`, just as the rest.
+    """
+
+    at_ms: int
+    said: tuple[str, ...]
+    clients: tuple[str, ...]
+    pick: int
+    down_ms: int | None
+    keeps_state: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BouncePlan:
+    """Clients restart one after the other.
+
+    Attributes:
+        said: as in `CrashPlan`.
+        is_shuffled: whether the seed draws the order.
+        changes: the configs that are others when they come back, as in `ConfigEdit`.
+        down_ms: as in `simulator.disturbances.RollingBounce`, just as the rest.
+    """
+
+    at_ms: int
+    said: tuple[str, ...]
+    clients: tuple[str, ...]
+    is_shuffled: bool
+    down_ms: int
+    pause_ms: int
+    keeps_state: bool
+    changes: Mapping[str, Any]
+    announces_rack: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Churn:
+    """Clients crash and join by chance.
+
+    Attributes:
+        said: as in `CrashPlan`.
+        until_ms: when it ends.
+        crashes_per_h: how often one of the clients that are up crashes, on average.
+        joins_per_h: how often the next client joins that was never there, on average.
+        down_ms: how long one that crashed is down, on average; None if for good.
+    """
+
+    at_ms: int
+    said: tuple[str, ...]
+    clients: tuple[str, ...]
+    until_ms: int
+    crashes_per_h: float
+    joins_per_h: float
+    down_ms: int | None
+    keeps_state: bool
+
+
+PlannedEvent = Disturbance | ConfigEdit | CrashPlan | BouncePlan | Churn

@@ -1,0 +1,89 @@
+"""What kafka-reassign-partitions.sh takes and prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scenarios.importers.lines import FormatError
+from scenarios.importers.reassignment import PlannedMove, read_plan
+
+DIALECTS = Path(__file__).with_name("dialects")
+
+BY_HAND = """
+{
+  "version": 1,
+  "partitions": [
+    {"topic": "orders", "partition": 2, "replicas": [5, 6]}, {"topic": "a", "partition": 0, "replicas": [5]},
+    {
+      "topic": "{braces}",
+      "partition": 0,
+      "replicas": [7]
+    }
+  ]
+}
+"""
+
+
+def test_of_what_the_tool_generates_the_proposed_assignment_is_read() -> None:
+    assert read_plan((DIALECTS / "reassignment.txt").read_text()) == (
+        PlannedMove(5, "orders", 0, (3, 1)),
+        PlannedMove(5, "payments", 1, (1,)),
+    )
+
+
+def test_a_plan_written_by_hand_is_read_with_its_lines() -> None:
+    assert read_plan(BY_HAND) == (
+        PlannedMove(5, "orders", 2, (5, 6)),
+        PlannedMove(5, "a", 0, (5,)),
+        PlannedMove(6, "{braces}", 0, (7,)),
+    )
+
+
+def _plan(partitions: str) -> str:
+    return f'{{"version": 1,\n"partitions": {partitions}}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "no JSON; kafka-reassign-partitions.sh takes {"),
+        ("hello", None, "no JSON"),
+        ("[]", None, "no JSON"),
+        ('\n{"version": 1,\n"partitions": [,]}', 3, "not JSON: Expecting value"),
+        ("{" * 100, 1, "not JSON"),
+        ("{}", 1, "version is not 1; kafka-reassign-partitions.sh takes {"),
+        ('\n{"version": 2, "partitions": []}', 2, "version is not 1"),
+        ('{"version": 1}', 1, "partitions is not a list with something in it"),
+        (_plan("[]"), 1, "partitions is not a list with something in it"),
+        (_plan("{}"), 1, "partitions is not a list with something in it"),
+        (_plan("[1]"), 1, "partitions is not a list of mappings"),
+        (_plan('[1, {"topic": "a"}, {}]'), 1, "partitions is not a list of mappings"),
+        (_plan("[{}]"), 2, "partitions[0].topic is not a name"),
+        (_plan('[{"topic": "a\\n", "partition": 0, "replicas": [1]}]'), 2, "partitions[0].topic is not a name"),
+        (_plan('[{"topic": "a"}]'), 2, "partitions[0].partition is not the number of a partition"),
+        (_plan('[{"topic": "a", "partition": true}]'), 2, "partitions[0].partition is not the number of a partition"),
+        (_plan('[{"topic": "a", "partition": -1}]'), 2, "partitions[0].partition is not the number of a partition"),
+        (_plan('[{"topic": "a", "partition": 0}]'), 2, "partitions[0].replicas is not a list of broker ids"),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": []}]'),
+            2,
+            "partitions[0].replicas is not a list of broker",
+        ),
+        (_plan('[{"topic": "a", "partition": 0, "replicas": ["1"]}]'), 2, "partitions[0].replicas is not a list of"),
+        (_plan('[{"topic": "a", "partition": 0, "replicas": [1, 1]}]'), 2, "partitions[0].replicas has a broker twice"),
+        (
+            _plan(
+                '[{"topic": "a", "partition": 0, "replicas": [1]},\n{"topic": "a", "partition": 0, "replicas": [2]}]'
+            ),
+            3,
+            "partitions[1] is a-0, as is partitions[0]",
+        ),
+    ],
+)
+def test_what_is_no_plan_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+        read_plan(text)
+    assert refused.value.line == line
