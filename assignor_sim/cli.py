@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from assignor_sim.commands import assign, listing, run, schema, validate
+from assignor_sim.commands import assign, listing, record, run, schema, validate, verify
 
 app = typer.Typer(
     name="assignor-sim",
@@ -23,12 +23,15 @@ app = typer.Typer(
 
 SCENARIOS = "Scenarios"
 ANSWERS = "Answers"
+RESULTS = "Results"
 
 app.command("validate", rich_help_panel=SCENARIOS)(validate.validate)
 app.command("schema", rich_help_panel=SCENARIOS)(schema.schema)
 app.command("list", rich_help_panel=SCENARIOS)(listing.list_)
 app.command("run", rich_help_panel=ANSWERS)(run.run)
 app.command("assign", rich_help_panel=ANSWERS)(assign.assign)
+app.command("record", rich_help_panel=RESULTS)(record.record)
+app.command("verify", rich_help_panel=RESULTS)(verify.verify)
 
 
 def main() -> None:

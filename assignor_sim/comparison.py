@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -19,6 +19,10 @@ from simulator.run import simulate
 from simulator.tables import joined
 from simulator.tabulation import tabulate
 from simulator.trace import Trace
+from simulator.world import GroupProtocol
+
+_OF_STREAMS_GROUPS = ("streams_group_sticky",)
+"""Kafka's assignors that the group coordinator uses; its others are those of classic groups."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,11 +43,7 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """What the reader should know before trusting the tables."""
-        return [
-            f"{one['label']} ({one['assignor']}) ignores {', '.join(one['ignored'])}"
-            for one in self.manifest["assignors"]
-            if one["ignored"]
-        ]
+        return [text for one in self.manifest["assignors"] for text in _warnings(one)]
 
 
 def contestants(scenario: Scenario, names: Sequence[str] = ()) -> list[Contestant]:
@@ -79,7 +79,7 @@ def run(scenario: Scenario, assignor: str | Contestant, seed: int | None = None)
         seed: the scenario's first if None.
     """
     one = assignor if isinstance(assignor, Contestant) else contestants(scenario, [assignor])[0]
-    world = scenario.world(scenario.seeds[0] if seed is None else seed, one.choice.configs)
+    world = scenario.world(scenario.seeds[0] if seed is None else seed, one.choice.configs, one.choice.protocol)
     return simulate(world, registry.make(one.info, one.choice.parameters), one.info.traffic_cost)
 
 
@@ -109,6 +109,21 @@ def compare(
     return Comparison(joined(parts), _manifest(scenario, chosen, used, command))
 
 
+def _warnings(assignor: Mapping[str, Any]) -> Iterator[str]:
+    """What is odd about an assignor of the manifest."""
+    name = f"{assignor['label']} ({assignor['assignor']})"
+    if assignor["ignored"]:
+        yield f"{name} ignores {', '.join(assignor['ignored'])}"
+    own = GroupProtocol.STREAMS if assignor["assignor"] in _OF_STREAMS_GROUPS else GroupProtocol.CLASSIC
+    # Of an assignor that is not Kafka's, nobody can say what Kafka would do with it.
+    if assignor["kafka_version"] and assignor["protocol"] != own:
+        yield f"{name} is compared under group.protocol: {assignor['protocol']}; Kafka uses it in {own} groups only"
+
+
+def _protocol(scenario: Scenario, one: Contestant) -> GroupProtocol:
+    return one.choice.protocol or scenario.blueprint.application.group_configs.protocol
+
+
 def _stated(scenario: Scenario, one: Contestant) -> list[str]:
     """The configs that somebody set on purpose, each once."""
     return list(dict.fromkeys((*scenario.stated, *one.choice.changed)))
@@ -132,6 +147,7 @@ def _manifest(scenario: Scenario, chosen: Sequence[Contestant], seeds: Sequence[
                 "kafka_version": one.info.kafka_version,
                 "parameters": dict(one.choice.parameters),
                 "configs": dataclasses.asdict(one.choice.configs),
+                "protocol": str(_protocol(scenario, one)),
                 "ignored": [key for key in _stated(scenario, one) if one.info.ignores(key)],
             }
             for one in chosen

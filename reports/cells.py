@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reports.comparison import Row, Spread, verdict_text
-from reports.metrics import METRIC, Metric
+from reports.metric import Metric
+from reports.metrics import METRIC
 from reports.units import write_count, write_number, write_range
 
 UNKNOWN = "n/a"

@@ -7,13 +7,14 @@ lack it (the time to stable of a run that is not), the spread says how many have
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from reports.metrics import METRICS, Metric, Run
+from reports.metric import Metric, Run
+from reports.metrics import METRICS
 
 Tables = Mapping[str, pa.Table]
 """Result tables by name, as in `simulator.tables.SCHEMAS`, of one run or of several."""
@@ -41,6 +42,15 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a run did not end well."""
+
+    seed: int
+    verdict: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """An assignor in a scenario.
 
@@ -49,7 +59,7 @@ class Row:
         assignor: label of the assignor.
         seeds: one a run.
         verdicts: how many runs ended how, most first.
-        failure: the first failure, None if no run failed.
+        causes: why runs failed, cycle or never come to rest, one for each of these.
         spreads: every metric by its name; None where no run has it.
     """
 
@@ -57,7 +67,7 @@ class Row:
     assignor: str
     seeds: tuple[int, ...]
     verdicts: tuple[tuple[str, int], ...]
-    failure: str | None
+    causes: tuple[Cause, ...]
     spreads: Mapping[str, Spread | None]
 
     @property
@@ -71,15 +81,24 @@ class Row:
         return spread is not None and spread.runs == len(self.seeds)
 
 
-def table_rows(tables: Tables, name: str) -> list[dict[str, Any]]:
-    """The rows of a table.
+def table(tables: Tables, name: str) -> pa.Table:
+    """A table by its name.
 
     Raises:
         TableError: there is no such table.
     """
     if name not in tables:
         raise TableError(f"tables: {name!r} is missing (there are: {', '.join(sorted(tables)) or 'none'})")
-    rows: list[dict[str, Any]] = tables[name].to_pylist()
+    return tables[name]
+
+
+def table_rows(tables: Tables, name: str) -> list[dict[str, Any]]:
+    """The rows of a table.
+
+    Raises:
+        TableError: there is no such table.
+    """
+    rows: list[dict[str, Any]] = table(tables, name).to_pylist()
     return rows
 
 
@@ -130,22 +149,6 @@ def verdict_text(row: Row) -> str:
     return ", ".join(f"{verdict} {count}/{len(row.seeds)}" for verdict, count in row.verdicts)
 
 
-def records(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """The rows as flat records, always with the same keys: a metric's median, `_min`, `_max` and how many `_runs`."""
-    return [_record(row) for row in rows]
-
-
-RECORD_KEYS: tuple[str, ...] = (
-    "scenario",
-    "assignor",
-    "seeds",
-    "verdict",
-    "failure",
-    *(metric.name + part for metric in METRICS for part in ("", "_min", "_max", "_runs")),
-)
-"""The keys of a record, in order."""
-
-
 def _row(scenario: str, assignor: str, runs: Sequence[Run]) -> Row:
     verdicts: dict[str, int] = {}
     for run in runs:
@@ -155,9 +158,18 @@ def _row(scenario: str, assignor: str, runs: Sequence[Run]) -> Row:
         assignor=assignor,
         seeds=tuple(run["seed"] for run in runs),
         verdicts=tuple(sorted(verdicts.items(), key=lambda item: (-item[1], item[0]))),
-        failure=next((run["failure"] for run in runs if run["failure"] is not None), None),
+        causes=tuple(_causes(runs)),
         spreads={metric.name: _spread([metric.of(run) for run in runs]) for metric in METRICS},
     )
+
+
+def _causes(runs: Iterable[Run]) -> Iterator[Cause]:
+    for run in runs:
+        text = run["cause"]
+        if run["repeats_round"] is not None:
+            text = f"round {run['verdict_round']} brings back the assignment of round {run['repeats_round']}"
+        if text is not None:
+            yield Cause(run["seed"], run["verdict"], text)
 
 
 def _spread(values: Iterable[float | None]) -> Spread | None:
@@ -168,11 +180,3 @@ def _spread(values: Iterable[float | None]) -> Spread | None:
     # The median of an even number of whole numbers is a float even where it is whole.
     whole = isinstance(known[0], int) and median == int(median)
     return Spread(int(median) if whole else median, min(known), max(known), len(known))
-
-
-def _record(row: Row) -> dict[str, Any]:
-    about: list[Any] = [row.scenario, row.assignor, list(row.seeds), verdict_text(row), row.failure]
-    for metric in METRICS:
-        spread = row.spreads[metric.name]
-        about += [spread.median, spread.least, spread.most, spread.runs] if spread else [None, None, None, 0]
-    return dict(zip(RECORD_KEYS, about, strict=True))

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reports import bars
 from reports.comparison import Tables, table_rows
 from reports.plot import Plot, draw
-from reports.series import events, series
+from reports.series import cross_rack_rate, displaced_tasks, events, series
+from reports.stacks import Stack, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
 from reports.style import settings
 from reports.text import printable, shortened
 from reports.units import byte_unit
@@ -28,7 +30,7 @@ FORMATS = ("png", "svg", "pdf")
 
 
 def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
-    """Draw the bytes per second between racks over time, one line an assignor.
+    """Draw the bytes per second that really crossed from rack to rack over time, one line an assignor.
 
     Args:
         tables: must hold `runs`, `rounds` and `events`.
@@ -37,7 +39,7 @@ def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
     Raises:
         TableError: a table is missing.
     """
-    lines = series(tables, "cross_rack_bytes_per_s")
+    lines = series(tables, cross_rack_rate)
     most = max((value for line in lines for value in line.most if value is not None), default=0)
     factor, unit = byte_unit(most)
     plot = Plot(
@@ -69,7 +71,50 @@ def convergence(tables: Tables, *, narrow: bool = False) -> Figure:
         narrow=narrow,
     )
     with _drawing():
-        return draw(plot, series(tables, "displaced_tasks"), events(tables))
+        return draw(plot, series(tables, displaced_tasks), events(tables))
+
+
+def downtime(tables: Tables, *, narrow: bool = False) -> Figure:
+    """Draw how many tasks were down for how long, one bar an assignor.
+
+    Args:
+        tables: must hold `runs` and `tasks`.
+        narrow: for a small screen or a column of a page.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    return _stacked(tasks_by_downtime(tables), tables, narrow=narrow)
+
+
+def reasons_of_moves(tables: Tables, *, narrow: bool = False) -> Figure:
+    """Draw how many tasks moved and why, one bar an assignor.
+
+    Args:
+        tables: must hold `runs`.
+        narrow: for a small screen or a column of a page.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    return _stacked(moves_by_reason(tables), tables, narrow=narrow)
+
+
+def kinds_of_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
+    """Draw how many bytes crossed from rack to rack and what they were, one bar an assignor.
+
+    Args:
+        tables: must hold `runs` and `traffic`.
+        narrow: for a small screen or a column of a page.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    return _stacked(cross_rack_by_kind(tables), tables, narrow=narrow)
+
+
+FIGURES = (cross_rack_traffic, convergence, downtime, reasons_of_moves, kinds_of_traffic)
+"""Every figure, in the order in which they are shown."""
 
 
 def rendered(figure: Figure, format: str, *, text_as_text: bool = False) -> bytes:
@@ -108,6 +153,11 @@ def save(figures: Mapping[str, Figure], directory: Path, formats: Sequence[str] 
     for path, content in contents.items():
         path.write_bytes(content)
     return list(contents)
+
+
+def _stacked(stack: Stack, tables: Tables, *, narrow: bool) -> Figure:
+    with _drawing():
+        return bars.draw(stack, stack.title if narrow else _title(stack.title, tables), narrow=narrow)
 
 
 @contextmanager

@@ -1,73 +1,30 @@
-"""What assignors are compared by: each metric's name, meaning, unit, and how a run's row yields it."""
+"""What assignors are compared by: each metric's name, meaning and unit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from reports.metric import Metric, column, gap, gap_percent, one_rack_percent, rounds_to_stable, usd_per_day
+from reports.units import (
+    write_bytes,
+    write_count,
+    write_duration,
+    write_number,
+    write_percent,
+    write_rate,
+    write_usd,
+)
 
-from reports.units import Writer, write_bytes, write_count, write_duration, write_number, write_percent, write_rate
+CROSS_RACK, MOVES, DOWNTIME = "Cross-rack", "Moves", "Downtime"
+CONVERGENCE, BALANCE, SAFETY = "Convergence", "Balance", "Safety"
 
-Run = Mapping[str, Any]
-"""A row of the table `runs`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One figure of a run.
-
-    Attributes:
-        name: its key in data; ends in the unit if it has one.
-        title: what people call it.
-        group: the question that it helps to answer.
-        meaning: one sentence for those who have not met it.
-        write: how its numbers are written.
-        less_is_better: whether the least one is worth a mark; costs that hang on settings are not comparable so.
-        of: the figure of a run; None where it is not known.
-    """
-
-    name: str
-    title: str
-    group: str
-    meaning: str
-    write: Writer
-    less_is_better: bool
-    of: Callable[[Run], float | None]
-
-
-def _column(
-    name: str, title: str, group: str, meaning: str, write: Writer = write_count, *, less_is_better: bool = True
-) -> Metric:
-    """A metric that is a column of `runs`."""
-    return Metric(name, title, group, meaning, write, less_is_better, lambda run: run[name])
-
-
-def _gap(run: Run) -> int | None:
-    remote, least = run["remote_source_partitions"], run["least_remote_source_partitions"]
-    return None if remote is None or least is None else remote - least
-
-
-def _gap_percent(run: Run) -> float | None:
-    gap, least = _gap(run), run["least_remote_source_partitions"]
-    return 100 * gap / least if gap is not None and least else None
-
-
-def _one_rack_percent(run: Run) -> float | None:
-    count, every = run["tasks_in_one_rack"], run["stateful_tasks"]
-    return 100 * count / every if count is not None and every else None
-
-
-CROSS_RACK, DISRUPTION, CONVERGENCE, BALANCE, SAFETY = "Cross-rack", "Disruption", "Convergence", "Balance", "Safety"
-
-METRICS: tuple[Metric, ...] = (
-    _column(
+_CROSS_RACK: tuple[Metric, ...] = (
+    column(
         "remote_source_partitions",
         "Cross-rack partitions",
         CROSS_RACK,
         "Source partitions that, in the end, are read by a client without a replica in its rack: what rack-aware "
         "assignors count. Partitions, not bytes.",
     ),
-    _column(
+    column(
         "least_remote_source_partitions",
         "Lower bound of these",
         CROSS_RACK,
@@ -81,7 +38,7 @@ METRICS: tuple[Metric, ...] = (
         "Cross-rack partitions above the lower bound; a balanced assignment may not be able to close it.",
         write_count,
         True,
-        _gap,
+        gap,
     ),
     Metric(
         "gap_percent",
@@ -90,31 +47,49 @@ METRICS: tuple[Metric, ...] = (
         "The gap in per cent of the lower bound; not known where the bound is 0.",
         write_percent,
         False,
-        _gap_percent,
+        gap_percent,
     ),
-    _column(
+    column(
         "cross_rack_bytes_per_s",
         "Cross-rack traffic",
         CROSS_RACK,
-        "Bytes per second between racks in the end: source reads, changelog writes and standby reads. Reads come from "
-        "the leader unless brokers serve the nearest replica, so this may be high where no partition is remote.",
+        "Bytes per second between racks in the end, once every task runs and every standby keeps up: what is read, "
+        "written and replicated. Reads come from the leader unless brokers serve the nearest replica, so this may be "
+        "high where no partition is remote.",
         write_rate,
     ),
-    _column(
+    Metric(
+        "cross_rack_usd_per_day",
+        "Cost of that, a day",
+        CROSS_RACK,
+        "What that traffic costs in a day; not known where the scenario gives no price.",
+        write_usd,
+        True,
+        usd_per_day,
+    ),
+    column(
         "cross_rack_bytes",
         "Cross-rack bytes, whole run",
         CROSS_RACK,
-        "The same traffic added up over the run; restoration is not in it.",
+        "Bytes that really crossed from one rack to another, from the first assignment on: restoring and warming up "
+        "too.",
         write_bytes,
     ),
-    _column(
+    column(
+        "cross_rack_usd",
+        "Cost of that",
+        CROSS_RACK,
+        "What these bytes cost; not known where the scenario gives no price.",
+        write_usd,
+    ),
+    column(
         "remote_standby_partitions",
         "Cross-rack standby partitions",
         CROSS_RACK,
         "Changelog partitions that, in the end, standbys follow without a replica in their rack.",
         less_is_better=False,
     ),
-    _column(
+    column(
         "active_cost",
         "Kafka's cost, stateful",
         CROSS_RACK,
@@ -122,53 +97,91 @@ METRICS: tuple[Metric, ...] = (
         "compare it only between equal settings. Not known where rack-aware assignment is off.",
         less_is_better=False,
     ),
-    _column(
-        "stateless_cost",
-        "Kafka's cost, stateless",
-        CROSS_RACK,
-        "The same for stateless tasks.",
+    column(
+        "stateless_cost", "Kafka's cost, stateless", CROSS_RACK, "The same for stateless tasks.", less_is_better=False
+    ),
+    column("standby_cost", "Kafka's cost, standbys", CROSS_RACK, "The same for standbys.", less_is_better=False),
+)
+
+_MOVES: tuple[Metric, ...] = (
+    column("active_moves", "Tasks moved", MOVES, "How often a task that ran on one client was given to another."),
+    column(
+        "moves_member_lost",
+        "– client lost",
+        MOVES,
+        "Of these, because the client that ran it was gone.",
         less_is_better=False,
     ),
-    _column(
-        "standby_cost",
-        "Kafka's cost, standbys",
-        CROSS_RACK,
-        "The same for standbys.",
+    column(
+        "moves_promoted",
+        "– to a copy",
+        MOVES,
+        "Of these, to a client that had stood by or warmed up for it.",
         less_is_better=False,
     ),
-    _column(
-        "active_moves",
-        "Tasks moved",
-        DISRUPTION,
-        "How often a task that ran on one client was given to another.",
+    column("moves_returned", "– back", MOVES, "Of these, to a client that had run it before.", less_is_better=False),
+    column(
+        "moves_rack",
+        "– nearer",
+        MOVES,
+        "Of these, to where fewer of its partitions are read across racks.",
+        less_is_better=False,
     ),
-    _column(
-        "standby_moves",
-        "Standby moves",
-        DISRUPTION,
-        "How often a client was given a standby or warm-up after the first round.",
+    column("moves_balance", "– balance", MOVES, "Of these, for none of these reasons: balance.", less_is_better=False),
+    column(
+        "thread_moves",
+        "Tasks to other threads",
+        MOVES,
+        "How often a task was given to another thread of the client that it was on.",
     ),
-    _column(
-        "restored_bytes",
-        "State restored",
-        DISRUPTION,
-        "Bytes read from changelogs to catch up.",
+    column(
+        "standby_moves", "Standby moves", MOVES, "How often a client was given a standby or warm-up after round one."
+    ),
+    column("restored_bytes", "State restored", MOVES, "Bytes read from changelogs to catch up.", write_bytes),
+    column(
+        "restored_again_bytes",
+        "– for the second time",
+        MOVES,
+        "What of it the same client had held before, and lost when its disk was cleaned up.",
         write_bytes,
     ),
-    _column(
-        "down_ms",
-        "Task downtime",
-        DISRUPTION,
-        "Time in which tasks were not processed, summed over the tasks.",
+)
+
+_DOWNTIME: tuple[Metric, ...] = (
+    column(
+        "worst_down_ms",
+        "Worst task's downtime",
+        DOWNTIME,
+        "For how long the task was not processed that was so for longest, from the first assignment on.",
         write_duration,
     ),
-    _column(
-        "rounds",
-        "Rebalances",
-        CONVERGENCE,
-        "Rebalances in the whole run.",
-        less_is_better=False,
+    column(
+        "p99_down_ms",
+        "Downtime, 99th percentile",
+        DOWNTIME,
+        "The same: 99 of 100 tasks were down for no longer.",
+        write_duration,
     ),
+    column("mean_down_ms", "Downtime, mean", DOWNTIME, "The same, mean of all tasks.", write_duration),
+    column("down_ms", "Downtime, all tasks", DOWNTIME, "The same, summed over the tasks.", write_duration),
+    column(
+        "most_waiting_ms",
+        "Processing lag, at most",
+        DOWNTIME,
+        "The most input that ever waited before a task, in the time in which as much usually comes in.",
+        write_duration,
+    ),
+    column(
+        "out_of_reach_ms",
+        "No copy to query",
+        DOWNTIME,
+        "Time in which no client had a copy to answer interactive queries from, summed over the stateful tasks.",
+        write_duration,
+    ),
+)
+
+_CONVERGENCE: tuple[Metric, ...] = (
+    column("rounds", "Rebalances", CONVERGENCE, "Rebalances in the whole run.", less_is_better=False),
     Metric(
         "rounds_to_stable",
         "Rounds to stable",
@@ -176,36 +189,47 @@ METRICS: tuple[Metric, ...] = (
         "Rebalances from the last change (or the start) up to the assignment that stayed.",
         write_count,
         True,
-        lambda run: run["rounds_to_stable"] if run["verdict"] == "stable" else None,
+        rounds_to_stable,
     ),
-    _column(
+    column(
         "stable_after_ms",
         "Time to stable",
         CONVERGENCE,
         "From the last change (or the start) to the assignment that stayed; not known unless the run is stable.",
         write_duration,
     ),
-    _column(
+    column(
+        "computing_ms",
+        "Leader computes, at most",
+        CONVERGENCE,
+        "The longest that Kafka's group leader would compute for an assignment, as predicted from the work that it "
+        "does. Nobody gets new tasks meanwhile, and past max.poll.interval.ms the leader is put out of the group.",
+        write_duration,
+    ),
+)
+
+_BALANCE: tuple[Metric, ...] = (
+    column(
         "load_skew",
         "Load skew",
         BALANCE,
         "Most minus least tasks per thread between clients in the end, standbys included.",
         write_number,
     ),
-    _column(
-        "active_skew",
-        "Active skew",
-        BALANCE,
-        "The same, active tasks only.",
-        write_number,
-    ),
-    _column(
+    column("active_skew", "Active skew", BALANCE, "The same, active tasks only.", write_number),
+    column("stateful_skew", "Stateful skew", BALANCE, "The same, active tasks with state only.", write_number),
+    column("stateless_skew", "Stateless skew", BALANCE, "The same, active tasks without state only.", write_number),
+    column("standby_skew", "Standby skew", BALANCE, "The same, standbys and warm-ups only.", write_number),
+    column(
         "subtopology_skew",
         "Subtopology skew",
         BALANCE,
         "Largest difference between two clients in active tasks of one subtopology, in the end.",
     ),
-    _column(
+)
+
+_SAFETY: tuple[Metric, ...] = (
+    column(
         "tasks_in_one_rack",
         "Tasks in one rack",
         SAFETY,
@@ -218,16 +242,20 @@ METRICS: tuple[Metric, ...] = (
         "The same in per cent of all stateful tasks.",
         write_percent,
         False,
-        _one_rack_percent,
+        one_rack_percent,
     ),
-    _column(
-        "stateful_tasks",
-        "Stateful tasks",
+    column("worst_rack_loss", "Lost with the worst rack", SAFETY, "The most of these that stand in the same rack."),
+    column(
+        "worst_client_loss",
+        "Lost with the worst client",
         SAFETY,
-        "Stateful tasks of the application.",
-        less_is_better=False,
+        "Stateful tasks all of whose copies are on one client in the end, for the client where they are most.",
     ),
+    column("worst_two_client_loss", "Lost with the worst two", SAFETY, "The same for two clients that fail together."),
+    column("stateful_tasks", "Stateful tasks", SAFETY, "Stateful tasks of the application.", less_is_better=False),
 )
+
+METRICS = (*_CROSS_RACK, *_MOVES, *_DOWNTIME, *_CONVERGENCE, *_BALANCE, *_SAFETY)
 """Every metric, in the order in which they are shown."""
 
 METRIC: dict[str, Metric] = {metric.name: metric for metric in METRICS}

@@ -6,22 +6,29 @@ of writing is made visible, and a Content-Security-Policy forbids whatever might
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from reports.cells import UNKNOWN, Cell, Column, column, gap_cell, one_rack_cell, verdict_column
-from reports.comparison import Row, Tables, best, by_scenario, compare, table_rows
+from reports.cells import Cell, Column, column, gap_cell, one_rack_cell, verdict_column
+from reports.comparison import Row, Tables, best, by_scenario, compare
+from reports.details import WORST, prices, rack_matrices, stack_grid, worst_tasks
+from reports.facts import facts, scenario_text, settings
 from reports.metrics import METRICS
+from reports.notes import Note, notes
+from reports.round_table import HEADERS, first_runs
 from reports.series import events
-from reports.text import name_parts, printable, shortened
-from reports.units import Writer, write_clock, write_count, write_duration, write_rate
+from reports.stacks import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
+from reports.text import name_parts, printable
+from reports.units import write_clock
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _COMPOSED = {"gap_partitions": gap_cell, "tasks_in_one_rack": one_rack_cell}
 _IN_COMPOSED = ("gap_percent", "tasks_in_one_rack_percent", "stateful_tasks")
-_REASON_CHARS = 240
+_ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,40 +52,13 @@ class _Comparison:
     scenario: str
     rows: Sequence[Row]
     groups: tuple[_Group, ...]
+    notes: Sequence[Note]
 
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    title: str
     wide: str
     narrow: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Rounds:
-    """The rounds of one run, as the cells of a table."""
-
-    scenario: str
-    assignor: str
-    seed: int
-    cells: tuple[tuple[str, ...], ...]
-
-
-ROUND_HEADERS = (
-    "Round",
-    "Time",
-    "Reason",
-    "Clients",
-    "Tasks moved",
-    "Standby moves",
-    "Not yet in place",
-    "Restoring",
-    "Cross-rack partitions (bound)",
-    "Kafka's cost: stateful, stateless, standby",
-    "Cross-rack traffic",
-    "Follow-up after",
-)
-"""The columns of the tables of rounds; all but the reason are numbers."""
 
 
 def page(tables: Tables, manifest: Mapping[str, Any]) -> str:
@@ -87,7 +67,7 @@ def page(tables: Tables, manifest: Mapping[str, Any]) -> str:
     The same tables and manifest give the same text.
 
     Args:
-        tables: must hold `runs`, `rounds` and `events`.
+        tables: must hold `runs`, `rounds`, `tasks`, `traffic` and `events`.
         manifest: how the tables came about, in any shape that JSON can have; `scenario` (with `text`), `assignors`,
             `seeds`, `command` and `versions` are shown as what they are.
 
@@ -111,14 +91,21 @@ def page(tables: Tables, manifest: Mapping[str, Any]) -> str:
         scenarios=list(by_scenario(rows)),
         comparisons=[_comparison(scenario, of_one) for scenario, of_one in by_scenario(rows).items()],
         seeds=max((len(row.seeds) for row in rows), default=0),
-        figures=list(_figures(tables)),
-        round_headers=ROUND_HEADERS,
-        rounds=_rounds(tables),
+        figures=_figures(tables),
+        downtime=stack_grid(tasks_by_downtime(tables)),
+        worst=worst_tasks(tables),
+        most_named=WORST,
+        moves=stack_grid(moves_by_reason(tables)),
+        kinds=stack_grid(cross_rack_by_kind(tables), prices(tables)),
+        matrices=rack_matrices(tables),
+        has_price=any(price is not None for price in prices(tables)),
+        round_headers=HEADERS,
+        rounds=first_runs(tables),
         events=_events(tables),
         metrics=[(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)],
-        facts=list(_facts(manifest)),
-        settings=list(_settings(manifest)),
-        scenario_text=_scenario_text(manifest),
+        facts=list(facts(manifest)),
+        settings=list(settings(manifest)),
+        scenario_text=scenario_text(manifest),
     )
 
 
@@ -127,11 +114,12 @@ def _comparison(scenario: str, rows: Sequence[Row]) -> _Comparison:
         column(metric.name, metric.title, _COMPOSED.get(metric.name))
         for metric in METRICS
         if metric.name not in _IN_COMPOSED
+        and (metric.name not in _ONLY_IF_KNOWN or any(row.spreads[metric.name] for row in rows))
     ]
     groups = [_Group("", (_line(rows, verdict_column()),))]
     for title, of_group in groupby(columns, key=lambda each: each.metric.group):
         groups.append(_Group(title, tuple(_line(rows, each) for each in of_group)))
-    return _Comparison(scenario, rows, tuple(groups))
+    return _Comparison(scenario, rows, tuple(groups), notes(rows))
 
 
 def _line(rows: Sequence[Row], shown: Column) -> _Line:
@@ -139,53 +127,32 @@ def _line(rows: Sequence[Row], shown: Column) -> _Line:
     return _Line(shown.title, tuple((shown.cell(row), row in winners) for row in rows))
 
 
-def _figures(tables: Tables) -> Iterator[_Figure]:
+def _figures(tables: Tables) -> dict[str, _Figure]:
+    """Every figure by the name of its function."""
+    from reports.figures import FIGURES
+
+    return {each.__name__: _figure(each, tables) for each in FIGURES}
+
+
+def _figure(draw: Callable[..., Figure], tables: Tables) -> _Figure:
     from markupsafe import Markup
 
-    from reports.figures import convergence, cross_rack_traffic, rendered
+    from reports.figures import rendered
     from reports.svg import inline
 
-    for draw, title in ((cross_rack_traffic, "Traffic between racks"), (convergence, "Convergence")):
-        name = draw.__name__
-        described = f"{title} over time, one line an assignor; the tables of rounds below hold the numbers"
-        # Made here, with names in it escaped: the one thing that goes to the template as markup.
-        wide, narrow = (
-            Markup(inline(rendered(draw(tables, narrow=narrow), "svg", text_as_text=True), prefix, described))
-            for narrow, prefix in ((False, f"{name}-wide-"), (True, f"{name}-narrow-"))
+    described = f"{draw.__name__.replace('_', ' ').capitalize()} of each assignor; the tables below hold the numbers"
+    # Made here, with names in it escaped: the one thing that goes to the template as markup.
+    wide, narrow = (
+        Markup(
+            inline(
+                rendered(draw(tables, narrow=is_narrow), "svg", text_as_text=True),
+                f"{draw.__name__}-{'narrow' if is_narrow else 'wide'}-",
+                described,
+            )
         )
-        yield _Figure(title, wide, narrow)
-
-
-def _rounds(tables: Tables) -> list[_Rounds]:
-    """The rounds of each assignor's first run: those of many seeds nobody would read."""
-    runs: dict[tuple[str, str], _Rounds] = {}
-    found: dict[tuple[str, str, int], list[tuple[str, ...]]] = {}
-    for row in table_rows(tables, "rounds"):
-        found.setdefault((row["scenario"], row["assignor"], row["seed"]), []).append(_round_cells(row))
-    for run in table_rows(tables, "runs"):
-        key = run["scenario"], run["assignor"]
-        if key not in runs:
-            runs[key] = _Rounds(*key, run["seed"], tuple(found.get((*key, run["seed"]), ())))
-    return list(runs.values())
-
-
-def _round_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    costs = [row["active_cost"], row["stateless_cost"], row["standby_cost"]]
-    remote = _or_unknown(row["remote_source_partitions"], write_count)
-    return (
-        str(row["round"]),
-        write_clock(row["at_ms"]),
-        shortened(row["reason"], _REASON_CHARS),
-        write_count(row["members"]),
-        write_count(row["active_moves"]),
-        write_count(row["standby_moves"]),
-        write_count(row["displaced_tasks"]),
-        write_count(row["restoring_tasks"]),
-        f"{remote} ({_or_unknown(row['least_remote_source_partitions'], write_count)})",
-        ", ".join(_or_unknown(cost, write_count) for cost in costs),
-        _or_unknown(row["cross_rack_bytes_per_s"], write_rate),
-        _or_unknown(row["followup_delay_ms"], write_duration, "–"),
+        for is_narrow in (False, True)
     )
+    return _Figure(wide, narrow)
 
 
 def _breakable(text: str) -> str:
@@ -195,54 +162,5 @@ def _breakable(text: str) -> str:
     return Markup("<wbr />").join(escape(part) for part in name_parts(text))
 
 
-def _or_unknown(value: float | None, write: Writer, unknown: str = UNKNOWN) -> str:
-    return unknown if value is None else write(value)
-
-
 def _events(tables: Tables) -> list[tuple[str, str]]:
     return [(write_clock(event.at_ms), text) for event in events(tables) for text in event.texts]
-
-
-def _facts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a manifest says in a line each; what has a place of its own on the page is left out."""
-    for name, value in manifest.items():
-        if name == "assignors":
-            continue
-        if isinstance(value, Mapping):
-            parts = [f"{key} {_said(part)}" for key, part in value.items() if (name, key) != ("scenario", "text")]
-            yield name, ", ".join(parts)
-        else:
-            yield name, _said(value)
-
-
-def _settings(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a manifest says about each assignor."""
-    assignors = manifest.get("assignors", ())
-    for number, each in enumerate(assignors if isinstance(assignors, Sequence) else (), 1):
-        if isinstance(each, Mapping):
-            yield str(each.get("label", number)), ", ".join(_said_of(each))
-        else:
-            yield str(number), _said(each)
-
-
-def _said_of(assignor: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in assignor.items():
-        if isinstance(value, Mapping):
-            yield from (f"{key} {_said(part)}" for key, part in value.items())
-        elif name != "label":
-            yield f"{name} {_said(value)}"
-
-
-def _said(value: object) -> str:
-    """A value in a line; strings as they are, everything else as JSON has it."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value):
-        return ", ".join(map(str, value)) or "none"
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _scenario_text(manifest: Mapping[str, Any]) -> str:
-    scenario = manifest.get("scenario")
-    text = scenario.get("text", "") if isinstance(scenario, Mapping) else ""
-    return "\n".join(printable(line) for line in str(text).split("\n"))

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import statistics
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reports.comparison import Tables, table_rows
 
+Values = Callable[[Sequence[Mapping[str, Any]]], list[float | None]]
+"""A figure of each of a run's rounds; None where it is not known."""
+
+_SHORT_MS = 60_000
+"""Rounds in which a rate would say more about the moment than about the assignment."""
+
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A column of `rounds` over time for one assignor; between two points the first one's value holds.
+    """A figure of `rounds` over time for one assignor; between two points the first one's value holds.
 
     Attributes:
         label: names the assignor, and the scenario if there are several.
@@ -54,7 +60,30 @@ class Event:
     texts: tuple[str, ...]
 
 
-def series(tables: Tables, column: str) -> list[Series]:
+def displaced_tasks(rounds: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """How many tasks are not where they will be in the end."""
+    return [row["displaced_tasks"] for row in rounds]
+
+
+def cross_rack_rate(rounds: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """Bytes per second that really crossed from rack to rack.
+
+    It is the mean of a round; short ones, as those in which tasks are handed over, are taken together with the next.
+    """
+    rates: list[float | None] = []
+    together: list[Mapping[str, Any]] = []
+    for row in rounds:
+        together.append(row)
+        span_ms = row["until_ms"] - together[0]["at_ms"]
+        if span_ms >= _SHORT_MS or row is rounds[-1]:
+            known = [each["cross_rack_bytes"] for each in together if each["cross_rack_bytes"] is not None]
+            rate = 1000 * sum(known) / span_ms if span_ms and len(known) == len(together) else None
+            rates += [rate] * len(together)
+            together = []
+    return rates
+
+
+def series(tables: Tables, of: Values) -> list[Series]:
     """A line for each assignor, in the order of the table `runs`; empty ones for those without rounds.
 
     Raises:
@@ -71,7 +100,7 @@ def series(tables: Tables, column: str) -> list[Series]:
     for row in table_rows(tables, "rounds"):
         rounds[row["scenario"], row["assignor"]][row["seed"]].append(row)
     return [
-        _series(": ".join(key) if several else key[1], list(seeds.values()), column, failed[key])
+        _series(": ".join(key) if several else key[1], list(seeds.values()), of, failed[key])
         for key, seeds in rounds.items()
     ]
 
@@ -91,9 +120,9 @@ def events(tables: Tables) -> list[Event]:
     return [Event(at_ms, tuple(of_moment)) for at_ms, of_moment in sorted(texts.items())]
 
 
-def _series(label: str, seeds: Sequence[list[dict[str, Any]]], column: str, failed: bool) -> Series:
+def _series(label: str, seeds: Sequence[list[dict[str, Any]]], of: Values, failed: bool) -> Series:
     moments = tuple(sorted({row["at_ms"] for rounds in seeds for row in rounds}))
-    per_seed = [_values_at(moments, rounds, column) for rounds in seeds]
+    per_seed = [_values_at(moments, rounds, of) for rounds in seeds]
     known = [[value for value in values if value is not None] for values in zip(*per_seed, strict=True)]
     return Series(
         label=label,
@@ -107,8 +136,9 @@ def _series(label: str, seeds: Sequence[list[dict[str, Any]]], column: str, fail
     )
 
 
-def _values_at(moments: Sequence[int], rounds: Sequence[dict[str, Any]], column: str) -> list[float | None]:
+def _values_at(moments: Sequence[int], rounds: Sequence[dict[str, Any]], of: Values) -> list[float | None]:
     """What a seed's rounds have at each moment; None before the first of them."""
     starts = [row["at_ms"] for row in rounds]
     indices = [bisect_right(starts, moment) - 1 for moment in moments]
-    return [rounds[index][column] if index >= 0 else None for index in indices]
+    of_rounds = of(rounds)
+    return [of_rounds[index] if index >= 0 else None for index in indices]

@@ -44,6 +44,30 @@ def line_style(index: int) -> LineStyle:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class PartStyle:
+    """What a part of a bar looks like; the hatch is in the colour of the page."""
+
+    color: str
+    hatch: str
+
+
+# Cool to hot, so that it is seen which end is bad; the grid's colour is for what is nothing.
+_RISING = (FAINT, "#56b4e9", "#0072b2", "#e69f00", "#d55e00", INK)
+_HATCHES = ("", "////", "", "||||", "", "\\\\\\\\", "", "xxxx", "----")
+
+
+def part_style(index: int, *, rising: bool) -> PartStyle:
+    """The style of the part with this number, from 0; neighbours differ without colour too.
+
+    Args:
+        index: up to 8; up to 5 if rising.
+        rising: whether each part is worse than the one before.
+    """
+    colors = _RISING if rising else _COLORS
+    return PartStyle(colors[index % len(colors)], _HATCHES[index])
+
+
 def settings() -> dict[Any, Any]:
     """Settings of matplotlib, all of them: nothing that is set on a machine changes a figure."""
     from matplotlib import rcParamsDefault
@@ -68,6 +92,7 @@ def settings() -> dict[Any, Any]:
         "font.size": 9,
         "grid.color": FAINT,
         "grid.linewidth": 0.6,
+        "hatch.linewidth": 0.7,
         "legend.frameon": False,
         "pdf.fonttype": 42,
         "savefig.dpi": 160,

@@ -18,12 +18,13 @@ from rich.text import Text
 
 from reports.cells import Cell, Column, verdict_column
 from reports.comparison import Row, best, by_scenario
+from reports.notes import Note
 from reports.text import name_parts, printable
 
 _LABEL = range(18, 41)
 """How wide the column of labels may be; longer ones go on in the next line."""
 
-_DISPENSABLE = ("down_ms", "restored_bytes", "standby_moves")
+_DISPENSABLE = ("standby_moves", "restored_bytes", "load_skew", "rounds_to_stable")
 """Metrics whose columns go when it gets narrow, the first one first."""
 
 _HEADER = "bold"
@@ -31,12 +32,13 @@ _QUIET = "dim"
 _BEST = "bold green"
 
 
-def draw(rows: Sequence[Row], columns: Sequence[Column], width: int, *, color: bool) -> str:
-    """Draw a table for each scenario, and below it how to read it.
+def draw(rows: Sequence[Row], columns: Sequence[Column], notes: Sequence[Note], width: int, *, color: bool) -> str:
+    """Draw a table for each scenario, and below it how to read it and what is to be said of it.
 
     Args:
         rows: the comparison.
         columns: what to show of it.
+        notes: what to say of it.
         width: of the terminal, in characters.
         color: whether to write the codes for colours.
     """
@@ -58,9 +60,16 @@ def draw(rows: Sequence[Row], columns: Sequence[Column], width: int, *, color: b
             console.print(_heading(scenario, group))
             for part in _table(group, columns, console.width):
                 console.print(part)
+            for note in notes:
+                if note.scenario == scenario:
+                    console.print(_note(note))
         if not rows:
             console.print("No runs.")
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def _note(note: Note) -> Text:
+    return Text(f"– {printable(note.text)}", overflow="fold")
 
 
 def _heading(scenario: str, rows: Sequence[Row]) -> Text:

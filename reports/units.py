@@ -38,6 +38,11 @@ def write_rate(value: float) -> str:
     return f"{write_bytes(value)}/s"
 
 
+def write_usd(value: float) -> str:
+    """Write US dollars: `$73.12`, `$1,240`; what is not nothing is never written as nothing: `$0.004`."""
+    return f"${value:,.2f}" if 0.1 <= value < 100 else f"${_digits(value)}"
+
+
 def write_duration(value: float) -> str:
     """Write milliseconds: `850 ms`, `45 s`, `12.5 min`, `8 h`, `3 d`."""
     rounded = float(f"{value:.3g}")

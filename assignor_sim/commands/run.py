@@ -81,15 +81,11 @@ def _override(text: str) -> tuple[str, str]:
 
 
 def _write(out: Path, comparison: Comparison) -> Path:
-    from reports.figures import convergence, cross_rack_traffic, rendered
+    from reports.figures import FIGURES, rendered
     from reports.page import page
     from simulator.results import write_results
 
-    figures = {
-        "cross_rack_traffic": cross_rack_traffic(comparison.tables),
-        "convergence": convergence(comparison.tables),
-    }
-    files = {f"figures/{name}.png": rendered(figure, "png") for name, figure in figures.items()}
+    files = {f"figures/{draw.__name__}.png": rendered(draw(comparison.tables), "png") for draw in FIGURES}
     files["report.html"] = page(comparison.tables, comparison.manifest).encode()
     write_results(out, comparison.tables, comparison.manifest, files)
     return out / "report.html"
@@ -97,8 +93,8 @@ def _write(out: Path, comparison: Comparison) -> Path:
 
 def _complain_of_failures(comparison: Comparison) -> None:
     runs = comparison.tables["runs"].to_pylist()
-    failed = [row for row in runs if row["failure"]]
+    failed = [row for row in runs if row["verdict"] == "failed"]
     for row in failed:
-        print(f"{row['assignor']}, seed {row['seed']}: {row['failure']}", file=sys.stderr)
+        print(f"{row['assignor']}, seed {row['seed']}: {row['cause']}", file=sys.stderr)
     if failed:
         raise typer.Exit(BAD_INPUT)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from reports.figures import FIGURES
+from simulator.tables import SCHEMAS
 from tests.assignor_sim.conftest import Shell
 
 
@@ -24,11 +26,12 @@ def test_results_are_tables_that_agree_with_what_is_printed(shell: Shell, small:
     assert "results/report.html" in ended.out
     out = shell.folder / "results"
     assert {path.name for path in out.iterdir()} == {
-        *(f"{name}.parquet" for name in ("runs", "rounds", "assignments", "moves", "traffic", "events")),
+        *(f"{name}.parquet" for name in SCHEMAS),
         "manifest.json",
         "report.html",
         "figures",
     }
+    assert {path.stem for path in (out / "figures").iterdir()} == {draw.__name__ for draw in FIGURES}
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["scenario"]["text"] == small.read_text()
     runs = pq.read_table(out / "runs.parquet").to_pylist()
@@ -172,4 +175,51 @@ def test_configs_that_an_assignor_ignores_are_named(shell: Shell, small: Path) -
     ended = shell("run", "ignored.yaml", "--assignor", "streams_group_sticky", "--assignor", "high_availability")
     assert ended.code == 0
     warning = "warning: streams_group_sticky (streams_group_sticky) ignores max.warmup.replicas, client.rack"
-    assert ended.err.splitlines() == [warning]
+    assert ended.err.splitlines()[0] == warning
+
+
+STREAMS = """\
+assignors:
+  - {assignor: streams_group_sticky, configs: {group.protocol: streams}}
+  - {label: astray, assignor: streams_group_sticky}
+  - high_availability
+  - {label: misled, assignor: high_availability, configs: {group.protocol: streams}}
+"""
+
+
+def test_an_assignor_under_the_other_group_protocol_is_named(shell: Shell, small: Path) -> None:
+    head, rest = small.read_text().split("assignors:\n")
+    shell.write("mixed.yaml", head + STREAMS + rest[rest.index("duration:") :])
+    ended = shell("run", "mixed.yaml", "--out", "mixed")
+    assert ended.code == 0, ended.err
+    assert [line for line in ended.err.splitlines() if " is compared " in line] == [
+        "warning: astray (streams_group_sticky) is compared under group.protocol: classic; "
+        "Kafka uses it in streams groups only",
+        "warning: misled (high_availability) is compared under group.protocol: streams; "
+        "Kafka uses it in classic groups only",
+    ]
+    manifest = json.loads((shell.folder / "mixed" / "manifest.json").read_text())
+    assert [one["protocol"] for one in manifest["assignors"]] == ["streams", "classic", "classic", "streams"]
+    rounds = pq.read_table(shell.folder / "mixed" / "rounds.parquet").to_pylist()
+    own, astray = ([row for row in rounds if row["assignor"] == name] for name in (rounds[0]["assignor"], "astray"))
+    assert [row["at_ms"] for row in own] != [row["at_ms"] for row in astray]
+
+
+def test_of_an_assignor_that_is_not_kafkas_nobody_says_where_kafka_uses_it(shell: Shell, small: Path) -> None:
+    shell.write("mine.py", MINE)
+    streams = "application.configs.group.protocol=streams"
+    ended = shell("run", "small.yaml", "--assignor", "mine:Mine", "--set", streams, PYTHONPATH=str(shell.folder))
+    assert (ended.code, ended.err) == (0, "")
+
+
+def test_what_traffic_between_racks_costs_is_shown_where_there_is_a_price(shell: Shell, small: Path) -> None:
+    plain, priced = (shell("run", "small.yaml", *more).out for more in ((), ("--set", "price=aws")))
+    assert "$" not in plain
+    assert "$" in priced
+
+
+def test_why_a_run_never_comes_to_rest_stands_below_the_table(shell: Shell, small: Path) -> None:
+    clients = "clients[late].reports=never"
+    ended = shell("run", "small.yaml", "--assignor", "high_availability", "--set", clients)
+    assert ended.code == 0, ended.err
+    assert "– high_availability never comes to rest: late-0 never reports the offsets of its copies.\n" in ended.out

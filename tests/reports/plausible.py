@@ -32,14 +32,28 @@ RUN: dict[str, Any] = {
     "seed": 7,
     "verdict": "stable",
     "verdict_round": 3,
-    "failure": None,
+    "repeats_round": None,
+    "cause": None,
     "rounds": 3,
     "rounds_to_stable": 2,
     "stable_after_ms": 12 * MINUTE_MS,
+    "computing_ms": 220.5,
     "active_moves": 18,
+    "moves_member_lost": 6,
+    "moves_promoted": 8,
+    "moves_returned": 1,
+    "moves_rack": 0,
+    "moves_balance": 3,
+    "thread_moves": 5,
     "standby_moves": 24,
     "restored_bytes": 52_400_000_000,
+    "restored_again_bytes": 0,
     "down_ms": 95_000,
+    "mean_down_ms": 1_319.4,
+    "p99_down_ms": 24_000.0,
+    "worst_down_ms": 25_000,
+    "out_of_reach_ms": 0,
+    "most_waiting_ms": 6_000,
     "remote_source_partitions": 48,
     "least_remote_source_partitions": 36,
     "remote_standby_partitions": 20,
@@ -48,11 +62,18 @@ RUN: dict[str, Any] = {
     "standby_cost": 200,
     "cross_rack_bytes_per_s": 41_250_000.0,
     "cross_rack_bytes": 3.1e11,
+    "cross_rack_usd": None,
     "load_skew": 0.5,
     "active_skew": 0.25,
+    "stateful_skew": 0.25,
+    "stateless_skew": 0.0,
+    "standby_skew": 0.5,
     "subtopology_skew": 2,
     "stateful_tasks": 48,
     "tasks_in_one_rack": 3,
+    "worst_rack_loss": 2,
+    "worst_client_loss": 0,
+    "worst_two_client_loss": 5,
 }
 
 ROUND: dict[str, Any] = {
@@ -60,16 +81,23 @@ ROUND: dict[str, Any] = {
     "assignor": "sticky",
     "seed": 7,
     "round": 1,
+    "asked_at_ms": 0,
     "at_ms": 3_000,
     "until_ms": 60 * MINUTE_MS,
     "reason": "client-1 joined",
     "members": 6,
     "followup_delay_ms": None,
+    "computing_ms": 220.5,
     "active_moves": 0,
+    "thread_moves": 1,
+    "withheld_tasks": 4,
     "standby_moves": 0,
     "displaced_tasks": 0,
     "restoring_tasks": 0,
+    "warming_up": 7,
     "standbys": 48,
+    "restored_bytes": 1_200_000_000,
+    "down_ms": 5_000,
     "remote_source_partitions": 48,
     "least_remote_source_partitions": 36,
     "remote_standby_partitions": 20,
@@ -77,10 +105,37 @@ ROUND: dict[str, Any] = {
     "stateless_cost": 12,
     "standby_cost": 200,
     "cross_rack_bytes_per_s": 41_250_000.0,
+    "cross_rack_bytes": 1.5e11,
     "load_skew": 0.5,
     "active_skew": 0.25,
+    "stateful_skew": 0.25,
+    "stateless_skew": 0.0,
+    "standby_skew": 0.5,
     "subtopology_skew": 2,
     "tasks_in_one_rack": 3,
+}
+
+TASK: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "task": "0_0",
+    "stateful": True,
+    "down_ms": 0,
+    "out_of_reach_ms": 0,
+    "most_waiting_ms": 0,
+    "active_moves": 1,
+}
+
+SENT: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "round": 1,
+    "kind": "source_read",
+    "from_rack": "az1",
+    "to_rack": "az2",
+    "bytes": 1e9,
 }
 
 HOSTILE = (
@@ -106,12 +161,16 @@ def tables(
     runs: Sequence[Mapping[str, Any]] = ({},),
     rounds: Sequence[Mapping[str, Any]] = ({},),
     events: Sequence[Mapping[str, Any]] = (),
+    tasks: Sequence[Mapping[str, Any]] = (),
+    traffic: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, pa.Table]:
-    """Tables of these rows; what a row does not say is as in `RUN` and `ROUND`."""
+    """Tables of these rows; what a row does not say is as in `RUN`, `ROUND`, `TASK` and `SENT`."""
     made = joined([])
     rows = {
         "runs": [{**RUN, **row} for row in runs],
         "rounds": [{**ROUND, **row} for row in rounds],
+        "tasks": [{**TASK, **row} for row in tasks],
+        "traffic": [{**SENT, **row} for row in traffic],
         "events": [{**{key: RUN[key] for key in ("scenario", "assignor", "seed")}, **row} for row in events],
     }
     return {**made, **{name: pa.Table.from_pylist(rows[name], schema=SCHEMAS[name]) for name in rows}}
@@ -128,6 +187,7 @@ def course(assignor: str, points: Sequence[Point], until_min: int = 60, **same: 
             "at_ms": minute * MINUTE_MS,
             "until_ms": end * MINUTE_MS,
             "cross_rack_bytes_per_s": rate,
+            "cross_rack_bytes": None if rate is None else rate * (end - minute) * 60,
             "displaced_tasks": displaced,
             "active_moves": 0 if number == 1 else 2,
             "reason": "client-1 joined" if number == 1 else "probing",
@@ -151,6 +211,7 @@ def four_assignors() -> dict[str, pa.Table]:
             "rounds_to_stable": 1,
             "stable_after_ms": 45_000,
             "down_ms": 5_400_000,
+            "worst_down_ms": 900_000,
             "active_cost": None,
             "tasks_in_one_rack": 11,
         },
@@ -166,8 +227,24 @@ def four_assignors() -> dict[str, pa.Table]:
         for name in names
         for minute, event in ((18, "broker 3 down"), (18, "client-5 down"), (18, "client-6 down"), (45, "broker 3 up"))
     ]
+    downtimes = ((0, 500, 25_000), (0, 500, 25_000), (0, 0, 25_000), (300_000, 700_000, 900_000))
     return tables(
         [{"assignor": name, **figure} for name, figure in zip(names, figures, strict=True)],
         [row for name, points in zip(names, courses, strict=True) for row in course(name, points)],
         events,
+        [
+            {"assignor": name, "task": f"0_{number}", "down_ms": down_ms}
+            for name, of_one in zip(names, downtimes, strict=True)
+            for number, down_ms in enumerate(of_one)
+        ],
+        [
+            {"assignor": name, "kind": kind, "from_rack": source, "to_rack": target, "bytes": (number + 1) * 1e9}
+            for number, name in enumerate(names)
+            for kind, source, target in (
+                ("source_read", "az1", "az1"),
+                ("source_read", "az1", "az2"),
+                ("replication", "az2", "az1"),
+                ("restore_read", None, "az2"),
+            )
+        ],
     )

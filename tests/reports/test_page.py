@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 from reports.comparison import TableError
-from reports.figures import convergence, rendered
+from reports.figures import FIGURES, convergence, rendered
 from reports.metrics import METRICS
-from reports.page import ROUND_HEADERS, page
+from reports.page import page
+from reports.round_table import HEADERS
 from reports.svg import inline
 from reports.text import printable
 from tests.reports.plausible import HOSTILE, MANIFEST, MINUTE_MS, course, four_assignors, tables
@@ -44,7 +45,7 @@ def hostile() -> str:
         for name in HOSTILE
         for row in course(name, [(0, 4e6, 9), (9, 1e6, 0)], scenario=HOSTILE[0])
     ]
-    runs = [{"assignor": name, "scenario": HOSTILE[0], "verdict": "failed", "failure": name} for name in HOSTILE]
+    runs = [{"assignor": name, "scenario": HOSTILE[0], "verdict": "failed", "cause": name} for name in HOSTILE]
     happened = [
         {"assignor": HOSTILE[0], "scenario": HOSTILE[0], "at_ms": n * MINUTE_MS, "event": name}
         for n, name in enumerate(HOSTILE)
@@ -55,7 +56,9 @@ def hostile() -> str:
         "command": " ".join(HOSTILE),
         HOSTILE[0]: {HOSTILE[1]: list(HOSTILE)},
     }
-    return page(tables(runs, rounds, happened), manifest)
+    tasks = [{"assignor": name, "scenario": HOSTILE[0], "task": name, "down_ms": 1_000} for name in HOSTILE]
+    sent = [{"assignor": name, "scenario": HOSTILE[0], "from_rack": name, "to_rack": "az1"} for name in HOSTILE]
+    return page(tables(runs, rounds, happened, tasks, sent), manifest)
 
 
 @pytest.mark.parametrize("make", [ordinary, hostile, lambda: page(tables([], []), {}), lambda: page(tables(), {})])
@@ -99,18 +102,25 @@ def test_the_comparison_has_every_assignor_and_marks_the_best() -> None:
 def test_rounds_are_told_one_by_one() -> None:
     table = with_class(parse(ordinary()), "rounds")[0]
     rows = [[text_of(cell) for cell in row] for row in table.iter("tr")]
-    assert rows[0] == list(ROUND_HEADERS)
+    assert rows[0] == list(HEADERS)
     assert rows[2] == [
         "2",
         "0:20:00",
         "probing",
         "6",
+        "220 ms",
         "2",
+        "4",
+        "1",
         "0",
         "18",
         "0",
+        "7",
+        "1.2 GB",
+        "5 s",
         "48 (36)",
         "480, 12, 200",
+        "33 GB",
         "55 MB/s",
         "10 min",
     ]
@@ -118,14 +128,79 @@ def test_rounds_are_told_one_by_one() -> None:
     assert len(with_class(parse(ordinary()), "rounds")) == 4
 
 
-def test_both_figures_stand_inside_with_their_text() -> None:
+def test_every_figure_stands_inside_with_its_text() -> None:
     tree = parse(ordinary())
     drawings = list(tree.iter("svg"))
-    assert len(drawings) == 4
+    assert len(drawings) == 2 * len(FIGURES)
     assert {each.get("role") for each in drawings} == {"img"}
+    axes = []
     for drawing in drawings:
         words = {text_of(each) for each in drawing.iter("text")}
-        assert {"HA none", "HA min_traffic", "sticky", "time (minutes)"} <= words
+        assert {"HA none", "HA min_traffic", "sticky"} <= words
+        axes += [word for word in ("time (minutes)", "tasks", "moves", "GB") if word in words]
+    assert axes == ["time (minutes)"] * 4 + ["tasks"] * 2 + ["moves"] * 2 + ["GB"] * 2
+
+
+def grids(tree: Element, name: str) -> list[list[list[str]]]:
+    return [[[text_of(cell) for cell in row] for row in table.iter("tr")] for table in with_class(tree, name)]
+
+
+def test_the_numbers_behind_the_bars_stand_in_tables() -> None:
+    downtime, worst, moves, kinds = grids(parse(ordinary()), "grid")
+    assert downtime[1:] == [
+        ["none", "1", "1", "2", "0"],
+        ["up to 1 s", "1", "1", "0", "0"],
+        ["up to 1 min", "1", "1", "1", "0"],
+        ["up to 10 min", "0", "0", "0", "1"],
+        ["longer", "0", "0", "0", "2"],
+    ]
+    assert worst[1] == ["1", "25 s0_2", "25 s0_2", "25 s0_2", "15 min0_2"]
+    assert worst[3] == ["3", "–", "–", "–", "5 min0_0"]
+    assert moves[-1] == ["all", "18", "18", "18", "18"]
+    assert [row[0] for row in moves[1:]] == ["client lost", "to a copy", "back to where it was", "balance", "all"]
+    assert kinds[1:] == [
+        ["sources read", "1 GB", "2 GB", "3 GB", "4 GB"],
+        ["replication of these", "1 GB", "2 GB", "3 GB", "4 GB"],
+        ["all", "2 GB", "4 GB", "6 GB", "8 GB"],
+    ]
+
+
+def test_traffic_from_rack_to_rack_is_a_matrix_an_assignor_with_what_it_costs() -> None:
+    runs = [{"assignor": "a", "cross_rack_bytes": 4e12, "cross_rack_usd": 80.0}]
+    sent = [
+        {"assignor": "a", "from_rack": source, "to_rack": target, "bytes": carried}
+        for source, target, carried in (
+            ("az1", "az1", 9e12),
+            ("az1", "az2", 3e12),
+            ("az2", "az1", 1e12),
+            (None, "az1", 5),
+        )
+    ]
+    tree = parse(page(tables(runs, [], [], [], sent), {}))
+    [matrix] = grids(tree, "matrix")
+    assert matrix == [
+        ["from \\ to", "az1", "az2", "no rack"],
+        ["az1", "9 TB", "3 TB$60.00", "0 B"],
+        ["az2", "1 TB$20.00", "0 B", "0 B"],
+        ["no rack", "5 B", "0 B", "0 B"],
+    ]
+    heat = [cell.get("style") for table in with_class(tree, "matrix") for cell in table.iter("td")]
+    assert heat[:4] == ["--heat: 0.000", "--heat: 1.000", "--heat: 0.000", "--heat: 0.333"]
+    assert ["all", "4 TB$80.00"] in grids(tree, "grid")[-1]
+
+
+def test_money_is_shown_where_there_is_a_price() -> None:
+    assert "$" not in text_of(parse(ordinary()).findall("body/main")[0])
+    [comparison] = grids(parse(page(tables([{"cross_rack_usd": 6.2}]), {})), "comparison")
+    assert ["Cost of that", "$6.20"] in comparison
+    assert ["Cost of that, a day", "$71.28"] in comparison
+
+
+def test_what_is_to_be_said_stands_below_the_comparison() -> None:
+    assert not with_class(parse(ordinary()), "notes")
+    run = {"verdict": "never", "cause": "the copy of 0_1 on app-2 grows as fast as it is restored"}
+    [found] = with_class(parse(page(tables([run]), {})), "notes")
+    assert text_of(found) == f"sticky never comes to rest: {run['cause']}."
 
 
 def test_a_page_says_how_it_was_made() -> None:
@@ -165,7 +240,10 @@ def test_any_name_is_text_wherever_it_stands(name: str) -> None:
     shown = re.sub(r"\s+", " ", printable(name)).strip()
     [comparison] = with_class(tree, "comparison")
     assert shown in [text_of(cell) for cell in comparison.iter("th")]
-    assert f"{shown} failed: {shown}" in [text_of(each) for each in with_class(tree, "failure")]
+    [said] = with_class(tree, "notes")
+    assert f"{shown} failed: {shown.rstrip('.')}." in [text_of(each) for each in said.iter("li")]
+    assert f"1 s{shown}" in [text_of(cell) for table in with_class(tree, "grid") for cell in table.iter("td")]
+    assert shown in [text_of(cell) for table in with_class(tree, "matrix") for cell in table.iter("th")]
     assert f"{shown} joined" in [text_of(cell) for cell in with_class(tree, "reason")]
     [happened] = with_class(tree, "events")
     assert shown in [text_of(cell) for cell in happened.iter("td")]
@@ -199,7 +277,8 @@ def test_many_rounds_are_folded_up() -> None:
     many = course("sticky", [(minute, 1e6, 200 - minute) for minute in range(200)], until_min=300)
     tree = parse(page(tables([{}], many), {}))
     assert [each.get("open") for each in tree.iter("details")] == [None]
-    assert [each.get("open") for each in parse(ordinary()).iter("details")].count("") == 4
+    assert "200 rounds" in text_of(next(tree.iter("summary")))
+    assert [each.get("open") for each in parse(ordinary()).iter("details")].count("") == 4 + 1
 
 
 def test_scenarios_stand_apart() -> None:
@@ -225,7 +304,7 @@ def test_the_same_input_gives_the_same_page() -> None:
     assert page(four_assignors(), MANIFEST) == ordinary()
 
 
-@pytest.mark.parametrize("name", ["runs", "rounds", "events"])
+@pytest.mark.parametrize("name", ["runs", "rounds", "tasks", "traffic", "events"])
 def test_a_missing_table_is_named(name: str) -> None:
     made: dict[str, pa.Table] = {key: table for key, table in tables().items() if key != name}
     with pytest.raises(TableError, match=f"'{name}' is missing"):

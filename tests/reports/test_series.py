@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from reports.event_labels import LANES, place
-from reports.series import Event, events, series
+from reports.series import Event, cross_rack_rate, displaced_tasks, events, series
 from tests.reports.plausible import MINUTE_MS, course, tables
 
 
 def test_the_value_of_a_round_holds_until_the_next() -> None:
-    [line] = series(tables([{}], course("sticky", [(0, 40e6, 8), (10, 30e6, 0)])), "cross_rack_bytes_per_s")
+    [line] = series(tables([{}], course("sticky", [(0, 40e6, 8), (10, 30e6, 0)])), cross_rack_rate)
     assert line.at_ms == line.rounds_ms == (0, 10 * MINUTE_MS)
     assert [line.at(minute * MINUTE_MS) for minute in (0, 9, 10, 99)] == [40e6, 40e6, 30e6, 30e6]
     assert line.at(-1) is None
     assert not line.varies
     assert line.until_ms == 60 * MINUTE_MS
+
+
+def test_short_rounds_have_the_rate_of_the_time_up_to_the_end_of_the_next_long_one() -> None:
+    lengths = ((0, 600), (600, 600), (600, 603), (603, 1203), (1203, 1204))
+    rounds = [
+        {"round": number, "at_ms": 1000 * at, "until_ms": 1000 * until, "cross_rack_bytes": 1e6 * number}
+        for number, (at, until) in enumerate(lengths)
+    ]
+    assert cross_rack_rate(rounds) == [0, *[1e6 * (1 + 2 + 3) / 603] * 3, 4e6]
+    assert cross_rack_rate([{**rounds[1], "cross_rack_bytes": None}, rounds[3]]) == [None, None]
+
+
+def test_a_round_without_length_has_no_rate() -> None:
+    assert cross_rack_rate([{"at_ms": 5, "until_ms": 5, "cross_rack_bytes": 0.0}]) == [None]
 
 
 def test_seeds_become_one_line_with_median_and_range() -> None:
@@ -22,7 +36,7 @@ def test_seeds_become_one_line_with_median_and_range() -> None:
         for seed, minute in ((1, 10), (2, 20), (3, 30))
         for row in course("sticky", [(minute - 10, 4.0, 9), (minute, 1.0, 0)], seed=seed)
     ]
-    [line] = series(tables([{"seed": seed} for seed in (1, 2, 3)], rounds), "displaced_tasks")
+    [line] = series(tables([{"seed": seed} for seed in (1, 2, 3)], rounds), displaced_tasks)
     assert [moment // MINUTE_MS for moment in line.at_ms] == [0, 10, 20, 30]
     assert line.values == (9, 4.5, 0, 0)
     assert line.least == (9, 0, 0, 0)
@@ -35,7 +49,7 @@ def test_assignors_keep_their_order_and_their_place_without_rounds() -> None:
         [{"assignor": name, "verdict": "failed" if name == "z" else "stable"} for name in "zab"],
         course("b", [(0, 1.0, 0)]),
     )
-    lines = series(made, "displaced_tasks")
+    lines = series(made, displaced_tasks)
     assert [(line.label, line.at_ms, line.failed) for line in lines] == [
         ("z", (), True),
         ("a", (), False),
@@ -44,12 +58,12 @@ def test_assignors_keep_their_order_and_their_place_without_rounds() -> None:
 
 
 def test_scenarios_are_named_where_there_are_several() -> None:
-    lines = series(tables([{"scenario": "one"}, {"scenario": "two"}], []), "displaced_tasks")
+    lines = series(tables([{"scenario": "one"}, {"scenario": "two"}], []), displaced_tasks)
     assert [line.label for line in lines] == ["one: sticky", "two: sticky"]
 
 
 def test_what_is_not_known_is_no_number() -> None:
-    [line] = series(tables([{}], course("sticky", [(0, None, 1), (5, 2.0, 0)])), "cross_rack_bytes_per_s")
+    [line] = series(tables([{}], course("sticky", [(0, None, 1), (5, 2.0, 0)])), cross_rack_rate)
     assert line.values == (None, 2.0)
 
 

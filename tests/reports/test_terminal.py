@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 from rich.cells import cell_len
 
-from reports.comparison import compare, records
-from reports.terminal import COLUMNS, render
+from reports.comparison import compare
+from reports.records import records
+from reports.terminal import COLUMNS, columns_for, render
 from tests.reports.plausible import HOSTILE, four_assignors, tables
 
 WIDTHS = (60, 80, 100, 160)
@@ -24,9 +25,9 @@ WIDTHS = (60, 80, 100, 160)
 def test_a_wide_terminal_gets_a_row_an_assignor_with_every_column() -> None:
     lines = render(four_assignors(), width=160, color=False).splitlines()
     header = " ".join(lines[1:3])
-    assert all(word in header for each in COLUMNS for word in each.header.split("\n"))
+    assert all(word in header for each in columns_for(compare(four_assignors())) for word in each.header.split("\n"))
     [row] = [line for line in lines if line.startswith("HA balance_subtopology")]
-    for cell in ("39 ", "+3 (8%)", "32.6 MB/s ", "24 ", "2 ", "12 min ", "52.4 GB ", "95 s*", "0.5 ", "1*", "3/48*"):
+    for cell in ("39 ", "+3 (8%)", "32.6 MB/s ", "24 ", "2 ", "12 min ", "52.4 GB ", "25 s*", "0.5 ", "1*", "3/48*"):
         assert f" {cell}" in f"{row} "
 
 
@@ -34,8 +35,36 @@ def test_a_hundred_columns_keep_what_matters_and_say_what_is_left_out() -> None:
     text = render(four_assignors(), width=100, color=False)
     assert "+16 (44%)" in text
     assert "11/48" in text
-    assert "In a wider terminal also: state restored, task downtime." in text
+    assert "In a wider terminal also: standby moves, state restored." in text
     assert "52.4 GB" not in text
+
+
+def test_what_says_nothing_has_no_column() -> None:
+    plain = render(four_assignors(), width=160, color=False)
+    assert not re.search(r"\bcost\b|\bleader\b|\$", plain)
+    runs = [{"assignor": "a", "cross_rack_usd": 12.5}, {"assignor": "b", "cross_rack_usd": 10.25, "computing_ms": 1e3}]
+    lines = render(tables(runs), width=180, color=False).splitlines()
+    assert [re.findall(r"\$[\d.]+\*?", line) for line in lines[4:6]] == [["$12.50"], ["$10.25*"]]
+    assert len(columns_for(compare(tables(runs)))) == len(COLUMNS)
+    assert " leader" in lines[1]
+    assert " 1 s " in lines[5]
+
+
+def test_the_dearest_table_still_fits_a_hundred_columns_as_a_row_an_assignor() -> None:
+    runs = [
+        {"assignor": name, "cross_rack_usd": 123.0, "computing_ms": 120_000.0, "worst_down_ms": 7_000_000}
+        for name in ("HA none", "HA min_traffic", "HA balance_subtopology", "sticky")
+    ]
+    lines = render(tables(runs), width=100, color=False).splitlines()
+    assert [line.split()[0] for line in lines[4:] if "$123" in line] == ["HA", "HA", "HA", "sticky"]
+
+
+def test_notes_stand_below_the_table_and_in_the_records() -> None:
+    made = tables([{"assignor": "a"}, {"assignor": "b", "verdict": "failed", "cause": "boom | *now*"}])
+    assert "– b failed: boom | *now*.\n" in render(made, width=160, color=False)
+    assert "\n- b failed\\: boom \\| \\*now\\*\\.\n" in render(made, "markdown")
+    assert [record["notes"] for record in json.loads(render(made, "json"))] == [[], ["b failed: boom | *now*."]]
+    assert [row["notes"] for row in csv.DictReader(io.StringIO(render(made, "csv")))] == ["", "b failed: boom | *now*."]
 
 
 def test_eighty_columns_get_a_row_a_metric() -> None:
@@ -118,7 +147,7 @@ def test_markdown_is_a_table_that_no_name_breaks() -> None:
     made = tables([{"assignor": name} for name in HOSTILE])
     lines = render(made, "markdown").splitlines()
     assert len(lines) == 2 + len(HOSTILE)
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {len(COLUMNS) + 2}
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {len(columns_for(compare(made))) + 2}
     assert "<" not in "".join(lines)
     assert "\\`a\\` \\*b\\* \\_c\\_" in "".join(lines)
 

@@ -17,6 +17,7 @@ from reports.units import (
     write_percent,
     write_range,
     write_rate,
+    write_usd,
 )
 
 
@@ -38,6 +39,11 @@ from reports.units import (
         (write_number, 100.0, "100"),
         (write_number, 0.00012345, "0.000123"),
         (write_percent, 33.3333, "33.3 %"),
+        (write_usd, 0, "$0"),
+        (write_usd, 0.0042, "$0.0042"),
+        (write_usd, 3.5, "$3.50"),
+        (write_usd, 281.44, "$281"),
+        (write_usd, 12_345.6, "$12,346"),
         (write_duration, 0, "0 s"),
         (write_duration, 850, "850 ms"),
         (write_duration, 3_000, "3 s"),

@@ -1,0 +1,80 @@
+"""What a metric is, and how one is made from the columns of the table `runs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reports.units import Writer, write_count
+
+Run = Mapping[str, Any]
+"""A row of the table `runs`."""
+
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One figure of a run.
+
+    Attributes:
+        name: its key in data; ends in the unit if it has one.
+        title: what people call it.
+        group: the question that it helps to answer.
+        meaning: one sentence for those who have not met it.
+        write: how its numbers are written.
+        less_is_better: whether the least one is worth a mark; costs that hang on settings are not comparable so.
+        of: the figure of a run; None where it is not known.
+    """
+
+    name: str
+    title: str
+    group: str
+    meaning: str
+    write: Writer
+    less_is_better: bool
+    of: Callable[[Run], float | None]
+
+
+def column(
+    name: str, title: str, group: str, meaning: str, write: Writer = write_count, *, less_is_better: bool = True
+) -> Metric:
+    """A metric that is a column of `runs`."""
+    return Metric(name, title, group, meaning, write, less_is_better, lambda run: run[name])
+
+
+def gap(run: Run) -> int | None:
+    """Cross-rack partitions above the lower bound."""
+    remote, least = run["remote_source_partitions"], run["least_remote_source_partitions"]
+    return None if remote is None or least is None else remote - least
+
+
+def gap_percent(run: Run) -> float | None:
+    """The gap in per cent of the bound; None where the bound is 0."""
+    above, least = gap(run), run["least_remote_source_partitions"]
+    return 100 * above / least if above is not None and least else None
+
+
+def one_rack_percent(run: Run) -> float | None:
+    """The stateful tasks in one rack, in per cent of all."""
+    count, every = run["tasks_in_one_rack"], run["stateful_tasks"]
+    return 100 * count / every if count is not None and every else None
+
+
+def usd_per_byte(run: Run) -> float | None:
+    """What a byte between racks costs; None without a price, or where nothing crossed to tell it from."""
+    usd, carried = run["cross_rack_usd"], run["cross_rack_bytes"]
+    return usd / carried if usd is not None and carried else None
+
+
+def usd_per_day(run: Run) -> float | None:
+    """What a day costs once the run is at rest."""
+    price, rate = usd_per_byte(run), run["cross_rack_bytes_per_s"]
+    return None if price is None or rate is None else price * rate * _DAY_S
+
+
+def rounds_to_stable(run: Run) -> int | None:
+    """Rebalances up to the assignment that stayed; None unless the run is stable."""
+    rounds: int | None = run["rounds_to_stable"] if run["verdict"] == "stable" else None
+    return rounds

@@ -1,0 +1,97 @@
+"""What a comparison does not show at a glance, said in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reports.comparison import Cause, Row, by_scenario
+from reports.metric import Metric
+from reports.metrics import METRIC
+from reports.units import write_duration
+
+WORTH_MENTIONING_MS = 1_000
+"""From here on it matters how long the group leader computes."""
+
+_LIMIT = "max.poll.interval.ms"
+_ENDED = {"failed": "failed", "never": "never comes to rest", "cycling": "goes in circles"}
+_WHY = (
+    "Kafka's cost counts partitions, and takes any replica in the rack as local; bytes are read from leaders unless "
+    "brokers serve the nearest replica, and are written, replicated and restored too."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark on assignors of a scenario, in a sentence or two."""
+
+    scenario: str
+    assignors: tuple[str, ...]
+    text: str
+
+
+def notes(rows: Sequence[Row]) -> list[Note]:
+    """Say why runs did not end well, for how long leaders compute, and where partitions and bytes disagree."""
+    found: list[Note] = []
+    for scenario, group in by_scenario(rows).items():
+        for row in group:
+            found += (Note(scenario, (row.assignor,), text) for text in _on_one(row))
+        found += _disagreement(scenario, group)
+    return found
+
+
+def _on_one(row: Row) -> Iterator[str]:
+    firsts: dict[str, Cause] = {}
+    for each in row.causes:
+        firsts.setdefault(each.verdict, each)
+    yield from (_why(row, cause) for cause in firsts.values())
+    computing = row.spreads["computing_ms"]
+    # Where the leader computes for too long, the cause has told so already.
+    if computing and computing.most >= WORTH_MENTIONING_MS and not any(_LIMIT in each.text for each in row.causes):
+        yield f"{row.assignor}: the group leader would compute for about {write_duration(computing.most)}."
+
+
+def _why(row: Row, cause: Cause) -> str:
+    """`sticky goes in circles (2 of 3 runs, as with seed 7): round 9 brings back the assignment of round 5.`"""
+    ended = _ENDED.get(cause.verdict, cause.verdict)
+    same = sum(each.verdict == cause.verdict for each in row.causes)
+    which = f" ({same} of {len(row.seeds)} runs, as with seed {cause.seed})" if len(row.seeds) > 1 else ""
+    return f"{row.assignor} {ended}{which}: {cause.text.rstrip('.')}."
+
+
+def _disagreement(scenario: str, rows: Sequence[Row]) -> Iterator[Note]:
+    """Say where fewest partitions are not fewest bytes; at rest if it is so there, otherwise in the whole run."""
+    partitions = METRIC["remote_source_partitions"]
+    for name, when in (("cross_rack_bytes_per_s", "at rest"), ("cross_rack_bytes", "in the whole run")):
+        metric = METRIC[name]
+        known = [row for row in rows if row.took_part and row.has_all(name) and row.has_all(partitions.name)]
+        fewest, least = _least(known, partitions), _least(known, metric)
+        if fewest and not set(_names(fewest)) & set(_names(least)):
+            # Of those that share the fewest partitions, the one that does best by bytes too.
+            one, other = min(fewest, key=lambda row: _median(row, metric)), least[0]
+            yield Note(
+                scenario,
+                (one.assignor, other.assignor),
+                f"{one.assignor} reads the fewest partitions across racks, {_both(one, other, partitions)}, but "
+                f"{other.assignor} sends fewer bytes between racks {when}: {_both(other, one, metric)}. {_WHY}",
+            )
+            return
+
+
+def _least(rows: Sequence[Row], metric: Metric) -> list[Row]:
+    """The rows whose median is written like the least."""
+    least = min((_median(row, metric) for row in rows), default=0)
+    return [row for row in rows if metric.write(_median(row, metric)) == metric.write(least)]
+
+
+def _median(row: Row, metric: Metric) -> float:
+    spread = row.spreads[metric.name]
+    return spread.median if spread else 0
+
+
+def _both(one: Row, other: Row, metric: Metric) -> str:
+    return f"{metric.write(_median(one, metric))} against {metric.write(_median(other, metric))}"
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return [row.assignor for row in rows]

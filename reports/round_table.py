@@ -1,0 +1,82 @@
+"""The rounds of runs, as the cells of tables on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reports.cells import UNKNOWN
+from reports.comparison import Tables, table_rows
+from reports.text import shortened
+from reports.units import Writer, write_bytes, write_clock, write_count, write_duration, write_rate
+
+_REASON_CHARS = 240
+
+Round = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRounds:
+    """The rounds of one run."""
+
+    scenario: str
+    assignor: str
+    seed: int
+    cells: tuple[tuple[str, ...], ...]
+
+
+def _number(name: str, write: Writer = write_count, unknown: str = UNKNOWN) -> Callable[[Round], str]:
+    return lambda row: unknown if row[name] is None else write(row[name])
+
+
+def _several(*names: str) -> Callable[[Round], str]:
+    return lambda row: ", ".join(_number(name)(row) for name in names)
+
+
+def _remote(row: Round) -> str:
+    return f"{_number('remote_source_partitions')(row)} ({_number('least_remote_source_partitions')(row)})"
+
+
+_COLUMNS: dict[str, Callable[[Round], str]] = {
+    "Round": lambda row: str(row["round"]),
+    "Time": _number("at_ms", write_clock),
+    "Reason": lambda row: shortened(row["reason"], _REASON_CHARS),
+    "Clients": _number("members"),
+    "Leader computes": _number("computing_ms", write_duration),
+    "Tasks moved": _number("active_moves"),
+    "Handed over later": _number("withheld_tasks"),
+    "To other threads": _number("thread_moves"),
+    "Standby moves": _number("standby_moves"),
+    "Not yet in place": _number("displaced_tasks"),
+    "Not running": _number("restoring_tasks"),
+    "Warming up": _number("warming_up"),
+    "State restored": _number("restored_bytes", write_bytes),
+    "Downtime, all tasks": _number("down_ms", write_duration),
+    "Cross-rack partitions (bound)": _remote,
+    "Kafka's cost: stateful, stateless, standby": _several("active_cost", "stateless_cost", "standby_cost"),
+    "Cross-rack bytes": _number("cross_rack_bytes", write_bytes),
+    "Cross-rack traffic at rest": _number("cross_rack_bytes_per_s", write_rate),
+    "Follow-up after": _number("followup_delay_ms", write_duration, "–"),
+}
+
+HEADERS = tuple(_COLUMNS)
+"""The columns; all but the reason are numbers."""
+
+
+def first_runs(tables: Tables) -> list[RunRounds]:
+    """The rounds of each assignor's first run: those of many seeds nobody would read.
+
+    Raises:
+        TableError: there is no table `runs` or `rounds`.
+    """
+    found: dict[tuple[str, str, int], list[tuple[str, ...]]] = {}
+    for row in table_rows(tables, "rounds"):
+        cells = tuple(cell(row) for cell in _COLUMNS.values())
+        found.setdefault((row["scenario"], row["assignor"], row["seed"]), []).append(cells)
+    runs: dict[tuple[str, str], RunRounds] = {}
+    for run in table_rows(tables, "runs"):
+        key = run["scenario"], run["assignor"]
+        if key not in runs:
+            runs[key] = RunRounds(*key, run["seed"], tuple(found.get((*key, run["seed"]), ())))
+    return list(runs.values())
