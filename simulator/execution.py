@@ -48,6 +48,7 @@ class Execution:
     Attributes:
         placing: where the partitions stand.
         holdings: who has what.
+        givers: shape (T,); the client that gave each task back when tasks were last handed out, UNASSIGNED if none.
         running: shape (T,); which tasks are processed.
         lives: the life of every task.
         restoration: the copies.
@@ -69,6 +70,7 @@ class Execution:
         self.lives = TaskLives(layout.tasks.ids, tuple(client.name for client in world.clients))
         self.placing: Placing = brokers.placing()
         self.holdings = Holdings.none(num_tasks, len(world.clients))
+        self.givers: IntArray = np.full(num_tasks, UNASSIGNED, dtype=np.int64)
         self.running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self._routes = Routes(layout, self.placing, from_nearest=self._from_nearest)
         self._ledger = Ledger(len(layout.racks))
@@ -112,6 +114,7 @@ class Execution:
         self._step(TaskState.UNASSIGNED, orphaned, np.full_like(before.owner, UNASSIGNED))
         new = (given.owner != UNASSIGNED) & (given.owner != before.owner)
         self._step(TaskState.ASSIGNED, new, given.owner)
+        self.givers = np.where(handover.revoked, before.owner, UNASSIGNED)
         self._restoration_takes(given, before)
         if filled:
             self.restoration.fill()
@@ -138,6 +141,7 @@ class Execution:
         """Let a client end."""
         self._write_down()
         lost = self.holdings.owner == client
+        self.givers[self.givers == client] = UNASSIGNED
         self._step(TaskState.UNASSIGNED, lost, np.full_like(self.holdings.owner, UNASSIGNED))
         standby = self.holdings.standby.copy()
         standby[:, client] = False
@@ -189,18 +193,10 @@ class Execution:
         )
 
     def _restoration_takes(self, given: Holdings, before: Holdings) -> None:
-        stays = (given.owner == before.owner) & (given.owner != UNASSIGNED)
-        switches = (before.owner == UNASSIGNED) & (given.owner != UNASSIGNED)
-        was_standby = np.zeros_like(switches)
-        rows = np.flatnonzero(switches)
-        was_standby[rows] = before.standby[rows, given.owner[rows]]
-        inside = (stays | was_standby) & (given.owner_thread() != self._thread_before(before, given.owner))
+        stays = given.held() & before.held() & (given.thread != before.thread)
         self.holdings = given
-        self.restoration.assign(given.owner, given.standby, np.flatnonzero(inside), self._now_ms)
-
-    def _thread_before(self, before: Holdings, client: IntArray) -> IntArray:
-        """Shape (T,); the thread on which each task was before, on these clients."""
-        return before.thread[np.arange(len(client)), client]
+        tasks, clients = np.nonzero(stays)
+        self.restoration.assign(given.owner, given.standby, (tasks, clients), self._now_ms)
 
     def _step(self, state: TaskState, which: BoolArray, clients: IntArray) -> None:
         tasks = np.flatnonzero(which)

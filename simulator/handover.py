@@ -41,6 +41,11 @@ class Holdings:
             np.zeros(shape, dtype=np.int64),
         )
 
+    def held(self) -> BoolArray:
+        """Shape (T, N); who has each task in either role."""
+        held: BoolArray = self.standby | (self.owner[:, None] == np.arange(self.standby.shape[1]))
+        return held
+
     def owner_thread(self) -> IntArray:
         """Shape (T,); the thread of its owner that each task is on; anything where it has none."""
         return self.thread[np.arange(len(self.owner)), self.owner]
@@ -91,7 +96,11 @@ def hand_over(target: Holdings, present: Holdings, stateful: BoolArray) -> Hando
     waits = np.flatnonzero(withheld & stateful)
     waits = waits[present.standby[waits, target.owner[waits]]]
     standby[waits, target.owner[waits]] = True
-    return Handover(Holdings(owner, standby, target.thread), revoked, withheld)
+    # Who gives a task back to another thread of its own still has it on the old one until then.
+    thread = target.thread.copy()
+    kept = np.flatnonzero(withheld & (target.owner == present.owner))
+    thread[kept, present.owner[kept]] = present.thread[kept, present.owner[kept]]
+    return Handover(Holdings(owner, standby, thread), revoked, withheld)
 
 
 def reconcile(client: int, target: Holdings, present: Holdings) -> Handover:

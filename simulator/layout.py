@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from assignors.columns import BoolArray, IntArray, Ragged, TaskTable
 from assignors.ids import TaskId, TopicPartition
+from assignors.java_order import hash_order
 from simulator.world import Cluster, Store, Subtopology, Topic, World
 
 FloatArray = npt.NDArray[np.float64]
@@ -68,6 +69,7 @@ class Layout:
 
     Attributes:
         tasks: T tasks; partitions are rows of the P partitions below.
+        listed_tasks: shape (T,); the tasks in the order in which a group leader lists them.
         partitions: the P partitions that tasks read (sources and changelogs) or write, those that they read first.
         num_read: how many of them they read.
         racks: the names of R racks, those of brokers and of clients, sorted.
@@ -84,6 +86,7 @@ class Layout:
     """
 
     tasks: TaskTable
+    listed_tasks: IntArray
     partitions: tuple[TopicPartition, ...]
     num_read: int
     racks: tuple[str, ...]
@@ -119,6 +122,7 @@ def lay_out(world: World) -> Layout:
     read = {name for part in subtopologies for name in part.source_topics}
     return Layout(
         tasks=tasks,
+        listed_tasks=_as_leaders_list(tasks),
         partitions=names,
         num_read=num_read,
         racks=_racks(world),
@@ -172,6 +176,14 @@ def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
         source=Ragged.of(sources),
         changelog=Ragged.of(changelogs),
     )
+
+
+def _as_leaders_list(tasks: TaskTable) -> IntArray:
+    """Leaders go through a hash map of subtopologies (`TopologyMetadata.Subtopology`), then through partitions."""
+    ids = np.unique(tasks.subtopology)
+    ordered = [ids[place] for place in hash_order([31 * 31 + 31 * int(one) for one in ids])]
+    rows = [np.flatnonzero(tasks.subtopology == one) for one in ordered]
+    return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
 
 
 def _num_tasks(cluster: Cluster, subtopology: Subtopology) -> int:

@@ -112,6 +112,7 @@ class Leader:
             restoration.lags(rows, running),
             (active, standby),
             configs,
+            self._layout.listed_tasks,
         )
 
     def _spread(self, rows: IntArray, state: ApplicationState, columns: AssignmentColumns) -> Holdings:
@@ -145,11 +146,16 @@ class Leader:
         return Holdings(owner, standby, thread)
 
     def _had(self, clients: IntArray) -> Iterator[list[list[int]]]:
-        """What each thread of clients says it has; what only lies on disk is found by the first thread to join."""
+        """What each thread of clients says it has.
+
+        A copy that was just given back is reported by the thread that did; it closes it, and joins anew at once. What
+        else lies on disk goes to whichever thread joins first; here that is the first one.
+        """
         present = self._execution.holdings
         holds = ((present.owner[:, None] == clients) | present.standby[:, clients]) & self.stateful[:, None]
-        found = _listed(self._execution.restoration.on_disk(clients) & ~holds)
-        held = _listed(holds)
+        on_disk = self._execution.restoration.on_disk(clients) & ~holds
+        given_back = on_disk & (self._execution.givers[:, None] == clients)
+        found, held = _listed(on_disk & ~given_back), _listed(holds | given_back)
         threads = present.thread[:, clients].T.tolist()
         for place, client in enumerate(clients.tolist()):
             had: list[list[int]] = [[] for _ in range(self._fleet.num_threads(client))]

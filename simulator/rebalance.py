@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -44,31 +44,31 @@ def rebalance(state: ApplicationState, assignor: TaskAssignor, leader_speed: flo
     Raises:
         AssignorFailedError: it threw, or its answer is not valid.
     """
-    efforts = _Efforts()
+    computing = _Computing()
     try:
-        assignment = _assign(state, assignor, efforts)
+        assignment = _assign(state, assignor, computing)
         columns = AssignmentColumns.of(state, assignment)
     except AssignorError as error:
         raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
-    return Rebalance(state, columns, leader_time_ms(efforts.told, leader_speed))
+    return Rebalance(state, columns, computing.ms / leader_speed)
 
 
 @dataclass(slots=True)
-class _Efforts:
-    """Listens for the flows that are solved."""
+class _Computing:
+    """Adds up how long Kafka's own leader would compute for the flows that are solved."""
 
-    told: list[FlowEffort] = field(default_factory=list)
+    ms: float = 0.0
 
     def flow(self, effort: FlowEffort, times: int = 1) -> None:
-        """Note an effort."""
-        self.told += [effort] * times
+        """Add an effort."""
+        self.ms += times * leader_time_ms([effort])
 
 
-def _assign(state: ApplicationState, assignor: TaskAssignor, efforts: _Efforts) -> TaskAssignment:
+def _assign(state: ApplicationState, assignor: TaskAssignor, computing: _Computing) -> TaskAssignment:
     recorded = getattr(assignor, "assign_recorded", None)
     if recorded is None:
         return assignor.assign(state)
-    assignment: TaskAssignment = recorded(state, efforts)
+    assignment: TaskAssignment = recorded(state, computing)
     return assignment
 
 
@@ -79,6 +79,7 @@ def snapshot(
     lags: IntArray,
     previous: tuple[BoolArray, BoolArray],
     configs: AssignmentConfigs,
+    listed_tasks: IntArray | None = None,
 ) -> ApplicationState:
     """What the group leader would learn from its members now.
 
@@ -89,9 +90,10 @@ def snapshot(
         lags: shape (T, C).
         previous: what each client ran, and what else it has a copy of; two arrays of shape (T, C).
         configs: the assignment configs.
+        listed_tasks: shape (T,); the tasks as the leader lists them, None for their own order.
     """
     active, standby = (_by_client(tasks, held) for held in previous)
-    return ApplicationState(tasks, clients, partitions, lags, active, standby, configs)
+    return ApplicationState(tasks, clients, partitions, lags, active, standby, configs, listed_tasks)
 
 
 def _by_client(tasks: TaskTable, held: BoolArray) -> tuple[tuple[TaskId, ...], ...]:

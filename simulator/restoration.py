@@ -107,13 +107,13 @@ class Restoration:
         self._held[at] = after
         self._had[at] = np.maximum(self._had[at], after)
 
-    def assign(self, owner: IntArray, standby: BoolArray, moved: IntArray, now_ms: int) -> None:
+    def assign(self, owner: IntArray, standby: BoolArray, moved: tuple[IntArray, IntArray], now_ms: int) -> None:
         """Give the clients other tasks.
 
         Args:
             owner: shape (T,); the client that each task is to run on, UNASSIGNED if none.
             standby: shape (T, N); who stands by.
-            moved: tasks that go from one thread of their client to another.
+            moved: tasks and clients of copies that go from one thread of their client to another.
             now_ms: the time.
         """
         before = self.copies
@@ -128,8 +128,7 @@ class Restoration:
         )
         still = self._assigned()[before.task, before.client]
         self._close(before.task[~still], before.client[~still], now_ms)
-        inside = moved[self._stateful[moved]]
-        self._held[inside, owner[inside]] *= 1.0 - self._memory_share[inside]
+        self._lose_memory(*moved)
 
     def stop(self, client: int, keeps_state: bool, now_ms: int) -> None:
         """Let a client end: it runs nothing and holds nothing open; its disk stays or is lost."""
@@ -275,4 +274,8 @@ class Restoration:
     def _close(self, tasks: IntArray, clients: IntArray, now_ms: int) -> None:
         """Closing a copy keeps what is on disk, and loses what is in memory."""
         self._idle_since_ms[tasks, clients] = now_ms
-        self._held[tasks, clients] *= 1.0 - self._memory_share[tasks]
+        self._lose_memory(tasks, clients)
+
+    def _lose_memory(self, tasks: IntArray, clients: IntArray) -> None:
+        persistent = (1.0 - self._memory_share[tasks]) * self._end[tasks]
+        self._held[tasks, clients] = np.minimum(self._held[tasks, clients], persistent)

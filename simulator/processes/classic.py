@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from assignors.columns import IntArray
 from simulator import group as protocol
 from simulator.group import ComputeAssignment, Group, Member, Phase
-from simulator.handover import hand_over, within_reach
+from simulator.handover import Handover, Holdings, hand_over, within_reach
 from simulator.leader import Decision
 from simulator.processes.parts import Parts, Process
 
@@ -26,6 +23,7 @@ class ClassicProtocol:
         self._heartbeats_since_ms = 0
         self._given = parts.execution.holdings
         self._overdue = 0
+        self._starts_warm = parts.world.starts_warm
 
     @property
     def is_at_rest(self) -> bool:
@@ -133,25 +131,38 @@ class ClassicProtocol:
         self._given = hand_over(decision.target, execution.holdings, stateful).given
         target = within_reach(decision.target, self._parts.fleet.up)
         handover = hand_over(target, execution.holdings, stateful)
-        givers = execution.holdings.owner[handover.revoked]
-        takers = target.owner[handover.withheld]
+        concerned = self._threads_concerned(target, handover)
         recording.open_round(wanted, decision, handover, self._asked_at_ms, self._parts.now_ms)
-        execution.hand_out(handover, filled=wanted.generation == 1 and self._parts.world.starts_warm)
+        execution.hand_out(handover, filled=self._starts_warm)
+        self._starts_warm = False
         recording.look_around()
         self._heartbeats_since_ms = self._parts.now_ms
         self._parts.announce_change()
-        # Both join at once: who gave back a task, and who waits for one.
-        concerned = self._members_at(np.concatenate((givers, takers)))
         if concerned:
-            self._tell(protocol.RebalanceAsked(concerned, "tasks to hand over"))
+            self._tell(protocol.RebalanceAsked(self._all_there(concerned), "tasks to hand over"))
         else:
             recording.settle(self._parts.now_ms)
             if decision.followup_delay_ms is not None:
                 self._parts.env.process(self._follow_up(wanted.generation, decision.followup_delay_ms))
 
-    def _members_at(self, clients: IntArray) -> Sequence[Member]:
-        members = [self._parts.fleet.member(row) for row in np.unique(clients).tolist()]
-        return [member for member in members if member in self._group.members]
+    def _threads_concerned(self, target: Holdings, handover: Handover) -> set[tuple[int, int]]:
+        """The threads, by client, that give back a task or wait for one; they join anew at once."""
+        present = self._parts.execution.holdings
+        threads: set[tuple[int, int]] = set()
+        for holdings, which in ((present, handover.revoked), (target, handover.withheld)):
+            clients, numbers = holdings.owner[which].tolist(), holdings.owner_thread()[which].tolist()
+            threads.update(zip(clients, numbers, strict=True))
+        return threads
+
+    def _all_there(self, threads: set[tuple[int, int]]) -> Sequence[Member]:
+        """The members all of whose threads are among these; the others are there once their other threads are."""
+        fleet = self._parts.fleet
+        complete = [
+            client
+            for client in sorted({client for client, _ in threads})
+            if all((client, number) in threads for number in range(fleet.num_threads(client)))
+        ]
+        return [member for member in map(fleet.member, complete) if member in self._group.members]
 
     def _follow_up(self, generation: int, delay_ms: int) -> Process:
         yield self._parts.env.timeout(delay_ms)

@@ -4,18 +4,64 @@ from __future__ import annotations
 
 import dataclasses
 
-from simulator.disturbances import Crash, Disturbance, RackOutage, RollingBounce
-from simulator.timeline import timeline
-from tests.simulator.worlds import HOUR, MINUTE, world
+import pytest
+
+from assignors.configs import AssignmentConfigs
+from simulator.disturbances import (
+    BrokerBounce,
+    BrokerLoss,
+    ConfigChange,
+    Crash,
+    Disturbance,
+    Join,
+    Leave,
+    RackOutage,
+    ReplicaMove,
+    RollingBounce,
+    TrafficChange,
+)
+from simulator.timeline import ClientDown, ClientUp, timeline
+from simulator.world import GroupProtocol, World
+from tests.simulator.worlds import HOUR, MINUTE, with_group, with_late, world
 
 
-def told(*disturbances: Disturbance, num_clients: int = 4) -> list[tuple[int, str]]:
-    base = dataclasses.replace(world(num_clients), disturbances=disturbances)
-    return [(timed.at_ms, str(timed.change)) for timed in timeline(base)]
+def told(*disturbances: Disturbance, base: World | None = None) -> list[tuple[int, str]]:
+    disturbed = dataclasses.replace(base or world(), disturbances=disturbances)
+    return [(timed.at_ms, str(timed.change)) for timed in timeline(disturbed)]
+
+
+def downs(base: World, *disturbances: Disturbance) -> list[ClientDown]:
+    changes = [timed.change for timed in timeline(dataclasses.replace(base, disturbances=disturbances))]
+    return [change for change in changes if isinstance(change, ClientDown)]
+
+
+def static(base: World, *names: str) -> World:
+    clients = tuple(dataclasses.replace(each, is_static=each.name in names) for each in base.clients)
+    return dataclasses.replace(base, clients=clients)
 
 
 def test_a_crash_without_return_is_one_change() -> None:
     assert told(Crash(HOUR, ("c1",), None, keeps_state=False)) == [(HOUR, "c1 goes down, its state is lost")]
+
+
+def test_clients_that_crash_come_back_together() -> None:
+    assert told(Crash(HOUR, ("c1", "c2"), MINUTE)) == [
+        (HOUR, "c1 goes down"),
+        (HOUR, "c2 goes down"),
+        (HOUR + MINUTE, "c1 starts"),
+        (HOUR + MINUTE, "c2 starts"),
+    ]
+
+
+def test_clients_join_at_once_or_one_by_one() -> None:
+    late = with_late(world(), "d", "e")
+    assert told(Join(HOUR, ("d", "e")), base=late) == [(HOUR, "d starts"), (HOUR, "e starts")]
+    assert told(Join(HOUR, ("d", "e"), MINUTE), base=late) == [(HOUR, "d starts"), (HOUR + MINUTE, "e starts")]
+
+
+def test_clients_leave_at_once_or_one_by_one_and_say_so() -> None:
+    assert told(Leave(HOUR, ("c0", "c1"))) == [(HOUR, "c0 leaves"), (HOUR, "c1 leaves")]
+    assert told(Leave(HOUR, ("c1", "c0"), MINUTE)) == [(HOUR, "c1 leaves"), (HOUR + MINUTE, "c0 leaves")]
 
 
 def test_a_rolling_bounce_takes_one_client_after_the_other() -> None:
@@ -25,6 +71,38 @@ def test_a_rolling_bounce_takes_one_client_after_the_other() -> None:
         (HOUR + 3 * MINUTE, "c1 goes down"),
         (HOUR + 4 * MINUTE, "c1 starts"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "leave_group_on_close", "says_so"),
+    [
+        (GroupProtocol.CLASSIC, False, False),
+        (GroupProtocol.CLASSIC, True, True),
+        (GroupProtocol.STREAMS, False, True),
+        (GroupProtocol.STREAMS, True, True),
+    ],
+)
+def test_a_client_that_is_bounced_says_so_if_its_protocol_does_and_it_is_not_static(
+    protocol: GroupProtocol, leave_group_on_close: bool, says_so: bool
+) -> None:
+    base = with_group(static(world(), "c1"), protocol=protocol, leave_group_on_close=leave_group_on_close)
+    bounce = RollingBounce(HOUR, ("c0", "c1"), MINUTE, MINUTE, keeps_state=False)
+    assert [(down.client, down.says_so) for down in downs(base, bounce)] == [("c0", says_so), ("c1", False)]
+    assert not any(down.keeps_state for down in downs(base, bounce))
+
+
+def test_a_client_that_crashes_never_says_so() -> None:
+    base = with_group(world(), protocol=GroupProtocol.STREAMS, leave_group_on_close=True)
+    assert not any(down.says_so for down in downs(base, Crash(HOUR, ("c0",), MINUTE), RackOutage(2 * HOUR, "az1")))
+
+
+def test_a_rollout_brings_new_configs_with_each_start() -> None:
+    configs = AssignmentConfigs(num_standby_replicas=1)
+    rollout = RollingBounce(HOUR, ("c0", "c1"), MINUTE, MINUTE, configs=configs, announces_rack=False)
+    changes = [timed.change for timed in timeline(dataclasses.replace(world(), disturbances=(rollout,)))]
+    ups = [change for change in changes if isinstance(change, ClientUp)]
+    assert ups == [ClientUp("c0", configs, False), ClientUp("c1", configs, False)]
+    assert str(ups[0]) == "c0 starts with new configs"
 
 
 def test_a_rack_outage_takes_its_brokers_and_its_clients() -> None:
@@ -38,6 +116,55 @@ def test_a_rack_outage_takes_its_brokers_and_its_clients() -> None:
     ]
 
 
-def test_disturbances_come_in_the_order_of_time() -> None:
-    changes = told(Crash(2 * HOUR, ("c1",)), Crash(HOUR, ("c2",)))
-    assert [at_ms for at_ms, _ in changes] == [HOUR, 2 * HOUR]
+def test_a_rack_outage_may_last() -> None:
+    assert [at_ms for at_ms, _ in told(RackOutage(HOUR, "az2"))] == [HOUR, HOUR]
+
+
+def test_brokers_are_lost_together_and_bounce_one_by_one() -> None:
+    assert told(BrokerLoss(HOUR, (1, 2), MINUTE)) == [
+        (HOUR, "brokers 1, 2 go down"),
+        (HOUR + MINUTE, "brokers 1, 2 are back"),
+    ]
+    assert told(BrokerBounce(HOUR, (2, 1), MINUTE, 2 * MINUTE)) == [
+        (HOUR, "brokers 2 go down"),
+        (HOUR + MINUTE, "brokers 2 are back"),
+        (HOUR + 3 * MINUTE, "brokers 1 go down"),
+        (HOUR + 4 * MINUTE, "brokers 1 are back"),
+    ]
+
+
+def test_what_concerns_nobody_in_particular_is_one_change() -> None:
+    changed = (ReplicaMove(1, "views", 0, (1, 2)), ConfigChange(2, AssignmentConfigs()), TrafficChange(3, 2.5))
+    assert told(*changed) == [
+        (1, "views-0 moves to brokers 1, 2"),
+        (2, "assignment configs change"),
+        (3, "traffic is 2.5 times the usual"),
+    ]
+
+
+def test_disturbances_come_in_the_order_of_time_and_of_the_scenario() -> None:
+    changes = told(Crash(2 * HOUR, ("c1",)), Crash(HOUR, ("c2",)), Crash(HOUR, ("c0",)))
+    assert changes == [(HOUR, "c2 goes down"), (HOUR, "c0 goes down"), (2 * HOUR, "c1 goes down")]
+
+
+@pytest.mark.parametrize(
+    "disturbance",
+    [RackOutage(HOUR, "az1", MINUTE), Crash(HOUR, ("late",), MINUTE), RollingBounce(HOUR, ("late",), MINUTE, MINUTE)],
+)
+def test_a_client_that_was_not_there_does_not_come_back(disturbance: Disturbance) -> None:
+    assert all("late" not in what for _, what in told(disturbance, base=with_late(world(), "late")))
+
+
+def test_a_client_that_left_does_not_come_back() -> None:
+    changes = told(Crash(HOUR, ("c1",), 2 * MINUTE), Leave(HOUR + MINUTE, ("c1",)), Crash(2 * HOUR, ("c1",), MINUTE))
+    assert changes == [(HOUR, "c1 goes down")]
+
+
+def test_a_client_that_two_things_keep_down_comes_back_from_the_last() -> None:
+    changes = told(Crash(HOUR, ("c1",), HOUR), Crash(HOUR + MINUTE, ("c1",), MINUTE))
+    assert changes == [(HOUR, "c1 goes down"), (2 * HOUR, "c1 starts")]
+
+
+def test_a_client_that_joins_is_there_whatever_kept_it_down() -> None:
+    changes = told(Crash(HOUR, ("c1",), HOUR), Join(HOUR + MINUTE, ("c1", "c2")))
+    assert changes == [(HOUR, "c1 goes down"), (HOUR + MINUTE, "c1 starts")]

@@ -59,3 +59,20 @@ def world(num_clients: int = 4, **changes: Any) -> World:
 def with_configs(base: World, **configs: Any) -> World:
     application = dataclasses.replace(base.application, assignment_configs=AssignmentConfigs(**configs))
     return dataclasses.replace(base, application=application)
+
+
+def with_group(base: World, **configs: Any) -> World:
+    """The world with other settings of the group."""
+    group = dataclasses.replace(base.application.group_configs, **configs)
+    return dataclasses.replace(base, application=dataclasses.replace(base.application, group_configs=group))
+
+
+def with_clients(base: World, **changes: Any) -> World:
+    """The world with all its clients changed in the same way."""
+    return dataclasses.replace(base, clients=tuple(dataclasses.replace(each, **changes) for each in base.clients))
+
+
+def with_late(base: World, *names: str, rack: str = "az1") -> World:
+    """The world with more clients that are not there from the start."""
+    late = tuple(client(name, rack, starts=False) for name in names)
+    return dataclasses.replace(base, clients=(*base.clients, *late))

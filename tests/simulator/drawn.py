@@ -1,0 +1,118 @@
+"""Random small worlds, and a slow model of their brokers that says the same as the arrays in plain words."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from assignors.ids import TopicPartition
+from simulator.world import (
+    NO_LEADER,
+    Application,
+    Broker,
+    Client,
+    Cluster,
+    Store,
+    Subtopology,
+    Topic,
+    World,
+)
+from tests.simulator.worlds import RACKS, client
+
+racks = st.sampled_from((*RACKS, None))
+amounts = st.integers(0, 4).map(lambda n: n * 1_000)
+
+
+@st.composite
+def topics(draw: st.DrawFn, name: str, brokers: int, partitions: int) -> Topic:
+    """A topic whose partitions may have no replica, or no leader."""
+    listed = st.lists(st.integers(0, brokers - 1), unique=True, max_size=3)
+    replicas = [tuple(draw(listed)) for _ in range(partitions)]
+    return Topic(
+        name,
+        tuple(replicas),
+        tuple(draw(st.sampled_from((*row, NO_LEADER))) for row in replicas),
+        tuple(draw(amounts) for _ in range(partitions)),
+        tuple(draw(amounts) for _ in range(partitions)),
+        draw(st.sampled_from((10, 1_000))),
+    )
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Up to three subtopologies that read and write some of the same topics; a changelog may be a source."""
+    brokers = tuple(Broker(i, draw(racks)) for i in range(draw(st.integers(1, 5))))
+    counts = {name: draw(st.integers(1, 3)) for name in ("in0", "in1", "in2", "between", "back", "out")}
+    subtopologies = []
+    for number in range(draw(st.integers(1, 3))):
+        inner = draw(st.lists(st.sampled_from(("between", "back")), unique=True))
+        sources = (f"in{number}", *inner)
+        written = draw(st.lists(st.sampled_from(("between", "back", "out")), unique=True))
+        stores = []
+        for store in range(draw(st.integers(0, 2))):
+            changelog = draw(st.sampled_from((None, f"in{number}", f"log{number}{store}")))
+            if changelog is not None:
+                counts.setdefault(changelog, max(counts[source] for source in sources))
+            stores.append(Store(f"store{store}", changelog, draw(st.booleans())))
+        if len({store.changelog for store in stores}) < len(stores):
+            stores = stores[:1]
+        subtopologies.append(Subtopology(number, sources, tuple(stores), tuple(written)))
+    named = {name: draw(topics(name, len(brokers), count)) for name, count in counts.items()}
+    return World(
+        name="drawn",
+        cluster=Cluster(brokers, named),
+        application=Application("app", tuple(subtopologies)),
+        clients=tuple(_clients(draw)),
+    )
+
+
+def _clients(draw: st.DrawFn) -> list[Client]:
+    return [client(f"c{i}", draw(racks)) for i in range(draw(st.integers(1, 4)))]
+
+
+class SlowBrokers:
+    """Which broker is where, what lives, who leads: one partition at a time."""
+
+    def __init__(self, world: World) -> None:
+        self.rack = {broker.id: broker.rack for broker in world.cluster.brokers}
+        self.alive = set(self.rack)
+        self.replicas: dict[TopicPartition, tuple[int, ...]] = {}
+        self.leader: dict[TopicPartition, int] = {}
+        for topic in world.cluster.topics.values():
+            for partition, replicas in enumerate(topic.replicas):
+                self.replicas[TopicPartition(topic.name, partition)] = replicas
+                self.leader[TopicPartition(topic.name, partition)] = topic.leaders[partition]
+
+    def lose(self, brokers: tuple[int, ...]) -> None:
+        self.alive -= set(brokers)
+        for partition, leader in self.leader.items():
+            if leader in brokers:
+                self.elect(partition)
+
+    def regain(self, brokers: tuple[int, ...]) -> None:
+        self.alive |= set(brokers)
+        for partition in self.leader:
+            self.elect(partition)
+
+    def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
+        self.replicas[partition] = replicas
+        self.elect(partition)
+
+    def elect(self, partition: TopicPartition) -> None:
+        living = [broker for broker in self.replicas[partition] if broker in self.alive]
+        self.leader[partition] = living[0] if living else NO_LEADER
+
+    def leader_rack(self, partition: TopicPartition) -> str | None:
+        return self.rack.get(self.leader[partition])
+
+    def racks_served(self, partition: TopicPartition) -> set[str | None]:
+        return {self.rack[broker] for broker in self.replicas[partition] if broker in self.alive} - {None}
+
+    def is_located(self, partition: TopicPartition) -> bool:
+        replicas = self.replicas[partition]
+        return bool(replicas) and all(broker in self.alive and self.rack[broker] for broker in replicas)
+
+    def followers(self, partition: TopicPartition) -> list[str | None]:
+        leader = self.leader[partition]
+        if leader == NO_LEADER:
+            return []
+        return [self.rack[b] for b in self.replicas[partition] if b in self.alive and b != leader]

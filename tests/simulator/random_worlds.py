@@ -1,0 +1,179 @@
+"""Random small worlds to which all kinds of things happen, at any time and on top of each other."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from hypothesis import strategies as st
+
+from assignors import registry
+from assignors.assignment import TaskAssignor
+from assignors.configs import AssignmentConfigs, RackAwareStrategy
+from simulator.disturbances import (
+    BrokerBounce,
+    BrokerLoss,
+    ConfigChange,
+    Crash,
+    Disturbance,
+    Join,
+    Leave,
+    RackOutage,
+    ReplicaMove,
+    RollingBounce,
+    TrafficChange,
+)
+from simulator.world import (
+    Application,
+    Broker,
+    Client,
+    Cluster,
+    GroupConfigs,
+    GroupProtocol,
+    OffsetReports,
+    Store,
+    Subtopology,
+    Topic,
+    World,
+)
+from tests.simulator.worlds import MINUTE, RACKS, client
+
+ASSIGNORS = ("high_availability", "legacy_sticky", "sticky_task_assignor", "streams_group_sticky")
+NUM_BROKERS = 4
+DURATION_MS = 40 * MINUTE
+
+moments = st.one_of(
+    st.integers(0, DURATION_MS - 1),
+    st.integers(0, 20).map(lambda n: n * 1_000),
+    st.integers(0, 39).map(lambda n: n * MINUTE),
+)
+spans = st.sampled_from((1, 500, 5_000, 20_000, MINUTE, 15 * MINUTE))
+brokers = st.integers(0, NUM_BROKERS - 1)
+
+
+def assignors() -> st.SearchStrategy[TaskAssignor]:
+    """One of the assignors that a run may use with either protocol."""
+    return st.sampled_from(ASSIGNORS).map(lambda name: registry.make(registry.find(name)))
+
+
+@st.composite
+def assignment_configs(draw: st.DrawFn) -> AssignmentConfigs:
+    return AssignmentConfigs(
+        acceptable_recovery_lag=draw(st.sampled_from((0, 100, 10_000))),
+        max_warmup_replicas=draw(st.integers(1, 3)),
+        num_standby_replicas=draw(st.integers(0, 2)),
+        probing_rebalance_interval_ms=draw(st.sampled_from((MINUTE, 10 * MINUTE))),
+        rack_aware_assignment_strategy=draw(st.sampled_from(RackAwareStrategy)),
+    )
+
+
+@st.composite
+def group_configs(draw: st.DrawFn) -> GroupConfigs:
+    return GroupConfigs(
+        protocol=draw(st.sampled_from(GroupProtocol)),
+        session_timeout_ms=draw(st.sampled_from((10_000, 45_000, 6 * MINUTE))),
+        heartbeat_interval_ms=draw(st.sampled_from((500, 3_000))),
+        max_poll_interval_ms=draw(st.sampled_from((5_000, 30_000, 5 * MINUTE))),
+        initial_rebalance_delay_ms=draw(st.sampled_from((0, 3_000))),
+        leave_group_on_close=draw(st.booleans()),
+        state_cleanup_delay_ms=draw(st.sampled_from((0, 30_000, 10 * MINUTE))),
+        rejoins_when_brokers_bounce=draw(st.booleans()),
+        leader_speed=draw(st.sampled_from((1.0, 1e-6, 1e-7))),
+    )
+
+
+@st.composite
+def topics(draw: st.DrawFn, name: str, partitions: int, *, state: bool = False) -> Topic:
+    rates = st.sampled_from((0, 1_000, 20_000) if state else (0, 10_000, 100_000))
+    sizes = st.sampled_from((0, 1_000, 5_000_000, 60_000_000))
+    first = draw(brokers)
+    replicas = tuple(tuple((first + p + r) % NUM_BROKERS for r in range(2)) for p in range(partitions))
+    return Topic(
+        name,
+        replicas,
+        tuple(row[0] for row in replicas),
+        tuple(draw(rates) for _ in range(partitions)),
+        tuple(draw(sizes) if state else 0 for _ in range(partitions)),
+        draw(st.sampled_from((100, 1_000))),
+    )
+
+
+@st.composite
+def applications(draw: st.DrawFn) -> tuple[Application, dict[str, Topic]]:
+    named: dict[str, Topic] = {}
+    subtopologies = []
+    for number in range(draw(st.integers(1, 2))):
+        partitions = draw(st.integers(1, 4))
+        logs = [f"log{number}{store}" for store in range(draw(st.sampled_from((0, 1, 1, 1, 2))))]
+        for name in (f"in{number}", *logs):
+            named[name] = draw(topics(name, partitions, state=name in logs))
+        stores = tuple(Store(log, log, draw(st.booleans())) for log in logs)
+        subtopologies.append(Subtopology(number, (f"in{number}",), stores))
+    application = Application("app", tuple(subtopologies), draw(assignment_configs()), draw(group_configs()))
+    return application, named
+
+
+@st.composite
+def clients(draw: st.DrawFn, name: str) -> Client:
+    return client(
+        name,
+        draw(st.sampled_from((*RACKS, None))),
+        threads=draw(st.integers(1, 3)),
+        restore_bytes_per_s=draw(st.sampled_from((2_000, 500_000, 10_000_000))),
+        records_per_s=draw(st.sampled_from((None, None, 120, 5_000, 10_000_000))),
+        starts=draw(st.sampled_from((True, True, True, False))),
+        announces_rack=draw(st.booleans()),
+        is_static=draw(st.booleans()),
+        reports=draw(st.sampled_from((OffsetReports.CURRENT, OffsetReports.CURRENT, *OffsetReports))),
+    )
+
+
+@st.composite
+def disturbances(draw: st.DrawFn, base: World) -> Disturbance:
+    """Anything that may happen, whether it makes sense by then or not."""
+    names = [each.name for each in base.clients]
+    some = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple)
+    at_ms, every_ms = draw(moments), draw(st.sampled_from((0, 1_500, 40_000)))
+    down_ms = draw(spans)
+    maybe_down_ms = draw(st.sampled_from((None, down_ms)))
+    keeps_state = draw(st.booleans())
+    topic = draw(st.sampled_from(sorted(base.cluster.topics)))
+    moved = draw(st.lists(brokers, min_size=1, max_size=3, unique=True).map(tuple))
+    partition = draw(st.integers(0, base.cluster.topics[topic].num_partitions - 1))
+    configs = draw(st.none() | assignment_configs())
+    announces = draw(st.sampled_from((None, True, False)))
+    chosen: Disturbance = draw(
+        st.sampled_from(
+            (
+                Join(at_ms, draw(some), every_ms),
+                Leave(at_ms, draw(some), every_ms),
+                Crash(at_ms, draw(some), maybe_down_ms, keeps_state),
+                RollingBounce(at_ms, draw(some), down_ms, every_ms, keeps_state, configs, announces),
+                RackOutage(at_ms, draw(st.sampled_from(RACKS)), maybe_down_ms),
+                BrokerLoss(at_ms, moved, maybe_down_ms),
+                BrokerBounce(at_ms, moved, down_ms, every_ms),
+                ReplicaMove(at_ms, topic, partition, moved),
+                ConfigChange(at_ms, configs or AssignmentConfigs(num_standby_replicas=1)),
+                TrafficChange(at_ms, draw(st.sampled_from((0.0, 0.5, 3.0)))),
+            )
+        )
+    )
+    return chosen
+
+
+@st.composite
+def disturbed_worlds(draw: st.DrawFn) -> World:
+    """A few clients and tasks, and up to six disturbances."""
+    application, named = draw(applications())
+    limits = st.sampled_from((None, None, 300_000))
+    base = World(
+        name="random",
+        cluster=Cluster(
+            tuple(Broker(i, RACKS[i % 3], draw(limits)) for i in range(NUM_BROKERS)), named, draw(st.booleans())
+        ),
+        application=application,
+        clients=tuple(draw(clients(f"c{i}")) for i in range(draw(st.integers(1, 4)))),
+        duration_ms=DURATION_MS,
+        starts_warm=draw(st.booleans()),
+    )
+    happens = draw(st.lists(disturbances(base), max_size=6))
+    return dataclasses.replace(base, disturbances=tuple(happens))

@@ -1,0 +1,131 @@
+"""Whatever happens to a world, its run keeps the rules at every moment, and its trace and tables agree in the end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from assignors.assignment import UNASSIGNED, TaskAssignor
+from simulator.convergence import Verdict, convergence
+from simulator.moves import moves
+from simulator.run import simulate
+from simulator.tables import SCHEMAS
+from simulator.tabulation import tabulate
+from simulator.timeline import TrafficScaled
+from simulator.trace import Trace
+from simulator.traffic import TrafficKind
+from simulator.world import World
+from tests.conftest import PROFILE
+from tests.simulator.random_worlds import assignors, disturbed_worlds
+from tests.simulator.watching import Watch
+
+EXAMPLES = {"ci": 300, "nightly": 10_000}.get(PROFILE, 60)
+
+
+@settings(max_examples=EXAMPLES)
+@given(disturbed_worlds(), assignors())
+def test_a_run_keeps_the_rules_whatever_happens(world: World, assignor: TaskAssignor) -> None:
+    watch = Watch(world)
+    trace = simulate(world, assignor, observe=watch)
+    assert trace.failure is None
+    assert watch.looks >= len(trace.rounds)
+    check_rounds(trace)
+    check_bytes(trace)
+    check_verdict(trace, watch)
+    check_tables(trace)
+
+
+def check_rounds(trace: Trace) -> None:
+    """Rounds follow each other; each is asked for before it is handed out, and settled before the next."""
+    for each in trace.rounds:
+        assert 0 <= each.asked_at_ms <= each.at_ms <= each.until_ms <= trace.world.duration_ms
+        if each.settled_at_ms is not None:
+            assert each.at_ms <= each.settled_at_ms <= each.until_ms
+        assert (each.owner != UNASSIGNED).all(), "an assignor gives every task to somebody"
+        assert np.isin(each.owner, each.members).all()
+        assert np.isin(each.standby[:, 1], each.members).all()
+    for before, after in pairwise(trace.rounds):
+        assert before.number < after.number
+        assert before.until_ms == after.at_ms
+    if trace.rounds:
+        assert trace.rounds[-1].until_ms == trace.world.duration_ms
+        run_ms = trace.world.duration_ms - trace.rounds[0].at_ms
+        assert (trace.down_ms >= 0).all()
+        assert (trace.down_ms <= run_ms).all()
+        assert (trace.out_of_reach_ms <= run_ms).all()
+
+
+def check_bytes(trace: Trace) -> None:
+    """What was read to catch up is what the ledger says; what came in was processed, or waits.
+
+    In a warm start nothing waits, as if the application had run before.
+    """
+    ledger = {kind: sum(float(each.bytes[kind].sum()) for each in trace.rounds) for kind in TrafficKind}
+    caught_up = ledger[TrafficKind.RESTORE_READ] + ledger[TrafficKind.WARMUP_READ]
+    assert caught_up == pytest.approx(trace.after.restored_bytes, rel=1e-6, abs=1)
+    if not trace.rounds:
+        return
+    came_s = usual_input_s(trace, trace.world.duration_ms)
+    if trace.world.starts_warm:
+        came_s -= usual_input_s(trace, trace.rounds[0].at_ms)
+    processed = trace.layout.input_bytes_per_s * (came_s - trace.after.waiting_s)
+    read = ledger[TrafficKind.SOURCE_READ] + ledger[TrafficKind.REPARTITION_READ]
+    assert read == pytest.approx(float(processed.sum()), rel=1e-6, abs=1)
+    assert (trace.after.waiting_s <= trace.most_waiting_s).all()
+
+
+def usual_input_s(trace: Trace, until_ms: int) -> float:
+    """How much input came in up to some time, in seconds of the usual."""
+    factor, since_ms, total = 1.0, 0, 0.0
+    for timed in trace.changes:
+        if isinstance(timed.change, TrafficScaled) and timed.at_ms < until_ms:
+            total += factor * (timed.at_ms - since_ms)
+            factor, since_ms = timed.change.factor, timed.at_ms
+    return (total + factor * (until_ms - since_ms)) / 1000
+
+
+def check_verdict(trace: Trace, watch: Watch) -> None:
+    """A run that is called stable has ended with every task where the last round put it."""
+    verdict = convergence(trace)
+    if verdict.verdict is Verdict.STABLE and trace.rounds[-1].members.size:
+        assert watch.last is not None
+        up = np.array(watch.last._fleet.up)
+        if up.any():
+            assert (watch.last.holdings.owner == trace.rounds[-1].owner).all()
+            assert sorted(trace.rounds[-1].members.tolist()) == np.flatnonzero(up).tolist()
+    assert (verdict.verdict is Verdict.EMPTY) <= (not trace.rounds)
+    assert (verdict.cause is not None) == (verdict.verdict in (Verdict.NEVER, Verdict.FAILED))
+
+
+def check_tables(trace: Trace) -> None:
+    tables = tabulate(trace, "some", 7)
+    for name, schema in SCHEMAS.items():
+        tables[name].validate(full=True)
+        assert tables[name].schema.equals(schema, check_metadata=True)
+    [run] = tables["runs"].to_pylist()
+    rounds, tasks = tables["rounds"].to_pylist(), tables["tasks"].to_pylist()
+    assert run["rounds"] == len(rounds)
+    for column in ("active_moves", "thread_moves", "standby_moves", "down_ms"):
+        assert run[column] == sum(row[column] for row in rounds)
+    assert run["down_ms"] == sum(row["down_ms"] for row in tasks)
+    assert run["active_moves"] == sum(row["active_moves"] for row in tasks)
+    assert run["restored_bytes"] == pytest.approx(sum(row["restored_bytes"] for row in rounds), abs=len(rounds))
+    reasons = ("member_lost", "promoted", "returned", "rack", "balance")
+    assert run["active_moves"] == sum(run[f"moves_{reason}"] for reason in reasons)
+    assert run["active_moves"] + run["standby_moves"] == len(tables["moves"])
+    assert len(tables["lives"]) == sum(len(steps.tasks) for steps in trace.lives.steps)
+    assert len(tables["assignments"]) == sum(len(each.owner) + len(each.standby) for each in trace.rounds)
+    replay_moves(trace)
+
+
+def replay_moves(trace: Trace) -> None:
+    """Put on top of one another, moves lead from the first round to the last."""
+    if trace.rounds:
+        owner = trace.rounds[0].owner.copy()
+        for each in moves(trace):
+            assert (owner[each.tasks] == each.sources).all()
+            owner[each.tasks] = each.targets
+            assert (owner == each.into.owner).all()
