@@ -9,7 +9,7 @@ DEMO          := assignor-sim run $(DEMO_SCENARIO) --out out/demo
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check bench parity wheel-test lock clean .venv machine
+.PHONY: help demo test lint types layers check bench performance parity wheel-test lock clean .venv machine
 
 help: ## List what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -33,8 +33,16 @@ layers: .venv ## Check that imports run downwards only (import-linter)
 
 check: lint types layers ## Check all three
 
-bench: .venv ## Run the benchmarks, which `make test` leaves out
-	.venv/bin/python -m pytest --benchmark-only $(ARGS)
+LIMIT    := 20
+
+bench: .venv ## Time and weigh us, and time Kafka (KAFKA=4.3.1 LIMIT=20 seconds a problem; KAFKA= leaves Kafka out)
+	@mkdir -p out
+	.venv/bin/python -m pytest tests/benchmarks --benchmark-only --benchmark-quiet --benchmark-json=out/bench.json \
+		--kafka='$(KAFKA)' --limit='$(LIMIT)' $(ARGS)
+	@.venv/bin/python -m tools.performance out/bench.json
+
+performance: bench ## The same, and write docs/reference/performance.md from it
+	@.venv/bin/python -m tools.performance out/bench.json --write
 
 KAFKA    := 4.3.1
 PROBLEMS := 3000
@@ -42,6 +50,7 @@ SEED     := 1
 
 parity: .venv ## Put random problems to a released Kafka and to us (KAFKA=3.9.1 PROBLEMS=3000 SEED=1; needs Maven)
 	.venv/bin/python -m tools.kafka_oracle parity --kafka $(KAFKA) --problems $(PROBLEMS) --seed $(SEED)
+	.venv/bin/python -m tools.kafka_oracle threads --kafka $(KAFKA) --problems $(PROBLEMS) --seed $(SEED)
 
 wheel-test: .venv ## Build the wheel, install it in an empty environment and run it there
 	@sh tools/check_wheel.sh $(notdir $(DEMO_SCENARIO))

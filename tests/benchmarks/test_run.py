@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import cProfile
+import pstats
 from pathlib import Path
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from assignor_sim.comparison import run
-from scenarios.load import Scenario, load
+from scenarios.load import Scenario, load, loads
 
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
 
@@ -25,3 +27,64 @@ def test_loading(benchmark: BenchmarkFixture) -> None:
 @pytest.mark.parametrize("label", ["HA", "HA min_traffic", "HA balance_subtopology", "sticky"])
 def test_a_run(benchmark: BenchmarkFixture, scenario: Scenario, label: str) -> None:
     benchmark.pedantic(run, args=(scenario, label), rounds=3, warmup_rounds=1)
+
+
+DAY = """
+name: a day of bounces and churn
+cluster:
+  brokers: {{count: 9, racks: [az1, az2, az3]}}
+  topics:
+    - {{name: orders, partitions: {half}, bytes_per_s: 50 MB/s, size: 500 GB}}
+    - {{name: views, partitions: {half}, bytes_per_s: 25 MB/s, size: 500 GB}}
+application:
+  id: app
+  leader_speed: 1000        # at its real speed the leader of the larger one never comes to an end
+  configs: {{rack.aware.assignment.strategy: min_traffic}}
+  subtopologies:
+    - {{sources: [orders], stores: [{{name: totals, size: 100 GB, bytes_per_s: 5 MB/s, record_size: 100}}]}}
+    - {{sources: [views]}}
+clients:
+  - {{name: app, count: {clients}, racks: [az1, az2, az3], threads: 4}}
+events:
+{bounces}
+  - {{at: 5m, churn: {{clients: app, crashes: 6/d, down: 10m}}}}
+duration: 24h
+"""
+
+
+PARTS = {
+    "the assignor": ("rebalance.py", "rebalance"),
+    "what the leader is shown": ("leader.py", "_look"),
+    "spreading tasks over threads": ("leader.py", "_spread"),
+    "measuring and costs": ("measures.py", "measure"),
+    "handing out": ("execution.py", "hand_out"),
+    "opening and closing rounds": ("recording.py", "open_round"),
+    "crashes and starts": ("clockwork.py", "_apply"),
+}
+"""The parts of a run whose share of its time is told; none of them is inside another."""
+
+
+def shares(profile: cProfile.Profile) -> dict[str, float]:
+    """Which part of the time each of `PARTS` takes, what they call included."""
+    stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    total = sum(own for _, _, own, _, _ in stats.values())
+    spent = {(Path(file).name, function): through for (file, _, function), (_, _, _, through, _) in stats.items()}
+    return {part: spent.get(where, 0.0) / total for part, where in PARTS.items()}
+
+
+@pytest.mark.parametrize(("tasks", "clients", "goal_s"), [(100, 10, 0.5), (1_000, 100, 20)])
+def test_a_day_of_bounces_and_churn(benchmark: BenchmarkFixture, tasks: int, clients: int, goal_s: float) -> None:
+    bounces = "\n".join(
+        f"  - {{at: {hour}h, rolling_bounce: {{clients: app, down: 20s, pause: 40s}}}}" for hour in range(2, 24, 2)
+    )
+    scenario = loads(DAY.format(half=tasks // 2, clients=clients, bounces=bounces))
+    trace = benchmark.pedantic(run, args=(scenario, "high_availability"), rounds=3, warmup_rounds=1)
+    assert len(trace.rounds) > 11 * clients
+    with cProfile.Profile() as profile:
+        run(scenario, "high_availability")
+    benchmark.extra_info |= {
+        "what": f"{tasks:,} tasks on {clients} clients, a day",
+        "rebalances": len(trace.rounds),
+        "day_goal_s": goal_s,
+        "shares": shares(profile),
+    }

@@ -1,0 +1,70 @@
+"""What every benchmark measures, and what `python -m tools.performance` makes its tables from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from tests.benchmarks.memory import peak_bytes
+from tests.benchmarks.shapes import warm_up
+from tools.kafka_cluster.java import ClusterError, build_classpath
+from tools.kafka_oracle.oracle import HERE
+from tools.kafka_oracle.timing import time_problem
+
+Json = dict[str, Any]
+Measure = Callable[..., None]
+AskKafka = Callable[[Json], None]
+
+WHY_NO_KAFKA = pytest.StashKey[str]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("benchmarks")
+    group.addoption("--kafka", default="", metavar="VERSION", help="time this release as well (needs Maven and a JDK)")
+    group.addoption("--limit", default=20.0, type=float, metavar="S", help="how long Kafka may take over a problem")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if WHY_NO_KAFKA in config.stash:
+        terminalreporter.write_line(f"Kafka was not timed: {config.stash[WHY_NO_KAFKA]}")
+
+
+@pytest.fixture(scope="session")
+def kafka_version(request: pytest.FixtureRequest) -> str:
+    """The release to time as well; empty if none is wanted or to be had."""
+    version = str(request.config.getoption("kafka", ""))
+    try:
+        if version:
+            build_classpath(version, HERE)
+    except ClusterError as error:
+        request.config.stash[WHY_NO_KAFKA] = str(error)
+        return ""
+    return version
+
+
+@pytest.fixture
+def measure(benchmark: BenchmarkFixture) -> Measure:
+    """Measures a call: the time of some rounds after one that warms up, then the memory of another process."""
+
+    def measured(function: Callable[..., Any], *arguments: Any, rounds: int = 5, **about: Any) -> None:
+        warm_up()
+        benchmark.pedantic(function, args=arguments, rounds=rounds, warmup_rounds=1)
+        benchmark.extra_info.update(about, peak_bytes=peak_bytes(function, *arguments))
+
+    return measured
+
+
+@pytest.fixture
+def ask_kafka(benchmark: BenchmarkFixture, kafka_version: str, request: pytest.FixtureRequest) -> AskKafka:
+    """Times Kafka over the same problem, warm as well, if there is a Kafka to ask."""
+
+    def asked(problem: Json) -> None:
+        if kafka_version:
+            limit_s = request.config.getoption("limit")
+            timed = time_problem(kafka_version, problem, budget_s=limit_s, limit_s=limit_s)
+            benchmark.extra_info["kafka"] = {"version": kafka_version, **timed.summary()}
+
+    return asked

@@ -1,0 +1,30 @@
+"""How long the flow alone takes, and how long it takes to lay a state out: `make bench`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assignors.configs import AssignmentConfigs
+from assignors.flow import min_traffic
+from scenarios.problems import parse_state
+from simulator.rebalance import snapshot
+from tests.benchmarks.conftest import Measure
+from tests.benchmarks.shapes import rack_costs, rack_problem
+
+FLOWS = [(1_000, 100, 50), (3_000, 300, 1_000), (10_000, 1_000, 15_000)]
+
+
+@pytest.mark.parametrize(("tasks", "clients", "goal_ms"), FLOWS)
+def test_a_flow(measure: Measure, tasks: int, clients: int, goal_ms: int) -> None:
+    costs, owner = rack_costs(tasks, clients)
+    about = {"what": f"a `min_traffic` flow, {tasks:,} × {clients:,}", "goal_ms": goal_ms, "goal_bytes": 10**9}
+    measure(min_traffic, costs, owner, rounds=3, **about)
+
+
+def test_a_state(measure: Measure) -> None:
+    state = parse_state(rack_problem("min_traffic", 3_000, 300))
+    chance = np.random.default_rng(1)
+    active, standby = (chance.integers(300, size=3_000)[:, None] == np.arange(300) for _ in range(2))
+    columns = (state.tasks, state.clients, state.partitions, state.lags, (active, standby & ~active))
+    measure(snapshot, *columns, AssignmentConfigs(), what="a state from arrays, 3,000 × 300", goal_ms=10)
