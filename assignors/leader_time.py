@@ -9,20 +9,15 @@ Guarantees
     availability on a thousand clients or on dozens of standbys.
 Priority
     Looks are exact; what one takes depends on the machine. A look follows pointers (an entry of a ``TreeMap``, its
-    edge, the entries of two nodes in a ``HashMap``), which takes the longer, the less of the graph is in the
-    processor's cache. So its time grows with the edges, up to the largest graph that was measured; beyond it is taken
-    as constant, which is rather too little.
+    edge, the entries of two nodes in a ``HashMap``), so memory matters as much as the processor.
 Complexity
-    A few multiplications a flow.
+    A multiplication a flow.
 Source
-    ``Graph.detectNegativeCycles`` of Kafka Streams: the time that the thread ran, Kafka 4.3.1 on OpenJDK 17.0.15 with
-    4 GB and its default collector, on two cores of an AMD EPYC (Zen 3 at 2.4 GHz; 512 kB of L2 cache a core, 32 MB of
-    L3) in a virtual machine that was busy with other work, too. Over 14 applications from 100 tasks x 10 clients to
-    2,000 x 100, of both strategies, which took from 85 ms to 154 s, half were within 6 % of the prediction, and the
-    worst was 23 % above it. Shorter ones take longer than predicted, as the JVM is not warm by then. A single search
-    over a graph of 90,000 edges and more, as where nothing can be improved, took up to twice as long. On a day when
-    such a machine had nothing else to do and its cache to itself, a look took 9.4 ns at 300 x 30 and 7.4 ns at
-    1,000 x 50 (149 s; 300 s at the `relative_speed` of 1.85 that fits the former).
+    ``Graph.detectNegativeCycles`` of Kafka Streams. On two cores of an AMD EPYC with nothing else to do, OpenJDK
+    17.0.15, trunk of 2024-10-25, a look took 9.6 and 7.4 ns at 100 tasks x 10 clients, 9.3, 10.2 and 8.1 ns at
+    300 x 30, and 6.8 ns at 1,000 x 50 (149 s): 8.5 ns, give or take a fifth, without growing with the graph. On such a
+    machine that was busy with other work, Kafka 4.3.1 took 15 to 25 ns, and 40 ns for graphs of 180,000 edges, which
+    then no longer have the cache to themselves; docs/reference/performance.md has those.
 """
 
 from __future__ import annotations
@@ -31,14 +26,8 @@ from collections.abc import Iterable
 
 from assignors.flow import FlowEffort
 
-LOOK_NS = 15.0
-"""What a look takes in a graph that the cache holds."""
-
-LOOK_NS_PER_EDGE = 0.000_135
-"""By how much more it takes for each edge of the graph."""
-
-MOST_EDGES_MEASURED = 400_000
-"""Up to how many edges that was seen to hold."""
+LOOK_NS = 8.5
+"""What a look at an edge takes."""
 
 
 def leader_time_ms(efforts: Iterable[FlowEffort], relative_speed: float = 1.0) -> float:
@@ -53,9 +42,4 @@ def leader_time_ms(efforts: Iterable[FlowEffort], relative_speed: float = 1.0) -
     """
     if not relative_speed > 0:
         raise ValueError(f"relative_speed must be positive, not {relative_speed}")
-    return sum(effort.passes * effort.edges * look_ns(effort.edges) for effort in efforts) / 1e6 / relative_speed
-
-
-def look_ns(edges: int) -> float:
-    """What a look at an edge takes in a graph of so many, in nanoseconds."""
-    return LOOK_NS + LOOK_NS_PER_EDGE * min(edges, MOST_EDGES_MEASURED)
+    return sum(effort.passes * effort.edges for effort in efforts) * LOOK_NS / 1e6 / relative_speed

@@ -24,7 +24,7 @@ def test_loading(benchmark: BenchmarkFixture) -> None:
     benchmark(load, LIBRARY / "order_processing.yaml")
 
 
-@pytest.mark.parametrize("label", ["HA", "HA min_traffic", "HA balance_subtopology", "sticky"])
+@pytest.mark.parametrize("label", ["HA", "HA min_traffic", "HA balance_subtopology", "streams sticky"])
 def test_a_run(benchmark: BenchmarkFixture, scenario: Scenario, label: str) -> None:
     benchmark.pedantic(run, args=(scenario, label), rounds=3, warmup_rounds=1)
 

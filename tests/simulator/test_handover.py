@@ -176,3 +176,18 @@ def test_what_was_decided_does_not_reach_a_client_that_is_gone() -> None:
     reached = within_reach(holdings({0: 0, 1: 1, 2: 2}, {(0, 1), (1, 2)}), [True, False, True])
     assert reached.owner.tolist() == [0, UNASSIGNED, 2, UNASSIGNED]
     assert np.argwhere(reached.standby).tolist() == [[1, 2]]
+
+
+def test_a_task_that_goes_to_another_thread_is_known_by_the_old_one_until_the_next_round() -> None:
+    target = holdings({0: 0}, thread={(0, 0): 1})
+    first = hand_over(target, holdings({0: 0}), ALL_STATEFUL)
+    assert first.withheld[0]
+    assert first.given.thread[0, 0] == 0, "the thread that gave it back reports its copy"
+    second = hand_over(target, first.given, ALL_STATEFUL)
+    assert second.given.owner[0] == 0
+    assert second.given.thread[0, 0] == 1
+
+
+def test_a_client_holds_what_it_runs_and_what_it_stands_by_for() -> None:
+    held = holdings({0: 1, 1: 0}, standby={(0, 2)}).held()
+    assert np.argwhere(held).tolist() == [[0, 1], [0, 2], [1, 0]]
