@@ -21,4 +21,4 @@ def least_remote_source_partitions(state: ApplicationState) -> int | None:
     """
     if not len(state.clients) or (state.clients.rack == NO_RACK).any():
         return None
-    return int(state.tasks.source.sum(~state.partitions.in_rack)[:, np.unique(state.clients.rack)].min(axis=1).sum())
+    return int(state.partitions.remote(state.tasks.source)[:, np.unique(state.clients.rack)].min(axis=1).sum())

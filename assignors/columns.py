@@ -8,7 +8,7 @@ wherever Kafka breaks a tie by id.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,18 @@ class PartitionTable:
     racks: tuple[str, ...]
     in_rack: BoolArray
     located: BoolArray
+    _remote: dict[Ragged, IntArray] = field(default_factory=dict, repr=False)
+
+    def remote(self, listed: Ragged) -> IntArray:
+        """How many of the partitions that each row lists have no replica in each rack, shape (N, R); read-only.
+
+        It is worked out once: tables stay while a group goes from rebalance to rebalance.
+        """
+        remote = self._remote.get(listed)
+        if remote is None:
+            remote = self._remote[listed] = listed.sum(~self.in_rack)
+            remote.setflags(write=False)
+        return remote
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -110,8 +110,8 @@ class ApplicationState:
     clients: ClientTable
     partitions: PartitionTable
     lags: IntArray
-    previous_active: tuple[tuple[TaskId, ...], ...]
-    previous_standby: tuple[tuple[TaskId, ...], ...]
+    previous_active: Sequence[tuple[TaskId, ...]]
+    previous_standby: Sequence[tuple[TaskId, ...]]
     assignment_configs: AssignmentConfigs
     listed_tasks: IntArray | None = None
     listed_clients: IntArray | None = None
@@ -187,7 +187,7 @@ class ApplicationState:
         Returns:
             Shape (T, C). A client without rack counts every partition.
         """
-        per_rack = partitions.sum(~self.partitions.in_rack)
+        per_rack = self.partitions.remote(partitions)
         with_no_rack = np.column_stack((per_rack, partitions.counts()))
         return with_no_rack[:, self.clients.rack]
 

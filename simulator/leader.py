@@ -46,6 +46,27 @@ class Decision:
     computing_ms: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """An answer, and what was measured of it."""
+
+    state: ApplicationState
+    columns: AssignmentColumns
+    costs: RackCosts
+    measures: Measures
+
+    def holds_for(self, state: ApplicationState, columns: AssignmentColumns) -> bool:
+        """Whether another answer is the same in everything that is measured."""
+        return (
+            self.state.partitions is state.partitions
+            and self.state.clients.ids == state.clients.ids
+            and np.array_equal(self.state.clients.rack, state.clients.rack)
+            and self.state.assignment_configs == state.assignment_configs
+            and np.array_equal(self.columns.active, columns.active)
+            and np.array_equal(self.columns.standby, columns.standby)
+        )
+
+
 class Leader:
     """Whoever computes the group's assignment: a member of a classic group, the coordinator of a streams group.
 
@@ -68,6 +89,7 @@ class Leader:
         self._execution = execution
         self._assignor = assignor
         self._traffic_cost = traffic_cost
+        self._judged: _Judged | None = None
         self.stateful: BoolArray = layout.tasks.stateful
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
 
@@ -87,16 +109,25 @@ class Leader:
         configs = self._fleet.configs(self._fleet.row(leader.client))
         state = self._look(rows, configs, previous)
         decided = rebalance(state, self._assignor, self._speed)
-        configured = configs.rack_aware_traffic_cost
-        traffic_cost = self._traffic_cost if configured is None else configured
+        judged = self._judge(state, decided.columns)
         return Decision(
             members=rows,
             target=self._spread(rows, state, decided.columns),
-            costs=rack_costs(state, decided.columns, traffic_cost),
-            measures=measure(state, decided.columns),
+            costs=judged.costs,
+            measures=judged.measures,
             followup_delay_ms=decided.columns.followup_rebalance_delay_ms,
             computing_ms=decided.computing_ms,
         )
+
+    def _judge(self, state: ApplicationState, columns: AssignmentColumns) -> _Judged:
+        """Measure an answer, unless it is the one before, from the same members, partitions and configs."""
+        before = self._judged
+        if before is None or not before.holds_for(state, columns):
+            configured = state.assignment_configs.rack_aware_traffic_cost
+            traffic_cost = self._traffic_cost if configured is None else configured
+            costs = rack_costs(state, columns, traffic_cost)
+            before = self._judged = _Judged(state, columns, costs, measure(state, columns))
+        return before
 
     def _look(self, rows: IntArray, configs: AssignmentConfigs, previous: Holdings | None) -> ApplicationState:
         restoration, running = self._execution.restoration, self._execution.running
@@ -156,11 +187,10 @@ class Leader:
         on_disk = self._execution.restoration.on_disk(clients) & ~holds
         given_back = on_disk & (self._execution.givers[:, None] == clients)
         found, held = _listed(on_disk & ~given_back), _listed(holds | given_back)
-        threads = present.thread[:, clients].T.tolist()
         for place, client in enumerate(clients.tolist()):
             had: list[list[int]] = [[] for _ in range(self._fleet.num_threads(client))]
-            for task in held[place]:
-                had[threads[place][task]].append(task)
+            for task, number in zip(held[place], present.thread[held[place], client].tolist(), strict=True):
+                had[number].append(task)
             had[0] += found[place]
             yield had
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import overload
 
 import numpy as np
 
@@ -92,13 +95,30 @@ def snapshot(
         configs: the assignment configs.
         listed_tasks: shape (T,); the tasks as the leader lists them, None for their own order.
     """
-    active, standby = (_by_client(tasks, held) for held in previous)
+    active, standby = (_ByClient(tasks, held) for held in previous)
     return ApplicationState(tasks, clients, partitions, lags, active, standby, configs, listed_tasks)
 
 
-def _by_client(tasks: TaskTable, held: BoolArray) -> tuple[tuple[TaskId, ...], ...]:
-    """For each column, the tasks of the rows that are set."""
-    columns, rows = np.nonzero(np.ascontiguousarray(held.T))
-    listed = [tasks.ids[row] for row in rows.tolist()]
-    ends = np.searchsorted(columns, np.arange(held.shape[1] + 1)).tolist()
-    return tuple(tuple(listed[start:end]) for start, end in pairwise(ends))
+class _ByClient(Sequence[tuple[TaskId, ...]]):
+    """The tasks that each client had; listed only if an assignor asks, and most do not."""
+
+    def __init__(self, tasks: TaskTable, held: BoolArray) -> None:
+        self._tasks = tasks
+        self._held = held
+
+    def __len__(self) -> int:
+        return int(self._held.shape[1])
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[TaskId, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[tuple[TaskId, ...], ...]: ...
+    def __getitem__(self, index: int | slice) -> tuple[TaskId, ...] | tuple[tuple[TaskId, ...], ...]:
+        return self._listed[index]
+
+    @cached_property
+    def _listed(self) -> tuple[tuple[TaskId, ...], ...]:
+        columns, rows = np.nonzero(np.ascontiguousarray(self._held.T))
+        listed = [self._tasks.ids[row] for row in rows.tolist()]
+        ends = np.searchsorted(columns, np.arange(len(self) + 1)).tolist()
+        return tuple(tuple(listed[start:end]) for start, end in pairwise(ends))

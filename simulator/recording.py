@@ -11,13 +11,13 @@ from assignors.columns import IntArray
 from simulator.execution import Execution, Standing
 from simulator.fleet import Fleet
 from simulator.group import ComputeAssignment
-from simulator.handover import Handover
+from simulator.handover import Handover, Holdings
 from simulator.layout import Layout
 from simulator.leader import Decision
 from simulator.measures import survey
 from simulator.timeline import TimedChange
 from simulator.trace import Round, Trace
-from simulator.traffic import Bytes, steady
+from simulator.traffic import Bytes, Routes, steady
 from simulator.world import OffsetReports, World
 
 
@@ -50,6 +50,7 @@ class Recording:
         self._rounds: list[Round] = []
         self._changes: list[TimedChange] = []
         self._open: _Open | None = None
+        self._steady: tuple[tuple[Routes, bytes, bytes, bytes], Bytes] | None = None
         self._slowest_ms = 0.0
 
     def note(self, timed: TimedChange) -> None:
@@ -71,10 +72,18 @@ class Recording:
         inside = (target.owner == present.owner) & (target.owner != UNASSIGNED)
         thread_moves = int((inside & (target.owner_thread() != present.owner_thread())).sum())
         standby = np.argwhere(target.standby)
-        copies = (standby[:, 0], standby[:, 1])
-        at_rest = steady(self._execution.routes, target.owner, copies, self._fleet.rack, self._fleet.announces)
+        at_rest = self._at_rest(target, standby)
         before = self._execution.standing()
         self._open = _Open(wanted, decision, handover, thread_moves, asked_at_ms, now_ms, standby, at_rest, before)
+
+    def _at_rest(self, target: Holdings, standby: IntArray) -> Bytes:
+        """Bytes per second once all is in place; those of the round before if nothing is different."""
+        routes, announces = self._execution.routes, self._fleet.announces
+        key = (routes, target.owner.tobytes(), standby.tobytes(), announces.tobytes())
+        if self._steady is None or self._steady[0] != key:
+            copies = (standby[:, 0], standby[:, 1])
+            self._steady = key, steady(routes, target.owner, copies, self._fleet.rack, announces)
+        return self._steady[1]
 
     def look_around(self) -> None:
         """Count what is not in place right after an assignment took effect."""
@@ -109,8 +118,8 @@ class Recording:
         )
 
     def _remote_sources(self) -> IntArray:
-        source, in_rack = self._layout.tasks.source, self._execution.placing.table.in_rack
-        remote: IntArray = np.column_stack((source.sum(~in_rack), source.counts()))
+        source = self._layout.tasks.source
+        remote: IntArray = np.column_stack((self._execution.placing.table.remote(source), source.counts()))
         return remote
 
     def _close(self, now_ms: int) -> None:

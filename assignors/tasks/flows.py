@@ -32,7 +32,7 @@ def configured_flow(state: ApplicationState) -> Flow:
 
 def traffic_by_rack(state: ApplicationState, partitions: Ragged, traffic_cost: int) -> IntArray:
     """What each task costs in each rack, shape (T, R): so much for each of its partitions without a replica there."""
-    return partitions.sum(~state.partitions.in_rack) * traffic_cost
+    return state.partitions.remote(partitions) * traffic_cost
 
 
 def move_actives(

@@ -99,11 +99,15 @@ def _assign_standbys(placement: Placement, tasks: list[int], rack_aware: bool, r
 def _assign_stateless(placement: Placement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     if tasks and not placement.threads:
         raise NullPointerError("there is no client to assign tasks to")
-    loads = [(placement.active_load(client), client) for client in range(len(placement.threads))]
+    threads, counts = placement.threads, list(placement.active_count)
+    loads = [(count / threads[client], client) for client, count in enumerate(counts)]
     heapq.heapify(loads)
-    for task in tasks:
+    owners = []
+    for _ in tasks:
         client = loads[0][1]
-        placement.assign_active(task, client)
-        heapq.heapreplace(loads, (placement.active_load(client), client))
+        owners.append(client)
+        counts[client] += 1
+        heapq.heapreplace(loads, (counts[client] / threads[client], client))
+    placement.move_actives(np.array(tasks, dtype=np.int64), np.array(owners, dtype=np.int64))
     if rack_aware:
         optimize_active_tasks(placement, tasks, STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST, recorder)

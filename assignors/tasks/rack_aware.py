@@ -119,11 +119,11 @@ def rack_costs(state: ApplicationState, columns: AssignmentColumns, traffic_cost
     )
     if reads_nothing.any():
         return RackCosts(None, None, None)
-    racks, not_there = state.clients.rack, ~state.partitions.in_rack
+    racks = state.clients.rack
     paid = np.zeros(len(running), dtype=np.int64)
-    paid[running] = state.tasks.source.sum(not_there)[running, racks[columns.active[running]]]
+    paid[running] = state.partitions.remote(state.tasks.source)[running, racks[columns.active[running]]]
     held, held_by = np.nonzero(standbys)
-    standby = state.tasks.changelog.sum(not_there)[held, racks[held_by]].sum()
+    standby = state.partitions.remote(state.tasks.changelog)[held, racks[held_by]].sum()
     return RackCosts(
         active=int(paid[state.tasks.stateful].sum()) * traffic_cost,
         stateless=int(paid[~state.tasks.stateful].sum()) * STATELESS_TRAFFIC_COST,
