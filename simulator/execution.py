@@ -207,6 +207,7 @@ class Execution:
         work = self.processing.take_work()
         done = np.flatnonzero((work > 0) & (self.holdings.owner != UNASSIGNED))
         owner, racks, announces = self.holdings.owner[done], self._fleet.rack, self._fleet.announces
-        self._ledger.add(self._routes.processed(work[done], done, racks[owner], announces[owner]))
+        if len(done):
+            self._ledger.add(self._routes.processed(work[done], done, racks[owner], announces[owner]))
         for kind, read, tasks, clients in self.restoration.take_reads():
             self._ledger.add(self._routes.copied(kind, read, tasks, racks[clients], announces[clients]))
