@@ -21,9 +21,6 @@ from simulator.tabulation import tabulate
 from simulator.trace import Trace
 from simulator.world import GroupProtocol
 
-_OF_STREAMS_GROUPS = ("streams_group_sticky",)
-"""Kafka's assignors that the group coordinator uses; its others are those of classic groups."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contestant:
@@ -114,9 +111,11 @@ def _warnings(assignor: Mapping[str, Any]) -> Iterator[str]:
     name = f"{assignor['label']} ({assignor['assignor']})"
     if assignor["ignored"]:
         yield f"{name} ignores {', '.join(assignor['ignored'])}"
-    own = GroupProtocol.STREAMS if assignor["assignor"] in _OF_STREAMS_GROUPS else GroupProtocol.CLASSIC
     # Of an assignor that is not Kafka's, nobody can say what Kafka would do with it.
-    if assignor["kafka_version"] and assignor["protocol"] != own:
+    if not assignor["kafka_version"]:
+        return
+    own = GroupProtocol.STREAMS if registry.find(assignor["assignor"]).in_streams_groups else GroupProtocol.CLASSIC
+    if assignor["protocol"] != own:
         yield f"{name} is compared under group.protocol: {assignor['protocol']}; Kafka uses it in {own} groups only"
 
 

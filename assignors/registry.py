@@ -38,6 +38,7 @@ class AssignorInfo:
         identical: whether its answers were checked to be Kafka's, task for task.
         traffic_cost: what it takes a remote partition to cost where nothing is configured.
         ignored_configs: Kafka's keys, or beginnings of keys, that have no effect with it.
+        in_streams_groups: whether Kafka's group coordinator assigns by it, and not a member that leads a classic group.
     """
 
     name: str
@@ -49,6 +50,7 @@ class AssignorInfo:
     identical: bool = False
     traffic_cost: int = 1
     ignored_configs: tuple[str, ...] = ()
+    in_streams_groups: bool = False
 
     def ignores(self, key: str) -> bool:
         """Whether a config has no effect with it."""
@@ -109,6 +111,7 @@ _BUILT_IN = (
             "client.rack",
             "client.tag.",
         ),
+        in_streams_groups=True,
     ),
 )
 
