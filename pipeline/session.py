@@ -1,0 +1,121 @@
+"""The Spark session that everything here works in.
+
+Spark is embedded in this process's own Java by default (`local[*]`); `--master` names a cluster instead, and so does
+`spark-submit`, whose settings stand.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""Spark runs one Python worker a core: threads within one would only be in each other's way."""
+
+_SETTINGS = {
+    "spark.app.name": "assignor-sim",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.shuffle.partitions": "8",
+    **{f"spark.executorEnv.{name}": "1" for name in _ONE_THREAD},
+}
+_LOCAL_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_QUIET = "-Dlog4j2.configurationFile=" + (Path(__file__).parent / "log4j2.properties").as_uri()
+_MOST_SHOWN = 2_000
+
+
+class SparkError(Exception):
+    """Spark does not start; says why."""
+
+
+@contextmanager
+def connect(
+    master: str | None = None, settings: Mapping[str, str] | None = None, py_files: Sequence[str] = ()
+) -> Iterator[SparkSession]:
+    """Start Spark, or connect to a cluster, and stop or leave it at the end.
+
+    A session that this process has already, as in a notebook, is used as it is, and left running.
+
+    Args:
+        master: Spark's URL of the cluster; if None, what spark-submit was given, else all cores of this machine.
+        settings: Spark's own configuration keys, over those set here.
+        py_files: what executors need to import, as of `spark-submit --py-files`: .py, .zip, and wheels, which are
+            shipped as .zip, as Spark takes no other.
+
+    Raises:
+        SparkError: Spark does not start.
+    """
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession() if master is None else None
+    session = running or _start(master, settings or {})
+    try:
+        for file in py_files:
+            _ship(session, file)
+        yield session
+    finally:
+        if running is None:
+            session.stop()
+
+
+def _start(master: str | None, settings: Mapping[str, str]) -> SparkSession:
+    from pyspark import SparkConf
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    submitted = SparkConf()
+    wanted = master or submitted.get("spark.master", LOCAL) or LOCAL
+    ours = {**_SETTINGS, "spark.driver.extraJavaOptions": _QUIET}
+    if wanted.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        ours |= _LOCAL_SETTINGS
+    builder = SparkSession.builder.master(wanted)
+    for key, value in {**{key: value for key, value in ours.items() if not submitted.contains(key)}, **settings}.items():
+        builder = builder.config(key, value)
+    with _java_speaks_to_a_file() as said:
+        try:
+            session = builder.getOrCreate()
+        except (PySparkException, RuntimeError, OSError) as error:
+            raise SparkError(f"Spark does not start with --master {wanted}: {error}\n{_end(said)}".rstrip()) from error
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+@contextmanager
+def _java_speaks_to_a_file() -> Iterator[Path]:
+    """Where Java writes to that is started meanwhile: greetings of its own would stand between our lines."""
+    said = Path(tempfile.mkdtemp(prefix="assignor-sim-")) / "spark.log"
+    ours = os.dup(2)
+    with said.open("wb") as log:
+        os.dup2(log.fileno(), 2)
+    try:
+        yield said
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)
+
+
+def _end(said: Path) -> str:
+    return said.read_text(encoding="utf-8", errors="replace")[-_MOST_SHOWN:]
+
+
+def _ship(session: SparkSession, file: str) -> None:
+    if file.endswith(".whl"):
+        as_zip = Path(tempfile.mkdtemp(prefix="assignor-sim-")) / f"{Path(file).stem}.zip"
+        file = str(shutil.copyfile(file, as_zip))
+    session.sparkContext.addPyFile(file)

@@ -1,0 +1,81 @@
+"""Files and folders wherever Spark finds them: a path of this machine, or a URI such as `s3a://`, `gs://`, `hdfs://`.
+
+Everything goes through the file systems of Hadoop that Spark itself reads and writes with, so that whatever Spark can
+reach with its settings can be reached here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Storage:
+    """A folder, and what lies in it by relative name.
+
+    Args:
+        spark: whose file systems are used.
+        root: a path of the driver's machine, or a URI.
+    """
+
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        assert spark._jvm is not None
+        self._jvm: Any = spark._jvm
+        path = self._jvm.org.apache.hadoop.fs.Path(root)
+        self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())
+        self._root = self._files.makeQualified(path)
+
+    @property
+    def root(self) -> str:
+        """The folder as a whole URI, which executors understand too."""
+        return str(self._root.toString())
+
+    def path(self, *names: str) -> str:
+        """The URI of something in the folder."""
+        return "/".join((self.root.rstrip("/"), *names))
+
+    def exists(self, *names: str) -> bool:
+        """Whether there is such a file or folder."""
+        return bool(self._files.exists(self._at(names)))
+
+    def children(self, *names: str) -> list[str]:
+        """The names in a folder, sorted; nothing if it is not there."""
+        if not self.exists(*names):
+            return []
+        return sorted(status.getPath().getName() for status in self._files.listStatus(self._at(names)))
+
+    def read_text(self, *names: str) -> str:
+        """Read a file of UTF-8 text."""
+        stream = self._files.open(self._at(names))
+        try:
+            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode()
+        finally:
+            stream.close()
+
+    def write_text(self, text: str, *names: str) -> None:
+        """Write a file of UTF-8 text: under a name of its own first, so that a reader sees all of it or the old."""
+        target = self._at(names)
+        part = self._at((*names[:-1], f".{names[-1]}.part"))
+        stream = self._files.create(part, True)
+        try:
+            stream.write(text.encode())
+        finally:
+            stream.close()
+        self._files.delete(target, False)
+        self._files.rename(part, target)
+
+    def move(self, source: Sequence[str], target: Sequence[str]) -> None:
+        """Rename a file or folder; folders on the way are made."""
+        where = self._at(target)
+        self._files.mkdirs(where.getParent())
+        self._files.rename(self._at(source), where)
+
+    def remove(self, *names: str) -> None:
+        """Remove a file, or a folder with all in it; nothing happens if it is not there."""
+        self._files.delete(self._at(names), True)
+
+    def _at(self, names: Sequence[str]) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(self.path(*names))
