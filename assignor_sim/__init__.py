@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assignor_sim.comparison import Comparison as Comparison
     from assignor_sim.comparison import compare as compare
-    from assignor_sim.comparison import run as run
     from assignors.assignment import KafkaStreamsAssignment as KafkaStreamsAssignment
     from assignors.assignment import TaskAssignment as TaskAssignment
     from assignors.assignment import TaskAssignor as TaskAssignor
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from assignors.state import ApplicationState as ApplicationState
     from assignors.state import KafkaStreamsState as KafkaStreamsState
     from assignors.state import TaskInfo as TaskInfo
+    from scenarios.contestants import run as run
     from scenarios.load import Scenario as Scenario
     from scenarios.load import ScenarioError as ScenarioError
     from scenarios.load import load as load
@@ -49,7 +49,7 @@ _HOME = {
     "TaskType": "assignors.assignment",
     "compare": "assignor_sim.comparison",
     "load": "scenarios.load",
-    "run": "assignor_sim.comparison",
+    "run": "scenarios.contestants",
     "validate": "assignors.assignment",
 }
 

@@ -13,21 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from assignors import registry
-from assignors.registry import AssignorInfo
-from scenarios.load import AssignorChoice, Scenario
-from simulator.run import simulate
+from scenarios.contestants import Contestant, contestants, run
+from scenarios.load import Scenario
 from simulator.tables import joined
 from simulator.tabulation import tabulate
-from simulator.trace import Trace
 from simulator.world import GroupProtocol
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Contestant:
-    """An assignor that takes part: how it is labelled, what it is, and with which settings."""
-
-    choice: AssignorChoice
-    info: AssignorInfo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,43 +31,6 @@ class Comparison:
     def warnings(self) -> list[str]:
         """What the reader should know before trusting the tables."""
         return [text for one in self.manifest["assignors"] for text in _warnings(one)]
-
-
-def contestants(scenario: Scenario, names: Sequence[str] = ()) -> list[Contestant]:
-    """Who is compared: what the scenario lists, or those asked for by name.
-
-    Args:
-        scenario: lists assignors; what a file lists can only be built in.
-        names: labels of the scenario, or names that `registry.load` understands; these may import code.
-
-    Raises:
-        UnknownAssignorError: a name that is neither.
-    """
-    if not names:
-        return [Contestant(choice, registry.find(choice.assignor)) for choice in scenario.assignors]
-    labelled = {choice.label: choice for choice in scenario.assignors}
-    found = []
-    for name in names:
-        if name in labelled:
-            found.append(Contestant(labelled[name], registry.find(labelled[name].assignor)))
-        else:
-            info = registry.load(name)
-            choice = AssignorChoice(name, info.name, {}, scenario.assignment_configs)
-            found.append(Contestant(choice, info))
-    return found
-
-
-def run(scenario: Scenario, assignor: str | Contestant, seed: int | None = None) -> Trace:
-    """Simulate a scenario with one assignor.
-
-    Args:
-        scenario: what to simulate.
-        assignor: a label of the scenario, or a name that `registry.load` understands.
-        seed: the scenario's first if None.
-    """
-    one = assignor if isinstance(assignor, Contestant) else contestants(scenario, [assignor])[0]
-    world = scenario.world(scenario.seeds[0] if seed is None else seed, one.choice.configs, one.choice.protocol)
-    return simulate(world, registry.make(one.info, one.choice.parameters), one.info.traffic_cost)
 
 
 def compare(
