@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 BAD_INPUT = 2
 DIFFERENT = 1
+INTERRUPTED = 130
 
 
 @contextmanager

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipeline.sweep.run import Progress
+
+_SAY_EVERY_S = 30.0
 
 
 @contextmanager
@@ -19,3 +26,45 @@ def progress() -> Iterator[Callable[[str], None]]:
     console = Console(stderr=True)
     with console.status("starting", spinner="dots") as status:
         yield lambda step: status.update(escape(step))
+
+
+@contextmanager
+def runs_bar() -> Iterator[Callable[[Progress], None]]:
+    """Show how many runs of a sweep are done, have failed and are left, and how long these will take.
+
+    On a terminal as a bar, elsewhere as a line from time to time.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    started = time.monotonic()
+    if not sys.stderr.isatty():
+        said = started
+
+        def say(progress: Progress) -> None:
+            nonlocal said
+            if time.monotonic() - said >= _SAY_EVERY_S:
+                said = time.monotonic()
+                print(_told(progress, said - started), file=sys.stderr)
+
+        yield say
+        return
+    with Bar(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Spark starts")
+        yield lambda progress: bar.update(
+            task,
+            total=progress.total,
+            completed=progress.done,
+            description=_told(progress, time.monotonic() - started),
+        )
+
+
+def _told(progress: Progress, elapsed_s: float) -> str:
+    left = progress.total - progress.done
+    text = f"{progress.done:,} of {progress.total:,} runs done, {progress.failed:,} failed, {left:,} left"
+    made = progress.done - progress.found
+    if not made or not left:
+        return text
+    minutes, seconds = divmod(round(left * elapsed_s / made), 60)
+    return f"{text}, about {f'{minutes} min {seconds} s' if minutes else f'{seconds} s'}"

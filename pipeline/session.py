@@ -85,7 +85,8 @@ def _start(master: str | None, settings: Mapping[str, str]) -> SparkSession:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         ours |= _LOCAL_SETTINGS
     builder = SparkSession.builder.master(wanted)
-    for key, value in {**{key: value for key, value in ours.items() if not submitted.contains(key)}, **settings}.items():
+    unsaid = {key: value for key, value in ours.items() if not submitted.contains(key)}
+    for key, value in {**unsaid, **settings}.items():
         builder = builder.config(key, value)
     with _java_speaks_to_a_file() as said:
         try:

@@ -56,12 +56,16 @@ class Storage:
             stream.close()
 
     def write_text(self, text: str, *names: str) -> None:
-        """Write a file of UTF-8 text: under a name of its own first, so that a reader sees all of it or the old."""
+        """Write a file of UTF-8 text, as `write` does."""
+        self.write(text.encode(), *names)
+
+    def write(self, content: bytes, *names: str) -> None:
+        """Write a file: under a name of its own first, so that a reader sees all of it or what was there before."""
         target = self._at(names)
         part = self._at((*names[:-1], f".{names[-1]}.part"))
         stream = self._files.create(part, True)
         try:
-            stream.write(text.encode())
+            stream.write(content)
         finally:
             stream.close()
         self._files.delete(target, False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assignors import registry
@@ -20,12 +20,16 @@ class Contestant:
     info: AssignorInfo
 
 
-def contestants(scenario: Scenario, names: Sequence[str] = ()) -> list[Contestant]:
+def contestants(
+    scenario: Scenario, names: Sequence[str] = (), look_up: Callable[[str], AssignorInfo] = registry.load
+) -> list[Contestant]:
     """Who is compared: what the scenario lists, or those asked for by name.
 
     Args:
         scenario: lists assignors; what a file lists can only be built in.
-        names: labels of the scenario, or names that `registry.load` understands; these may import code.
+        names: labels of the scenario, or names that `look_up` understands.
+        look_up: finds an assignor by a name that is no label. `registry.load` may import code, and so is for names
+            from a command line; for those from a file, there is `registry.find`.
 
     Raises:
         UnknownAssignorError: a name that is neither.
@@ -38,7 +42,7 @@ def contestants(scenario: Scenario, names: Sequence[str] = ()) -> list[Contestan
         if name in labelled:
             found.append(Contestant(labelled[name], registry.find(labelled[name].assignor)))
         else:
-            info = registry.load(name)
+            info = look_up(name)
             choice = AssignorChoice(name, info.name, {}, scenario.assignment_configs)
             found.append(Contestant(choice, info))
     return found

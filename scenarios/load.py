@@ -125,7 +125,7 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
         raise ScenarioError([Mistake(source, tree.lines[()], "", f"{what}, found {show(tree.value)}")])
     mistakes = Mistakes(source)
     places = _override(tree, source, overrides, mistakes)
-    document = understand(tree.value, places)
+    document = understand(tree.value, places, Document)
     if document is None:
         raise ScenarioError(mistakes)
     files = Files(folder, places, mistakes)

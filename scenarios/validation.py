@@ -1,4 +1,4 @@
-"""Data to a `Document`, in spite of mistakes: what cannot be understood is noted, cut out, and the rest understood.
+"""Data to a document, in spite of mistakes: what cannot be understood is noted, cut out, and the rest understood.
 
 So one look finds the mistakes in single values and, afterwards, those in how the remaining values fit together.
 """
@@ -6,7 +6,7 @@ So one look finds the mistakes in single values and, afterwards, those in how th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -16,7 +16,9 @@ from scenarios.configs import ELSEWHERE, AssignorConfigs, BrokerConfigs, Streams
 from scenarios.errors import Mistake, Mistakes, did_you_mean, show
 from scenarios.fields import Hole
 from scenarios.paths import Path, format_path
-from scenarios.schema import TAGS, Document
+from scenarios.schema import TAGS
+
+Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_PASSES = 40
 
@@ -69,23 +71,23 @@ class Places:
         return self.source, None
 
 
-def understand(root: Any, places: Places) -> Document | None:
-    """Build the document from data, which is cut down to what can be understood.
+def understand(root: Any, places: Places, model: type[Model]) -> Model | None:
+    """Build a document of this model from data, which is cut down to what can be understood.
 
     Returns:
         The document, with a hole in a list where an entry was cut out; None if too little is left.
     """
     for _ in range(_MAX_PASSES):
         try:
-            return Document.model_validate(root)
+            return model.model_validate(root)
         except ValidationError as error:
             details = error.errors(include_url=False)
-        if not _cut_out(root, details, places):
+        if not _cut_out(root, details, places, model):
             return None
     return None
 
 
-def _cut_out(root: Any, details: list[ErrorDetails], places: Places) -> bool:
+def _cut_out(root: Any, details: list[ErrorDetails], places: Places, model: type[BaseModel]) -> bool:
     """Note each mistake and remove what it is about; whether enough is left to try again."""
     doomed: dict[Path, None] = {}
     for detail in details:
@@ -93,7 +95,7 @@ def _cut_out(root: Any, details: list[ErrorDetails], places: Places) -> bool:
         if detail["type"] == "missing":
             path = (*path, detail["loc"][-1])
         if places.is_sound(*path) or detail["type"] == "extra_forbidden":
-            places.wrong(path, _describe(detail, path))
+            places.wrong(path, _describe(detail, path, model))
         doomed[path[:-1] if detail["type"] == "missing" or _is_hole(root, path) else path] = None
     for path in doomed:
         places.cut(path)
@@ -142,12 +144,12 @@ def _remove(root: Any, path: Path) -> None:
         parent.pop(str(last), None)
 
 
-def _describe(detail: ErrorDetails, path: Path) -> str:
+def _describe(detail: ErrorDetails, path: Path, model: type[BaseModel]) -> str:
     """Say what is wrong with a value, and what would be right."""
     value, context = detail["input"], detail.get("ctx", {})
     kind = detail["type"]
     if kind == "extra_forbidden":
-        return _describe_unknown(path)
+        return _describe_unknown(path, model)
     if kind == "missing":
         return "missing"
     if kind == "value_error":
@@ -205,9 +207,9 @@ def _kind(value: Any) -> str:
     return show(value)
 
 
-def _describe_unknown(path: Path) -> str:
+def _describe_unknown(path: Path, document: type[BaseModel]) -> str:
     key = str(path[-1])
-    models = list(_models_at(path[:-1]))
+    models = list(_models_at(path[:-1], document))
     known = sorted({_key(name, field) for model in models for name, field in model.model_fields.items()})
     if any(issubclass(model, AssignorConfigs | BrokerConfigs) for model in models):
         where = _other_home(key, models)
@@ -226,9 +228,9 @@ def _other_home(key: str, models: list[type[BaseModel]]) -> str | None:
     return None
 
 
-def _models_at(path: Path) -> Iterator[type[BaseModel]]:
+def _models_at(path: Path, document: type[BaseModel]) -> Iterator[type[BaseModel]]:
     """The models that may stand at a path."""
-    models: list[type[BaseModel]] = [Document]
+    models = [document]
     for part in path:
         if isinstance(part, str):
             fields = [

@@ -24,7 +24,7 @@ def list_(
     """
     import json
 
-    from assignor_sim.scenario_files import shipped
+    from scenarios.shipped import shipped
     from assignors import registry
     from scenarios.load import load
 

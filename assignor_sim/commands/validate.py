@@ -22,7 +22,7 @@ def validate(
 
     Example: [bold]assignor-sim validate scenarios/*.yaml[/bold]
     """
-    from assignor_sim.scenario_files import find
+    from scenarios.shipped import find
     from scenarios.load import ScenarioError, load
 
     wrong = False

@@ -1,0 +1,105 @@
+"""How long a run will take, roughly: enough to begin with the long ones and to cut the work into even pieces.
+
+The figures are those of a slow core; only their ratios matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assignors import registry
+from assignors.configs import RackAwareStrategy
+from pipeline.sweep.design import Sweep, blame
+from scenarios.contestants import Contestant, contestants
+from scenarios.errors import ScenarioError
+from scenarios.load import Scenario, load
+
+_MOST_LOOKED_AT = 8
+"""Values of a factor for which the scenario is looked at; of a longer list, the others are taken to cost as much as
+the nearest of these."""
+
+_OF_A_RUN_MS = 8.0
+_OF_AN_EVENT_MS = 0.5
+_OF_A_ROUND_MS = 1.0
+_OF_A_TASK_MS = 0.1
+_OF_A_PAIR_MS = 0.004
+
+
+def predicted_ms(scenario: Scenario, one: Contestant) -> float:
+    """How long one run of a scenario with an assignor takes, in ms.
+
+    A round costs by tasks, and by pairs of a task and a client where racks are looked at. How many rounds there are
+    follows from the events, and, where an assignor moves tasks a few at a time, from `max.warmup.replicas`.
+    """
+    plan, configs = scenario.blueprint, one.choice.configs
+    partitions = {topic.name: topic.num_partitions for topic in plan.topics}
+    tasks = sum(
+        max((partitions.get(source, 1) for source in subtopology.source_topics), default=1)
+        for subtopology in plan.application.subtopologies
+    )
+    events = len(plan.events)
+    rounds = 1.0 + events
+    if one.info.name == "high_availability" and events:
+        moves = 0.4 * tasks / max(1, configs.max_warmup_replicas)
+        rounds += min(events * moves, plan.duration_ms / max(1, configs.probing_rebalance_interval_ms))
+    looks_at_racks = configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE
+    of_pairs = _OF_A_PAIR_MS * tasks * len(plan.clients) if looks_at_racks else 0.0
+    return _OF_A_RUN_MS + events * _OF_AN_EVENT_MS + rounds * (_OF_A_ROUND_MS + _OF_A_TASK_MS * tasks + of_pairs)
+
+
+def predict(
+    sweep: Sweep, assignors: Sequence[str] = ()
+) -> tuple[Scenario, list[Contestant], NDArray[np.float64], list[str]]:
+    """Look at a sweep's scenario in its first setting, and see what each factor changes about the cost of a run.
+
+    Each factor's values are tried one at a time in place of the first setting's, and the effects multiplied.
+
+    Args:
+        sweep: what is varied.
+        assignors: who takes part, in place of those that the sweep names; these may import code.
+
+    Returns:
+        The scenario in the first setting, who takes part, the cost in ms of each setting (rows) and contestant
+        (columns), and what was found wrong with some values.
+
+    Raises:
+        ScenarioError: the first setting cannot be run.
+        UnknownAssignorError: an assignor that there is not.
+    """
+    first = sweep.settings[0]
+    try:
+        scenario = load(sweep.scenario, sweep.overrides(first))
+    except ScenarioError as error:
+        raise blame(sweep, error) from None
+    look_up = registry.load if assignors else registry.find
+    names = assignors or sweep.assignors
+    chosen = contestants(scenario, names, look_up)
+    base = np.array([predicted_ms(scenario, one) for one in chosen])
+    costs = np.tile(base, (len(sweep.settings), 1))
+    wrong: list[str] = []
+    for place in range(len(sweep.factors)):
+        column = [setting[place] for setting in sweep.settings]
+        ratios: dict[str, NDArray[np.float64]] = {}
+        distinct = {repr(value): value for value in column}
+        looked_at = _spread(list(distinct))
+        for key in looked_at:
+            setting = (*first[:place], distinct[key], *first[place + 1 :])
+            try:
+                there = load(sweep.scenario, sweep.overrides(setting))
+                ratios[key] = np.array([predicted_ms(there, one) for one in contestants(there, names, look_up)]) / base
+            except ScenarioError as error:
+                wrong.append(str(blame(sweep, error)))
+                ratios[key] = np.ones(len(chosen))
+        nearest = {key: looked_at[i * len(looked_at) // len(distinct)] for i, key in enumerate(distinct)}
+        costs *= np.array([ratios[nearest[repr(value)]] for value in column])
+    return scenario, chosen, costs, wrong
+
+
+def _spread(keys: list[str]) -> list[str]:
+    """Some of these, evenly; all if they are few."""
+    if len(keys) <= _MOST_LOOKED_AT:
+        return keys
+    return [keys[i * len(keys) // _MOST_LOOKED_AT] for i in range(_MOST_LOOKED_AT)]

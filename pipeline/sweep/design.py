@@ -1,0 +1,243 @@
+"""A sweep: the settings that a scenario is run with, and who runs it how often.
+
+The way: a sweep file is read and checked (`load`), its factors become settings (`pipeline.sweep.settings`), and every
+setting with every assignor and every seed is a run. All of it follows from the file alone, so that a sweep that is
+taken up again is the same sweep.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.sweep.document import MOST_SETTINGS, DesignEntry, FactorEntry, SweepDocument
+from pipeline.sweep.settings import Setting, Value, choose, how_many, is_number
+from scenarios import overrides as overriding
+from scenarios.errors import Mistake, Mistakes, ScenarioError, did_you_mean, show
+from scenarios.fields import intact
+from scenarios.reader import MAX_BYTES, TOO_LONG, ReadError, read
+from scenarios.resolution.files import UnreadableError, read_text
+from scenarios.shipped import find
+from scenarios.validation import Places, understand
+
+MOST_RUNS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """What is varied.
+
+    Attributes:
+        name: what it is called.
+        paths: the places in the scenario that get its value.
+        unit: what follows the number there.
+        is_number: whether all its values are numbers.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    unit: str | None
+    is_number: bool
+
+    def overrides(self, value: Value) -> list[tuple[str, str]]:
+        """The changes of the scenario that give it a value, as with `--set`."""
+        text = json.dumps(value, ensure_ascii=False)
+        if self.unit is not None and is_number(value):
+            text = json.dumps(f"{value} {self.unit}")
+        return [(path, text) for path in self.paths]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A sweep in which everything has been checked that stands in its own file.
+
+    Attributes:
+        text: the YAML, as it stands in the file.
+        file: where it was read from.
+        scenario: the scenario's file.
+        changes: what is changed for all runs, as path and value.
+        settings: in the order of the design, each once.
+        assignors: labels or names; empty for those of the scenario.
+        baseline: the one that the others are compared with; None for the first.
+        tables: what is kept beside runs and rounds.
+    """
+
+    name: str
+    description: str
+    text: str
+    file: Path
+    scenario: Path
+    changes: tuple[tuple[str, str], ...]
+    factors: tuple[Factor, ...]
+    settings: tuple[Setting, ...]
+    assignors: tuple[str, ...]
+    baseline: str | None
+    seeds: tuple[int, ...]
+    tables: tuple[str, ...]
+
+    def overrides(self, setting: Setting) -> list[tuple[str, str]]:
+        """All changes of the scenario that make a setting of it, as with `--set`; the last of a path counts."""
+        varied = [
+            change for factor, value in zip(self.factors, setting, strict=True) for change in factor.overrides(value)
+        ]
+        return [*self.changes, *varied]
+
+
+def load(path: str | os.PathLike[str]) -> Sweep:
+    """Read a sweep from a file.
+
+    Args:
+        path: the file; its scenario is looked for beside it, then among those that are shipped.
+
+    Raises:
+        ScenarioError: anything is wrong with it; has every mistake.
+    """
+    file = Path(path)
+    source = str(path)
+    mistakes = Mistakes(source)
+    try:
+        text = read_text(file, MAX_BYTES, TOO_LONG)
+        tree = read(text)
+    except UnreadableError as error:
+        raise ScenarioError([Mistake(source, None, "", str(error))]) from None
+    except ReadError as error:
+        raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None
+    if not isinstance(tree.value, dict):
+        what = f"expected a mapping with scenario and factors, found {show(tree.value)}"
+        raise ScenarioError([Mistake(source, tree.lines[()], "", what)])
+    places = Places(source, tree.lines, {}, mistakes)
+    document = understand(tree.value, places, SweepDocument)
+    if document is None:
+        raise ScenarioError(mistakes)
+    sweep = _resolve(document, text, file, places)
+    mistakes.raise_any()
+    return sweep
+
+
+def blame(sweep: Sweep, error: ScenarioError) -> ScenarioError:
+    """The same mistakes, those that a value of the sweep made under the name that it has in the sweep's file."""
+    named = [
+        *((path, f"set[{path}]") for path, _ in sweep.changes),
+        *((path, f"factors[{factor.name}]") for factor in sweep.factors for path in factor.paths),
+    ]
+    return ScenarioError([_blamed(mistake, str(sweep.file), named) for mistake in error.mistakes])
+
+
+def _blamed(mistake: Mistake, file: str, named: Sequence[tuple[str, str]]) -> Mistake:
+    for path, name in named:
+        start = overriding.describe(path, "")
+        if mistake.source.startswith(start):
+            return Mistake(file, None, f"{name}: {mistake.source[len(start) :]}", mistake.message)
+    return mistake
+
+
+def _resolve(document: SweepDocument, text: str, file: Path, places: Places) -> Sweep:
+    entries = list(intact(document.factors))
+    _check_names([(i, entry.name) for i, entry in entries], places)
+    _check_factors(entries, document, places)
+    rows = _check_rows(document.rows or [], [entry.name for _, entry in entries], places)
+    _check_seeds(document.seeds, places)
+    settings = () if not places.is_sound() else _choose(document, [entry for _, entry in entries], rows, places)
+    beside = file.parent / document.scenario
+    scenario = beside if beside.exists() else find(Path(document.scenario))
+    if not scenario.is_file():
+        places.wrong(("scenario",), f"{show(document.scenario)} is no file beside the sweep, and no shipped scenario")
+    runs = len(settings) * len(document.seeds) * len(document.assignors or [""])
+    if runs > MOST_RUNS:
+        places.wrong((), f"that is {runs:,} runs, more than the {MOST_RUNS:,} of one sweep")
+    return Sweep(
+        name=document.name or file.stem,
+        description=(document.description or "").strip(),
+        text=text,
+        file=file,
+        scenario=scenario,
+        changes=tuple((path, json.dumps(value, ensure_ascii=False)) for path, value in document.changes.items()),
+        factors=tuple(
+            Factor(
+                name=entry.name,
+                paths=tuple(entry.path),
+                unit=entry.unit,
+                is_number=all(is_number(setting[place]) for setting in settings),
+            )
+            for place, (_, entry) in enumerate(entries)
+        ),
+        settings=settings,
+        assignors=tuple(document.assignors or ()),
+        baseline=document.baseline,
+        seeds=tuple(document.seeds),
+        tables=tuple(dict.fromkeys(document.tables)),
+    )
+
+
+def _choose(
+    document: SweepDocument, factors: Sequence[FactorEntry], rows: Sequence[Setting], places: Places
+) -> tuple[Setting, ...]:
+    design = _design(document)
+    number = 0 if design is None else how_many(design, factors)
+    if number > MOST_SETTINGS:
+        places.wrong(("factors",), f"their grid has {number:,} settings, more than the {MOST_SETTINGS:,} of a sweep")
+        return ()
+    chosen = [] if design is None else choose(design, factors)
+    return tuple({json.dumps(setting): setting for setting in (*chosen, *rows)}.values())
+
+
+def _check_names(named: Sequence[tuple[int, str]], places: Places) -> None:
+    seen: set[str] = set()
+    for i, name in named:
+        # Spark and DuckDB take column names that differ in case alone for one.
+        if name.lower() in seen:
+            places.wrong(("factors", i, "name"), f"{show(name)} is the name of another factor too")
+        if name.lower() in ("setting", "sweep", "assignor", "seed", "run_id"):
+            places.wrong(("factors", i, "name"), f"{show(name)} is a column of the tables already; name it otherwise")
+        seen.add(name.lower())
+
+
+def _check_factors(entries: Sequence[tuple[int, FactorEntry]], document: SweepDocument, places: Places) -> None:
+    design = _design(document)
+    if (
+        design is not None
+        and sum(kind is not None for kind in (design.grid, design.random, design.latin_hypercube)) != 1
+    ):
+        places.wrong(("design",), "expected one of grid, random: 100 and latin_hypercube: 100")
+    for i, entry in entries:
+        path = ("factors", i)
+        if entry.values is not None and entry.between is not None:
+            places.wrong(path, "has both values and a range; give one of them")
+        elif design is not None and entry.values is None and entry.between is None:
+            places.wrong(path, "has neither values nor a range (values: [0, 1, 2] or between: [1, 100])")
+        if design is not None and design.grid and entry.between is not None and entry.steps is None:
+            places.wrong(path, "of a grid, a range needs steps: how many values are taken of it")
+        if entry.between is not None and entry.scale == "log" and entry.between[0] <= 0:
+            places.wrong((*path, "between"), f"{entry.between[0]:g} has no logarithm; begin above 0")
+        if entry.values is not None and len({json.dumps(value) for value in entry.values}) < len(entry.values):
+            places.wrong((*path, "values"), "has the same value twice")
+
+
+def _check_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], places: Places) -> list[Setting]:
+    for i, row in enumerate(rows):
+        for name in row:
+            if name not in names:
+                places.wrong(("rows", i, name), f"no factor is called {show(name)} ({did_you_mean(name, names)})")
+        missing = [name for name in names if name not in row]
+        if missing:
+            places.wrong(("rows", i), f"has no value for {', '.join(missing)}")
+    return [tuple(row.get(name) for name in names) for row in rows]
+
+
+def _check_seeds(seeds: Sequence[int], places: Places) -> None:
+    twice = [seed for seed, times in zip(*np.unique(seeds, return_counts=True), strict=True) if times > 1]
+    if twice:
+        places.wrong(("seeds",), f"{twice[0]} stands here twice")
+
+
+def _design(document: SweepDocument) -> DesignEntry | None:
+    """How settings are chosen; None if only rows say which there are."""
+    if document.design is None and document.rows is None:
+        return DesignEntry(grid=True)
+    return document.design

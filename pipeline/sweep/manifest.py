@@ -1,0 +1,62 @@
+"""What is written down of a sweep, and the hashes that say whether two sweeps, or two runs, are the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from pipeline.sweep.design import Sweep
+from pipeline.worker import Recipe
+from scenarios.contestants import Contestant
+from scenarios.load import Scenario
+
+
+def manifest_of(
+    sweep: Sweep, scenario: Scenario, chosen: Sequence[Contestant], recipe: Recipe, command: str
+) -> dict[str, Any]:
+    """The manifest of a sweep, JSON-able; its `identity` is the same for the same runs and tables."""
+    world = _digest([version("assignor-sim"), scenario.text, scenario.imports])
+    said = {
+        "kind": "sweep",
+        "name": sweep.name,
+        "text": sweep.text,
+        "scenario": {
+            "name": scenario.name,
+            "text": scenario.text,
+            "sha256": hashlib.sha256(scenario.text.encode()).hexdigest(),
+            "imports": dict(scenario.imports),
+        },
+        "world": world,
+        "factors": [
+            {
+                "name": factor.name,
+                "paths": list(factor.paths),
+                "kind": "number" if factor.is_number else "text",
+                "unit": factor.unit,
+            }
+            for factor in sweep.factors
+        ],
+        "settings": len(sweep.settings),
+        "assignors": [one.choice.label for one in chosen],
+        "seeds": list(sweep.seeds),
+        "baseline": sweep.baseline or chosen[0].choice.label,
+        "tables": list(recipe.tables),
+        "runs": len(sweep.settings) * len(chosen) * len(sweep.seeds),
+    }
+    packages = ("assignor-sim", "numpy", "ortools", "pyarrow", "pyspark", "simpy")
+    versions = {"python": platform.python_version(), **{name: version(name) for name in packages}}
+    settings = _digest([sweep.overrides(setting) for setting in sweep.settings])
+    return {**said, "identity": _digest([world, settings, said]), "command": command, "versions": versions}
+
+
+def run_id(world: str, overrides: str, assignor: str, seed: int) -> str:
+    """What a run is, as a hash: the same in every sweep that has the run."""
+    return _digest([world, overrides, assignor, seed])[:32]
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
