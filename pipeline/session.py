@@ -39,7 +39,7 @@ _MOST_SHOWN = 2_000
 
 
 class SparkError(Exception):
-    """Spark does not start; says why."""
+    """Spark does not start, or fails at what it was asked for; says why."""
 
 
 @contextmanager
@@ -57,8 +57,10 @@ def connect(
             shipped as .zip, as Spark takes no other.
 
     Raises:
-        SparkError: Spark does not start.
+        SparkError: Spark does not start, or a job of it fails.
     """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession() if master is None else None
@@ -67,6 +69,8 @@ def connect(
         for file in py_files:
             _ship(session, file)
         yield session
+    except (PySparkException, Py4JError) as error:
+        raise SparkError(f"Spark failed: {_short(str(error))}") from error
     finally:
         if running is None:
             session.stop()
@@ -113,6 +117,13 @@ def _java_speaks_to_a_file() -> Iterator[Path]:
 
 def _end(said: Path) -> str:
     return said.read_text(encoding="utf-8", errors="replace")[-_MOST_SHOWN:]
+
+
+def _short(text: str) -> str:
+    """What is said of a failure, without the inner life of Java."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "..."))]
+    said = "\n".join(lines)
+    return said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]} …"
 
 
 def _ship(session: SparkSession, file: str) -> None:

@@ -3,7 +3,7 @@
 #
 # pip brings nothing but what the wheel itself declares, at the versions of requirements.lock: a dependency that
 # pyproject.toml forgets is missing here, and so is a data file that the wheel forgets.
-# $1: file name of the shipped scenario to run.
+# pytest is put beside it only after all else has run without. $1: file name of the shipped scenario to run.
 set -eu
 
 scenario=$1
@@ -47,5 +47,21 @@ test -s "$root/empty/result/manifest.json" || {
     echo "the run wrote no result/manifest.json" >&2
     exit 1
 }
+try assignor-sim show result
+try assignor-sim verify "$library/$scenario"
+
+say "test scenarios in another project, with nothing there but the wheel and pytest"
+"$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
+    --constraint "$root/constraints.txt" pytest
+mkdir "$root/empty/scenarios"
+cp "$library/$scenario" "$root/empty/scenarios"
+try pytest -q -p no:cacheprovider --assignor-scenarios scenarios --assignor-update
+passed=$(try pytest -q -p no:cacheprovider --assignor-scenarios scenarios)
+echo "$passed"
+case $passed in *"1 passed"*) ;; *)
+    echo "pytest did not verify the scenario" >&2
+    exit 1
+    ;;
+esac
 rm -rf "$root/venv" # more than a gigabyte
 say "the wheel works on its own"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.sweep.document import SweepDocument
 from scenarios.schema import json_schema_text
 from simulator.tables import SCHEMAS
 
@@ -45,6 +46,25 @@ tasks × clients; larger ones are refused at once, with what to do instead. What
 
 <!-- Made by `python tools/reference.py` from the models in scenarios/schema.py. -->
 """
+
+SWEEPS = """# Sweep files
+
+A sweep is one YAML file, read and checked as [scenario files](scenarios.md) are: it names a scenario, what is varied in
+it (factors), and how settings are chosen from these. Every setting with every assignor and every seed is a run.
+`assignor-sim sweep FILE --out DIR` makes them; [how to](../how-to/sweep-settings.md).
+
+```yaml
+scenario: order_processing            # a file beside this one, or a shipped scenario
+factors:
+  - {name: standbys, path: application.configs.num.standby.replicas, values: [0, 1, 2]}
+  - {name: restore, path: ["clients[0].restore", "clients[1].restore"], between: [20, 200], scale: log, steps: 4, unit: MB/s}
+seeds: 10                             # 1 to 10
+```
+
+<!-- Made by `python tools/reference.py` from the models in pipeline/sweep/document.py. -->
+"""
+
+SWEEP_SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
 
 PLAIN = {"integer": "number", "number": "number", "boolean": "true or false"}
 
@@ -85,7 +105,11 @@ SECTIONS = {
 
 def pages() -> dict[Path, str]:
     """Every page, by its file."""
-    return {REFERENCE / "tables.md": _tables(), REFERENCE / "scenarios.md": _scenarios()}
+    return {
+        REFERENCE / "tables.md": _tables(),
+        REFERENCE / "scenarios.md": _scenarios(),
+        REFERENCE / "sweep-files.md": _sweeps(),
+    }
 
 
 def _tables() -> str:
@@ -107,6 +131,13 @@ def _scenarios() -> str:
     sections = [_section("The file", schema)]
     sections += [_section(f"`{path}`", models[name]) for name, path in SECTIONS.items()]
     return SCENARIOS + "".join(sections)
+
+
+def _sweeps() -> str:
+    schema = SweepDocument.model_json_schema(by_alias=True)
+    sections = [_section("The file", schema)]
+    sections += [_section(f"`{path}`", schema["$defs"][name]) for name, path in SWEEP_SECTIONS.items()]
+    return SWEEPS + "".join(sections)
 
 
 def _section(title: str, model: dict[str, Any]) -> str:

@@ -44,7 +44,7 @@ def make_batch(spark: SparkSession, storage: Storage, prepared: Prepared, batch:
 
     spark.sparkContext.setJobGroup(batch.name, f"{prepared.sweep.name}, {batch.name}")
     recipe = prepared.recipe
-    runs = spark.createDataFrame(_run_table(prepared, batch))
+    runs = spark.createDataFrame(run_table(prepared, batch))
     # A range has exactly as many partitions as wanted, in order, and a broadcast join leaves them as they are.
     chunks = spark.range(0, len(batch.chunks), 1, len(batch.chunks)).withColumnRenamed("id", "chunk")
     outcomes = (
@@ -78,7 +78,8 @@ def _rows(outcomes: DataFrame, name: str, files: int) -> DataFrame:
     return spread.sortWithinPartitions("position", "row").select("run_id", "setting", "of_table.*", *errors)
 
 
-def _run_table(prepared: Prepared, batch: Batch) -> pa.Table:
+def run_table(prepared: Prepared, batch: Batch) -> pa.Table:
+    """What a batch is to do: rows of `RUN_TABLE`, chunk by chunk."""
     sweep, labels, seeds = prepared.sweep, prepared.labels, prepared.sweep.seeds
     rows = []
     for number, chunk in enumerate(batch.chunks):

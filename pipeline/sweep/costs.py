@@ -6,6 +6,7 @@ The figures are those of a slow core; only their ratios matter.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,8 @@ from scenarios.errors import ScenarioError
 from scenarios.load import Scenario, load
 
 _MOST_LOOKED_AT = 8
-"""Values of a factor for which the scenario is looked at; of a longer list, the others are taken to cost as much as
-the nearest of these."""
+"""Numbers among a factor's values for which the scenario is looked at; of a longer list, the others are taken to cost
+as much as the nearest of these."""
 
 _OF_A_RUN_MS = 8.0
 _OF_AN_EVENT_MS = 0.5
@@ -50,9 +51,26 @@ def predicted_ms(scenario: Scenario, one: Contestant) -> float:
     return _OF_A_RUN_MS + events * _OF_AN_EVENT_MS + rounds * (_OF_A_ROUND_MS + _OF_A_TASK_MS * tasks + of_pairs)
 
 
-def predict(
-    sweep: Sweep, assignors: Sequence[str] = ()
-) -> tuple[Scenario, list[Contestant], NDArray[np.float64], list[str]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """What is known of a sweep's runs before any is made.
+
+    Attributes:
+        scenario: the sweep's scenario in the first setting.
+        contestants: who takes part.
+        costs_ms: shape (settings, contestants); how long a run takes, roughly.
+        files: what the scenario names in one setting or another.
+        wrong: what was found wrong with some values.
+    """
+
+    scenario: Scenario
+    contestants: list[Contestant]
+    costs_ms: NDArray[np.float64]
+    files: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+def predict(sweep: Sweep, assignors: Sequence[str] = ()) -> Prediction:
     """Look at a sweep's scenario in its first setting, and see what each factor changes about the cost of a run.
 
     Each factor's values are tried one at a time in place of the first setting's, and the effects multiplied.
@@ -60,10 +78,6 @@ def predict(
     Args:
         sweep: what is varied.
         assignors: who takes part, in place of those that the sweep names; these may import code.
-
-    Returns:
-        The scenario in the first setting, who takes part, the cost in ms of each setting (rows) and contestant
-        (columns), and what was found wrong with some values.
 
     Raises:
         ScenarioError: the first setting cannot be run.
@@ -74,28 +88,30 @@ def predict(
         scenario = load(sweep.scenario, sweep.overrides(first))
     except ScenarioError as error:
         raise blame(sweep, error) from None
-    look_up = registry.load if assignors else registry.find
-    names = assignors or sweep.assignors
+    names, look_up = assignors or sweep.assignors, registry.load if assignors else registry.find
     chosen = contestants(scenario, names, look_up)
     base = np.array([predicted_ms(scenario, one) for one in chosen])
     costs = np.tile(base, (len(sweep.settings), 1))
+    files = dict(scenario.imports)
     wrong: list[str] = []
-    for place in range(len(sweep.factors)):
-        column = [setting[place] for setting in sweep.settings]
+    for place, factor in enumerate(sweep.factors):
+        values = {repr(setting[place]): setting[place] for setting in sweep.settings}
+        looked_at = _spread(list(values)) if factor.is_number else list(values)
         ratios: dict[str, NDArray[np.float64]] = {}
-        distinct = {repr(value): value for value in column}
-        looked_at = _spread(list(distinct))
         for key in looked_at:
-            setting = (*first[:place], distinct[key], *first[place + 1 :])
+            setting = (*first[:place], values[key], *first[place + 1 :])
             try:
                 there = load(sweep.scenario, sweep.overrides(setting))
-                ratios[key] = np.array([predicted_ms(there, one) for one in contestants(there, names, look_up)]) / base
             except ScenarioError as error:
                 wrong.append(str(blame(sweep, error)))
                 ratios[key] = np.ones(len(chosen))
-        nearest = {key: looked_at[i * len(looked_at) // len(distinct)] for i, key in enumerate(distinct)}
-        costs *= np.array([ratios[nearest[repr(value)]] for value in column])
-    return scenario, chosen, costs, wrong
+            else:
+                files |= dict(there.imports)
+                costs_there = [predicted_ms(there, one) for one in contestants(there, names, look_up)]
+                ratios[key] = np.array(costs_there) / base
+        nearest = {key: looked_at[i * len(looked_at) // len(values)] for i, key in enumerate(values)}
+        costs *= np.array([ratios[nearest[repr(setting[place])]] for setting in sweep.settings])
+    return Prediction(scenario, chosen, costs, tuple(sorted(files)), tuple(wrong))
 
 
 def _spread(keys: list[str]) -> list[str]:

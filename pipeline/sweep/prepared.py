@@ -49,12 +49,12 @@ def prepare(sweep: Sweep, assignors: Sequence[str] = (), command: str = "") -> P
         UnknownAssignorError: an assignor that there is not.
         SweepError: the baseline is none of the assignors.
     """
-    scenario, chosen, costs, wrong = predict(sweep, assignors)
-    labels = tuple(one.choice.label for one in chosen)
+    predicted = predict(sweep, assignors)
+    labels = tuple(one.choice.label for one in predicted.contestants)
     if sweep.baseline not in (None, *labels):
         known = ", ".join(labels)
         raise SweepError(f"{sweep.file}: baseline: '{sweep.baseline}' is no assignor of the sweep ({known})")
-    recipe = recipe_of(sweep, scenario, (*ALWAYS, *sweep.tables))
-    manifest = manifest_of(sweep, scenario, chosen, recipe, command)
-    batches = plan(np.repeat(costs.ravel(), len(sweep.seeds)))
-    return Prepared(sweep, recipe, labels, tuple(batches), manifest, tuple(wrong))
+    recipe = recipe_of(sweep, predicted.scenario.text, predicted.files, (*ALWAYS, *sweep.tables))
+    manifest = manifest_of(sweep, predicted.scenario, predicted.contestants, recipe, command)
+    batches = plan(np.repeat(predicted.costs_ms.ravel(), len(sweep.seeds)))
+    return Prepared(sweep, recipe, labels, tuple(batches), manifest, predicted.wrong)

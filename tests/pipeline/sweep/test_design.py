@@ -1,0 +1,140 @@
+"""A sweep's file: what it comes to, and what is said of one that is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.sweep.costs import predict
+from pipeline.sweep.design import blame, load
+from scenarios import overrides
+from scenarios.load import ScenarioError
+from scenarios.load import load as load_scenario
+from scenarios.shipped import shipped_sweeps
+from tests.pipeline.sweep.examples import BROKEN, SWEEP, write_sweep
+
+
+def mistakes(folder: Path, text: str) -> list[str]:
+    with pytest.raises(ScenarioError) as caught:
+        load(write_sweep(folder, text))
+    return [str(mistake).removeprefix(str(folder) + "/") for mistake in caught.value.mistakes]
+
+
+def test_a_grid_has_every_combination_and_its_last_factor_changes_fastest(tmp_path: Path) -> None:
+    sweep = load(write_sweep(tmp_path))
+    assert sweep.settings == ((0, 2), (0, 4), (1, 2), (1, 4))
+    assert sweep.seeds == (1, 2, 3)
+    assert sweep.name == "shop-sweep"
+
+
+def test_a_setting_changes_the_scenario_as_set_would(tmp_path: Path) -> None:
+    sweep = load(write_sweep(tmp_path))
+    there = load_scenario(sweep.scenario, sweep.overrides((1, 4)))
+    assert there.assignment_configs.num_standby_replicas == 1
+    assert there.assignment_configs.max_warmup_replicas == 4
+
+
+def test_a_factor_may_set_several_places_with_a_unit(tmp_path: Path) -> None:
+    text = SWEEP + "set: {duration: 1h}\n"
+    text = text.replace(
+        "{name: warmups, path: application.configs.max.warmup.replicas, values: [2, 4]}",
+        "{name: rate, path: ['cluster.topics[orders].bytes_per_s', 'clients[0].restore'], values: [5], unit: MB/s}",
+    )
+    sweep = load(write_sweep(tmp_path, text))
+    assert sweep.overrides(sweep.settings[0]) == [
+        ("duration", '"1h"'),
+        ("application.configs.num.standby.replicas", "0"),
+        ("cluster.topics[orders].bytes_per_s", '"5 MB/s"'),
+        ("clients[0].restore", '"5 MB/s"'),
+    ]
+    assert load_scenario(sweep.scenario, sweep.overrides(sweep.settings[0])).blueprint.duration_ms == 3_600_000
+
+
+def test_rows_alone_are_the_settings_and_with_a_design_come_after_it(tmp_path: Path) -> None:
+    rows = "rows: [{standbys: 2, warmups: 9}, {standbys: 0, warmups: 2}]\n"
+    assert load(write_sweep(tmp_path, SWEEP + rows)).settings == ((2, 9), (0, 2))
+    both = load(write_sweep(tmp_path, SWEEP + rows + "design: grid\n")).settings
+    assert both == ((0, 2), (0, 4), (1, 2), (1, 4), (2, 9)), "a setting that comes twice is one setting"
+
+
+def test_texts_and_lists_are_values_too(tmp_path: Path) -> None:
+    text = SWEEP.replace("values: [2, 4]", "values: [2]").replace(
+        "seeds: 3", "  - {name: racks, path: 'clients[0].racks', values: [[az1], [az1, 'no']]}"
+    )
+    sweep = load(write_sweep(tmp_path, text))
+    assert [factor.is_number for factor in sweep.factors] == [True, True, False]
+    root = {"clients": [{"racks": []}]}
+    overrides.apply(root, sweep.overrides(sweep.settings[1])[-1:])
+    assert root["clients"][0]["racks"] == ["az1", "no"], "a text that YAML 1.1 would take for false stays a text"
+
+
+def test_every_mistake_is_told_with_its_line(tmp_path: Path) -> None:
+    wrong = """scenario: nowhere
+factrs: 1
+factors:
+  - {name: a, path: x, values: [0, 1, 1]}
+  - {name: A, path: y, between: [100, 1], scale: log}
+  - {name: seed, path: z}
+design: {random: 3, latin_hypercube: 4}
+rows: [{a: 1, b: 2}]
+seeds: [1, 1]
+"""
+    assert mistakes(tmp_path, wrong) == [
+        "sweep.yaml:1: scenario: 'nowhere' is no file beside the sweep, and no shipped scenario",
+        "sweep.yaml:2: factrs: unknown key (did you mean 'factors'?)",
+        "sweep.yaml:4: factors[0].values: has the same value twice",
+        "sweep.yaml:5: factors[1].between: the range from 100 to 1 is empty; the smaller end comes first",
+        "sweep.yaml:5: factors[1].name: 'A' is the name of another factor too",
+        "sweep.yaml:5: factors[1]: has neither values nor a range (values: [0, 1, 2] or between: [1, 100])",
+        "sweep.yaml:6: factors[2].name: 'seed' is a column of the tables already; name it otherwise",
+        "sweep.yaml:6: factors[2]: has neither values nor a range (values: [0, 1, 2] or between: [1, 100])",
+        "sweep.yaml:7: design: expected one of grid, random: 100 and latin_hypercube: 100",
+        "sweep.yaml:8: rows[0].b: no factor is called 'b' (known: a, A, seed)",
+        "sweep.yaml:8: rows[0]: has no value for A, seed",
+        "sweep.yaml:9: seeds: 1 stands here twice",
+    ]
+
+
+def test_a_grid_beyond_all_bounds_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    factor = "  - {{name: f{}, path: x, between: [0, 1], steps: 10000}}\n"
+    text = "scenario: shop.yaml\nfactors:\n" + "".join(factor.format(i) for i in range(9))
+    (told,) = mistakes(tmp_path, text)
+    assert "settings, more than the 1,000,000 of a sweep" in told
+
+
+def test_a_mistake_in_the_scenario_is_told_as_the_factor_that_made_it(tmp_path: Path) -> None:
+    sweep = load(write_sweep(tmp_path, SWEEP.replace("values: [0, 1]", "values: [-1, 1]")))
+    with pytest.raises(ScenarioError) as caught:
+        predict(sweep)
+    (mistake,) = caught.value.mistakes
+    assert mistake.source == str(tmp_path / "sweep.yaml")
+    assert mistake.path == "factors[standbys]: -1"
+    assert "must be at least 0" in mistake.message
+    assert blame(sweep, caught.value).mistakes == (mistake,)
+
+
+def test_a_value_that_is_wrong_further_on_is_a_warning(tmp_path: Path) -> None:
+    predicted = predict(load(write_sweep(tmp_path, BROKEN)))
+    assert predicted.costs_ms.shape == (8, 2)
+    (told,) = predicted.wrong
+    assert 'factors[who]: "nobody"' in told
+
+
+def test_a_sweep_names_built_in_assignors_only(tmp_path: Path) -> None:
+    marker = tmp_path / "imported"
+    (tmp_path / "sneaky.py").write_text(f"open({json.dumps(str(marker))}, 'w')")
+    sweep = load(write_sweep(tmp_path, SWEEP + "assignors: ['sneaky:Mine']\n"))
+    with pytest.raises(Exception, match="not a built-in assignor"):
+        predict(sweep)
+    assert not marker.exists()
+
+
+def test_shipped_sweeps_can_be_prepared() -> None:
+    assert shipped_sweeps()
+    for file in shipped_sweeps():
+        sweep = load(file)
+        predicted = predict(sweep)
+        assert predicted.costs_ms.shape == (len(sweep.settings), len(predicted.contestants))
+        assert not predicted.wrong
