@@ -30,17 +30,19 @@ class Autoscale:
     most: int
 
     def scale(
-        self, there: Sequence[str], source_bytes_per_s: int, profile: Profile, duration_ms: int
+        self, there: Sequence[str], source_bytes_per_s: Sequence[int], profile: Profile, duration_ms: int
     ) -> Iterator[Join | Leave]:
         """Join and leave so that the traffic is covered, from the traffic alone: crashes make no difference.
 
         Args:
             there: those of the pool that are there before.
-            source_bytes_per_s: what is produced to all source topics where the profile is 1.
+            source_bytes_per_s: what is produced to all source topics where the factor is 1: the usual, or what it is in
+                each of the 24 hours of a day where the profile tells them apart.
         """
         present = set(there)
         for at_ms in range(self.at_ms, duration_ms, self.every_ms):
-            needed = math.ceil(source_bytes_per_s * profile.at(at_ms) / self.bytes_per_s)
+            usual = source_bytes_per_s[profile.hour(at_ms) or 0]
+            needed = math.ceil(usual * profile.at(at_ms) / self.bytes_per_s)
             surplus = len(present) - min(max(needed, self.fewest), self.most)
             if surplus < 0:
                 joining = [client for client in self.clients if client not in present][:-surplus]

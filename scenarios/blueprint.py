@@ -43,6 +43,9 @@ class TopicPlan:
     Attributes:
         replicas: broker ids, the preferred leader first; None to place them as Kafka would.
         leaders: who leads; None if the preferred leaders do.
+        hourly_bytes_per_s: as in `simulator.world.Topic`.
+        stated: what of `bytes_per_s`, `size` and `record_size` the scenario says of this very topic, or a file on
+            sizes that it names.
     """
 
     name: str
@@ -53,6 +56,8 @@ class TopicPlan:
     record_bytes: int
     replicas: tuple[tuple[int, ...], ...] | None = None
     leaders: tuple[int, ...] | None = None
+    hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
+    stated: frozenset[str] = frozenset()
 
     def place(self, brokers: tuple[Broker, ...], seed: int) -> Topic:
         """The topic with its replicas, which the seed decides if they are not given."""
@@ -61,7 +66,15 @@ class TopicPlan:
             start, shift = stream(seed, "placement", self.name).integers(len(brokers), size=2)
             replicas = place_replicas(brokers, self.num_partitions, self.replication_factor, int(start), int(shift))
         leaders = self.leaders or tuple(brokers[0] for brokers in replicas)
-        return Topic(self.name, replicas, leaders, self.bytes_per_s, self.size_bytes, self.record_bytes)
+        return Topic(
+            name=self.name,
+            replicas=replicas,
+            leaders=leaders,
+            bytes_per_s=self.bytes_per_s,
+            size_bytes=self.size_bytes,
+            record_bytes=self.record_bytes,
+            hourly_bytes_per_s=self.hourly_bytes_per_s,
+        )
 
 
 @dataclass(frozen=True, slots=True)

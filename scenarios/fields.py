@@ -143,6 +143,13 @@ Rates = Annotated[
 ]
 """One rate, shared by all partitions, or a list of one rate a partition."""
 
+TimeOfDay = Annotated[
+    int,
+    BeforeValidator(units.parse_time_of_day_ms),
+    WithJsonSchema({"type": "string", "pattern": units.TIME_OF_DAY_PATTERN, "examples": ["08:00"]}),
+]
+"""A time of the day, in ms since midnight once read."""
+
 Names = Annotated[
     list[Name],
     BeforeValidator(_in_list),

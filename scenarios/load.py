@@ -28,6 +28,7 @@ from scenarios.resolution.events import resolve_events
 from scenarios.resolution.files import Files, UnreadableError, read_text
 from scenarios.resolution.price import resolve_price
 from scenarios.resolution.surroundings import Surroundings
+from scenarios.resolution.traffic import resolve_traffic
 from scenarios.schema import Document
 from scenarios.validation import Places, understand
 from simulator.world import Application, GroupProtocol, World
@@ -174,18 +175,19 @@ def _resolve(
     clients.check_tags(streams.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), places)
     changes: dict[str, Any] = check_configs(streams, path, places)
     configs = AssignmentConfigs(**changes)
+    traffic = resolve_traffic(document.traffic, application, files, places)
     around = Surroundings(
         brokers=cluster.brokers,
         clients=clients,
-        topics=application.topics,
+        topics=traffic.topics,
         all_topics=None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
-        source_bytes_per_s=application.source_bytes_per_s,
+        traffic=traffic,
         duration_ms=document.duration if places.is_sound("duration") else None,
         files=files,
         places=places,
         mistakes=mistakes,
     )
-    events = resolve_events(document.events, document.traffic.hourly if document.traffic else (), around)
+    events = resolve_events(document.events, around)
     choices = resolve_assignors(document.assignors, configs, clients, places)
     groups = group_configs(document.application, document.cluster.configs, places)
     price = resolve_price(document.price, places)
@@ -194,7 +196,7 @@ def _resolve(
     blueprint = Blueprint(
         name=name,
         brokers=cluster.brokers.known or (),
-        topics=tuple(application.topics.values()),
+        topics=tuple(traffic.topics.values()),
         reads_from_nearest_replica=cluster.reads_from_nearest_replica,
         application=Application(
             id=document.application.id,
@@ -209,7 +211,7 @@ def _resolve(
         starts_warm=document.application.starts == "warm",
         price=price,
     )
-    return blueprint, choices, application.notes
+    return blueprint, choices, (*application.notes, *traffic.notes)
 
 
 def _check_size(num_tasks: int, num_clients: int, places: Places) -> None:

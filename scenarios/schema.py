@@ -29,6 +29,7 @@ from scenarios.fields import (
     Replicas,
     Size,
     Sizes,
+    TimeOfDay,
     TopicName,
 )
 from scenarios.prices import PRICES
@@ -295,10 +296,23 @@ AssignorEntry = Annotated[
 
 
 class TrafficSection(Section):
-    """How much is produced to the source topics over the day."""
+    """How much is produced to the topics over the day: by factors, or as it was measured of each partition."""
 
-    hourly: Annotated[list[Factor], Field(min_length=24, max_length=24)] = Field(
-        description="So many times what the topics say, in each hour of a day; the run starts with the first."
+    hourly: Annotated[list[Factor], Field(min_length=24, max_length=24)] | None = Field(
+        default=None,
+        description="So many times what the topics say, in each hour of a day; the run starts with the first.",
+    )
+    folder: Name | None = Field(
+        default=None,
+        alias="from",
+        description="A folder that assignor-sim ingest made of measurements: rates of partitions in each hour of the "
+        "day, and sizes, of topics for which the scenario gives none.",
+    )
+    quantile: Literal["mean", "p50", "p95", "p99"] | None = Field(
+        default=None, description="Which of the measured rates of an hour to take (mean)."
+    )
+    starts_at: TimeOfDay | None = Field(
+        default=None, description="The time of the measured day, in UTC, at which the run starts (00:00)."
     )
 
 

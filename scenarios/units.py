@@ -21,6 +21,7 @@ BYTES = {
 }
 BITS = {"bit": 1, "kbit": 1000, "Mbit": 1000**2, "Gbit": 1000**3}
 
+TIME_OF_DAY_PATTERN = r"^([01]\d|2[0-3]):([0-5]\d)$"
 _NUMBER = r"\d{1,20}(?:\.\d{1,9})?"
 _DURATION_PART = re.compile(rf"({_NUMBER}) ?(ms|s|m|h|d)")
 DURATION_PATTERN = "^" + " ?".join(rf"({_NUMBER} ?{unit})?" for unit in reversed(MS)) + "$"
@@ -28,6 +29,7 @@ SIZE_PATTERN = rf"^{_NUMBER} ?({'|'.join(BYTES)})$"
 RATE_PATTERN = rf"^{_NUMBER} ?({'|'.join([*BYTES, *BITS])})/s$"
 FREQUENCY_PATTERN = rf"^{_NUMBER} ?/ ?(s|m|h|d)$"
 _DURATION, _SIZE, _RATE, _FREQUENCY = map(re.compile, (DURATION_PATTERN, SIZE_PATTERN, RATE_PATTERN, FREQUENCY_PATTERN))
+_TIME_OF_DAY = re.compile(TIME_OF_DAY_PATTERN, re.ASCII)
 
 _DURATION_HINT = "a duration, such as 20m, 1h30m or 500 ms (units: ms, s, m, h, d; a bare number is in ms)"
 _SIZE_HINT = "a size, such as 5 GB or 512 MiB (units: B, kB, MB, GB, TB, PB, KiB, MiB, …; a bare number is in bytes)"
@@ -81,6 +83,17 @@ def parse_per_hour(value: object) -> float:
     if isinstance(value, str) and (match := _FREQUENCY.fullmatch(value)):
         return float(Fraction(value.split("/")[0].strip()) * MS["h"] / MS[match[1]])
     raise ValueError(f"{show(value)} is not {_FREQUENCY_HINT}")
+
+
+def parse_time_of_day_ms(value: object) -> int:
+    """Read a time of the day, in milliseconds since midnight.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    if isinstance(value, str) and (match := _TIME_OF_DAY.fullmatch(value)):
+        return int(match[1]) * MS["h"] + int(match[2]) * MS["m"]
+    raise ValueError(f"{show(value)} is not a time of the day, such as 08:00 (hours and minutes, to 23:59)")
 
 
 def format_duration(duration_ms: int) -> str:

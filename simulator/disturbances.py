@@ -106,10 +106,15 @@ class ConfigChange:
 
 @dataclass(frozen=True, slots=True)
 class TrafficChange:
-    """From now on, `factor` times as much is produced to every source topic as the world says."""
+    """From now on, `factor` times as much is produced to every source topic as the world says.
+
+    Attributes:
+        hour: what the world says is what was measured in this hour of the day; None for the usual.
+    """
 
     at_ms: int
     factor: float
+    hour: int | None = None
 
 
 Disturbance = (

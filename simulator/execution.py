@@ -14,6 +14,7 @@ from assignors.assignment import UNASSIGNED
 from assignors.columns import BoolArray, IntArray
 from simulator.fleet import Fleet
 from simulator.handover import Handover, Holdings
+from simulator.hours import Hours
 from simulator.layout import FloatArray, Layout
 from simulator.lives import TaskLives, TaskState
 from simulator.placing import Brokers, Placing
@@ -72,7 +73,10 @@ class Execution:
         self.holdings = Holdings.none(num_tasks, len(world.clients))
         self.givers: IntArray = np.full(num_tasks, UNASSIGNED, dtype=np.int64)
         self.running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
-        self._routes = Routes(layout, self.placing, from_nearest=self._from_nearest)
+        self._hours = Hours(world, layout)
+        self._hour: int | None = None
+        self._flow = self._hours.flow(None)
+        self._routes = self._ways = Routes(layout, self.placing, from_nearest=self._from_nearest)
         self._ledger = Ledger(len(layout.racks))
         self._now_ms = 0
         self._down_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
@@ -81,7 +85,7 @@ class Execution:
 
     @property
     def routes(self) -> Routes:
-        """The ways that bytes take now."""
+        """The ways that bytes take as partitions stand now, at the usual traffic."""
         return self._routes
 
     def advance(self, now_ms: int) -> None:
@@ -154,11 +158,17 @@ class Execution:
         self._write_down()
         self.placing = self._brokers.placing()
         self._routes = Routes(self._layout, self.placing, from_nearest=self._from_nearest)
+        self._lay_ways()
         self.settle()
 
-    def scale_traffic(self, factor: float) -> None:
-        """So many times the usual input comes in from now on."""
-        self.processing.scale(factor)
+    def scale_traffic(self, factor: float, hour: int | None = None) -> None:
+        """So many times the usual input, or that of an hour of the day, comes in from now on."""
+        if hour != self._hour:
+            self._write_down()
+            self._hour, self._flow = hour, self._hours.flow(hour)
+            self._lay_ways()
+            self.restoration.write(self._flow.layout.state_bytes_per_s)
+        self.processing.scale(factor * self._flow.factor, self._flow.layout.input_records_per_s)
         self.settle()
 
     def clean_up(self) -> None:
@@ -192,6 +202,13 @@ class Execution:
             self.processing.waiting_s.copy(),
         )
 
+    def _lay_ways(self) -> None:
+        """Let bytes take the ways of this hour from now on."""
+        is_usual = self._flow.layout is self._layout
+        self._ways = (
+            self._routes if is_usual else Routes(self._flow.layout, self.placing, from_nearest=self._from_nearest)
+        )
+
     def _restoration_takes(self, given: Holdings, before: Holdings) -> None:
         stays = given.held() & before.held() & (given.thread != before.thread)
         self.holdings = given
@@ -208,6 +225,6 @@ class Execution:
         done = np.flatnonzero((work > 0) & (self.holdings.owner != UNASSIGNED))
         owner, racks, announces = self.holdings.owner[done], self._fleet.rack, self._fleet.announces
         if len(done):
-            self._ledger.add(self._routes.processed(work[done], done, racks[owner], announces[owner]))
+            self._ledger.add(self._ways.processed(work[done], done, racks[owner], announces[owner]))
         for kind, read, tasks, clients in self.restoration.take_reads():
-            self._ledger.add(self._routes.copied(kind, read, tasks, racks[clients], announces[clients]))
+            self._ledger.add(self._ways.copied(kind, read, tasks, racks[clients], announces[clients]))

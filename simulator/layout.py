@@ -218,13 +218,13 @@ def _changelogs(tasks: TaskTable, size: IntArray, rate: IntArray) -> Changelogs:
     return Changelogs(
         task=task,
         partition=partition,
-        restored_share=_shares(task, size[partition], rate[partition]),
-        followed_share=_shares(task, rate[partition], size[partition]),
+        restored_share=shares(task, size[partition], rate[partition]),
+        followed_share=shares(task, rate[partition], size[partition]),
         written_bytes_per_s=np.where(is_source, 0.0, rate[partition]),
     )
 
 
-def _shares(rows: IntArray, *amounts: npt.NDArray[np.generic]) -> FloatArray:
+def shares(rows: IntArray, *amounts: npt.NDArray[np.generic]) -> FloatArray:
     """Which part of its row each entry is: by the first of the amounts that the row has any of, evenly if of none."""
     num_rows = int(rows.max(initial=-1)) + 1
     chosen = np.ones(len(rows), dtype=np.float64)
@@ -250,8 +250,8 @@ def _writing(
         topics=tuple(writers),
         is_repartition=np.array([name in read for name in writers], dtype=np.bool_),
         partitions=partitions,
-        partition_share=_shares(listing(partitions), rate[partitions.values]),
+        partition_share=shares(listing(partitions), rate[partitions.values]),
         task=task,
         topic=topic,
-        bytes_per_s=partitions.sum(rate)[topic] * _shares(topic, input_bytes_per_s[task]),
+        bytes_per_s=partitions.sum(rate)[topic] * shares(topic, input_bytes_per_s[task]),
     )

@@ -38,7 +38,7 @@ class Processing:
         self._records_per_s = records_per_s
         self._capacity = thread_capacity
         self._unlimited = np.isinf(thread_capacity)
-        self._factor = 1.0
+        self._factor: FloatArray = np.ones(num_tasks, dtype=np.float64)
         self._running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self._thread: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self.waiting_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
@@ -60,9 +60,16 @@ class Processing:
         self.waiting_s[:] = 0.0
         self.most_waiting_s[:] = 0.0
 
-    def scale(self, factor: float) -> None:
-        """So many times the usual input comes in from now on."""
-        self._factor = factor
+    def scale(self, factor: float | FloatArray, records_per_s: FloatArray | None = None) -> None:
+        """So many times the usual input comes in from now on.
+
+        Args:
+            factor: one for all tasks, or shape (T,).
+            records_per_s: shape (T,); how many records a second of usual input is from now on; None if as before.
+        """
+        self._factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.waiting_s.shape)
+        if records_per_s is not None:
+            self._records_per_s = records_per_s
         self.settle(self._running, self._thread)
 
     def settle(self, running: BoolArray, thread: IntArray) -> None:
@@ -80,10 +87,11 @@ class Processing:
         self.waiting_s[at_once] = 0.0
         usual = self._records_per_s[tasks]
         behind = self.waiting_s[tasks] > _NOTHING_S
-        demand = np.where(behind, np.inf, usual * self._factor)
+        coming = self._factor[tasks]
+        demand = np.where(behind, np.inf, usual * coming)
         shares = fair_shares(self._capacity, threads, demand)
         self.rate = np.zeros(len(running), dtype=np.float64)
-        self.rate[tasks] = np.divide(shares, usual, out=np.full(len(tasks), self._factor), where=usual > 0)
+        self.rate[tasks] = np.divide(shares, usual, out=coming, where=usual > 0)
 
     def next_change_s(self) -> float:
         """In how many seconds the next task will have caught up, infinity if none will."""

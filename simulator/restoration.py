@@ -169,6 +169,10 @@ class Restoration:
         ready[self.copies.task[level & self.copies.active]] = True
         return level, ready
 
+    def write(self, bytes_per_s: FloatArray) -> None:
+        """So much, shape (T,), is written to each task's changelogs for a second of usual input from now on."""
+        self._usual_writes = bytes_per_s
+
     def settle(self, processing_rate: FloatArray, share: FloatArray) -> None:
         """Find out how fast every copy reads from here on.
 

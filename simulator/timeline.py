@@ -92,12 +92,15 @@ class ConfigsSet:
 
 @dataclass(frozen=True, slots=True)
 class TrafficScaled:
-    """So many times as much as usual is produced to the sources from now on."""
+    """So many times as much as usual, or as in an hour of the day, is produced to the sources from now on."""
 
     factor: float
+    hour: int | None = None
 
     def __str__(self) -> str:
-        return f"traffic is {self.factor:g} times the usual"
+        if self.hour is None:
+            return f"traffic is {self.factor:g} times the usual"
+        return f"traffic is {'' if self.factor == 1 else f'{self.factor:g} times '}that of {self.hour:02}:00"
 
 
 Change = ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | ConfigsSet | TrafficScaled
@@ -182,8 +185,8 @@ def _break_down(world: World, disturbance: Disturbance) -> Iterator[TimedChange]
             yield TimedChange(at_ms, ReplicasSet(topic, partition, replicas))
         case ConfigChange(configs=configs):
             yield TimedChange(at_ms, ConfigsSet(configs))
-        case TrafficChange(factor=factor):
-            yield TimedChange(at_ms, TrafficScaled(factor))
+        case TrafficChange(factor=factor, hour=hour):
+            yield TimedChange(at_ms, TrafficScaled(factor, hour))
 
 
 def _crash(at_ms: int, clients: Iterable[str], down_ms: int | None, *, keeps_state: bool) -> Iterator[TimedChange]:

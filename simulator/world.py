@@ -37,9 +37,11 @@ class Topic:
     Attributes:
         replicas: broker ids in replica order, the preferred leader first.
         leaders: the broker that leads, NO_LEADER if none.
-        bytes_per_s: what is produced to the partition.
+        bytes_per_s: what is produced to the partition: the usual, which is the mean of a day where that was measured.
         size_bytes: what the partition holds at the start.
         record_bytes: the mean size of a record; turns bytes into offsets.
+        hourly_bytes_per_s: what was measured to be produced in each of the 24 hours of a day (UTC), a tuple like
+            `bytes_per_s` an hour, and 0 all day where that is 0; empty where nothing was measured.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Topic:
     bytes_per_s: tuple[int, ...]
     size_bytes: tuple[int, ...]
     record_bytes: int = 1_000
+    hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
 
     @property
     def num_partitions(self) -> int:

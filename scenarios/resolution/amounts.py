@@ -32,6 +32,12 @@ class Said:
         """What an entry says that stands at a path."""
         return cls(path, entry.bytes_per_s, entry.size, entry.record_size)
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of which it says something."""
+        said = {"bytes_per_s": self.bytes_per_s, "size": self.size, "record_size": self.record_size}
+        return frozenset(key for key, value in said.items() if value is not None)
+
 
 def share(total: int, num_partitions: int) -> tuple[int, ...]:
     """Split a total evenly; the first partitions have what does not divide."""

@@ -6,7 +6,7 @@ Source: `org.apache.kafka.streams.processor.internals`: `RepartitionTopics`, `Co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scenarios.blueprint import TopicPlan
@@ -36,14 +36,12 @@ class ApplicationDraft:
 
     Attributes:
         topics: all topics of the cluster, the application's internal ones included.
-        source_bytes_per_s: what is produced to all topics that it reads and does not write.
         num_tasks: of all subtopologies that are understood.
         notes: what had to be inferred.
     """
 
     subtopologies: tuple[Subtopology, ...]
     topics: dict[str, TopicPlan]
-    source_bytes_per_s: int
     num_tasks: int
     notes: tuple[str, ...]
 
@@ -59,15 +57,7 @@ def resolve_application(
     topics.add_repartition(drafts)
     subtopologies = tuple(topics.build(draft) for draft in drafts)
     num_tasks = sum(topics.num_tasks(draft) or 0 for draft in drafts)
-    return ApplicationDraft(
-        subtopologies, topics.plans, _source_bytes_per_s(subtopologies, topics.plans), num_tasks, tuple(notes)
-    )
-
-
-def _source_bytes_per_s(subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicPlan]) -> int:
-    read = {topic for subtopology in subtopologies for topic in subtopology.source_topics}
-    written = {topic for subtopology in subtopologies for topic in subtopology.written_topics}
-    return sum(sum(topics[topic].bytes_per_s) for topic in read - written if topic in topics)
+    return ApplicationDraft(subtopologies, topics.plans, num_tasks, tuple(notes))
 
 
 def _draft(

@@ -100,13 +100,14 @@ def _import(
 
 def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSection) -> TopicPlan:
     count = len(topic.replicas)
-    traffic = default_traffic(count, section.partition_defaults)
+    traffic, stated = default_traffic(count, section.partition_defaults), frozenset[str]()
     if sizes is not None:
         partitions = [TopicPartition(topic.name, partition) for partition in range(count)]
         known = zip(partitions, traffic.size_bytes, strict=True)
         traffic = replace(traffic, size_bytes=tuple(sizes.content.get(partition, size) for partition, size in known))
+        stated = frozenset(["size"] if any(partition in sizes.content for partition in partitions) else [])
     plan = make_plan(topic.name, max(map(len, topic.replicas)), traffic)
-    return replace(plan, replicas=topic.replicas, leaders=topic.leaders)
+    return replace(plan, replicas=topic.replicas, leaders=topic.leaders, stated=stated)
 
 
 def make_plan(name: str, factor: int, traffic: Traffic) -> TopicPlan:
@@ -119,7 +120,13 @@ def retraffic(plan: TopicPlan, said: Said, places: Places) -> TopicPlan:
     """The same topic with other rates and sizes, where something is said about them."""
     base = Traffic(plan.bytes_per_s, plan.size_bytes, plan.record_bytes)
     now = settle(plan.num_partitions, base, said, places)
-    return replace(plan, bytes_per_s=now.bytes_per_s, size_bytes=now.size_bytes, record_bytes=now.record_bytes)
+    return replace(
+        plan,
+        bytes_per_s=now.bytes_per_s,
+        size_bytes=now.size_bytes,
+        record_bytes=now.record_bytes,
+        stated=plan.stated | said.keys,
+    )
 
 
 def _add_entries(draft: ClusterDraft, places: Places) -> None:

@@ -40,9 +40,7 @@ Located = tuple[Path, PlannedEvent | Autoscale]
 """What happens, and where the scenario says so."""
 
 
-def resolve_events(
-    entries: Sequence[EventEntry], hourly: Sequence[float], around: Surroundings
-) -> tuple[PlannedEvent, ...]:
+def resolve_events(entries: Sequence[EventEntry], around: Surroundings) -> tuple[PlannedEvent, ...]:
     """Understand the events, in the order of the scenario, and the daily profile of traffic; what is wrong is noted."""
     found = list(_resolve_each(entries, around))
     if around.places.is_sound("events") and around.places.is_sound("clients"):
@@ -52,11 +50,12 @@ def resolve_events(
     if around.mistakes or around.duration_ms is None:
         return ()
     hours = around.duration_ms // HOUR_MS
-    if hourly and hours > MAX_MOMENTS:
-        around.places.wrong(("traffic", "hourly"), f"that is {hours:,} hours until the end, {TOO_MANY}")
+    if around.traffic.changes_hourly and hours > MAX_MOMENTS:
+        around.places.wrong(around.traffic.path, f"that is {hours:,} hours until the end, {TOO_MANY}")
         return ()
     factors = [(event.at_ms, event.factor) for _, event in found if isinstance(event, TrafficChange)]
-    return tuple(_carry_out([event for _, event in found], Profile(hourly, factors), around, around.duration_ms))
+    profile = around.traffic.profile(factors)
+    return tuple(_carry_out([event for _, event in found], profile, around, around.duration_ms))
 
 
 def _resolve_each(entries: Sequence[EventEntry], around: Surroundings) -> Iterator[Located]:
@@ -172,9 +171,9 @@ def _carry_out(
         match event:
             case Autoscale():
                 there = [client for client in event.clients if client in starting]
-                yield from event.scale(there, around.source_bytes_per_s, profile, duration_ms)
+                yield from event.scale(there, around.traffic.source_bytes_per_s, profile, duration_ms)
             case TrafficChange(at_ms=at_ms):
-                yield TrafficChange(at_ms, float(profile.at(at_ms)))
+                yield profile.change(at_ms)
             case _:
                 yield event
     yield from profile.hourly_changes(duration_ms)

@@ -56,7 +56,7 @@ def read_text(path: Path, max_bytes: int, too_long: str) -> str:
 
 
 class Files:
-    """Reads the files that a scenario names, relative to its folder, and remembers which they were."""
+    """Reads the files and folders that a scenario names, relative to its folder, and remembers which they were."""
 
     def __init__(self, folder: Path, places: Places, mistakes: Mistakes) -> None:
         self._folder = folder
@@ -77,5 +77,22 @@ class Files:
             self._places.wrong(path, f"'{source}': {error}")
         except FormatError as error:
             self._mistakes.add(Mistake(source, error.line, "", str(error)))
+        self._places.cut(path)
+        return None
+
+    def read_folder(self, path: paths.Path, name: str, read: Callable[[Path], tuple[T, str]]) -> Imported[T] | None:
+        """Read the folder that is named at a place of the scenario; None if it cannot be read.
+
+        Args:
+            path: the place.
+            name: the folder.
+            read: what reads it, and says the SHA-256 of what it has read.
+        """
+        source = str(self._folder / name)
+        try:
+            content, self.digests[name] = read(Path(source))
+            return Imported(source, content)
+        except FormatError as error:
+            self._places.wrong(path, f"'{source}': {error}")
         self._places.cut(path)
         return None

@@ -64,6 +64,6 @@ def resolve_autoscale(
         places.wrong((*path, "max"), f"{most} is more than the clients that there are, {len(clients)}")
     if said.fewest > most:
         places.wrong((*path, "min"), f"{said.fewest} is more than the most that there may be, {most}")
-    if around.source_bytes_per_s == 0 and not around.mistakes:
+    if not any(around.traffic.source_bytes_per_s) and not around.mistakes:
         places.wrong(path, "nothing is produced to the source topics, so there is nothing to scale with")
     return Autoscale(at_ms, clients, said.bytes_per_s, said.every, said.fewest, most)

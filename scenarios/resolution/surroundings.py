@@ -10,6 +10,7 @@ from scenarios.errors import Mistakes
 from scenarios.resolution.brokers import Brokers
 from scenarios.resolution.clients import ClientsDraft
 from scenarios.resolution.files import Files
+from scenarios.resolution.traffic import TrafficDraft
 from scenarios.validation import Places
 
 
@@ -20,7 +21,7 @@ class Surroundings:
     Attributes:
         topics: those that are understood, by name.
         all_topics: the names of all topics; None if not all are known.
-        source_bytes_per_s: what is produced to all topics that the application reads and does not write.
+        traffic: how much flows over the day, and to which topics.
         duration_ms: when the run ends; None if not known.
     """
 
@@ -28,7 +29,7 @@ class Surroundings:
     clients: ClientsDraft
     topics: Mapping[str, TopicPlan]
     all_topics: frozenset[str] | None
-    source_bytes_per_s: int
+    traffic: TrafficDraft
     duration_ms: int | None
     files: Files
     places: Places

@@ -17,6 +17,7 @@ from simulator.placing import Brokers
 from simulator.processes.classic import ClassicProtocol
 from simulator.processes.parts import Parts, Process, Protocol
 from simulator.processes.streams import StreamsProtocol
+from simulator.reasons import Question
 from simulator.recording import Recording
 from simulator.timeline import (
     BrokersDown,
@@ -39,7 +40,14 @@ Observer = Callable[[Execution], None]
 class Clockwork:
     """A run: the parts, and the processes that move them. Time is in whole milliseconds."""
 
-    def __init__(self, world: World, assignor: TaskAssignor, traffic_cost: int, observe: Observer) -> None:
+    def __init__(
+        self,
+        world: World,
+        assignor: TaskAssignor,
+        traffic_cost: int,
+        observe: Observer,
+        question: Question | None,
+    ) -> None:
         self._world = world
         self._env = simpy.Environment(initial_time=0)
         layout = lay_out(world)
@@ -47,7 +55,7 @@ class Clockwork:
         self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
         self._fleet = Fleet(world, layout.racks)
         self._execution = Execution(world, layout, self._brokers, self._fleet)
-        leader = Leader(world, layout, self._fleet, self._execution, assignor, traffic_cost)
+        leader = Leader(world, layout, self._fleet, self._execution, assignor, traffic_cost, question)
         self._recording = Recording(world, layout, self._execution, self._fleet)
         self._observe = observe
         self._something_changed = self._env.event()
@@ -110,8 +118,8 @@ class Clockwork:
             case ConfigsSet(configs=configs):
                 self._fleet.set_configs(configs)
                 self._group.ask("configs changed")
-            case TrafficScaled(factor=factor):
-                self._execution.scale_traffic(factor)
+            case TrafficScaled(factor=factor, hour=hour):
+                self._execution.scale_traffic(factor, hour)
         self._announce_change()
 
     def _move_brokers(self, reason: str) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scenarios.configs import AssignorConfigs, BrokerConfigs, StreamsConfigs
 from scenarios.reader import read
 from scenarios.schema import SCHEMA_FILE, json_schema, json_schema_text
-from scenarios.units import parse_bytes, parse_bytes_per_s, parse_duration_ms, parse_per_hour
+from scenarios.units import parse_bytes, parse_bytes_per_s, parse_duration_ms, parse_per_hour, parse_time_of_day_ms
 from tests.scenarios.test_mistakes import CASES
 from tests.scenarios.writing import FULL, SMALL, spoiled, told
 
@@ -52,7 +52,7 @@ def _keys(value: Any) -> Iterator[str]:
 
 
 def test_the_full_scenario_has_every_key_but_those_about_files() -> None:
-    files = {"from", "topology", "log_dirs", "plan"}
+    files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at"}
     declared = {key for key, _ in _properties(json_schema())}
     assert declared - files - set(_keys(read(FULL).value)) == set()
 
@@ -149,15 +149,18 @@ PARSERS: dict[str, Callable[[object], float]] = {
     "size": parse_bytes,
     "rate": parse_bytes_per_s,
     "frequency": parse_per_hour,
+    "time of day": parse_time_of_day_ms,
 }
 UNITS = {
     "duration": json_schema()["properties"]["duration"],
     "size": json_schema()["$defs"]["PartitionDefaults"]["properties"]["size"],
     "rate": json_schema()["$defs"]["ClientEntry"]["properties"]["restore"],
     "frequency": json_schema()["$defs"]["ChurnEvent"]["properties"]["crashes"],
+    "time of day": json_schema()["$defs"]["TrafficSection"]["properties"]["starts_at"],
 }
 TEXTS = st.from_regex(
-    r"[0-9]{1,3}(\.[0-9])? ?(ms|s|m|h|d|B|kB|MB|GiB|Mbit)?( ?/ ?[smhd])?( ?[0-9]{1,3}(m|s))?", fullmatch=True
+    r"[0-9]{1,3}(\.[0-9])? ?(ms|s|m|h|d|B|kB|MB|GiB|Mbit)?( ?/ ?[smhd])?( ?[0-9]{1,3}(m|s))?|[0-2]?[0-9]:[0-9]{1,2}",
+    fullmatch=True,
 )
 
 

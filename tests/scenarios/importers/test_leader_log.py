@@ -1,0 +1,69 @@
+"""The log of a group's leader, in its wordings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scenarios.importers.leader_log import RELEVANT, ClientTasks, read_rebalances
+from scenarios.importers.lines import FormatError
+
+DIALECTS = Path(__file__).with_name("dialects")
+ONE, TWO = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+TEN_O_CLOCK_MS = 1_769_940_000_000
+
+
+def _text(name: str) -> str:
+    return (DIALECTS / name).read_text()
+
+
+def test_successive_rebalances_are_read_with_clients_threads_tasks_and_verdict() -> None:
+    first, second = read_rebalances(_text("leader_3_9.log"))
+    assert first.clients == (ClientTasks(ONE, 2, ("0_0", "0_1", "1_0"), ()), ClientTasks(TWO, 1, (), ("0_0",)))
+    assert second.clients == (ClientTasks(TWO, 1, ("0_0", "0_1", "1_0"), ()),)
+    assert first.stateful == second.stateful == {"0_0", "0_1"}
+    assert (first.stable, second.stable) == (False, True)
+    assert (first.at_ms, second.at_ms) == (TEN_O_CLOCK_MS + 140, TEN_O_CLOCK_MS + 600_140)
+    assert first.leader == f"shop-{ONE}-StreamThread-1-consumer"
+
+
+def test_up_to_3_4_tasks_and_clients_stand_in_one_message() -> None:
+    (only,) = read_rebalances(_text("leader_3_3.log"))
+    assert only.clients == (ClientTasks(ONE, 1, ("0_0",), ()), ClientTasks(TWO, 1, ("0_1",), ()))
+    assert only.stateful == {"0_0"}
+    assert only.at_ms == TEN_O_CLOCK_MS + 500
+
+
+def test_up_to_2_7_what_clients_had_before_stands_behind_and_does_not_count() -> None:
+    (only,) = read_rebalances(_text("leader_2_6.log"))
+    assert only.clients == (ClientTasks(ONE, None, ("0_0",), ("0_1",)), ClientTasks(TWO, None, ("0_1",), ()))
+    assert (only.stateful, only.stable) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["leader_3_9.log", "leader_3_3.log", "leader_2_6.log"])
+def test_the_relevant_lines_alone_say_the_same(name: str) -> None:
+    lines = [line for line in _text(name).split("\n") if re.search(RELEVANT, line)]
+    whole, relevant = read_rebalances(_text(name)), read_rebalances("\n".join(lines))
+    assert len(lines) < len(_text(name).split("\n"))
+    assert [(found.at_ms, found.clients, found.stateful, found.stable) for found in whole] == [
+        (found.at_ms, found.clients, found.stateful, found.stable) for found in relevant
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "no assignments; the log should have those of the group's leader, at INFO"),
+        ("Assignment of tasks to nodes: \n", 1, "an assignment without clients"),
+        (f"{ONE}=[activeTasks: ([0_0]) standbyTasks: ([])]\n", 1, "is not the tasks of a client: cut off"),
+        (f"Assignment of tasks to nodes: {ONE}=[activeTasks: ([0_0, 0_", 1, "is not the tasks of a client: cut off"),
+        (f"Assignment of tasks to nodes: {ONE}=[activeTasks: ([x]) standbyTasks: ([])]", 1, "'x' is not a task"),
+    ],
+)
+def test_a_log_that_is_cut_off_or_of_someone_else_is_refused(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_rebalances(text)
+    assert caught.value.line == line
+    assert message in str(caught.value)
