@@ -6,17 +6,22 @@
 
 DEMO_SCENARIO := scenarios/library/order_processing.yaml
 DEMO          := assignor-sim run $(DEMO_SCENARIO) --out out/demo
+DEMO_SWEEP    := assignor-sim sweep return_of_balance --out out/demo-sweep
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check bench performance parity wheel-test lock clean .venv machine
+.PHONY: help demo test lint types layers check bench performance bench-pipeline spark-cluster parity wheel-test lock \
+	clean .venv machine
 
 help: ## List what there is to do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv ## Set up, then compare assignors on a shipped scenario
+demo: .venv ## Set up, then compare assignors on a shipped scenario, and 48 runs of another on Spark
 	@echo '$(DEMO)'
 	@.venv/bin/$(DEMO)
+	@rm -rf out/demo-sweep
+	@printf '\n%s\n' '$(DEMO_SWEEP)'
+	@.venv/bin/$(DEMO_SWEEP)
 
 test: .venv ## Set up, then run the whole test suite (a part of it: ARGS="-k rack")
 	.venv/bin/python -m pytest $(ARGS)
@@ -43,6 +48,12 @@ bench: .venv ## Time and weigh us, and time Kafka (KAFKA=4.3.1 LIMIT=20 seconds 
 
 performance: bench ## The same, and write docs/reference/performance.md from it
 	@.venv/bin/python -m tools.performance out/bench.json --write
+
+bench-pipeline: .venv ## Time Spark against a plain pool of processes, and write docs/reference/pipeline-performance.md
+	.venv/bin/python -m tools.pipeline_benchmark --write $(ARGS)
+
+spark-cluster: .venv ## Start a Spark master and two workers on this machine, until Ctrl-C
+	@.venv/bin/python -m tools.spark_cluster $(ARGS)
 
 KAFKA    := 4.3.1
 PROBLEMS := 3000

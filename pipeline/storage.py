@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pipeline.session import SparkError
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -19,14 +21,22 @@ class Storage:
     Args:
         spark: whose file systems are used.
         root: a path of the driver's machine, or a URI.
+
+    Raises:
+        SparkError: Spark has no file system for it, or cannot reach it.
     """
 
     def __init__(self, spark: SparkSession, root: str) -> None:
+        from py4j.protocol import Py4JJavaError
+
         assert spark._jvm is not None
         self._jvm: Any = spark._jvm
-        path = self._jvm.org.apache.hadoop.fs.Path(root)
-        self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())
-        self._root = self._files.makeQualified(path)
+        try:
+            path = self._jvm.org.apache.hadoop.fs.Path(root)
+            self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())
+            self._root = self._files.makeQualified(path)
+        except Py4JJavaError as error:
+            raise SparkError(f"{root}: {error.java_exception.getMessage()}") from error
 
     @property
     def root(self) -> str:
@@ -69,17 +79,22 @@ class Storage:
         finally:
             stream.close()
         self._files.delete(target, False)
-        self._files.rename(part, target)
+        self._rename(part, target)
 
     def move(self, source: Sequence[str], target: Sequence[str]) -> None:
         """Rename a file or folder; folders on the way are made."""
         where = self._at(target)
         self._files.mkdirs(where.getParent())
-        self._files.rename(self._at(source), where)
+        self._rename(self._at(source), where)
 
     def remove(self, *names: str) -> None:
         """Remove a file, or a folder with all in it; nothing happens if it is not there."""
         self._files.delete(self._at(names), True)
+
+    def _rename(self, source: Any, target: Any) -> None:
+        # Hadoop answers rather than throws.
+        if not self._files.rename(source, target):
+            raise SparkError(f"{source.toString()}: cannot be renamed to {target.toString()}")
 
     def _at(self, names: Sequence[str]) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self.path(*names))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.aggregate.tables import AGGREGATE_SCHEMAS
 from pipeline.sweep.document import SweepDocument
 from scenarios.schema import json_schema_text
 from simulator.tables import SCHEMAS
@@ -57,11 +58,29 @@ it (factors), and how settings are chosen from these. Every setting with every a
 scenario: order_processing            # a file beside this one, or a shipped scenario
 factors:
   - {name: standbys, path: application.configs.num.standby.replicas, values: [0, 1, 2]}
-  - {name: restore, path: ["clients[0].restore", "clients[1].restore"], between: [20, 200], scale: log, steps: 4, unit: MB/s}
+  - {name: restore, path: "clients[0].restore", between: [20, 200], scale: log, steps: 4, unit: MB/s}
 seeds: 10                             # 1 to 10
 ```
 
 <!-- Made by `python tools/reference.py` from the models in pipeline/sweep/document.py. -->
+"""
+
+AGGREGATES = """# Tables of an aggregate
+
+`assignor-sim aggregate DIR…` writes each of these tables as a folder with one Parquet file, next to `summary.json`:
+into `DIR/aggregate`, or wherever `--out` says, which several sweeps need. pandas, DuckDB and Spark read them as they
+are. The same runs give the same bytes, however they are spread over files and machines.
+
+A *cell* is an assignor in a setting of a sweep; its runs differ by their seeds alone. Metrics are those that
+`assignor-sim run` compares by. [Reading a sweep](../explanation/reading-a-sweep.md) says how each figure is made and
+what it is good for. Columns may be added in later versions; a column's name and meaning stay.
+
+`summary.json` holds what people read first: `sweeps` (what they varied, and how many runs ended how), `scenarios` (for
+each its objectives, the front up to 200 cells, and the best cell of each objective with its interval),
+`against_baseline` (in how many settings an assignor surely has less or more than the baseline), `sensitivity` (up to
+three factors a metric) and `left_out` (what does not count here, and why).
+
+<!-- Made by `python tools/reference.py` from the schemas in pipeline/aggregate/tables.py. -->
 """
 
 SWEEP_SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
@@ -109,11 +128,16 @@ def pages() -> dict[Path, str]:
         REFERENCE / "tables.md": _tables(),
         REFERENCE / "scenarios.md": _scenarios(),
         REFERENCE / "sweep-files.md": _sweeps(),
+        REFERENCE / "aggregate-tables.md": _aggregates(),
     }
 
 
 def _tables() -> str:
     return TABLES + "".join(_table(name, schema) for name, schema in SCHEMAS.items())
+
+
+def _aggregates() -> str:
+    return AGGREGATES + "".join(_table(name, schema) for name, schema in AGGREGATE_SCHEMAS.items())
 
 
 def _table(name: str, schema: pa.Schema) -> str:

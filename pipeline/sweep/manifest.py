@@ -40,6 +40,7 @@ def manifest_of(
             }
             for factor in sweep.factors
         ],
+        "changes": [list(change) for change in sweep.changes],
         "settings": len(sweep.settings),
         "assignors": [one.choice.label for one in chosen],
         "seeds": list(sweep.seeds),

@@ -113,7 +113,7 @@ def _claim(storage: Storage, prepared: Prepared, *, is_begun: bool, is_done: boo
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    for name in ("kind", "name", "scenario", "factors", "settings", "assignors", "seeds", "tables"):
+    for name in ("kind", "name", "scenario", "changes", "factors", "settings", "assignors", "seeds", "tables"):
         if old.get(name) != new.get(name):
             yield name
 

@@ -1,0 +1,150 @@
+"""How Spark works out an aggregate: one pass over the runs, grouped by setting; all else follows from the figures of
+the cells. No run ever comes to the driver."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pipeline.aggregate.figures import FIGURES, factor_fields, figures, figures_schema, run_schema
+from pipeline.aggregate.output import Output
+from pipeline.aggregate.sensitivity import EFFECTS, effects
+from pipeline.aggregate.summary import FRONT_AND_FACTS, MOST_FACTORS, front, summarise
+from pipeline.aggregate.sweeps import AggregateError, Sweep, factor_columns, find_sweeps
+from pipeline.aggregate.tables import AGGREGATE_SCHEMAS, OBJECTIVES
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_RUNS_OF_A_TASK = 500
+
+
+def aggregate(
+    spark: SparkSession, dirs: Sequence[str], out: str | None = None, baseline: str | None = None
+) -> dict[str, Any]:
+    """Work out what sweeps say, and write it: each table of `AGGREGATE_SCHEMAS` as a folder with one Parquet file, and
+    `summary.json`.
+
+    Guarantees:
+        The same runs give the same bytes, however they are spread over files and machines. An aggregate that is there
+        already is replaced when all is written.
+
+    Args:
+        spark: where it is worked out.
+        dirs: directories of sweeps, finished or not, as paths or URIs.
+        out: where to write it; by default the folder `aggregate` in the one directory.
+        baseline: label of the assignor to compare with, in place of each sweep's own.
+
+    Returns:
+        The summary.
+
+    Raises:
+        AggregateError: a directory is not one of a sweep, or the place for the results is taken by something else.
+    """
+    sweeps = find_sweeps(spark, dirs, baseline)
+    if out is None and len(sweeps) != 1:
+        raise AggregateError(f"{len(sweeps)} sweeps: say where their aggregate goes (--out DIR)")
+    output = Output(spark, f"{sweeps[0].root}/aggregate" if out is None else out)
+    cells = [_cells(spark, sweep).persist() for sweep in sweeps]
+    every = reduce(_below, (of_one.select(*(field.name for field in FIGURES)) for of_one in cells))
+    fronts = _fronts(every).persist()
+    hanging = reduce(_below, map(_effects, sweeps, cells)).persist()
+    tables = {"cells": reduce(_below, _with_factors(sweeps, cells))}
+    tables["front"] = fronts.select(*AGGREGATE_SCHEMAS["front"].names)
+    tables["differences"] = every.where("baseline is not null").select(*AGGREGATE_SCHEMAS["differences"].names)
+    for name in ("sensitivity", "levels", "pairs"):
+        tables[name] = hanging.where(f"table = '{name}'").select(*AGGREGATE_SCHEMAS[name].names)
+    try:
+        for name, table in tables.items():
+            output.write(table, name)
+        facts = [json.loads(row["facts"]) for row in fronts.where("facts is not null").select("facts").collect()]
+        strongest = tables["sensitivity"].where(f"rank <= {MOST_FACTORS}").collect()
+        summary = summarise(sweeps, facts, [row.asDict() for row in strongest])
+        output.finish(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    finally:
+        for kept in (*cells, fronts, hanging):
+            kept.unpersist()
+    return summary
+
+
+def _cells(spark: SparkSession, sweep: Sweep) -> DataFrame:
+    """The figures of a sweep's cells. The columns with its settings are joined to its runs, the groups spread evenly.
+
+    Working them out takes long for their bytes; Spark, which goes by bytes, would put them all into one task.
+    """
+    from pyspark.sql import functions
+
+    settings = _read(spark, f"{sweep.root}/settings", _settings_schema(sweep)).toDF("setting", *sweep.columns)
+    wanted = run_schema(sweep)
+    runs = _read(spark, f"{sweep.root}/runs", pa.schema([field for field in wanted if field.name not in sweep.columns]))
+    tasks = min(-(-sweep.planned // _RUNS_OF_A_TASK), 4 * spark.sparkContext.defaultParallelism)
+    joined = runs.join(functions.broadcast(settings), "setting").repartition(max(1, tasks), "setting")
+    return _grouped(joined.select(*wanted.names), "setting", partial(figures, sweep), figures_schema(sweep))
+
+
+def _settings_schema(sweep: Sweep) -> pa.Schema:
+    fields = (field.with_name(factor.name) for field, factor in zip(factor_fields(sweep), sweep.factors, strict=True))
+    return pa.schema([("setting", pa.int64()), *fields])
+
+
+def _read(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
+    """Read columns by their names; to be told the schema saves Spark a job to find it out."""
+    read = spark.read.schema(_spark_schema(schema)).option("recursiveFileLookup", "true").parquet(path)
+    return read.toDF(*schema.names)
+
+
+def _fronts(every: DataFrame) -> DataFrame:
+    objectives = every.where(every["metric"].isin(*OBJECTIVES))
+    return _grouped(objectives, "scenario", front, FRONT_AND_FACTS)
+
+
+def _effects(sweep: Sweep, cells: DataFrame) -> DataFrame:
+    return _grouped(cells, "metric", partial(effects, sweep), EFFECTS)
+
+
+def _with_factors(sweeps: Sequence[Sweep], cells: Sequence[DataFrame]) -> Iterator[DataFrame]:
+    """The table `cells` of each sweep, with columns for the factors of all."""
+    fixed = AGGREGATE_SCHEMAS["cells"].names
+    columns = factor_columns(sweeps, fixed)
+    for sweep, of_one in zip(sweeps, cells, strict=True):
+        own = {
+            factor.name: (column, factor.is_number) for column, factor in zip(sweep.columns, sweep.factors, strict=True)
+        }
+        values = (_value(own.get(name), numbers).alias(column) for name, (column, numbers) in columns.items())
+        yield of_one.select(*fixed, *values)
+
+
+def _value(own: tuple[str, bool] | None, wants_number: bool) -> Column:
+    """The values of a factor as numbers, or as text if another sweep has text; null in a sweep that lacks it."""
+    from pyspark.sql import functions
+
+    if own is None:
+        return functions.lit(None).cast("double" if wants_number else "string")
+    column, is_number = own
+    value = functions.col(column)
+    if wants_number or not is_number:
+        return value
+    whole = value.cast("long")
+    return functions.when(value == whole, whole.cast("string")).otherwise(value.cast("string"))
+
+
+def _below(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionByName(other)
+
+
+def _grouped(table: DataFrame, key: str, work: Callable[[pa.Table], pa.Table], schema: pa.Schema) -> DataFrame:
+    def of_group(group: pa.Table) -> pa.Table:  # Spark goes by the hints of a plain function
+        return work(group)
+
+    return table.groupBy(key).applyInArrow(of_group, _spark_schema(schema))
+
+
+def _spark_schema(schema: pa.Schema) -> StructType:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(pa.schema([pa.field(field.name, field.type) for field in schema]))

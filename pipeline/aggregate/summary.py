@@ -1,0 +1,190 @@
+"""What people read of an aggregate, as one JSON-able value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.aggregate.front import judged
+from pipeline.aggregate.sweeps import Sweep
+from pipeline.aggregate.tables import FRONT, MONEY, OBJECTIVES
+from pipeline.statistics import LEVEL, RESAMPLES
+
+Row = Mapping[str, Any]
+Json = dict[str, Any]
+
+_CELL = ("sweep", "setting", "label", "assignor")
+
+
+MOST_SHOWN = 200
+"""Cells of a front that stand in the summary; the table has all."""
+
+MOST_FACTORS = 3
+"""Factors of a metric that stand in the summary; the table has all."""
+
+FRONT_AND_FACTS = pa.schema([*FRONT, ("facts", pa.string())]).remove_metadata()
+"""The table `front`, and on the first row of each scenario, as JSON, what the summary says of the scenario."""
+
+
+def front(figures: pa.Table) -> pa.Table:
+    """Find the front of a scenario.
+
+    Args:
+        figures: the rows of `FIGURES` about `OBJECTIVES`, of all cells of the scenario, in any order.
+
+    Returns:
+        Rows of `FRONT_AND_FACTS`, by sweep, setting and assignor.
+    """
+    rows = figures.to_pylist()
+    cells, objectives = judged(rows)
+    facts = {
+        "scenario": _scenario(cells, objectives),
+        "counts": {sweep: _counts(of_one) for sweep, of_one in _by_sweep(cells).items()},
+        "against": _against(rows),
+    }
+    cells[0] |= {"facts": json.dumps(facts)}
+    return pa.Table.from_pylist(cells, schema=FRONT_AND_FACTS)
+
+
+def summarise(sweeps: Sequence[Sweep], facts: Sequence[Json], strongest: Sequence[Row]) -> Json:
+    """Put together what people read first: counts, fronts, the best cell of each objective, what matters most, what the
+    assignors do against the baseline, and what was left out and why.
+
+    Args:
+        sweeps: what was looked at.
+        facts: what `front` says of each scenario, in any order.
+        strongest: rows of the table `sensitivity`, in any order.
+    """
+    facts = sorted(facts, key=lambda fact: str(fact["scenario"]["scenario"]))
+    counts = {sweep: count for fact in facts for sweep, count in fact["counts"].items()}
+    scenarios = [fact["scenario"] for fact in facts]
+    return {
+        "kind": "aggregate",
+        "level": LEVEL,
+        "resamples": RESAMPLES,
+        "sweeps": [_sweep(sweep, counts[sweep.name]) for sweep in sweeps],
+        "scenarios": scenarios,
+        "against_baseline": [row for fact in facts for row in fact["against"]],
+        "sensitivity": _sensitivity(strongest),
+        "left_out": [*_runs_left_out(sweeps, counts), *_of_scenarios_left_out(scenarios)],
+    }
+
+
+def _sweep(sweep: Sweep, count: Row) -> Json:
+    facts = {"sweep": sweep.name, "scenario": sweep.scenario, "baseline": sweep.baseline}
+    lists = {
+        "assignors": list(sweep.assignors),
+        "factors": [{"name": factor.name, "paths": list(factor.paths)} for factor in sweep.factors],
+    }
+    numbers = {name: count[name] for name in ("settings", "cells", "runs", "errors", "failed", "stable")}
+    return facts | lists | {"seeds": sweep.seeds, "runs_planned": sweep.planned} | numbers
+
+
+def _by_sweep(cells: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for cell in cells:
+        found.setdefault(cell["sweep"], []).append(cell)
+    return found
+
+
+def _counts(cells: Sequence[Row]) -> Json:
+    return {
+        "settings": len({cell["setting"] for cell in cells}),
+        "cells": len(cells),
+        "cells_considered": sum(cell["left_out"] is None for cell in cells),
+        **{name: sum(cell[name] for cell in cells) for name in ("runs", "errors", "failed")},
+        "stable": sum(round(cell["stable"] * cell["runs"]) for cell in cells),
+    }
+
+
+def _scenario(cells: Sequence[Row], objectives: Sequence[str]) -> Json:
+    considered = [cell for cell in cells if cell["left_out"] is None]
+    on_front = sorted((cell for cell in considered if cell["on_front"]), key=lambda cell: int(cell["place"]))
+    return {
+        "scenario": cells[0]["scenario"],
+        "objectives": list(objectives),
+        "cells": len(cells),
+        "cells_considered": len(considered),
+        "cells_with": {name: sum(cell[name] is not None for cell in considered) for name in objectives},
+        "cells_on_front": len(on_front),
+        "front": [_shown(cell, objectives) for cell in on_front[:MOST_SHOWN]],
+        "best": [_best(name, cell, considered) for name in objectives for cell in on_front if name in cell["best_of"]],
+    }
+
+
+def _shown(cell: Row, objectives: Sequence[str]) -> Json:
+    facts = {name: cell[name] for name in (*_CELL, "runs", "stable", "best_of")}
+    intervals = {name: _interval(cell, name) for name in objectives}
+    return facts | {"means": {name: cell[name] for name in objectives}, "intervals": intervals}
+
+
+def _best(objective: str, cell: Row, considered: Sequence[Row]) -> Json:
+    equal = sum(other[objective] == cell[objective] for other in considered) - 1
+    figures = {"mean": cell[objective], "interval": _interval(cell, objective), "others_equal": equal}
+    return {"objective": objective} | {name: cell[name] for name in _CELL} | figures
+
+
+def _interval(cell: Row, objective: str) -> list[float] | None:
+    low, high = cell[f"{objective}_low"], cell[f"{objective}_high"]
+    return None if low is None else [low, high]
+
+
+def _against(rows: Sequence[Row]) -> list[Json]:
+    """Of each assignor and objective: in how many settings it surely has less and more than the baseline."""
+    found: dict[tuple[str, str, int], Json] = {}
+    for row in rows:
+        if row["pairs"]:
+            key = (row["sweep"], row["assignor"], OBJECTIVES.index(row["metric"]))
+            names = {name: row[name] for name in ("sweep", "baseline", "assignor", "metric")}
+            told = found.setdefault(key, names | {"settings": 0, "less": 0, "more": 0})
+            told["settings"] += 1
+            if row["excludes_zero"]:
+                told["less" if row["mean_difference"] < 0 else "more"] += 1
+    return [found[key] for key in sorted(found)]
+
+
+def _sensitivity(rows: Sequence[Row]) -> list[Json]:
+    """By sweep and metric the factors that explain most of it; nothing of metrics that nothing explains."""
+    found: dict[tuple[str, str], list[Json]] = {}
+    for row in sorted(rows, key=lambda row: (row["sweep"], row["metric"], row["rank"])):
+        if row["share"]:
+            told = {"factor": row["factor"], "share": row["share"], "levels": row["levels"]}
+            found.setdefault((row["sweep"], row["metric"]), []).append(told)
+    return [{"sweep": sweep, "metric": metric, "factors": factors} for (sweep, metric), factors in found.items()]
+
+
+def _runs_left_out(sweeps: Sequence[Sweep], counts: Mapping[str, Row]) -> Iterator[Json]:
+    for sweep in sweeps:
+        count = counts[sweep.name]
+        missing = sweep.planned - count["runs"]
+        reasons = (
+            (missing, "not made yet; assignor-sim sweep --resume makes them"),
+            (count["errors"], "could not be made; the column error of the table runs says why"),
+            (count["failed"], "came to no assignment; the column cause of the table runs says why"),
+        )
+        for number, why in reasons:
+            if number:
+                yield {"sweep": sweep.name, "what": "runs", "number": number, "why": why}
+        if out := count["cells"] - count["cells_considered"]:
+            why = "not considered for the front, as a run could not be made or came to no assignment"
+            yield {"sweep": sweep.name, "what": "cells", "number": out, "why": why}
+
+
+def _of_scenarios_left_out(scenarios: Sequence[Json]) -> Iterator[Json]:
+    for scenario in scenarios:
+        name, considered = scenario["scenario"], scenario["cells_considered"]
+        if considered and MONEY[0] not in scenario["objectives"]:
+            why = f"{MONEY[0]} is not known of every run" + (
+                f": {MONEY[1]} stands for it" if MONEY[1] in scenario["objectives"] else ", and nor is traffic"
+            )
+            yield {"scenario": name, "what": "objectives", "number": 1, "why": why}
+        for objective, known in scenario["cells_with"].items():
+            if known < considered:
+                why = f"{objective} is not known of every run of theirs: taken for worse than any number"
+                yield {"scenario": name, "what": "cells", "number": considered - known, "why": why}
+        if (shown := len(scenario["front"])) < scenario["cells_on_front"]:
+            why = f"only the first {shown} of the front stand here; the table front has all"
+            yield {"scenario": name, "what": "cells", "number": scenario["cells_on_front"] - shown, "why": why}
