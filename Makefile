@@ -10,8 +10,8 @@ DEMO_SWEEP    := assignor-sim sweep return_of_balance --out out/demo-sweep
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check bench performance bench-pipeline spark-cluster parity wheel-test lock \
-	clean .venv machine
+.PHONY: help demo test test-spark test-browser lint types layers check bench performance bench-pipeline spark-cluster \
+	parity wheel-test lock clean .venv machine
 
 help: ## List what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -23,8 +23,17 @@ demo: .venv ## Set up, then compare assignors on a shipped scenario, and 48 runs
 	@printf '\n%s\n' '$(DEMO_SWEEP)'
 	@.venv/bin/$(DEMO_SWEEP)
 
-test: .venv ## Set up, then run the whole test suite (a part of it: ARGS="-k rack")
-	.venv/bin/python -m pytest $(ARGS)
+# What needs Spark or a browser takes long to start, and has targets of its own.
+APART := tests/pipeline tests/browser
+
+test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
+	.venv/bin/python -m pytest $(APART:%=--ignore=%) $(ARGS)
+
+test-spark: .venv ## Run the tests that need Spark: embedded, and a cluster whose processes are killed
+	.venv/bin/python -m pytest tests/pipeline $(ARGS)
+
+test-browser: .venv ## Run the tests of the pages in Chromium (Debian's: apt-get install chromium)
+	.venv/bin/python -m pytest tests/browser $(ARGS)
 
 lint: .venv ## Check style and format (ruff)
 	.venv/bin/ruff check .

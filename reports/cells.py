@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reports.comparison import Row, Spread, verdict_text
 from reports.metric import Metric
@@ -15,10 +15,14 @@ UNKNOWN = "n/a"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure: what is read first, and notes on it: the range over the seeds, and how many of them have it."""
+    """A figure: what is read first, and notes on it: the range over the seeds, and how many of them have it.
+
+    `value` is the figure in its unit without rounding, for sorting and for scripts; None if it is not known.
+    """
 
     text: str
     notes: tuple[str, ...] = ()
+    value: float | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.text} ({', '.join(self.notes)})" if self.notes else self.text
@@ -46,7 +50,7 @@ def metric_cell(row: Row, metric: Metric) -> Cell:
     spread = row.spreads[metric.name]
     if spread is None:
         return Cell(UNKNOWN)
-    return Cell(metric.write(spread.median), _notes(spread, metric, len(row.seeds)))
+    return Cell(metric.write(spread.median), _notes(spread, metric, len(row.seeds)), spread.median)
 
 
 def gap_cell(row: Row) -> Cell:
@@ -56,7 +60,7 @@ def gap_cell(row: Row) -> Cell:
         return Cell(UNKNOWN)
     in_percent = f" ({write_number(round(percent.median))}%)" if percent else ""
     text = f"+{write_count(gap.median)}{in_percent}" if gap.median else "at bound"
-    return Cell(text, _notes(gap, METRIC["gap_partitions"], len(row.seeds)))
+    return Cell(text, _notes(gap, METRIC["gap_partitions"], len(row.seeds)), gap.median)
 
 
 def stable_cell(row: Row) -> Cell:
@@ -73,7 +77,8 @@ def one_rack_cell(row: Row) -> Cell:
     if count is None or every is None or not every.most:
         return Cell(UNKNOWN)
     of_all = f"/{write_count(every.median)}" if every.least == every.most else ""
-    return Cell(write_count(count.median) + of_all, _notes(count, METRIC["tasks_in_one_rack"], len(row.seeds)))
+    text = write_count(count.median) + of_all
+    return Cell(text, _notes(count, METRIC["tasks_in_one_rack"], len(row.seeds)), count.median)
 
 
 def column(name: str, header: str, cell: Callable[[Row], Cell] | None = None, title: str | None = None) -> Column:

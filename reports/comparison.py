@@ -102,6 +102,26 @@ def table_rows(tables: Tables, name: str) -> list[dict[str, Any]]:
     return rows
 
 
+def rows_of_run(tables: Tables, name: str, key: tuple[str, str], seed: int) -> pa.Table:
+    """The rows of a table that belong to one run.
+
+    Args:
+        tables: results.
+        name: of the table.
+        key: scenario and assignor.
+        seed: of the run.
+
+    Raises:
+        TableError: there is no such table.
+    """
+    import pyarrow.compute as pc
+
+    rows = table(tables, name)
+    for column, value in zip(("scenario", "assignor", "seed"), (*key, seed), strict=True):
+        rows = rows.filter(pc.equal(rows[column], value))
+    return rows
+
+
 def compare(tables: Tables) -> list[Row]:
     """Compare what is in the table `runs`, in its order.
 

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from reports.cells import UNKNOWN, Cell
 from reports.comparison import Tables, table
 from reports.metric import Run, usd_per_byte
-from reports.stacks import Key, Stack, carried_bytes, label_of, runs_by_assignor
-from reports.units import write_bytes, write_duration, write_usd
+from reports.series import Series
+from reports.stacks import Key, Stack, label_of, runs_by_assignor
+from reports.units import Writer, write_clock, write_duration, write_usd
 
 WORST = 20
 """How many tasks are named."""
+
+MOST_TASKS = 2_000
+"""How many tasks the table of all tasks has at most."""
 
 NO_RACK = "no rack"
 
@@ -23,23 +27,6 @@ class Grid:
 
     columns: tuple[str, ...]
     lines: tuple[tuple[str, tuple[Cell, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """What an assignor's run sent from rack to rack.
-
-    Attributes:
-        label: names the assignor.
-        racks: the names of rows (from) and columns (to).
-        cells: for each pair what was sent; a note says what it cost.
-        heat: for each pair its share in the most that went between different racks in any run, from 0 to 1.
-    """
-
-    label: str
-    racks: tuple[str, ...]
-    cells: tuple[tuple[Cell, ...], ...]
-    heat: tuple[tuple[float, ...], ...]
 
 
 def stack_grid(stack: Stack, usd: Sequence[float | None] = ()) -> Grid:
@@ -57,7 +44,7 @@ def stack_grid(stack: Stack, usd: Sequence[float | None] = ()) -> Grid:
     for name, parts in every:
         amounts = [None if bar.values is None else sum(bar.values[part] for part in parts) for bar in stack.bars]
         cells = [
-            Cell(UNKNOWN) if amount is None else Cell(stack.write(amount), _cost(amount, price))
+            Cell(UNKNOWN) if amount is None else Cell(stack.write(amount), cost_note(amount, price), amount)
             for amount, price in zip(amounts, prices, strict=True)
         ]
         lines.append((name, tuple(cells)))
@@ -91,7 +78,8 @@ def worst_tasks(tables: Tables) -> Grid:
 
 def _of_task(row: Mapping[str, object], *, several: bool) -> Cell:
     seed = f", seed {row['seed']}" if several else ""
-    return Cell(write_duration(float(str(row["down_ms"]))), (f"{row['task']}{seed}",))
+    down_ms = float(str(row["down_ms"]))
+    return Cell(write_duration(down_ms), (f"{row['task']}{seed}",), down_ms)
 
 
 def prices(tables: Tables) -> list[float | None]:
@@ -100,50 +88,49 @@ def prices(tables: Tables) -> list[float | None]:
     Raises:
         TableError: there is no table `runs`.
     """
-    return [_price(runs) for runs in runs_by_assignor(tables).values()]
+    return [price_of(runs) for runs in runs_by_assignor(tables).values()]
 
 
-def rack_matrices(tables: Tables) -> list[Matrix]:
-    """What went from rack to rack in the whole run, one matrix an assignor; of several seeds the mean.
-
-    Raises:
-        TableError: there is no table `runs` or `traffic`.
-    """
-    runs = runs_by_assignor(tables)
-    sums: dict[Key, dict[tuple[str, str], float]] = {key: {} for key in runs}
-    for key, _, source, target, carried in carried_bytes(tables):
-        pair = (NO_RACK if source is None else source, NO_RACK if target is None else target)
-        sums[key][pair] = sums[key].get(pair, 0.0) + carried / len(runs[key])
-    crossing = [sent for of_one in sums.values() for pair, sent in of_one.items() if _crosses(*pair)]
-    most = max(crossing, default=0.0) or 1.0
-    return [_matrix(label_of(key, runs), sums[key], _price(runs[key]), most) for key in runs if sums[key]]
-
-
-def _matrix(label: str, sent: Mapping[tuple[str, str], float], price: float | None, most: float) -> Matrix:
-    named = {rack for pair in sent for rack in pair}
-    racks = tuple(sorted(named, key=lambda rack: (rack == NO_RACK, rack)))
-    pairs = [[(source, target) for target in racks] for source in racks]
-    return Matrix(
-        label=label,
-        racks=racks,
-        cells=tuple(
-            tuple(
-                Cell(write_bytes(sent.get(pair, 0.0)), _cost(sent.get(pair, 0.0), price if _crosses(*pair) else None))
-                for pair in row
-            )
-            for row in pairs
-        ),
-        heat=tuple(tuple(sent.get(pair, 0.0) / most if _crosses(*pair) else 0.0 for pair in row) for row in pairs),
+def series_grid(lines: Sequence[Series], write: Writer) -> Grid:
+    """What lines over time show: a line of the table for each moment at which one of them may change."""
+    moments = sorted({moment for line in lines for moment in line.at_ms})
+    return Grid(
+        tuple(line.label for line in lines),
+        tuple((write_clock(moment), tuple(_known(line.at(moment), write) for line in lines)) for moment in moments),
     )
 
 
-def _crosses(source: str, target: str) -> bool:
-    return source != target and NO_RACK not in (source, target)
+def task_grid(tables: Tables) -> Grid:
+    """The downtime of every task, of several seeds the mean; of very many tasks those that were down for longest.
+
+    Raises:
+        TableError: there is no table `runs` or `tasks`.
+    """
+    runs = runs_by_assignor(tables)
+    grouped = table(tables, "tasks").group_by(["scenario", "assignor", "task"], use_threads=False)
+    down: dict[str, dict[Key, float]] = {}
+    for row in grouped.aggregate([("down_ms", "mean")]).to_pylist():
+        down.setdefault(row["task"], {})[row["scenario"], row["assignor"]] = row["down_ms_mean"]
+    chosen = set(sorted(down, key=lambda task: -max(down[task].values()))[:MOST_TASKS])
+    return Grid(
+        tuple(label_of(key, runs) for key in runs),
+        tuple(
+            (task, tuple(_known(of_task.get(key), write_duration) for key in runs))
+            for task, of_task in down.items()
+            if task in chosen
+        ),
+    )
 
 
-def _price(runs: Sequence[Run]) -> float | None:
+def _known(value: float | None, write: Writer) -> Cell:
+    return Cell(UNKNOWN) if value is None else Cell(write(value), (), value)
+
+
+def price_of(runs: Sequence[Run]) -> float | None:
+    """What a byte between racks costs, by the first of these runs that tells."""
     return next((price for run in runs if (price := usd_per_byte(run)) is not None), None)
 
 
-def _cost(amount: float, price: float | None) -> tuple[str, ...]:
+def cost_note(amount: float, price: float | None) -> tuple[str, ...]:
+    """What so many bytes cost, as the notes of a cell; none without a price."""
     return () if price is None else (write_usd(amount * price),)

@@ -1,4 +1,4 @@
-"""What a manifest says, in lines that people read; whatever shape it has."""
+"""What a manifest says, in lines that people read; whatever shape it has and whatever order its keys are in."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from reports.text import printable
 
 def facts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What a manifest says in a line each; what has a place of its own on the page is left out."""
-    for name, value in manifest.items():
+    for name, value in sorted(manifest.items()):
         if name == "assignors":
             continue
         if isinstance(value, Mapping):
-            parts = [f"{key} {_said(part)}" for key, part in value.items() if (name, key) != ("scenario", "text")]
+            parts = [
+                f"{key} {_said(part)}" for key, part in sorted(value.items()) if (name, key) != ("scenario", "text")
+            ]
             yield name, ", ".join(parts)
         else:
             yield name, _said(value)
@@ -39,9 +41,9 @@ def scenario_text(manifest: Mapping[str, Any]) -> str:
 
 
 def _said_of(assignor: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in assignor.items():
+    for name, value in sorted(assignor.items()):
         if isinstance(value, Mapping):
-            yield from (f"{key} {_said(part)}" for key, part in value.items())
+            yield from (f"{key} {_said(part)}" for key, part in sorted(value.items()))
         elif name != "label":
             yield f"{name} {_said(value)}"
 
@@ -52,4 +54,4 @@ def _said(value: object) -> str:
         return value
     if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value):
         return ", ".join(map(str, value)) or "none"
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)

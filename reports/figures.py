@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reports import bars
+from reports import bars, curves
 from reports.comparison import Tables, table_rows
+from reports.loads import loads
 from reports.plot import Plot, draw
 from reports.series import cross_rack_rate, displaced_tasks, events, series
 from reports.stacks import Stack, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
@@ -49,7 +50,7 @@ def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
         whole_numbers=False,
         narrow=narrow,
     )
-    with _drawing():
+    with drawing():
         return draw(plot, lines, events(tables))
 
 
@@ -70,7 +71,7 @@ def convergence(tables: Tables, *, narrow: bool = False) -> Figure:
         whole_numbers=True,
         narrow=narrow,
     )
-    with _drawing():
+    with drawing():
         return draw(plot, series(tables, displaced_tasks), events(tables))
 
 
@@ -113,7 +114,22 @@ def kinds_of_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
     return _stacked(cross_rack_by_kind(tables), tables, narrow=narrow)
 
 
-FIGURES = (cross_rack_traffic, convergence, downtime, reasons_of_moves, kinds_of_traffic)
+def load_per_thread(tables: Tables, *, narrow: bool = False) -> Figure:
+    """Draw how many tasks each client has per thread in the end, most first, one curve an assignor.
+
+    Args:
+        tables: must hold `runs`, `clients` and `assignments`.
+        narrow: for a small screen or a column of a page.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    values = {label: [load.per_thread for load in of_run] for label, of_run in loads(tables).items()}
+    with drawing():
+        return curves.draw(_title("Load per thread", tables), values, narrow=narrow)
+
+
+FIGURES = (cross_rack_traffic, convergence, downtime, reasons_of_moves, kinds_of_traffic, load_per_thread)
 """Every figure, in the order in which they are shown."""
 
 
@@ -132,7 +148,7 @@ def rendered(figure: Figure, format: str, *, text_as_text: bool = False) -> byte
         raise ValueError(f"{format!r} is not a format of figures (formats: {', '.join(FORMATS)})")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[format]
     out = io.BytesIO()
-    with _drawing(svg_fonttype="none" if text_as_text else "path"):
+    with drawing(svg_fonttype="none" if text_as_text else "path"):
         figure.savefig(out, format=format, metadata=undated)
     return out.getvalue()
 
@@ -156,12 +172,13 @@ def save(figures: Mapping[str, Figure], directory: Path, formats: Sequence[str] 
 
 
 def _stacked(stack: Stack, tables: Tables, *, narrow: bool) -> Figure:
-    with _drawing():
+    with drawing():
         return bars.draw(stack, stack.title if narrow else _title(stack.title, tables), narrow=narrow)
 
 
 @contextmanager
-def _drawing(**more: str) -> Iterator[None]:
+def drawing(**more: str) -> Iterator[None]:
+    """Within it figures look as those of this module do; further settings by name, `_` for `.`."""
     import matplotlib
 
     overrides: dict[Any, Any] = {name.replace("_", "."): value for name, value in more.items()}

@@ -1,166 +1,131 @@
-"""A run as one HTML file: no network, no script, good for a mail attachment and for paper.
-
-Whatever comes from a scenario, a label or a manifest is text: the templates escape everything, what turns the direction
-of writing is made visible, and a Content-Security-Policy forbids whatever might still slip through.
-"""
+"""The page of runs and sweeps: one HTML file for a mail attachment, for paper, and for looking at them closely."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from reports.cells import Cell, Column, column, gap_cell, one_rack_cell, verdict_column
-from reports.comparison import Row, Tables, best, by_scenario, compare
-from reports.details import WORST, prices, rack_matrices, stack_grid, worst_tasks
+from reports.comparison import Row, Tables, by_scenario, compare
+from reports.comparison_lines import comparisons
+from reports.details import MOST_TASKS, prices, series_grid, stack_grid, task_grid, worst_tasks
 from reports.facts import facts, scenario_text, settings
+from reports.inline_figures import inline_figures
+from reports.loads import load_grid, loads
+from reports.matrices import kinds_in, rack_matrices
 from reports.metrics import METRICS
-from reports.notes import Note, notes
+from reports.player import player
 from reports.round_table import HEADERS, first_runs
-from reports.series import events
+from reports.series import cross_rack_rate, displaced_tasks, events, series
+from reports.shell import Section, render
 from reports.stacks import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.text import name_parts, printable
-from reports.units import write_clock
+from reports.sweep_page.sections import sweep_sections
+from reports.sweep_page.sweep import Sweep
+from reports.text import printable
+from reports.units import write_clock, write_count, write_rate
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_COMPOSED = {"gap_partitions": gap_cell, "tasks_in_one_rack": one_rack_cell}
-_IN_COMPOSED = ("gap_percent", "tasks_in_one_rack_percent", "stateful_tasks")
-_ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")
+Manifest = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A metric of all assignors: a row of the comparison."""
+def page(tables: Tables | None, *manifests: Manifest, sweeps: Sequence[Sweep] = ()) -> str:
+    """Make the page of runs, of sweeps, or of both.
 
-    title: str
-    cells: tuple[tuple[Cell, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    title: str
-    lines: tuple[_Line, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """The comparison in one scenario."""
-
-    scenario: str
-    rows: Sequence[Row]
-    groups: tuple[_Group, ...]
-    notes: Sequence[Note]
-
-
-@dataclass(frozen=True, slots=True)
-class _Figure:
-    wide: str
-    narrow: str
-
-
-def page(tables: Tables, manifest: Mapping[str, Any]) -> str:
-    """Make the page of a run.
-
-    The same tables and manifest give the same text.
+    The same tables and manifests give the same text.
 
     Args:
-        tables: must hold `runs`, `rounds`, `tasks`, `traffic` and `events`.
-        manifest: how the tables came about, in any shape that JSON can have; `scenario` (with `text`), `assignors`,
-            `seeds`, `command` and `versions` are shown as what they are.
+        tables: must hold every table of `simulator.tables.SCHEMAS` that is about rounds, tasks, clients or traffic;
+            None if there are no runs.
+        manifests: how the tables came about, in any shape that JSON can have; `scenario` (with `text`), `assignors`,
+            `seeds`, `command` and `versions` are shown as what they are, and `directory` as a heading.
+        sweeps: each has a section of its own, behind those of the runs.
 
     Raises:
         TableError: a table is missing.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("reports"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters["printable"] = lambda value: printable(str(value))
-    environment.filters["breakable"] = _breakable
-    rows = compare(tables)
-    return environment.get_template("page.html.j2").render(
-        scenarios=list(by_scenario(rows)),
-        comparisons=[_comparison(scenario, of_one) for scenario, of_one in by_scenario(rows).items()],
-        seeds=max((len(row.seeds) for row in rows), default=0),
-        figures=_figures(tables),
-        downtime=stack_grid(tasks_by_downtime(tables)),
-        worst=worst_tasks(tables),
-        most_named=WORST,
-        moves=stack_grid(moves_by_reason(tables)),
-        kinds=stack_grid(cross_rack_by_kind(tables), prices(tables)),
-        matrices=rack_matrices(tables),
-        has_price=any(price is not None for price in prices(tables)),
-        round_headers=HEADERS,
-        rounds=first_runs(tables),
-        events=_events(tables),
-        metrics=[(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)],
-        facts=list(facts(manifest)),
-        settings=list(settings(manifest)),
-        scenario_text=scenario_text(manifest),
-    )
-
-
-def _comparison(scenario: str, rows: Sequence[Row]) -> _Comparison:
-    columns: list[Column] = [
-        column(metric.name, metric.title, _COMPOSED.get(metric.name))
-        for metric in METRICS
-        if metric.name not in _IN_COMPOSED
-        and (metric.name not in _ONLY_IF_KNOWN or any(row.spreads[metric.name] for row in rows))
+    rows = [] if tables is None else compare(tables)
+    names = [*by_scenario(rows), *(sweep.name for sweep in sweeps)]
+    title = f"{', '.join(names) or 'no runs'} – assignors compared"
+    sections = [
+        *(() if tables is None else _of_runs(tables, rows)),
+        *sweep_sections(sweeps),
+        *_about(manifests),
     ]
-    groups = [_Group("", (_line(rows, verdict_column()),))]
-    for title, of_group in groupby(columns, key=lambda each: each.metric.group):
-        groups.append(_Group(title, tuple(_line(rows, each) for each in of_group)))
-    return _Comparison(scenario, rows, tuple(groups), notes(rows))
+    return render(title, names, "No runs", _subtitle(list(_labels(rows, sweeps))), sections)
 
 
-def _line(rows: Sequence[Row], shown: Column) -> _Line:
-    winners = best(rows, shown.metric)
-    return _Line(shown.title, tuple((shown.cell(row), row in winners) for row in rows))
+def _labels(rows: Sequence[Row], sweeps: Sequence[Sweep]) -> Iterator[str]:
+    yield from (row.assignor for row in rows)
+    for sweep in sweeps:
+        yield from sweep.assignors
 
 
-def _figures(tables: Tables) -> dict[str, _Figure]:
-    """Every figure by the name of its function."""
-    from reports.figures import FIGURES
-
-    return {each.__name__: _figure(each, tables) for each in FIGURES}
+def _subtitle(labels: Sequence[str]) -> str:
+    distinct = dict.fromkeys(map(printable, labels))
+    return f"Assignors compared in simulation: {', '.join(distinct)}." if distinct else ""
 
 
-def _figure(draw: Callable[..., Figure], tables: Tables) -> _Figure:
-    from markupsafe import Markup
-
-    from reports.figures import rendered
-    from reports.svg import inline
-
-    described = f"{draw.__name__.replace('_', ' ').capitalize()} of each assignor; the tables below hold the numbers"
-    # Made here, with names in it escaped: the one thing that goes to the template as markup.
-    wide, narrow = (
-        Markup(
-            inline(
-                rendered(draw(tables, narrow=is_narrow), "svg", text_as_text=True),
-                f"{draw.__name__}-{'narrow' if is_narrow else 'wide'}-",
-                described,
-            )
-        )
-        for is_narrow in (False, True)
-    )
-    return _Figure(wide, narrow)
-
-
-def _breakable(text: str) -> str:
-    """A label as markup that may go on in the next line behind what separates words in names."""
-    from markupsafe import Markup, escape
-
-    return Markup("<wbr />").join(escape(part) for part in name_parts(text))
+def _of_runs(tables: Tables, rows: Sequence[Row]) -> Iterator[Section]:
+    figures = inline_figures(tables)
+    seeds = max((len(row.seeds) for row in rows), default=0)
+    shared = {"seeds": seeds, "figures": figures}
+    told = {"comparisons": comparisons(rows), **shared}
+    yield Section("comparison", "Comparison", "run/comparison.html.j2", told)
+    data = player(tables)
+    told = {"left_out": data["left_out"], **shared}
+    yield Section("player", "Round player", "run/player.html.j2", told, {"player-data": data})
+    yield Section("over-time", "Over time", "run/over_time.html.j2", {**_over_time(tables), **shared})
+    yield Section("downtime", "Downtime", "run/downtime.html.j2", {**_downtime(tables), **shared})
+    load = load_grid(loads(tables))
+    yield Section("load", "Load per thread", "run/load.html.j2", {"load": load, **shared})
+    moves = stack_grid(moves_by_reason(tables))
+    yield Section("moves", "Moves", "run/moves.html.j2", {"moves": moves, **shared})
+    yield _traffic(tables, shared)
+    told = {"round_headers": HEADERS, "rounds": first_runs(tables), "scenarios": list(by_scenario(rows)), **shared}
+    yield Section("rounds", "Round by round", "run/rounds.html.j2", told)
 
 
-def _events(tables: Tables) -> list[tuple[str, str]]:
-    return [(write_clock(event.at_ms), text) for event in events(tables) for text in event.texts]
+def _about(manifests: Sequence[Manifest]) -> Iterator[Section]:
+    metrics = [(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)]
+    yield Section("reading", "How to read this", "run/reading.html.j2", {"metrics": metrics})
+    if manifests:
+        yield Section("making", "How it was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]})
+
+
+def _over_time(tables: Tables) -> dict[str, Any]:
+    return {
+        "traffic_values": series_grid(series(tables, cross_rack_rate), write_rate),
+        "displaced_values": series_grid(series(tables, displaced_tasks), write_count),
+        "events": [(write_clock(event.at_ms), text) for event in events(tables) for text in event.texts],
+    }
+
+
+def _downtime(tables: Tables) -> dict[str, Any]:
+    return {
+        "downtime": stack_grid(tasks_by_downtime(tables)),
+        "worst": worst_tasks(tables),
+        "by_task": task_grid(tables),
+        "most_tasks": MOST_TASKS,
+    }
+
+
+def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
+    matrices = rack_matrices(tables)
+    known = prices(tables)
+    context = {
+        "kinds": stack_grid(cross_rack_by_kind(tables), known),
+        "matrices": matrices,
+        "shown_kinds": kinds_in(matrices),
+        "has_price": any(price is not None for price in known),
+        **shared,
+    }
+    data = {"matrix-data": [each.as_data() for each in matrices]}
+    return Section("traffic", "Traffic between racks", "run/traffic.html.j2", context, data)
+
+
+def _made(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "name": manifest.get("directory", ""),
+        "facts": [(term, text) for term, text in facts(manifest) if term != "directory"],
+        "settings": list(settings(manifest)),
+        "scenario_text": scenario_text(manifest),
+    }

@@ -44,11 +44,22 @@ def _make_local(element: ElementTree.Element, prefix: str) -> None:
             value = prefix + value
         elif name == "href":
             value = f"#{prefix}{value.removeprefix('#')}"
-        elif name in ("style", "clip-path", "fill", "stroke"):
-            value = _REFERENCE.sub(rf"url(#{prefix}\1)", value)
-            for color, on_page in _ON_PAGE.items():
-                value = value.replace(color, on_page)
+        elif name == "style":
+            # The policy of the page allows no style of an element's own; as attributes these mean the same.
+            for declaration in filter(None, value.split(";")):
+                key, _, said = declaration.partition(":")
+                element.set(key.strip(), _on_page(said.strip(), prefix))
+            continue
+        elif name in ("clip-path", "fill", "stroke"):
+            value = _on_page(value, prefix)
         element.set(name, value)
+
+
+def _on_page(value: str, prefix: str) -> str:
+    value = _REFERENCE.sub(rf"url(#{prefix}\1)", value)
+    for color, on_page in _ON_PAGE.items():
+        value = value.replace(color, on_page)
+    return value
 
 
 def _name(qualified: str) -> str:

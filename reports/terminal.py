@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import shutil
-import sys
 from collections.abc import Sequence
 
 from reports.cells import Column, column, gap_cell, one_rack_cell, stable_cell
 from reports.comparison import Row, Tables, best, by_scenario, compare
+from reports.markdown import markdown_text
 from reports.notes import WORTH_MENTIONING_MS, notes
 from reports.records import RECORD_KEYS, records
-from reports.text import printable
 
 FORMATS = ("table", "json", "csv", "markdown")
 """What `render` can make."""
@@ -73,8 +70,7 @@ def render(tables: Tables, format: str = "table", *, width: int | None = None, c
         case "table":
             from reports.terminal_table import draw
 
-            columns = shutil.get_terminal_size((100, 24)).columns if width is None else width
-            return draw(rows, columns_for(rows), notes(rows), columns, color=_wants_color() if color is None else color)
+            return draw(rows, columns_for(rows), notes(rows), width, color=color)
         case "json":
             return json.dumps(records(rows), indent=2, ensure_ascii=False) + "\n"
         case "csv":
@@ -82,10 +78,6 @@ def render(tables: Tables, format: str = "table", *, width: int | None = None, c
         case "markdown":
             return _markdown(rows)
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
-
-
-def _wants_color() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 _LISTS = ("seeds", "notes")
@@ -105,8 +97,8 @@ def _markdown(rows: Sequence[Row]) -> str:
     groups, columns = by_scenario(rows), columns_for(rows)
     parts = []
     for scenario, group in groups.items():
-        title = f"**{_markdown_text(scenario)}**\n\n" if len(groups) > 1 else ""
-        said = "".join(f"- {_markdown_text(each.text)}\n" for each in notes(group))
+        title = f"**{markdown_text(scenario)}**\n\n" if len(groups) > 1 else ""
+        said = "".join(f"- {markdown_text(each.text)}\n" for each in notes(group))
         parts.append(title + _markdown_table(group, columns) + ("\n" + said if said else ""))
     return "\n".join(parts) or "No runs.\n"
 
@@ -120,11 +112,5 @@ def _markdown_table(rows: Sequence[Row], columns: Sequence[Column]) -> str:
     for row in rows:
         cells = [str(each.cell(row)) for each in columns]
         marked = [f"**{cell}**" if row in won else cell for cell, won in zip(cells, winners, strict=True)]
-        lines.append([_markdown_text(row.assignor), *marked])
+        lines.append([markdown_text(row.assignor), *marked])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def _markdown_text(text: str) -> str:
-    """Markdown takes any ASCII punctuation behind a backslash for itself; entities keep HTML out where that fails."""
-    escaped = "".join(f"\\{char}" if char in "\\`*_{}[]()#+-.!|~@:" else char for char in printable(text))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -6,18 +6,17 @@ does not fit, the table is turned: one row a metric, and as many assignors side 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len, chop_cells
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from reports.cells import Cell, Column, verdict_column
 from reports.comparison import Row, best, by_scenario
+from reports.console import GOOD, HEADER, QUIET, grid, lines, terminal_width
 from reports.notes import Note
 from reports.text import name_parts, printable
 
@@ -27,45 +26,36 @@ _LABEL = range(18, 41)
 _DISPENSABLE = ("standby_moves", "restored_bytes", "load_skew", "rounds_to_stable")
 """Metrics whose columns go when it gets narrow, the first one first."""
 
-_HEADER = "bold"
-_QUIET = "dim"
-_BEST = "bold green"
 
-
-def draw(rows: Sequence[Row], columns: Sequence[Column], notes: Sequence[Note], width: int, *, color: bool) -> str:
+def draw(
+    rows: Sequence[Row], columns: Sequence[Column], notes: Sequence[Note], width: int | None, *, color: bool | None
+) -> str:
     """Draw a table for each scenario, and below it how to read it and what is to be said of it.
 
     Args:
         rows: the comparison.
         columns: what to show of it.
         notes: what to say of it.
-        width: of the terminal, in characters.
-        color: whether to write the codes for colours.
+        width: of the terminal, in characters; found out if None.
+        color: whether to write the codes for colours; found out if None.
     """
-    console = Console(
-        file=io.StringIO(),
-        width=max(width, 20),
-        force_terminal=color,
-        color_system="standard" if color else None,
-        legacy_windows=False,
-        emoji=False,
-        markup=False,
-        highlight=False,
-        _environ={},
-    )
-    with console.capture() as captured:
-        for number, (scenario, group) in enumerate(by_scenario(rows).items()):
-            if number:
-                console.print()
-            console.print(_heading(scenario, group))
-            for part in _table(group, columns, console.width):
-                console.print(part)
-            for note in notes:
-                if note.scenario == scenario:
-                    console.print(_note(note))
-        if not rows:
-            console.print("No runs.")
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    characters = terminal_width(width)
+    return lines(_parts(rows, columns, notes, characters), characters, color=color)
+
+
+def _parts(
+    rows: Sequence[Row], columns: Sequence[Column], notes: Sequence[Note], width: int
+) -> Iterator[RenderableType]:
+    for number, (scenario, group) in enumerate(by_scenario(rows).items()):
+        if number:
+            yield Text()
+        yield _heading(scenario, group)
+        yield from _table(group, columns, width)
+        for note in notes:
+            if note.scenario == scenario:
+                yield _note(note)
+    if not rows:
+        yield Text("No runs.")
 
 
 def _note(note: Note) -> Text:
@@ -74,9 +64,9 @@ def _note(note: Note) -> Text:
 
 def _heading(scenario: str, rows: Sequence[Row]) -> Text:
     seeds = max(len(row.seeds) for row in rows)
-    text = Text(printable(scenario), style=_HEADER)
+    text = Text(printable(scenario), style=HEADER)
     if seeds > 1:
-        text.append(f"  (median of {seeds} seeds, below it least–most)", style=_QUIET)
+        text.append(f"  (median of {seeds} seeds, below it least–most)", style=QUIET)
     return text
 
 
@@ -93,7 +83,7 @@ def _table(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Iterat
             yield _one_row_an_assignor(labels, kept, min(rest, _LABEL[-1]))
             if gone:
                 titles = ", ".join(each.title.lower() for each in columns if each.metric.name in gone)
-                yield Text(f"In a wider terminal also: {titles}.", style=_QUIET)
+                yield Text(f"In a wider terminal also: {titles}.", style=QUIET)
             yield _legend("x-rack: between racks. Bound: no assignment has fewer. Skew: most minus least.", rows)
             return
     yield from _one_row_a_metric(labels, [_draw_column(rows, verdict_column()), *drawn], width)
@@ -101,11 +91,11 @@ def _table(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Iterat
 
 
 def _legend(text: str, rows: Sequence[Row]) -> Text:
-    return Text(f"*: best. {text}" if len(rows) > 1 else text, style=_QUIET)
+    return Text(f"*: best. {text}" if len(rows) > 1 else text, style=QUIET)
 
 
 def _one_row_an_assignor(labels: Sequence[str], columns: Sequence[_DrawnColumn], label_width: int) -> Table:
-    table = _grid()
+    table = grid()
     table.add_column(Text("assignor"))
     for each in columns:
         table.add_column(Text(each.column.header), justify="right", width=each.width())
@@ -124,7 +114,7 @@ def _one_row_a_metric(labels: Sequence[str], columns: Sequence[_DrawnColumn], wi
     for number, block in enumerate(_split(len(labels), blocks)):
         if number:
             yield Text()
-        table = _grid()
+        table = grid()
         table.add_column(Text(""))
         for row in block:
             # One more character, where the star of the figures stands.
@@ -139,10 +129,6 @@ def _split(count: int, blocks: int) -> Iterator[range]:
     """Blocks of nearly the same size."""
     for block in range(blocks):
         yield range(block * count // blocks, (block + 1) * count // blocks)
-
-
-def _grid() -> Table:
-    return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style=_HEADER)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,10 +147,10 @@ def _draw_column(rows: Sequence[Row], column: Column) -> _DrawnColumn:
 
 def _draw_cell(cell: Cell, is_best: bool) -> Text:
     """The star takes its place in every cell, so that digits stand one below the other."""
-    text = Text(cell.text, style=_BEST if is_best else "")
+    text = Text(cell.text, style=GOOD if is_best else "")
     text.append("*" if is_best else " ")
     for note in cell.notes:
-        text.append(f"\n{note} ", style=_QUIET)
+        text.append(f"\n{note} ", style=QUIET)
     return text
 
 

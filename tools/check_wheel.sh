@@ -9,7 +9,7 @@ set -eu
 scenario=$1
 cd "$(dirname "$0")/.."
 root="$PWD/build/wheel-test"
-packages="assignor_sim assignors reports scenarios simulator"
+packages="assignor_sim assignors pipeline reports scenarios simulator"
 
 say() { echo "-- $*"; }
 

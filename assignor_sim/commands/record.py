@@ -12,27 +12,28 @@ from assignor_sim.failures import told_to_the_user
 
 def record(
     scenarios: Annotated[
-        list[Path], typer.Argument(help="Scenario files, or names of shipped scenarios.", metavar="SCENARIO…")
+        list[Path],
+        typer.Argument(help="Scenario files, directories of them, or names of shipped ones.", metavar="SCENARIO…"),
     ],
+    assignor: Annotated[
+        list[str] | None,
+        typer.Option(help="Run this one, in place of those that the scenario lists, as in run. May be repeated."),
+    ] = None,
 ) -> None:
     """Run scenarios and store their results beside them, as NAME.expected.json.
 
+    A file whose results are as before is left as it is.
+
     Example: [bold]assignor-sim record scenarios/*.yaml[/bold]
     """
-    from assignor_sim.comparison import compare
-    from assignor_sim.scenario_files import find
+    from assignor_sim import regression
+    from assignor_sim.progress import progress
     from assignors.errors import AssignorError
-    from reports.stored import stored, write_stored
-    from scenarios.load import ScenarioError, load
+    from reports.stored import StoredError
+    from scenarios.load import ScenarioError
 
-    with told_to_the_user(ScenarioError, AssignorError, OSError):
-        for name in scenarios:
-            file = find(name)
-            target = file.with_suffix(".expected.json")
-            text = write_stored(stored(compare(load(file)).tables))
-            changed = not target.exists() or target.read_text(encoding="utf-8") != text
-            if changed:
-                part = target.with_name(f".{target.name}.part")
-                part.write_text(text, encoding="utf-8")
-                part.replace(target)
-            print(f"{target}: {'stored' if changed else 'unchanged'}")
+    with told_to_the_user(ScenarioError, AssignorError, StoredError, OSError):
+        for file in regression.scenario_files(scenarios):
+            with progress() as tell:
+                outcome = regression.record(file, assignor or (), tell)
+            print(f"{regression.stored_beside(file)}: {outcome}")

@@ -2,44 +2,78 @@
 
 from __future__ import annotations
 
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assignor_sim.failures import DIFFERENT, told_to_the_user
+from assignor_sim.failures import BAD_INPUT, DIFFERENT, told_to_the_user
+
+
+class VerifyFormat(StrEnum):
+    """How the outcome is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    GITHUB = "github"
 
 
 def verify(
     scenarios: Annotated[
-        list[Path], typer.Argument(help="Scenario files, or names of shipped scenarios.", metavar="SCENARIO…")
+        list[Path],
+        typer.Argument(help="Scenario files, directories of them, or names of shipped ones.", metavar="SCENARIO…"),
     ],
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(help="How far a metric may be off: 5% of it, or 3. May be repeated.", metavar="METRIC=SIZE"),
+    ] = None,
+    metrics_only: Annotated[
+        bool, typer.Option("--metrics-only", help="Compare metrics alone, not what the single rounds decided.")
+    ] = False,
+    assignor: Annotated[
+        list[str] | None,
+        typer.Option(help="Run this one, in place of those that the scenario lists, as in run. May be repeated."),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML there, too.", metavar="FILE")] = None,
+    format_: Annotated[VerifyFormat, typer.Option("--format", help="How to print it.")] = VerifyFormat.TEXT,
 ) -> None:
     """Run scenarios again and compare with the results stored beside them.
 
-    Exit code 0 if all is as it was, 1 if anything differs, 2 if a scenario is wrong or nothing is stored.
+    Exit code 0 if all is as it was, 1 if anything differs, 2 if a scenario is wrong or nothing is stored. In a
+    directory, scenarios without stored results are named and left out.
 
-    Example: [bold]assignor-sim verify scenarios/*.yaml[/bold]
+    Example: [bold]assignor-sim verify scenarios --tolerance stable_after_ms=5% --junit out/verify.xml[/bold]
     """
-    from assignor_sim.comparison import compare
-    from assignor_sim.scenario_files import find
-    from assignors.errors import AssignorError
-    from reports.stored import StoredError, differences, read_stored, stored
-    from scenarios.load import ScenarioError, load
+    from assignor_sim import regression
+    from assignor_sim.progress import progress
+    from assignor_sim.streams import write_text
+    from reports.junit import junit as junit_xml
+    from reports.stored import StoredError
+    from reports.tolerance import ToleranceError, tolerances
+    from reports.verification import CHANGED, NOT_STORED, UNREADABLE, render
 
-    differs = False
-    with told_to_the_user(ScenarioError, AssignorError, StoredError):
-        for name in scenarios:
-            file = find(name)
-            expected = file.with_suffix(".expected.json")
-            try:
-                text = expected.read_text(encoding="utf-8")
-            except OSError:
-                raise StoredError(f"{expected}: nothing is stored; assignor-sim record {name}") from None
-            changes = differences(read_stored(text, str(expected)), stored(compare(load(file)).tables))
-            print(f"{file}: {'as stored' if not changes else f'{len(changes)} differences'}")
-            for change in changes:
-                print(f"  {change}")
-            differs |= bool(changes)
-    if differs:
+    every = []
+    with told_to_the_user(StoredError, ToleranceError, OSError):
+        allowed = tolerances(tolerance or ())
+        for file in regression.scenario_files(scenarios):
+            with progress() as tell:
+                done = regression.verify(
+                    file, allowed, metrics_only=metrics_only, assignors=assignor or (), progress=tell
+                )
+            every.append(done)
+            if format_ is VerifyFormat.TEXT:
+                stream = sys.stderr if done.status in (UNREADABLE, NOT_STORED) else sys.stdout
+                print(render([done], format_.value), end="", flush=True, file=stream)
+        if format_ is not VerifyFormat.TEXT:
+            print(render(every, format_.value), end="")
+        if junit is not None:
+            write_text(junit, junit_xml(every).decode())
+    found = {each.status for each in every}
+    only_directories = all(argument.is_dir() for argument in scenarios)
+    if UNREADABLE in found or (NOT_STORED in found and not only_directories) or found == {NOT_STORED}:
+        raise typer.Exit(BAD_INPUT)
+    if CHANGED in found:
         raise typer.Exit(DIFFERENT)

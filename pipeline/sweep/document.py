@@ -12,7 +12,6 @@ from scenarios.fields import Entry, Name, Names
 from scenarios.units import LONG_MAX
 
 MOST_SETTINGS: Final = 1_000_000
-OPTIONAL_TABLES: Final = ("tasks", "assignments", "moves", "lives", "traffic", "losses", "events")
 
 Text = Annotated[str, Field(max_length=10_000)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -98,6 +97,6 @@ class SweepDocument(Section):
     seeds: Annotated[list[Seed], BeforeValidator(_count_to_seeds), Field(min_length=1, max_length=100_000)] = Field(
         default=[1], description="One run of every setting and assignor for each; a number n means 1 to n."
     )
-    tables: list[Literal["tasks", "assignments", "moves", "lives", "traffic", "losses", "events"]] = Field(
+    tables: list[Literal["tasks", "assignments", "moves", "lives", "traffic", "losses", "events", "clients"]] = Field(
         default=[], description="What is kept of each run beside runs and rounds."
     )

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PACKAGES = {"assignor_sim", "assignors", "reports", "scenarios", "simulator"}
+PACKAGES = {"assignor_sim", "assignors", "pipeline", "reports", "scenarios", "simulator"}
 NOT_SHIPPED = {"__pycache__", ".DS_Store"}
 
 

@@ -1,0 +1,66 @@
+"""`assignor-sim diff`: what a round changed, or how two assignors differ in it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assignor_sim.failures import BAD_INPUT, told_to_the_user
+
+
+class DiffFormat(StrEnum):
+    """How a diff is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def diff(
+    directory: Annotated[Path, typer.Argument(help="What run --out wrote.", metavar="DIR")],
+    round_: Annotated[int, typer.Option("--round", help="The round.", min=1, metavar="N")],
+    assignor: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this one, by its label; given twice, how the two differ in that round."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the run; the first of each assignor's if not given.")
+    ] = None,
+    format_: Annotated[DiffFormat, typer.Option("--format", help="How to print it.")] = DiffFormat.TABLE,
+) -> None:
+    """Show who lost and gained which task in a round, and why; or how two assignors' rounds differ.
+
+    Example: [bold]assignor-sim diff out/first --round 2 --assignor HA --assignor 'HA min_traffic'[/bold]
+    """
+    import json
+
+    from reports.comparison import TableError
+    from reports.round_diff import between_assignors, between_rounds, record
+    from reports.run_rows import DiffError, labels
+    from reports.terminal_diff import draw
+    from reports.text import printable
+    from simulator.results import ResultsError, read_results
+
+    if len(assignor or ()) > 2:
+        print("--assignor: expected one, or two to compare", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT)
+    with told_to_the_user(ResultsError, TableError, DiffError):
+        tables, _ = read_results(directory)
+        shown = labels(tables, assignor or ())
+        if assignor and len(assignor) == 2:
+            diffs = [between_assignors(tables, (assignor[0], assignor[1]), round_, seed)]
+        else:
+            diffs = [between_rounds(tables, each, round_, seed) for each in shown]
+    if format_ is DiffFormat.JSON:
+        print(json.dumps([record(each) for each in diffs], indent=2, ensure_ascii=False))
+    else:
+        print(draw(diffs), end="")
+        moved = [(each, task) for each in diffs if len(each.assignors) == 1 for task in each.tasks if task.is_move]
+        if moved:
+            each, task = moved[0]
+            command = ["assignor-sim", "explain", str(directory), "--task", task.task, "--round", str(round_)]
+            print(f"\nMore of one task: {printable(shlex.join([*command, '--assignor', each.assignors[0]]))}")

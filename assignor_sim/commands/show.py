@@ -1,0 +1,49 @@
+"""`assignor-sim show`: what a run came to, in the terminal."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assignor_sim.failures import told_to_the_user
+
+
+class ShowFormat(StrEnum):
+    """How results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def show(
+    directory: Annotated[Path, typer.Argument(help="What run --out wrote.", metavar="DIR")],
+    assignor: Annotated[
+        list[str] | None, typer.Option(help="Show the rounds of this one only, by its label. May be repeated.")
+    ] = None,
+    format_: Annotated[ShowFormat, typer.Option("--format", help="How to print it.")] = ShowFormat.TABLE,
+) -> None:
+    """Show results: the comparison, and of each assignor's first run what the rounds did.
+
+    Example: [bold]assignor-sim show out/first[/bold]
+    """
+    import json
+
+    from reports import terminal_rounds
+    from reports.comparison import TableError, compare
+    from reports.records import records
+    from reports.run_rows import DiffError, labels
+    from reports.terminal import render
+    from simulator.results import ResultsError, read_results
+
+    with told_to_the_user(ResultsError, TableError, DiffError):
+        tables, _ = read_results(directory)
+        shown = labels(tables, assignor or ())
+        if format_ is ShowFormat.JSON:
+            rounds = [row for row in terminal_rounds.records(tables) if row["assignor"] in shown]
+            print(json.dumps({"runs": records(compare(tables)), "rounds": rounds}, indent=2, ensure_ascii=False))
+            return
+        print(render(tables), end="")
+        print(terminal_rounds.draw(tables, shown), end="")

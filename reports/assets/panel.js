@@ -1,0 +1,159 @@
+// One run beside another: its clients by rack, each with what it has at this moment.
+const LOOKS = {
+  running: ['', 'running'],
+  restoring: ['↻', 'restoring its state'],
+  waiting: ['…', 'given, but not running yet'],
+  leaving: ['×', 'given back, not yet taken over'],
+  coming: ['→', 'decided for this client, not there yet'],
+  standby: ['○', 'standby'],
+  warm: ['▲', 'warm-up: a copy that is to take the task over once it is caught up'],
+};
+const LOOK_OF = { [ASSIGNED]: 'waiting', [RESTORING]: 'restoring', [RUNNING]: 'running', [REVOKED]: 'leaving' };
+const DENSE = 700;
+
+class Panel {
+  constructor(lives, chosen, number, tell) {
+    this.lives = lives;
+    this.tell = tell;
+    this.picker = make('select', { 'aria-label': 'Run ' + (number + 1), onchange: () => this.choose(Number(this.picker.value)) },
+      lives.map((life, place) => make('option', { value: place, selected: place === chosen }, life.run.label)),
+      number ? make('option', { value: -1 }, '(none)') : null);
+    this.head = make('p', { class: 'now' });
+    this.counts = make('p', { class: 'counts' });
+    this.body = make('div', { class: 'racks' });
+    this.body.addEventListener('click', (event) => this.clicked(event.target.closest('.chip')));
+    this.body.addEventListener('keydown', (event) => this.pressed(event));
+    this.root = make('div', { class: 'panel', role: 'group', 'aria-label': 'Run ' + (number + 1) }, make('div', { class: 'pick' }, this.picker), this.head, this.counts, this.body);
+    this.build(chosen);
+  }
+
+  choose(place) {
+    this.build(place);
+    this.tell('chosen', this);
+  }
+
+  build(place) {
+    this.life = place < 0 ? null : this.lives[place];
+    this.root.classList.toggle('empty', !this.life);
+    this.cards = [];
+    if (!this.life) return this.body.replaceChildren();
+    const { clients, tasks } = this.life.run;
+    this.body.classList.toggle('dense', tasks.length > DENSE);
+    const racks = [...new Set(clients.map((client) => client.rack))].sort((a, b) => (a === null) - (b === null) || (a < b ? -1 : 1));
+    this.cards = clients.map((client, at) => this.card(client, at));
+    this.nobody = make('div', { class: 'chips' });
+    this.tray = make('div', { class: 'tray' }, make('h4', {}, 'Nobody runs'), this.nobody);
+    this.body.replaceChildren(...racks.map((rack) => make('section', { class: 'rack' },
+      make('h4', {}, rack === null ? 'rack not known' : named(rack)),
+      make('div', { class: 'clients' }, this.cards.filter((card) => card.client.rack === rack).map((card) => card.root)))), this.tray);
+    return this;
+  }
+
+  card(client, at) {
+    const chips = make('div', { class: 'chips' });
+    const load = make('span', { class: 'load' });
+    const root = make('div', { class: 'client', role: 'group' }, make('div', { class: 'who' }, named(client.name), load), chips);
+    return { client, at, chips, load, root, shown: null };
+  }
+
+  // Shows the moment that the run was taken to, with the task of this name marked.
+  show(name) {
+    if (!this.life) return;
+    const { life } = this;
+    this.marked = name === null ? NOBODY : life.run.tasks.indexOf(name);
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const held = this.cards.map(() => []);
+    const free = [];
+    life.run.tasks.forEach((_, task) => {
+      const [on, to] = [life.client[task], life.target[task]];
+      const look = LOOK_OF[life.state[task]];
+      if (look && on !== NOBODY) held[on].push([task, look]);
+      if (to !== NOBODY && (on !== to || !look)) held[to].push([task, 'coming']);
+      if (on === NOBODY || !look) free.push([task, 'leaving']);
+    });
+    this.cards.forEach((card) => this.refresh(card, held[card.at]));
+    this.put(this.nobody, free, 'x');
+    this.tray.hidden = !free.length;
+    this.describe(held, free);
+    this.settleFocus(focused);
+  }
+
+  refresh(card, actives) {
+    const { life } = this;
+    const copies = [...life.copiesOf(card.at)].sort((a, b) => a - b).map((task) => [task, life.warm.has(card.at + ':' + task) ? 'warm' : 'standby']);
+    const chips = [...actives, ...copies.filter(([task]) => !actives.some(([which]) => which === task))];
+    const here = life.isMember(card.at);
+    const running = actives.filter(([, look]) => look !== 'coming').length;
+    card.root.classList.toggle('gone', !here);
+    card.load.textContent = here ? running + ' + ' + copies.length + ' / ' + counted(card.client.threads, 'thread') : 'not in the group';
+    card.root.setAttribute('aria-label', card.client.name + ': ' + card.load.textContent);
+    this.put(card.chips, chips, card.at);
+  }
+
+  put(into, chips, where) {
+    const moved = this.life.moved[this.life.round] || new Set();
+    const key = chips.map(([task, look]) => task + look + moved.has(task) + (task === this.marked)).join();
+    if (into.dataset.key === key) return;
+    into.dataset.key = key;
+    into.replaceChildren(...chips.map(([task, look]) => this.chip(task, look, where, look !== 'standby' && look !== 'warm' && moved.has(task), task === this.marked)));
+  }
+
+  chip(task, look, where, moved, marked) {
+    const [mark, words] = LOOKS[look];
+    const name = this.life.run.tasks[task];
+    const text = name + ', ' + words + (moved ? ', moved in this round' : '');
+    const classes = ['chip', look, moved ? 'moved' : '', marked ? 'marked' : ''].filter(Boolean).join(' ');
+    return make('button', { type: 'button', class: classes, tabindex: -1, 'data-task': task, 'data-key': where + ':' + task, title: text, 'aria-label': text },
+      make('span', { class: 'mark' }, mark), make('span', { class: 'id' }, name));
+  }
+
+  describe(held, free) {
+    const { life } = this;
+    const { rounds } = life.run;
+    if (life.round < 0) {
+      this.head.replaceChildren('Before the first round');
+    } else {
+      const round = rounds[life.round];
+      this.head.replaceChildren(make('strong', {}, 'Round ' + round.n + ' of ' + rounds[rounds.length - 1].n), ', since ' + writeClock(round.at) + ': ', named(round.reason || 'no reason given'));
+    }
+    const counts = { running: 0, restoring: 0, waiting: 0, leaving: 0 };
+    held.flat().forEach(([, look]) => { if (look in counts) counts[look] += 1; });
+    const copies = [...life.copies.values()].reduce((sum, tasks) => sum + tasks.size, 0);
+    const moved = life.round < 0 ? 0 : life.moved[life.round].size;
+    this.counts.textContent = [
+      counts.running + ' running',
+      counts.restoring ? counts.restoring + ' restoring' : null,
+      counts.waiting + counts.leaving + free.length ? counts.waiting + counts.leaving + free.length + ' standing still otherwise' : null,
+      counted(copies, 'copy', 'copies') + (life.warm.size ? ' (' + life.warm.size + ' to warm up)' : ''),
+      life.round > 0 ? moved + ' moved in this round' : null,
+    ].filter(Boolean).join(' · ');
+  }
+
+  // One chip of a panel can be reached by Tab; arrows lead on from there.
+  settleFocus(focused) {
+    const chips = [...this.body.querySelectorAll('.chip')];
+    const same = focused === null ? null : chips.find((chip) => chip.dataset.key === focused);
+    if (focused !== null && (same || chips[0])) (same || chips[0]).focus({ preventScroll: true });
+    if (chips.length && !this.body.querySelector('.chip[tabindex="0"]')) (same || chips[0]).tabIndex = 0;
+  }
+
+  clicked(chip) {
+    if (chip) this.tell('asked', this, Number(chip.dataset.task));
+  }
+
+  pressed(event) {
+    const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+    const chip = event.target.closest('.chip');
+    if (!by || !chip) return;
+    const list = [...this.body.querySelectorAll(event.key === 'ArrowUp' || event.key === 'ArrowDown' ? '.chips' : '.chip')].filter((each) => each.matches('.chip') || each.firstChild);
+    const at = list.indexOf(chip.closest(event.key === 'ArrowUp' || event.key === 'ArrowDown' ? '.chips' : '.chip'));
+    const next = list[at + by];
+    if (next) {
+      const to = next.matches('.chip') ? next : next.firstChild;
+      this.body.querySelectorAll('.chip[tabindex="0"]').forEach((each) => { each.tabIndex = -1; });
+      to.tabIndex = 0;
+      to.focus();
+    }
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,94 @@
+// A sweep as the parts of its section see it: cells by number, and their figures in words.
+const WRITERS = {
+  bytes: writeBytes,
+  rate: (value) => writeBytes(value) + '/s',
+  time: writeDuration,
+  usd: writeUsd,
+  percent: (value) => digits(value) + ' %',
+  number: digits,
+  count: (value) => value.toLocaleString('en-US', { minimumFractionDigits: Number.isInteger(value) ? 0 : 1, maximumFractionDigits: 1 }),
+};
+
+const columnAt = (column, place) => (Array.isArray(column) ? column[place] : column);
+
+class SweepData {
+  constructor(data) {
+    Object.assign(this, data);
+    this.count = this.cells.setting.length;
+    this.comparedAt = new Map(this.compared.map((cell, place) => [cell, place]));
+  }
+
+  label(cell) { return this.settings[this.cells.setting[cell]][1]; }
+
+  assignor(cell) { return this.assignors[this.cells.assignor[cell]]; }
+
+  level(cell, factor) {
+    const { levels } = this.factors[factor];
+    return factor === this.factors.length - 1 ? levels.indexOf(this.assignor(cell)) : this.settings[this.cells.setting[cell]][2][factor];
+  }
+
+  command(cell) {
+    const args = this.settings[this.cells.setting[cell]][3].map((number) => this.args[number]);
+    return [this.commands[this.cells.assignor[cell]], ...args].join(' ');
+  }
+
+  figure(metric, cell) { return this.read(this.figures[metric], cell); }
+
+  difference(metric, cell) {
+    return this.comparedAt.has(cell) ? this.read(this.differences[metric], this.comparedAt.get(cell)) : null;
+  }
+
+  read(columns, place) {
+    if (!columns) return null;
+    const mean = columnAt(columns.mean, place);
+    if (mean === null) return null;
+    const below = columnAt(columns.below, place);
+    const above = columnAt(columns.above, place);
+    return { mean, low: below === null ? null : mean - below, high: above === null ? null : mean + above, runs: columnAt(columns.runs, place) };
+  }
+
+  write(metric, value) { return WRITERS[this.metrics[metric].kind](value); }
+
+  signed(metric, value) {
+    const text = this.write(metric, Math.abs(value));
+    return text === this.write(metric, 0) ? text : (value < 0 ? '−' : '+') + text;
+  }
+
+  span(metric, figure, write = (value) => this.write(metric, value)) {
+    return figure.low === null || figure.low === figure.high ? '' : write(figure.low) + ' to ' + write(figure.high);
+  }
+
+  withInterval(metric, figure) {
+    const span = this.span(metric, figure);
+    return this.write(metric, figure.mean) + (span && ' (' + span + ')');
+  }
+
+  // Where the cell stands in the order of things.
+  standing(cell) {
+    const { place, by, out, reasons } = this.cells;
+    if (out[cell] >= 0) return ['Left out: ', named(reasons[out[cell]])];
+    if (place[cell]) return ['On the front'];
+    return by[cell] < 0 ? ['Dominated'] : ['Dominated by ', named(this.assignor(by[cell])), ' with ', named(this.label(by[cell]))];
+  }
+
+  numbered(columns) { return Object.keys(columns).map(Number).sort((a, b) => a - b); }
+}
+
+// A choice with its label; texts are texts.
+function choice(title, options, chosen, changed) {
+  const select = make('select', { onchange: () => changed(Number(select.value)) }, ...options.map(([value, text]) => make('option', { value, selected: value === chosen }, text)));
+  return make('label', {}, title + ' ', select);
+}
+
+const metricOptions = (sweep, numbers) => numbers.map((number) => [number, sweep.metrics[number].title]);
+
+// A table made by scripts, framed and with its CSV as those that came with the page.
+function framed(title, csv, classes, head, rows, caption) {
+  const table = make('table', { class: classes, 'data-csv': csv },
+    caption ? make('caption', {}, caption) : null,
+    make('thead', {}, make('tr', {}, ...head.map((cell) => (cell instanceof Node ? cell : make('th', { scope: 'col' }, cell))))),
+    make('tbody', {}, ...rows));
+  const frame = make('div', {}, make('div', { class: 'scroll', role: 'region', tabindex: 0, 'aria-label': title }, table));
+  dress(table);
+  return frame;
+}

@@ -1,0 +1,66 @@
+"""The comparison as a page shows it: a line a metric, a column an assignor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from reports.cells import Cell, Column, column, gap_cell, one_rack_cell, verdict_column
+from reports.comparison import Row, best, by_scenario
+from reports.metrics import METRICS
+from reports.notes import Note, notes
+
+_COMPOSED = {"gap_partitions": gap_cell, "tasks_in_one_rack": one_rack_cell}
+_IN_COMPOSED = ("gap_percent", "tasks_in_one_rack_percent", "stateful_tasks")
+_ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A metric of all assignors; with each cell whether it is best. `name` is its key in data, empty if it has none."""
+
+    title: str
+    name: str
+    cells: tuple[tuple[Cell, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Metrics that help to answer one question."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The comparison in one scenario."""
+
+    scenario: str
+    rows: Sequence[Row]
+    groups: tuple[Group, ...]
+    notes: Sequence[Note]
+
+
+def comparisons(rows: Sequence[Row]) -> list[Comparison]:
+    """One for each scenario."""
+    return [_comparison(scenario, of_one) for scenario, of_one in by_scenario(rows).items()]
+
+
+def _comparison(scenario: str, rows: Sequence[Row]) -> Comparison:
+    columns: list[Column] = [
+        column(metric.name, metric.title, _COMPOSED.get(metric.name))
+        for metric in METRICS
+        if metric.name not in _IN_COMPOSED
+        and (metric.name not in _ONLY_IF_KNOWN or any(row.spreads[metric.name] for row in rows))
+    ]
+    groups = [Group("", (_line(rows, verdict_column(), ""),))]
+    for title, of_group in groupby(columns, key=lambda each: each.metric.group):
+        groups.append(Group(title, tuple(_line(rows, each, each.metric.name) for each in of_group)))
+    return Comparison(scenario, rows, tuple(groups), notes(rows))
+
+
+def _line(rows: Sequence[Row], shown: Column, name: str) -> Line:
+    winners = best(rows, shown.metric)
+    return Line(shown.title, name, tuple((shown.cell(row), row in winners) for row in rows))

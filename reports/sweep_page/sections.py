@@ -1,0 +1,96 @@
+"""A sweep as a section of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from reports.facts import facts, scenario_text
+from reports.figures import rendered
+from reports.inline_figures import InlineFigure
+from reports.shell import Section
+from reports.svg import inline
+from reports.sweep_figures import MOST_INTERVALS, SWEEP_FIGURES
+from reports.sweep_page.answer import best
+from reports.sweep_page.data import MOST_BYTES, as_data
+from reports.sweep_page.grids import (
+    MOST_DIFFERENCES,
+    MOST_ON_FRONT,
+    difference_grid,
+    front_grid,
+    heat_map,
+    level_grid,
+    share_grid,
+)
+from reports.sweep_page.sweep import Sweep, title
+from reports.text import printable
+
+
+def sweep_sections(sweeps: Sequence[Sweep]) -> list[Section]:
+    """A section for each sweep; they share the room that a page has for data."""
+    return [_section(sweep, f"sweep-{number}", MOST_BYTES // len(sweeps)) for number, sweep in enumerate(sweeps, 1)]
+
+
+def _section(sweep: Sweep, id: str, most_bytes: int) -> Section:
+    data, without_means, without_differences = as_data(sweep, most_bytes)
+    summary = sweep.aggregate.summary
+    compared = sweep.objectives[0] if sweep.objectives else None
+    differing = sweep.differences.get(compared.name, {}) if compared else {}
+    context = {
+        "id": id,
+        "sweep": sweep,
+        "facts": summary["sweeps"][0],
+        "scenario": summary["scenarios"][0],
+        "titles": [title(metric) for metric in sweep.objectives],
+        "best": best(sweep),
+        "figures": dict(_figures(sweep, id)),
+        "front": front_grid(sweep),
+        "most_on_front": MOST_ON_FRONT,
+        "heat": heat_map(sweep),
+        "heat_title": title,
+        "compared": title(compared) if compared else "",
+        "differences": difference_grid(sweep, compared) if compared else None,
+        "differing": len(differing),
+        "most_drawn": MOST_INTERVALS,
+        "most_differences": MOST_DIFFERENCES,
+        "shares": share_grid(sweep),
+        "levels": level_grid(sweep),
+        "left_out": list(_left_out(sweep)),
+        "without_means": [title(metric) for metric in without_means],
+        "without_differences": [title(metric) for metric in without_differences],
+        "made": [(term, text) for term, text in facts(sweep.aggregate.manifest) if term not in ("text", "scenario")],
+        "scenario_text": scenario_text(sweep.aggregate.manifest),
+        "text": _lines(sweep.aggregate.manifest.get("text", "")),
+    }
+    return Section(id, f"Sweep {printable(sweep.name)}", "sweep/sweep.html.j2", context, {f"{id}-data": data})
+
+
+def _figures(sweep: Sweep, id: str) -> Iterator[tuple[str, InlineFigure]]:
+    for draw in SWEEP_FIGURES:
+        name = draw.__name__
+        described = f"{name.replace('_', ' ').capitalize()}; tables hold the numbers"
+        # Made here, with names in it escaped: what goes to the templates as markup.
+        wide, narrow = (
+            Markup(
+                inline(
+                    rendered(draw(sweep, narrow=is_narrow), "svg", text_as_text=True),
+                    f"{id}-{name}-{'narrow' if is_narrow else 'wide'}-",
+                    described,
+                )
+            )
+            for is_narrow in (False, True)
+        )
+        yield name, InlineFigure(wide, narrow)
+
+
+def _left_out(sweep: Sweep) -> Iterator[tuple[str, str]]:
+    """How many of what, and why."""
+    for row in sweep.aggregate.summary["left_out"]:
+        what = row["what"].removesuffix("s") if row["number"] == 1 else row["what"]
+        yield f"{row['number']:,} {what}", str(row["why"])
+
+
+def _lines(text: Any) -> str:
+    return "\n".join(printable(line) for line in str(text).split("\n"))
