@@ -10,7 +10,25 @@ import sys
 
 import typer
 
-from assignor_sim.commands import assign, listing, record, run, schema, validate, verify
+from assignor_sim.commands import (
+    aggregate,
+    assign,
+    compare,
+    diff,
+    explain,
+    generate,
+    ingest,
+    listing,
+    recommend,
+    record,
+    report,
+    run,
+    schema,
+    show,
+    sweep,
+    validate,
+    verify,
+)
 
 app = typer.Typer(
     name="assignor-sim",
@@ -24,14 +42,25 @@ app = typer.Typer(
 SCENARIOS = "Scenarios"
 ANSWERS = "Answers"
 RESULTS = "Results"
+PIPELINE = "Pipeline"
 
 app.command("validate", rich_help_panel=SCENARIOS)(validate.validate)
 app.command("schema", rich_help_panel=SCENARIOS)(schema.schema)
 app.command("list", rich_help_panel=SCENARIOS)(listing.list_)
 app.command("run", rich_help_panel=ANSWERS)(run.run)
 app.command("assign", rich_help_panel=ANSWERS)(assign.assign)
+app.command("recommend", rich_help_panel=ANSWERS)(recommend.recommend)
+app.command("report", rich_help_panel=RESULTS)(report.report)
+app.command("show", rich_help_panel=RESULTS)(show.show)
+app.command("diff", rich_help_panel=RESULTS)(diff.diff)
+app.command("explain", rich_help_panel=RESULTS)(explain.explain)
+app.command("compare", rich_help_panel=RESULTS)(compare.compare)
 app.command("record", rich_help_panel=RESULTS)(record.record)
 app.command("verify", rich_help_panel=RESULTS)(verify.verify)
+app.command("ingest", rich_help_panel=PIPELINE)(ingest.ingest)
+app.add_typer(generate.generate, name="generate", rich_help_panel=PIPELINE)
+app.command("sweep", rich_help_panel=PIPELINE)(sweep.sweep)
+app.command("aggregate", rich_help_panel=PIPELINE)(aggregate.aggregate)
 
 
 def main() -> None:

@@ -8,21 +8,32 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from assignor_sim.kept_scenario import kept_name
 from assignors import registry
 from scenarios.contestants import Contestant, contestants, run
 from scenarios.load import Scenario
+from simulator.model import MODEL
+from simulator.reasons import Question
 from simulator.tables import joined
 from simulator.tabulation import tabulate
 from simulator.world import GroupProtocol
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-@dataclass(frozen=True, slots=True, eq=False)
+    from reports.notebook import Plots
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison:
-    """The tables of all runs, by name as in `simulator.tables.SCHEMAS`, and how they came about."""
+    """The tables of all runs, by name as in `simulator.tables.SCHEMAS`, and how they came about.
+
+    Printed, it is the table that `assignor-sim run` prints.
+    """
 
     tables: dict[str, pa.Table]
     manifest: dict[str, Any]
@@ -32,6 +43,38 @@ class Comparison:
         """What the reader should know before trusting the tables."""
         return [text for one in self.manifest["assignors"] for text in _warnings(one)]
 
+    @property
+    def plot(self) -> Plots:
+        """The figures, as in `comparison.plot.convergence()`."""
+        from reports.notebook import Plots
+
+        return Plots(self.tables)
+
+    def to_pandas(self, table: str | None = None) -> pd.DataFrame:
+        """A result table as a data frame; without a name the comparison, one row an assignor.
+
+        Raises:
+            TableError: there is no such table.
+        """
+        from reports.notebook import frame
+
+        return frame(self.tables, table)
+
+    def __str__(self) -> str:
+        from reports.terminal import render
+
+        return render(self.tables)
+
+    def __repr__(self) -> str:
+        labels = ", ".join(one["label"] for one in self.manifest["assignors"])
+        return f"<Comparison of {labels} in {self.manifest['scenario']['name']}>"
+
+    def _repr_html_(self) -> str:
+        """The comparison as notebooks show it."""
+        from reports.notebook import html
+
+        return html(self.tables, self.warnings)
+
 
 def compare(
     scenario: Scenario,
@@ -39,6 +82,7 @@ def compare(
     seeds: Iterable[int] = (),
     command: str = "",
     progress: Callable[[str], None] = lambda _: None,
+    question: Question | None = None,
 ) -> Comparison:
     """Simulate a scenario with every assignor and every seed.
 
@@ -48,6 +92,7 @@ def compare(
         seeds: those of the scenario if empty.
         command: how this came about, for the manifest.
         progress: told before each run what comes.
+        question: of which tasks to explain the moves, in the tables `reasons` and `cycles`; of none if None.
     """
     chosen = contestants(scenario, assignors)
     used = tuple(seeds) or scenario.seeds
@@ -55,7 +100,7 @@ def compare(
     for one in chosen:
         for seed in used:
             progress(f"{one.choice.label}, seed {seed}")
-            parts.append(tabulate(run(scenario, one, seed), one.choice.label, seed))
+            parts.append(tabulate(run(scenario, one, seed, question), one.choice.label, seed))
     return Comparison(joined(parts), _manifest(scenario, chosen, used, command))
 
 
@@ -87,6 +132,7 @@ def _manifest(scenario: Scenario, chosen: Sequence[Contestant], seeds: Sequence[
         "scenario": {
             "name": scenario.name,
             "text": scenario.text,
+            "file": kept_name(scenario),
             "sha256": hashlib.sha256(scenario.text.encode()).hexdigest(),
             "imports": dict(scenario.imports),
             "inferred": list(scenario.notes),
@@ -106,5 +152,6 @@ def _manifest(scenario: Scenario, chosen: Sequence[Contestant], seeds: Sequence[
         ],
         "seeds": list(seeds),
         "command": command,
+        "model": MODEL,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
     }

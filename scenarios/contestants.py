@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from assignors import registry
 from assignors.registry import AssignorInfo
 from scenarios.load import AssignorChoice, Scenario
+from simulator.reasons import Question
 from simulator.run import simulate
 from simulator.trace import Trace
 
@@ -48,14 +49,18 @@ def contestants(
     return found
 
 
-def run(scenario: Scenario, assignor: str | Contestant, seed: int | None = None) -> Trace:
+def run(
+    scenario: Scenario, assignor: str | Contestant, seed: int | None = None, question: Question | None = None
+) -> Trace:
     """Simulate a scenario with one assignor.
 
     Args:
         scenario: what to simulate.
         assignor: a label of the scenario, or a name that `registry.load` understands.
         seed: the scenario's first if None.
+        question: of which tasks to explain the moves; of none if None.
     """
     one = assignor if isinstance(assignor, Contestant) else contestants(scenario, [assignor])[0]
     world = scenario.world(scenario.seeds[0] if seed is None else seed, one.choice.configs, one.choice.protocol)
-    return simulate(world, registry.make(one.info, one.choice.parameters), one.info.traffic_cost)
+    made = registry.make(one.info, one.choice.parameters)
+    return simulate(world, made, one.info.traffic_cost, question=question)

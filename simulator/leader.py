@@ -12,6 +12,7 @@ from assignors.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.columns import BoolArray, IntArray
 from assignors.configs import AssignmentConfigs
 from assignors.java_order import task_hash
+from assignors.recorder import SILENT, Steps
 from assignors.state import ApplicationState
 from assignors.tasks.rack_aware import RackCosts, rack_costs
 from assignors.tasks.threads import ClientTasks, ThreadTasks, assign_to_threads
@@ -21,7 +22,8 @@ from simulator.group import Member
 from simulator.handover import Holdings
 from simulator.layout import Layout
 from simulator.measures import Measures, measure
-from simulator.rebalance import rebalance, snapshot
+from simulator.reasons import Account, Question
+from simulator.rebalance import Rebalance, rebalance, snapshot
 from simulator.world import World
 
 
@@ -36,6 +38,7 @@ class Decision:
         measures: what is measured of it.
         followup_delay_ms: in how long another rebalance is asked for, None if none is.
         computing_ms: how long Kafka's leader would compute for it.
+        account: what an explanation of it needs; None if nobody asks.
     """
 
     members: IntArray
@@ -44,6 +47,7 @@ class Decision:
     measures: Measures
     followup_delay_ms: int | None
     computing_ms: float
+    account: Account | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +86,7 @@ class Leader:
         execution: Execution,
         assignor: TaskAssignor,
         traffic_cost: int,
+        question: Question | None,
     ) -> None:
         self._speed = world.application.group_configs.leader_speed
         self._layout = layout
@@ -89,6 +94,7 @@ class Leader:
         self._execution = execution
         self._assignor = assignor
         self._traffic_cost = traffic_cost
+        self._question = question
         self._judged: _Judged | None = None
         self.stateful: BoolArray = layout.tasks.stateful
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
@@ -108,7 +114,8 @@ class Leader:
         rows = self._fleet.in_kafkas_order(members)
         configs = self._fleet.configs(self._fleet.row(leader.client))
         state = self._look(rows, configs, previous)
-        decided = rebalance(state, self._assignor, self._speed)
+        steps = None if self._question is None else Steps()
+        decided = rebalance(state, self._assignor, self._speed, steps or SILENT)
         judged = self._judge(state, decided.columns)
         return Decision(
             members=rows,
@@ -117,15 +124,24 @@ class Leader:
             measures=judged.measures,
             followup_delay_ms=decided.columns.followup_rebalance_delay_ms,
             computing_ms=decided.computing_ms,
+            account=self._account(decided, steps),
         )
+
+    def _account(self, decided: Rebalance, steps: Steps | None) -> Account | None:
+        if self._question is None:
+            return None
+        told = steps if decided.told else None
+        return Account(decided.state, self._assignor, self._cost_of_traffic(decided.state), told, self._question)
+
+    def _cost_of_traffic(self, state: ApplicationState) -> int:
+        configured = state.assignment_configs.rack_aware_traffic_cost
+        return self._traffic_cost if configured is None else configured
 
     def _judge(self, state: ApplicationState, columns: AssignmentColumns) -> _Judged:
         """Measure an answer, unless it is the one before, from the same members, partitions and configs."""
         before = self._judged
         if before is None or not before.holds_for(state, columns):
-            configured = state.assignment_configs.rack_aware_traffic_cost
-            traffic_cost = self._traffic_cost if configured is None else configured
-            costs = rack_costs(state, columns, traffic_cost)
+            costs = rack_costs(state, columns, self._cost_of_traffic(state))
             before = self._judged = _Judged(state, columns, costs, measure(state, columns))
         return before
 

@@ -17,6 +17,7 @@ from assignors.errors import AssignorError
 from assignors.flow import FlowEffort
 from assignors.ids import TaskId
 from assignors.leader_time import leader_time_ms
+from assignors.recorder import SILENT, Exchange, Recorder, Step
 from assignors.state import ApplicationState
 from simulator.errors import AssignorFailedError
 
@@ -29,42 +30,58 @@ class Rebalance:
         state: the input of the assignor; columns in the order of process ids.
         columns: the answer along the rows of the state.
         computing_ms: see `assignors.leader_time`; 0 where an assignor does not tell.
+        told: whether the assignor told a recorder how it decided.
     """
 
     state: ApplicationState
     columns: AssignmentColumns
     computing_ms: float
+    told: bool
 
 
-def rebalance(state: ApplicationState, assignor: TaskAssignor, leader_speed: float = 1.0) -> Rebalance:
+def rebalance(
+    state: ApplicationState, assignor: TaskAssignor, leader_speed: float = 1.0, recorder: Recorder = SILENT
+) -> Rebalance:
     """Let an assignor decide, and check its answer.
 
     Args:
         state: what it is shown.
         assignor: who decides.
         leader_speed: how fast Kafka's leader computes; see `assignors.leader_time`.
+        recorder: is told how the assignor decided, if that tells anybody.
 
     Raises:
         AssignorFailedError: it threw, or its answer is not valid.
     """
-    computing = _Computing()
+    computing = _Computing(recorder)
     try:
         assignment = _assign(state, assignor, computing)
         columns = AssignmentColumns.of(state, assignment)
     except AssignorError as error:
         raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
-    return Rebalance(state, columns, computing.ms / leader_speed)
+    return Rebalance(state, columns, computing.ms / leader_speed, told=hasattr(assignor, "assign_recorded"))
 
 
-@dataclass(slots=True)
-class _Computing:
-    """Adds up how long Kafka's own leader would compute for the flows that are solved."""
+class _Computing(Recorder):
+    """Adds up how long Kafka's own leader would compute for the flows that are solved, and passes everything on."""
 
-    ms: float = 0.0
+    def __init__(self, recorder: Recorder) -> None:
+        self.ms = 0.0
+        self.wants_steps = recorder.wants_steps
+        self._recorder = recorder
 
     def flow(self, effort: FlowEffort, times: int = 1) -> None:
         """Add an effort."""
         self.ms += times * leader_time_ms([effort])
+        self._recorder.flow(effort, times)
+
+    def step(self, step: Step) -> None:
+        """Pass a step on."""
+        self._recorder.step(step)
+
+    def exchange(self, exchange: Exchange) -> None:
+        """Pass an exchange on."""
+        self._recorder.exchange(exchange)
 
 
 def _assign(state: ApplicationState, assignor: TaskAssignor, computing: _Computing) -> TaskAssignment:

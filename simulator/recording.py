@@ -15,6 +15,7 @@ from simulator.handover import Handover, Holdings
 from simulator.layout import Layout
 from simulator.leader import Decision
 from simulator.measures import survey
+from simulator.reasons import Reasons, explain
 from simulator.timeline import TimedChange
 from simulator.trace import Round, Trace
 from simulator.traffic import Bytes, Routes, steady
@@ -34,6 +35,7 @@ class _Open:
     standby: IntArray
     steady: Bytes
     before: Standing
+    reasons: Reasons | None
     restoring: int = 0
     warming_up: int = 0
     settled_at_ms: int | None = None
@@ -52,6 +54,7 @@ class Recording:
         self._open: _Open | None = None
         self._steady: tuple[tuple[Routes, bytes, bytes, bytes], Bytes] | None = None
         self._slowest_ms = 0.0
+        self._decided: Holdings | None = None
 
     def note(self, timed: TimedChange) -> None:
         """Note a change that the scenario made."""
@@ -74,7 +77,17 @@ class Recording:
         standby = np.argwhere(target.standby)
         at_rest = self._at_rest(target, standby)
         before = self._execution.standing()
-        self._open = _Open(wanted, decision, handover, thread_moves, asked_at_ms, now_ms, standby, at_rest, before)
+        reasons = self._explain(decision)
+        self._open = _Open(
+            wanted, decision, handover, thread_moves, asked_at_ms, now_ms, standby, at_rest, before, reasons
+        )
+
+    def _explain(self, decision: Decision) -> Reasons | None:
+        if decision.account is None:
+            return None
+        reasons = explain(decision.account, decision.members, self._decided, decision.target)
+        self._decided = decision.target
+        return reasons
 
     def _at_rest(self, target: Holdings, standby: IntArray) -> Bytes:
         """Bytes per second once all is in place; those of the round before if nothing is different."""
@@ -149,6 +162,7 @@ class Recording:
                 restoring=ended.restoring,
                 warming_up=ended.warming_up,
                 before=ended.before,
+                reasons=ended.reasons,
             )
         )
         self._open = None

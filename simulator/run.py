@@ -6,6 +6,7 @@ from assignors.assignment import TaskAssignor
 from assignors.flow import remembering
 from simulator.execution import Execution
 from simulator.processes.clockwork import Clockwork, Observer
+from simulator.reasons import Question
 from simulator.trace import Trace
 from simulator.world import World
 
@@ -14,7 +15,13 @@ def _nobody_looks(execution: Execution) -> None:
     """Most runs are only looked at when they are over."""
 
 
-def simulate(world: World, assignor: TaskAssignor, traffic_cost: int = 1, observe: Observer = _nobody_looks) -> Trace:
+def simulate(
+    world: World,
+    assignor: TaskAssignor,
+    traffic_cost: int = 1,
+    observe: Observer = _nobody_looks,
+    question: Question | None = None,
+) -> Trace:
     """Let a world live through its duration with one assignor.
 
     Args:
@@ -22,10 +29,11 @@ def simulate(world: World, assignor: TaskAssignor, traffic_cost: int = 1, observ
         assignor: who decides.
         traffic_cost: what the assignor takes a remote partition to cost where nothing is configured.
         observe: is shown the execution after every change; must not touch it.
+        question: of which tasks to explain the moves; nothing else depends on it.
 
     Returns:
         What happened; the same for the same arguments, to the byte. A failing assignor ends the run, and is a part of
         the trace.
     """
     with remembering():
-        return Clockwork(world, assignor, traffic_cost, observe).run()
+        return Clockwork(world, assignor, traffic_cost, observe, question).run()

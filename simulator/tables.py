@@ -177,6 +177,69 @@ TRAFFIC = _schema(
     ("bytes", pa.float64(), "bytes until the next round"),
 )
 
+CLIENTS = _schema(
+    "One row a stay of a client in the group; a client that never was a member has one row without rounds.",
+    *_KEY,
+    ("client", pa.string(), "name of the client"),
+    ("rack", pa.string(), "where it stands, null if that is not known"),
+    ("threads", pa.int64(), "num.stream.threads"),
+    ("from_round", pa.int64(), "the first round that it took part in; null if it never did"),
+    ("until_round", pa.int64(), "the first round after that without it; null if it stayed to the end"),
+)
+
+REASONS = _schema(
+    "One row a step by which a copy came to a new place in a round; empty unless reasons were asked for.",
+    *_KEY,
+    ("round", pa.int64(), "number of the rebalance; in the first, every copy is new"),
+    ("task", pa.string(), "task id"),
+    ("role", pa.string(), "active or standby; a warm-up is a standby"),
+    ("from_client", pa.string(), "who ran it the round before; null if nobody did, and for standbys"),
+    ("to_client", pa.string(), "who has it in the end"),
+    ("step", pa.int64(), "number of the step, from 1; the last one ends at to_client"),
+    ("kind", pa.string(), "what happened in it; see the explanation of reasons"),
+    ("step_from", pa.string(), "who had the copy before the step, null if nobody"),
+    ("step_to", pa.string(), "who had it then, null if nobody"),
+    ("load_from", pa.float64(), "tasks per thread of step_from before the step, where they count"),
+    ("load_to", pa.float64(), "the same of step_to; only active tasks if the kind is fewest_actives"),
+    ("load_from_after", pa.float64(), "tasks per thread of step_from after a step of balance"),
+    ("load_to_after", pa.float64(), "the same of step_to"),
+    ("held", pa.int64(), "tasks that step_to, or its thread in a streams group, had before, where there is a limit"),
+    ("room", pa.int64(), "that limit"),
+    ("lag_from", pa.int64(), "records that step_from is behind, where lags count; -2 if it runs, -3 if not known"),
+    ("lag_to", pa.int64(), "the same of step_to"),
+    ("acceptable_lag", pa.int64(), "acceptable.recovery.lag, where lags count"),
+    ("tags", pa.string(), "what step_to has of rack.aware.assignment.tags, where tags count"),
+    ("cycle", pa.int64(), "the cycle that the step was a part of, as in the table cycles; null if of none"),
+    (
+        "break_even",
+        pa.int64(),
+        "of active tasks: the rack.aware.assignment.non_overlap_cost next to the present one that would have left it",
+    ),
+    (
+        "no_break_even",
+        pa.string(),
+        "why there is none: new, member_lost, no_racks, any_cost or untold; not_asked if nobody has looked for one",
+    ),
+)
+
+CYCLES = _schema(
+    "One row a move of a cycle along which rack-aware optimisation moved tasks; empty unless reasons were asked for.",
+    *_KEY,
+    ("round", pa.int64(), "number of the rebalance"),
+    ("cycle", pa.int64(), "number of the cycle in the round, from 1"),
+    ("edge", pa.int64(), "number of the move in the cycle, from 1; it begins at the client where the one before ends"),
+    ("role", pa.string(), "active or standby"),
+    ("task", pa.string(), "task id"),
+    ("from_client", pa.string(), "who had the task before"),
+    ("to_client", pa.string(), "who has it after"),
+    ("traffic_from", pa.int64(), "what the task costs there, by rack.aware.assignment.traffic_cost"),
+    ("traffic_to", pa.int64(), "what it costs here"),
+    ("non_overlap_cost", pa.int64(), "what it costs to move it"),
+    ("cost", pa.int64(), "what the move changes in the total: traffic_to - traffic_from + non_overlap_cost"),
+    ("cycle_cost", pa.int64(), "the sum over the cycle; negative is saved, the rest is paid to even out subtopologies"),
+    ("cycle_break_even", pa.int64(), "the least non_overlap_cost with which the cycle saves nothing; null if it pays"),
+)
+
 LOSSES = _schema(
     "One row a rack: what its loss would take with it in the end.",
     *_KEY,
@@ -199,6 +262,9 @@ SCHEMAS: dict[str, pa.Schema] = {
     "moves": MOVES,
     "lives": LIVES,
     "traffic": TRAFFIC,
+    "clients": CLIENTS,
+    "reasons": REASONS,
+    "cycles": CYCLES,
     "losses": LOSSES,
     "events": EVENTS,
 }

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from assignors.assignment import UNASSIGNED
-from assignors.columns import IntArray
+from assignors.columns import BoolArray, IntArray
 from simulator.convergence import convergence
 from simulator.lives import TaskState
 from simulator.moves import REASONS, Moves, moves
+from simulator.reason_rows import cycle_rows, reason_rows
 from simulator.tables import SCHEMAS
 from simulator.trace import Round, Trace
 from simulator.traffic import cross_rack
@@ -53,6 +55,9 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "moves": _moves(trace, moved),
         "lives": _lives(trace),
         "traffic": _traffic(trace),
+        "clients": _clients(trace),
+        "reasons": _of_rows(list(reason_rows(trace)), "reasons"),
+        "cycles": _of_rows(list(cycle_rows(trace)), "cycles"),
         "losses": _losses(trace),
         "events": _of_rows([{"at_ms": timed.at_ms, "event": str(timed.change)} for timed in trace.changes], "events"),
     }
@@ -272,6 +277,33 @@ def _traffic(trace: Trace) -> Columns:
         for source, target in np.argwhere(carried > 0).tolist()
     ]
     return _of_rows(rows, "traffic")
+
+
+def _clients(trace: Trace) -> Columns:
+    racks = [*trace.layout.racks, None]
+    present = np.zeros((len(trace.rounds), len(trace.world.clients)), dtype=np.bool_)
+    for place, each in enumerate(trace.rounds):
+        present[place, each.members] = True
+    numbers = [each.number for each in trace.rounds]
+    rows = [
+        {
+            "client": client.name,
+            "rack": racks[trace.client_racks[row]],
+            "threads": client.threads,
+            "from_round": since,
+            "until_round": until,
+        }
+        for row, client in enumerate(trace.world.clients)
+        for since, until in _stays(numbers, present[:, row]) or [(None, None)]
+    ]
+    return _of_rows(rows, "clients")
+
+
+def _stays(numbers: Sequence[int], present: BoolArray) -> list[tuple[int | None, int | None]]:
+    """From which round on and up to which a client was a member; None where it stayed to the end."""
+    changes = np.flatnonzero(np.diff(present, prepend=False)).tolist()
+    bounds = [numbers[place] for place in changes]
+    return list(zip_longest(bounds[::2], bounds[1::2]))
 
 
 def _losses(trace: Trace) -> Columns:

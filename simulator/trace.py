@@ -15,6 +15,7 @@ from simulator.execution import Standing
 from simulator.layout import FloatArray, Layout
 from simulator.lives import TaskLives
 from simulator.measures import Measures, Survey
+from simulator.reasons import Reasons
 from simulator.timeline import TimedChange
 from simulator.traffic import Bytes
 from simulator.world import World
@@ -45,6 +46,7 @@ class Round:
         restoring: how many tasks were not running right after it.
         warming_up: how many standbys and warm-ups were behind right after it.
         before: what all had come to when it was handed out.
+        reasons: why what moved moved; None if nobody asked.
     """
 
     number: int
@@ -67,6 +69,7 @@ class Round:
     restoring: int
     warming_up: int
     before: Standing
+    reasons: Reasons | None = None
 
     def standbys(self, num_clients: int) -> BoolArray:
         """Shape (T, N); who holds a standby of what, along the world's clients."""

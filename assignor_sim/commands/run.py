@@ -14,6 +14,7 @@ from assignor_sim.failures import BAD_INPUT, told_to_the_user
 
 if TYPE_CHECKING:
     from assignor_sim.comparison import Comparison
+    from scenarios.load import Scenario
 
 
 class RunFormat(StrEnum):
@@ -50,23 +51,26 @@ def run(
     Example: [bold]assignor-sim run order_processing --out out/first[/bold]
     """
     from assignor_sim.comparison import compare
+    from assignor_sim.kept_scenario import KeptError
     from assignor_sim.progress import progress
-    from assignor_sim.scenario_files import find
     from assignors.errors import AssignorError
     from reports.terminal import render
     from scenarios.load import ScenarioError, load
+    from scenarios.shipped import find
+    from simulator.reasons import Question
     from simulator.results import ResultsError
 
-    with told_to_the_user(ScenarioError, AssignorError, ResultsError):
+    question = None if out is None else Question(break_evens=False)
+    with told_to_the_user(ScenarioError, AssignorError, ResultsError, KeptError):
         loaded = load(find(scenario), [_override(text) for text in set_ or ()])
         with progress() as tell:
             command = shlex.join(["assignor-sim", *sys.argv[1:]])
-            comparison = compare(loaded, assignor or (), seed or (), command, tell)
+            comparison = compare(loaded, assignor or (), seed or (), command, tell, question)
         for warning in comparison.warnings:
             print(f"warning: {warning}", file=sys.stderr)
         print(render(comparison.tables, format_.value), end="")
         if out is not None:
-            report = _write(out, comparison)
+            report = _write(out, loaded, comparison)
             if format_ is RunFormat.TABLE:
                 print(f"\nTables, figures and report: {report}")
     _complain_of_failures(comparison)
@@ -80,13 +84,15 @@ def _override(text: str) -> tuple[str, str]:
     return path, value
 
 
-def _write(out: Path, comparison: Comparison) -> Path:
+def _write(out: Path, scenario: Scenario, comparison: Comparison) -> Path:
+    from assignor_sim.kept_scenario import kept_files
     from reports.figures import FIGURES, rendered
     from reports.page import page
     from simulator.results import write_results
 
     files = {f"figures/{draw.__name__}.png": rendered(draw(comparison.tables), "png") for draw in FIGURES}
     files["report.html"] = page(comparison.tables, comparison.manifest).encode()
+    files |= kept_files(scenario)
     write_results(out, comparison.tables, comparison.manifest, files)
     return out / "report.html"
 

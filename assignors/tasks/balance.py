@@ -10,13 +10,14 @@ from collections.abc import Callable
 import numpy as np
 
 from assignors.assignment import TaskType
+from assignors.recorder import Recorder, Step, StepKind
 from assignors.tasks.placement import Placement
 
 MayMove = Callable[[int, int], bool]
 """Whether tasks may move from one client to another (rows)."""
 
 
-def balance_over_threads(placement: Placement, role: TaskType, may_move: MayMove) -> None:
+def balance_over_threads(placement: Placement, role: TaskType, may_move: MayMove, recorder: Recorder) -> None:
     """Move tasks of one role from loaded to less loaded clients until a whole sweep moves nothing.
 
     Guarantees: no single allowed move would still lessen a difference in (active + standby) tasks per thread.
@@ -25,11 +26,11 @@ def balance_over_threads(placement: Placement, role: TaskType, may_move: MayMove
 
     Complexity: O(C²) comparisons a sweep at worst; a source that is level with the least loaded client costs O(1).
     """
-    while _sweep(placement, role, may_move):
+    while _sweep(placement, role, may_move, recorder):
         pass
 
 
-def _sweep(placement: Placement, role: TaskType, may_move: MayMove) -> bool:
+def _sweep(placement: Placement, role: TaskType, may_move: MayMove, recorder: Recorder) -> bool:
     moved = False
     clients = range(len(placement.threads))
     least = _least_load_after_a_gain(placement)
@@ -39,14 +40,16 @@ def _sweep(placement: Placement, role: TaskType, may_move: MayMove) -> bool:
         gave = False
         for destination in clients:
             if destination != source and should_move(placement, source, destination):
-                gave |= _move_tasks(placement, role, source, destination, may_move)
+                gave |= _move_tasks(placement, role, source, destination, may_move, recorder)
         if gave:
             moved = True
             least = _least_load_after_a_gain(placement)
     return moved
 
 
-def _move_tasks(placement: Placement, role: TaskType, source: int, destination: int, may_move: MayMove) -> bool:
+def _move_tasks(
+    placement: Placement, role: TaskType, source: int, destination: int, may_move: MayMove, recorder: Recorder
+) -> bool:
     if not may_move(source, destination):
         return False
     moved = False
@@ -56,6 +59,9 @@ def _move_tasks(placement: Placement, role: TaskType, source: int, destination: 
             break
         if placement.holds(destination, task):
             continue
+        if recorder.wants_steps:
+            loads = placement.assigned_load(source), placement.assigned_load(destination)
+            recorder.step(Step(StepKind.BALANCED, role, task, source, destination, *loads))
         if role is TaskType.ACTIVE:
             placement.unassign_active(task)
             placement.assign_active(task, destination)

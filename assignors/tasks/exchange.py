@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assignors.assignment import TaskType
 from assignors.columns import IntArray
 from assignors.compilation import CHOICE, Kernels, Matrix, Vector
 from assignors.flow import min_traffic_effort
 from assignors.flow.cycles import cancel_cycles
 from assignors.flow.network import FAR, Network
-from assignors.recorder import SILENT, Recorder
+from assignors.recorder import SILENT, Exchange, Recorder
 from assignors.tasks.placement import Placement
 
 ROUNDS = 4
@@ -24,7 +25,7 @@ STEPS_OF_WORK = 4
 """How many looks of a client at a standby make up one step of work (`KernelChoice`)."""
 
 
-class Exchange(NamedTuple):
+class Walk(NamedTuple):
     """All that one walk over the pairs of clients looks at; `owner` and `standby` as in `Placement`."""
 
     owner: Vector
@@ -47,6 +48,17 @@ class Exchange(NamedTuple):
 
 
 NO_TAG = -1
+
+
+class Log(NamedTuple):
+    """What was done, for a recorder; without room for what it does not ask for."""
+
+    flows: Matrix
+    """[flow] how many tasks it had, and how many cycles were found"""
+    moves: Vector
+    """four numbers for each standby that a flow moved: the flow, the task, from which client to which"""
+    written: Vector
+    """[2] how many rows of `flows` are written, and how many numbers of `moves`"""
 
 
 class Search(NamedTuple):
@@ -78,7 +90,7 @@ def exchange_standbys(
         non_overlap_cost: what it costs to move a standby.
         tags: shape (C, K); numbers of each client's tags, padded with NO_TAG. A task's copies must not come to carry
             fewer distinct tags than before. With K = 0 any move is allowed.
-        recorder: is told the flows.
+        recorder: is told the flows, and what each moved.
 
     Complexity: O(C²) a round, and a flow for each pair that may gain. A pair's only negative cycles are a task there
     and a task back; where the largest saving of any task of the one, and that of the other, do not pay for moving both,
@@ -87,9 +99,7 @@ def exchange_standbys(
     num_tasks, num_clients = len(placement.owner), len(clients)
     num_standbys = int(placement.standbys().sum())
     kernels = CHOICE.choose((num_standbys * num_clients + num_clients**2 // 5) // STEPS_OF_WORK)
-    logged_most = 0 if recorder is SILENT else ROUNDS * num_clients * (num_clients - 1) // 2
-    log = kernels.space(logged_most, 2)
-    exchange = Exchange(
+    walk = Walk(
         owner=kernels.view(placement.owner),
         standby=kernels.view(placement.standby),
         clients=kernels.vector(list(clients)),
@@ -102,11 +112,48 @@ def exchange_standbys(
         rows=kernels.zeros(num_tasks),
     )
     least = int(traffic.min(initial=0)) + min(non_overlap_cost, 0)
-    flows = kernels.of(exchange_pairs)(exchange, _search(kernels, num_tasks, least), log)
-    if flows:
-        solved, times = np.unique(np.array(log[:flows]), axis=0, return_counts=True)
+    log = _log(kernels, placement, traffic, non_overlap_cost, recorder)
+    kernels.of(exchange_pairs)(walk, _search(kernels, num_tasks, least), log)
+    if log.written[0]:
+        solved, times = np.unique(np.array(log.flows[: log.written[0]]), axis=0, return_counts=True)
         for (tasks, cycles), number in zip(solved.tolist(), times.tolist(), strict=True):
             recorder.flow(min_traffic_effort(tasks, 2, cycles), number)
+    if log.written[1]:
+        _tell_moves(log, placement, traffic, non_overlap_cost, recorder)
+
+
+def _log(kernels: Kernels, placement: Placement, traffic: IntArray, non_overlap_cost: int, recorder: Recorder) -> Log:
+    num_clients = len(placement.threads)
+    pairs = 0 if recorder is SILENT else ROUNDS * num_clients * (num_clients - 1) // 2
+    moves = 0
+    if recorder.wants_steps:
+        holders, tasks = np.nonzero(placement.standbys())
+        # The pairs of one client with all that follow it move a standby twice at most: to that client, and on.
+        moves = ROUNDS * len(tasks) * 2 * num_clients
+        if non_overlap_cost >= 0:
+            # Two standbys change places only if that saves traffic, and more than both moves cost.
+            most = traffic[tasks, placement.state.clients.rack[holders]] - traffic[tasks].min(axis=1)
+            moves = min(moves, 2 * int(most.sum()) // (2 * non_overlap_cost + 1))
+    return Log(kernels.space(pairs, 2), kernels.zeros(4 * moves), kernels.zeros(2))
+
+
+def _tell_moves(log: Log, placement: Placement, traffic: IntArray, non_overlap_cost: int, recorder: Recorder) -> None:
+    moves = np.array(log.moves[: log.written[1]]).reshape(-1, 4)
+    rack = placement.state.clients.rack
+    for each in np.split(moves, np.flatnonzero(np.diff(moves[:, 0])) + 1):
+        _, tasks, sources, destinations = each.T
+        recorder.exchange(
+            Exchange(
+                role=TaskType.STANDBY,
+                tasks=tasks,
+                sources=sources,
+                destinations=destinations,
+                source_traffic=traffic[tasks, rack[sources]],
+                destination_traffic=traffic[tasks, rack[destinations]],
+                non_overlap_cost=non_overlap_cost,
+                spreads=False,
+            )
+        )
 
 
 def _search(kernels: Kernels, num_tasks: int, least_cost: int) -> Search:
@@ -129,18 +176,14 @@ def _search(kernels: Kernels, num_tasks: int, least_cost: int) -> Search:
     return Search(network, kernels.space(num_tasks + 7, 2), zeros(1), zeros(1), zeros(1), zeros(4), zeros(4))
 
 
-def exchange_pairs(exchange: Exchange, search: Search, log: Matrix) -> int:
-    """A kernel: walks over the pairs until nothing moves; if `log` has rows, writes (tasks, cycles) of each flow to it.
-
-    Answers how many rows were written.
-    """
-    clients = exchange.clients
-    rack = exchange.rack
-    most = exchange.most
-    price = 2 * exchange.non_overlap_cost
-    flows = 0
+def exchange_pairs(walk: Walk, search: Search, log: Log) -> None:
+    """A kernel: walks over the pairs until nothing moves, and logs what there is room for."""
+    clients = walk.clients
+    rack = walk.rack
+    most = walk.most
+    price = 2 * walk.non_overlap_cost
     for client in clients:
-        look_again(exchange, client)
+        look_again(walk, client)
     for _ in range(ROUNDS):
         moved = False
         for place in range(len(clients)):
@@ -149,92 +192,91 @@ def exchange_pairs(exchange: Exchange, search: Search, log: Matrix) -> int:
                 second = max(clients[place], clients[other])
                 if rack[first] != rack[second]:
                     may_pay = most[first][rack[second]] + most[second][rack[first]] > price
-                    if may_pay or len(log) > 0:
-                        tasks = gather(exchange, search.network, first, second)
+                    if may_pay or len(log.flows) > 0:
+                        tasks = gather(walk, search.network, first, second)
                         if tasks > 0:
-                            cycles = solve(exchange, search, first, second, tasks) if may_pay else 0
+                            cycles = solve(walk, search, log, first, second, tasks) if may_pay else 0
                             if cycles > 0:
                                 moved = True
-                            if len(log) > 0:
-                                log[flows][0] = tasks
-                                log[flows][1] = cycles
-                                flows += 1
+                            if len(log.flows) > 0:
+                                log.flows[log.written[0]][0] = tasks
+                                log.flows[log.written[0]][1] = cycles
+                                log.written[0] += 1
         if not moved:
             break
-    return flows
 
 
-def look_again(exchange: Exchange, client: int) -> None:
+def look_again(walk: Walk, client: int) -> None:
     """A kernel: works out the most that a client's standbys can save, after they have changed."""
-    most = exchange.most[client]
-    here = exchange.rack[client]
-    base = client * len(exchange.owner)
+    most = walk.most[client]
+    here = walk.rack[client]
+    base = client * len(walk.owner)
     for rack in range(len(most)):
         most[rack] = -FAR
-    for task in range(len(exchange.owner)):
-        if exchange.standby[base + task] == 1:
-            traffic = exchange.traffic[task]
+    for task in range(len(walk.owner)):
+        if walk.standby[base + task] == 1:
+            traffic = walk.traffic[task]
             for rack in range(len(most)):
                 if traffic[here] - traffic[rack] > most[rack]:
                     most[rack] = traffic[here] - traffic[rack]
 
 
-def gather(exchange: Exchange, network: Network, first: int, second: int) -> int:
+def gather(walk: Walk, network: Network, first: int, second: int) -> int:
     """A kernel: lists the standbys that may move between two clients; how many, or 0 unless both have some."""
-    num_tasks = len(exchange.owner)
+    num_tasks = len(walk.owner)
     held = network.held
     held[0] = 0
     held[1] = 0
     tasks = 0
     for task in range(num_tasks):
-        on_first = exchange.standby[first * num_tasks + task]
-        if on_first != exchange.standby[second * num_tasks + task]:
+        on_first = walk.standby[first * num_tasks + task]
+        if on_first != walk.standby[second * num_tasks + task]:
             source = first if on_first == 1 else second
             destination = second if on_first == 1 else first
-            if exchange.owner[task] != destination and may_move(exchange, source, destination, task):
-                exchange.rows[tasks] = task
+            if walk.owner[task] != destination and may_move(walk, source, destination, task):
+                walk.rows[tasks] = task
                 network.owner[tasks] = 1 - on_first
                 held[1 - on_first] += 1
                 tasks += 1
     return tasks if held[0] > 0 and held[1] > 0 else 0
 
 
-def may_move(exchange: Exchange, source: int, destination: int, task: int) -> bool:
+def may_move(walk: Walk, source: int, destination: int, task: int) -> bool:
     """A kernel: whether the task's copies carry no fewer distinct tags if this one moves."""
     lost = 0
     gained = 0
-    for column in range(exchange.num_tags):
-        tag = exchange.tags[source][column]
-        if tag != NO_TAG and not is_carried(exchange, source, destination, task, tag):
+    for column in range(walk.num_tags):
+        tag = walk.tags[source][column]
+        if tag != NO_TAG and not is_carried(walk, source, destination, task, tag):
             lost += 1
-        tag = exchange.tags[destination][column]
-        if tag != NO_TAG and not is_carried(exchange, source, destination, task, tag):
+        tag = walk.tags[destination][column]
+        if tag != NO_TAG and not is_carried(walk, source, destination, task, tag):
             gained += 1
     return gained >= lost
 
 
-def is_carried(exchange: Exchange, source: int, destination: int, task: int, tag: int) -> bool:
+def is_carried(walk: Walk, source: int, destination: int, task: int, tag: int) -> bool:
     """A kernel: whether another client than these two has the task, in either role, and the tag."""
-    num_tasks = len(exchange.owner)
-    for client in range(len(exchange.rack)):
-        holds = exchange.owner[task] == client or exchange.standby[client * num_tasks + task] == 1
+    num_tasks = len(walk.owner)
+    for client in range(len(walk.rack)):
+        holds = walk.owner[task] == client or walk.standby[client * num_tasks + task] == 1
         if holds and client != source and client != destination:
-            for column in range(exchange.num_tags):
-                if exchange.tags[client][column] == tag:
+            for column in range(walk.num_tags):
+                if walk.tags[client][column] == tag:
                     return True
     return False
 
 
-def solve(exchange: Exchange, search: Search, first: int, second: int, tasks: int) -> int:
+def solve(walk: Walk, search: Search, log: Log, first: int, second: int, tasks: int) -> int:
     """A kernel: solves the flow of the pair that was gathered, and applies it; answers how many cycles there were."""
     network = search.network
-    num_tasks = len(exchange.owner)
+    num_tasks = len(walk.owner)
     for position in range(tasks):
-        traffic = exchange.traffic[exchange.rows[position]]
+        traffic = walk.traffic[walk.rows[position]]
         owner = network.owner[position]
         cost = network.costs[position]
-        cost[0] = traffic[exchange.rack[first]] + owner * exchange.non_overlap_cost
-        cost[1] = traffic[exchange.rack[second]] + (1 - owner) * exchange.non_overlap_cost
+        cost[0] = traffic[walk.rack[first]] + owner * walk.non_overlap_cost
+        cost[1] = traffic[walk.rack[second]] + (1 - owner) * walk.non_overlap_cost
         network.least[position] = min(cost[0], cost[1])
     network.first[1] = tasks
     cycles, _ = cancel_cycles(
@@ -249,9 +291,17 @@ def solve(exchange: Exchange, search: Search, first: int, second: int, tasks: in
     )
     if cycles > 0:
         for position in range(tasks):
-            task = exchange.rows[position]
-            exchange.standby[first * num_tasks + task] = 1 - network.owner[position]
-            exchange.standby[second * num_tasks + task] = network.owner[position]
-        look_again(exchange, first)
-        look_again(exchange, second)
+            task = walk.rows[position]
+            to_second = network.owner[position]
+            if len(log.moves) > 0 and walk.standby[second * num_tasks + task] != to_second:
+                end = log.written[1]
+                log.moves[end] = log.written[0]
+                log.moves[end + 1] = task
+                log.moves[end + 2] = first if to_second == 1 else second
+                log.moves[end + 3] = second if to_second == 1 else first
+                log.written[1] += 4
+            walk.standby[first * num_tasks + task] = 1 - to_second
+            walk.standby[second * num_tasks + task] = to_second
+        look_again(walk, first)
+        look_again(walk, second)
     return cycles

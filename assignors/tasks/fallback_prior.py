@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assignors.assignment import TaskAssignment
 from assignors.java_order import CollectionOrder
+from assignors.recorder import SILENT, Recorder
 from assignors.state import ApplicationState
 from assignors.tasks.legacy_sticky import stick
 
@@ -38,6 +39,10 @@ class FallbackPrior:
         Raises:
             KafkaError: Kafka would throw here; see `assignors.errors`.
         """
-        placement = stick(state, self.order, preserve_actives=True, rack_aware=False)
+        return self.assign_recorded(state, SILENT)
+
+    def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
+        """As `assign`, and tell the recorder how."""
+        placement = stick(state, self.order, preserve_actives=True, rack_aware=False, recorder=recorder)
         followup_ms = state.assignment_configs.probing_rebalance_interval_ms
         return placement.columns(followup_ms).to_assignment(state)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from assignors.assignment import TaskType
 from assignors.columns import IntArray, Ragged
 from assignors.configs import RackAwareStrategy
 from assignors.flow import FlowSolution, solve_balance_subtopology, solve_min_traffic, solved
-from assignors.recorder import Recorder
+from assignors.recorder import Exchange, Recorder
 from assignors.state import ApplicationState
 from assignors.tasks.placement import Placement
 
@@ -51,7 +52,7 @@ def move_actives(
         clients: all clients, rows in the order in which they are nodes of the graph.
         traffic: shape (T, R); what a task costs in a rack, without the cost of moving it.
         non_overlap_cost: what it costs to move a task.
-        recorder: is told the flow.
+        recorder: is told the flow, and what it moved.
     """
     state = placement.state
     rows, nodes = np.array(tasks, dtype=np.intp), np.array(clients, dtype=np.intp)
@@ -65,7 +66,40 @@ def move_actives(
     groups, price = state.tasks.subtopology[rows], np.array([non_overlap_cost])
     solution = solved(strategy, (here, racks, owner, groups, price), solve)
     recorder.flow(solution.effort)
+    if recorder.wants_steps:
+        moved, spreads = np.flatnonzero(solution.owner != owner), strategy is RackAwareStrategy.BALANCE_SUBTOPOLOGY
+        ends = owner[moved], solution.owner[moved]
+        recorder.exchange(
+            exchanged(
+                TaskType.ACTIVE, rows[moved], nodes, ends, here[moved][:, racks], non_overlap_cost, spreads=spreads
+            )
+        )
     placement.move_actives(rows, nodes[solution.owner])
+
+
+def exchanged(
+    role: TaskType,
+    tasks: RowArray,
+    clients: RowArray,
+    ends: tuple[RowArray, RowArray],
+    traffic: IntArray,
+    non_overlap_cost: int,
+    *,
+    spreads: bool,
+) -> Exchange:
+    """What a recorder is told of M tasks that a flow moved; both ends are places in `clients`, traffic (M, K)."""
+    each = np.arange(len(tasks))
+    source, destination = ends
+    return Exchange(
+        role=role,
+        tasks=tasks,
+        sources=clients[source],
+        destinations=clients[destination],
+        source_traffic=traffic[each, source],
+        destination_traffic=traffic[each, destination],
+        non_overlap_cost=non_overlap_cost,
+        spreads=spreads,
+    )
 
 
 def costs_of_moving(traffic: IntArray, owner: RowArray, non_overlap_cost: int) -> IntArray:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.assignment import TaskAssignment, TaskType
+from assignors.assignment import UNASSIGNED, TaskAssignment, TaskType
 from assignors.errors import NoSuchElementError, NullPointerError
-from assignors.recorder import SILENT, Recorder
+from assignors.recorder import SILENT, Recorder, Step, StepKind
 from assignors.state import ApplicationState
 from assignors.tasks.balance import balance_over_threads
 from assignors.tasks.movement import move_to_caught_up_clients
@@ -44,6 +44,7 @@ class HighAvailability:
     """
 
     default_traffic_cost = DEFAULT_TRAFFIC_COST
+    default_non_overlap_cost = DEFAULT_NON_OVERLAP_COST
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Assign tasks exactly as Kafka would.
@@ -62,7 +63,7 @@ class HighAvailability:
         _assign_stateful_actives(placement, stateful, rack_aware, recorder)
         if configs.num_standby_replicas > 0:
             _assign_standbys(placement, stateful, rack_aware, recorder)
-        movements = move_to_caught_up_clients(placement)
+        movements = move_to_caught_up_clients(placement, recorder)
         _assign_stateless(placement, np.flatnonzero(~state.tasks.stateful).tolist(), rack_aware, recorder)
         followup_ms = configs.probing_rebalance_interval_ms if movements else None
         return placement.columns(followup_ms).to_assignment(state)
@@ -83,15 +84,18 @@ def _assign_stateful_actives(placement: Placement, tasks: list[int], rack_aware:
         raise NoSuchElementError("there is no client to assign tasks to")
     if tasks:
         placement.move_actives(np.array(tasks), np.arange(len(tasks)) % num_clients)
-    balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True)
+    if recorder.wants_steps:
+        for task in tasks:
+            recorder.step(Step(StepKind.DEALT, TaskType.ACTIVE, task, UNASSIGNED, placement.owner[task]))
+    balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True, recorder)
     if rack_aware:
         optimize_active_tasks(placement, tasks, *_costs(placement), recorder)
 
 
 def _assign_standbys(placement: Placement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     policy = standby_policy(placement.state)
-    policy.assign(placement, tasks)
-    balance_over_threads(placement, TaskType.STANDBY, policy.may_balance)
+    policy.assign(placement, tasks, recorder)
+    balance_over_threads(placement, TaskType.STANDBY, policy.may_balance, recorder)
     if rack_aware:
         optimize_standby_tasks(placement, *_costs(placement), policy.tags_to_keep(), recorder)
 
@@ -103,8 +107,11 @@ def _assign_stateless(placement: Placement, tasks: list[int], rack_aware: bool, 
     loads = [(count / threads[client], client) for client, count in enumerate(counts)]
     heapq.heapify(loads)
     owners = []
-    for _ in tasks:
-        client = loads[0][1]
+    for task in tasks:
+        load, client = loads[0]
+        if recorder.wants_steps:
+            placed = (TaskType.ACTIVE, task, UNASSIGNED, client)
+            recorder.step(Step(StepKind.FEWEST_ACTIVES, *placed, destination_load=load))
         owners.append(client)
         counts[client] += 1
         heapq.heapreplace(loads, (counts[client] / threads[client], client))

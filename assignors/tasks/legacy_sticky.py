@@ -48,6 +48,7 @@ class LegacySticky:
     order: CollectionOrder = CollectionOrder.PRODUCTION
 
     default_traffic_cost = DEFAULT_TRAFFIC_COST
+    default_non_overlap_cost = DEFAULT_NON_OVERLAP_COST
 
     def __post_init__(self) -> None:
         CollectionOrder(self.order)
@@ -72,7 +73,7 @@ def stick(
     *,
     preserve_actives: bool,
     rack_aware: bool,
-    recorder: Recorder = SILENT,
+    recorder: Recorder,
 ) -> Placement:
     """Place all tasks as the legacy assignor does.
 
@@ -81,7 +82,7 @@ def stick(
         order: see `LegacySticky`.
         preserve_actives: whether previous active tasks stay where they are at any rate.
         rack_aware: whether to optimise for racks.
-        recorder: is told the flows.
+        recorder: is told the flows and the steps.
 
     Raises:
         IllegalStateError: there is no thread to run tasks, or a task that is to be optimised reads no partition.
@@ -91,7 +92,7 @@ def stick(
         raise IllegalStateError("`totalCapacity` should never be zero.")
     caller = CallerCollections.of(state, order)
     placement = Placement(state)
-    stickiness = Stickiness(placement, caller, caller.clients, prefers_threads=True)
+    stickiness = Stickiness(placement, caller, caller.clients, recorder, prefers_threads=True)
     stickiness.place_actives(len(state.tasks) // num_threads, keep_all=preserve_actives)
     if rack_aware:
         placed = list(placement.owner)

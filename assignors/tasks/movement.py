@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assignors.assignment import UNASSIGNED, TaskType
 from assignors.columns import BoolArray, IntArray
 from assignors.compilation import CHOICE, Kernels, Matrix, Vector
 from assignors.configs import LONG_MAX
 from assignors.errors import IllegalStateError
 from assignors.java_queue import Heap, new_heap, offer, poll
+from assignors.recorder import Recorder, Step, StepKind
 from assignors.state import LATEST_OFFSET, NO_LAG, ApplicationState
 from assignors.tasks.placement import Placement
 from assignors.tasks.priority_set import NOBODY, PrioritySet, empty_set, enter_all, put_back, take
@@ -52,9 +54,11 @@ class Plan(NamedTuple):
     """orders them; empty before and after"""
     order: Vector
     """scratch"""
+    sources: Vector
+    """the client that has the task instead, NOBODY if there is none; written as movements are made"""
 
 
-def move_to_caught_up_clients(placement: Placement) -> int:
+def move_to_caught_up_clients(placement: Placement, recorder: Recorder) -> int:
     """Let caught-up clients run or hold what the balanced placement gave to clients that are not ready.
 
     Guarantees: an active task runs on a caught-up client if there is one, else on the most caught-up.
@@ -63,6 +67,10 @@ def move_to_caught_up_clients(placement: Placement) -> int:
     loaded caught-up client, then the most caught-up one.
 
     Complexity: O(C log C) a movement.
+
+    Args:
+        placement: what to change.
+        recorder: is told the steps.
 
     Returns:
         How many movements were needed; any means that a probing rebalance is.
@@ -79,42 +87,60 @@ def move_to_caught_up_clients(placement: Placement) -> int:
         raise IllegalStateError(f"Tried to lookup lag for unknown task {state.tasks.ids[int(np.argmax(missing))]}")
     remaining = array("q", [state.assignment_configs.max_warmup_replicas])
     warming = bytearray(len(placement.standby))
-    movement = _Movement(placement, least, remaining, warming)
+    movement = _Movement(placement, least, remaining, warming, recorder)
     owners = placement.owners()
     tasks = np.flatnonzero(state.tasks.stateful)
     tasks = tasks[np.argsort(owners[tasks], kind="stable")]
-    moved = movement.run(move_actives, tasks, owners[tasks])
+    moved = movement.run(move_actives, tasks, owners[tasks], TaskType.ACTIVE)
     holders, tasks = np.nonzero(placement.standbys() & ~_as_table(warming, placement))
-    return moved + movement.run(move_standbys, tasks, holders)
+    return moved + movement.run(move_standbys, tasks, holders, TaskType.STANDBY)
 
 
 class _Movement:
     """One run of the step, as far as it is not kernels."""
 
-    def __init__(self, placement: Placement, least: IntArray, remaining: array[int], warming: bytearray) -> None:
+    def __init__(
+        self, placement: Placement, least: IntArray, remaining: array[int], warming: bytearray, recorder: Recorder
+    ) -> None:
         self._placement = placement
         self._least = least
         self._remaining = remaining
         self._warming = warming
+        self._recorder = recorder
 
-    def run(self, kernel: Callable[[Copies, PrioritySet, Plan], int], tasks: IntArray, destinations: IntArray) -> int:
+    def run(
+        self,
+        kernel: Callable[[Copies, PrioritySet, Plan], int],
+        tasks: IntArray,
+        destinations: IntArray,
+        role: TaskType,
+    ) -> int:
         """Plan a movement for each copy that is not ready while another one is closer to being so, and make them.
 
         Args:
             kernel: makes the movements, and answers how many.
             tasks: the tasks of the copies, rows.
             destinations: their clients, rows.
+            role: of the copies.
         """
         state = self._placement.state
         lags = state.lags[tasks, destinations]
-        planned = ~_is_ready(state, lags) & (self._least[tasks] < lags)
+        is_ready = _is_ready(state, lags)
+        planned = ~is_ready & (self._least[tasks] < lags)
+        telling = _Telling(self._placement, self._recorder, role) if self._recorder.wants_steps else None
+        if telling is not None and role is TaskType.ACTIVE:
+            telling.stay(tasks[~planned], destinations[~planned], is_ready[~planned])
         if not planned.any():
             return 0
         kernels = CHOICE.choose(int(planned.sum()) * len(state.clients) // STEPS_OF_WORK)
         ready = _is_ready(state, state.lags)
         plan = _plan(kernels, tasks[planned], destinations[planned], ready)
         copies = self._copies(kernels, ready)
-        return kernels.of(kernel)(copies, empty_set(kernels, self._placement), plan)
+        remaining = self._remaining[0]
+        moved = kernels.of(kernel)(copies, empty_set(kernels, self._placement), plan)
+        if telling is not None:
+            telling.move(plan, remaining)
+        return moved
 
     def _copies(self, kernels: Kernels, ready: BoolArray) -> Copies:
         placement = self._placement
@@ -129,6 +155,45 @@ class _Movement:
             remaining=kernels.view(self._remaining),
             warming=kernels.view(self._warming),
         )
+
+
+class _Telling:
+    """Tells a recorder of one run; made before it."""
+
+    def __init__(self, placement: Placement, recorder: Recorder, role: TaskType) -> None:
+        self._lags = placement.state.lags
+        self._stood_by = placement.standbys().copy()
+        self._recorder = recorder
+        self._role = role
+
+    def stay(self, tasks: IntArray, destinations: IntArray, ready: BoolArray) -> None:
+        """Tell of active tasks that need no movement."""
+        lags = self._lags[tasks, destinations].tolist()
+        for task, client, lag, is_ready in zip(
+            tasks.tolist(), destinations.tolist(), lags, ready.tolist(), strict=True
+        ):
+            kind = StepKind.CAUGHT_UP if is_ready else StepKind.CLOSEST
+            self._recorder.step(Step(kind, self._role, task, client, client, None, None, None, None, lag, lag))
+
+    def move(self, plan: Plan, remaining: int) -> None:
+        """Tell of the movements that were made, while so many warm-ups were left at first."""
+        for number in plan.order:
+            task, placed, source = int(plan.tasks[number]), int(plan.destinations[number]), int(plan.sources[number])
+            if source == NOBODY:
+                continue
+            lags = int(self._lags[task, placed]), int(self._lags[task, source])
+            self._recorder.step(
+                Step(StepKind.WAITS, self._role, task, placed, source, source_lag=lags[0], destination_lag=lags[1])
+            )
+            back = (TaskType.STANDBY, task)
+            if self._role is TaskType.ACTIVE and self._stood_by[source, task]:
+                self._recorder.step(
+                    Step(StepKind.SWAPPED, *back, source, placed, source_lag=lags[1], destination_lag=lags[0])
+                )
+                continue
+            remaining -= 1
+            if remaining >= 0:
+                self._recorder.step(Step(StepKind.WARM_UP, *back, UNASSIGNED, placed, destination_lag=lags[0]))
 
 
 def _is_ready(state: ApplicationState, lags: IntArray) -> BoolArray:
@@ -149,6 +214,7 @@ def _plan(kernels: Kernels, tasks: IntArray, destinations: IntArray, ready: Bool
         destinations=kernels.vector(destinations.tolist()),
         heap=new_heap(kernels, num_ready.tolist(), tasks.tolist()),
         order=kernels.zeros(len(tasks)),
+        sources=kernels.zeros(len(tasks)),
     )
 
 
@@ -182,6 +248,7 @@ def move_actives(copies: Copies, clients: PrioritySet, plan: Plan) -> int:
             for client in range(len(wanted)):
                 if copies.lags[task][client] < copies.lags[task][source]:
                     source = client
+        plan.sources[number] = source
         move_active(copies, task, source, destination)
         let_in(copies, clients, source, destination)
     return len(plan.tasks)
@@ -229,6 +296,7 @@ def move_standbys(copies: Copies, clients: PrioritySet, plan: Plan) -> int:
         source = take(clients)
         if source == NOBODY:
             source = closest_without(copies, task, destination)
+        plan.sources[number] = source
         if source != NOBODY:
             moved += 1
             copies.standby[source * num_tasks + task] = 1

@@ -13,9 +13,11 @@ from typing import Protocol
 
 import numpy as np
 
+from assignors.assignment import UNASSIGNED, TaskType
 from assignors.columns import IntArray
 from assignors.compilation import CHOICE, Reals, Vector
 from assignors.java_order import hash_order, task_hash
+from assignors.recorder import Recorder, Step, StepKind
 from assignors.state import ApplicationState
 from assignors.tasks.exchange import NO_TAG
 from assignors.tasks.placement import Placement
@@ -27,7 +29,7 @@ STEPS_OF_WORK = 20
 class StandbyPolicy(Protocol):
     """Where standbys go at first, and where they may be moved afterwards."""
 
-    def assign(self, placement: Placement, tasks: Sequence[int]) -> None:
+    def assign(self, placement: Placement, tasks: Sequence[int], recorder: Recorder) -> None:
         """Give every stateful task (rows, in order) its standbys, as far as there are clients."""
 
     def may_balance(self, source: int, destination: int) -> bool:
@@ -52,11 +54,12 @@ class LeastLoadedStandbys:
     def __init__(self, state: ApplicationState) -> None:
         self._state = state
 
-    def assign(self, placement: Placement, tasks: Sequence[int]) -> None:
+    def assign(self, placement: Placement, tasks: Sequence[int], recorder: Recorder) -> None:
         """Give each task its standbys; clients with equal load in Kafka's order."""
         num_clients = len(placement.threads)
         copies = min(placement.state.assignment_configs.num_standby_replicas, num_clients)
         kernels = CHOICE.choose(len(tasks) * copies * num_clients // STEPS_OF_WORK)
+        counts = list(placement.assigned_count)
         kernels.of(place_on_least_loaded)(
             kernels.vector(list(tasks)),
             copies,
@@ -66,6 +69,8 @@ class LeastLoadedStandbys:
             kernels.view(placement.threads),
             kernels.reals([placement.assigned_load(client) for client in range(num_clients)]),
         )
+        if recorder.wants_steps:
+            _tell_least_loaded(placement, tasks, counts, recorder)
 
     def may_balance(self, source: int, destination: int) -> bool:
         """Always."""
@@ -74,6 +79,29 @@ class LeastLoadedStandbys:
     def tags_to_keep(self) -> IntArray:
         """None."""
         return any_move(self._state)
+
+
+def _tell_least_loaded(placement: Placement, tasks: Sequence[int], counts: list[int], recorder: Recorder) -> None:
+    """Tell the standbys of each task, which nobody stood by before, in the order in which they were placed.
+
+    While one task is placed, the loads of those that lack it do not change: its clients came in the order of load.
+
+    Args:
+        placement: after they were placed.
+        tasks: in order.
+        counts: how many tasks each client had before.
+        recorder: is told.
+    """
+    standbys, threads = placement.standbys(), placement.threads
+    for task in tasks:
+        loads = [(counts[client] / threads[client], client) for client in np.flatnonzero(standbys[:, task]).tolist()]
+        for load, client in sorted(loads):
+            recorder.step(_placed(StepKind.LEAST_LOADED, task, client, load))
+            counts[client] += 1
+
+
+def _placed(kind: StepKind, task: int, client: int, load: float) -> Step:
+    return Step(kind, TaskType.STANDBY, task, UNASSIGNED, client, destination_load=load)
 
 
 def any_move(state: ApplicationState) -> IntArray:
@@ -118,11 +146,11 @@ class TagAwareStandbys:
         for key, _ in self._clients_with:
             self._num_values[key] = self._num_values.get(key, 0) + 1
 
-    def assign(self, placement: Placement, tasks: Sequence[int]) -> None:
+    def assign(self, placement: Placement, tasks: Sequence[int], recorder: Recorder) -> None:
         """Give each task its standbys; what is left over comes in the order of Kafka's hash map of tasks."""
         pending: dict[int, int] = {}
         for task in tasks:
-            left = self._spread(placement, task)
+            left = self._spread(placement, task, recorder)
             if left > 0:
                 pending[task] = left
         ids = placement.state.tasks.ids
@@ -131,9 +159,12 @@ class TagAwareStandbys:
                 client = _least_loaded(placement, tasks[position], set())
                 if client is None:
                     break
+                if recorder.wants_steps:
+                    load = placement.assigned_load(client)
+                    recorder.step(_placed(StepKind.LEAST_LOADED, tasks[position], client, load))
                 placement.assign_standby(tasks[position], client)
 
-    def _spread(self, placement: Placement, task: int) -> int:
+    def _spread(self, placement: Placement, task: int, recorder: Recorder) -> int:
         """Place standbys of one task on unused tag values; returns how many are left to place."""
         left = placement.state.assignment_configs.num_standby_replicas
         last, used_clients = placement.owner[task], 1
@@ -143,6 +174,8 @@ class TagAwareStandbys:
             client = _least_loaded(placement, task, set().union(*used_entries.values()))
             if client is None:
                 return left
+            if recorder.wants_steps:
+                recorder.step(_placed(StepKind.TAGS, task, client, placement.assigned_load(client)))
             placement.assign_standby(task, client)
             last, used_clients, left = client, used_clients + 1, left - 1
             if left <= 0:

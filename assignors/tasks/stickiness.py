@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from assignors.assignment import UNASSIGNED
+from assignors.assignment import UNASSIGNED, TaskType
 from assignors.ids import TaskId
 from assignors.java_order import CollectionOrder, SubsetOrder, copied, hash_order, hashed, process_hash, task_hash
+from assignors.recorder import Recorder, Step, StepKind
 from assignors.state import ApplicationState
 from assignors.tasks.pairs import TaskPairs
 from assignors.tasks.placement import Placement
@@ -115,6 +116,7 @@ class Stickiness:
         placement: Placement,
         caller: CallerCollections,
         candidates: Sequence[int],
+        recorder: Recorder,
         *,
         prefers_threads: bool,
     ) -> None:
@@ -124,10 +126,12 @@ class Stickiness:
             placement: what to fill.
             caller: the order of tasks and clients.
             candidates: all clients in the order in which they are tried for an active task.
+            recorder: is told the steps.
             prefers_threads: whether of equally loaded clients the one with more threads is taken.
         """
         state = placement.state
         self._placement = placement
+        self._recorder = recorder
         self._previous = PreviousOwners.of(state, caller)
         self._unassigned = copied(caller.tasks, caller.task_hashes)
         self._candidates: RowArray = np.array(candidates, dtype=np.intp)
@@ -148,11 +152,13 @@ class Stickiness:
         count = self._placement.active_count
         for task, client in self._previous.active.items():
             if keep_all or count[client] < room[client]:
+                self._tell_kept(StepKind.KEPT, task, client, None if keep_all else room[client])
                 self._place_active(task, client)
         for task in self._unassigned:
             if owner[task] == UNASSIGNED:
                 for client in self._previous.standbys.get(task, ()):
                     if count[client] < room[client]:
+                        self._tell_kept(StepKind.STOOD_BY, task, client, room[client])
                         self._place_active(task, client)
                         break
         for task in range(len(owner)):
@@ -180,6 +186,11 @@ class Stickiness:
         for client in range(len(self._loads)):
             self._loads[client] = self._placement.assigned_load(client)
 
+    def _tell_kept(self, kind: StepKind, task: int, client: int, room: int | None) -> None:
+        if self._recorder.wants_steps:
+            held = None if room is None else self._placement.active_count[client]
+            self._recorder.step(Step(kind, TaskType.ACTIVE, task, UNASSIGNED, client, held=held, room=room))
+
     def _place_active(self, task: int, client: int) -> None:
         self._placement.assign_active(task, client)
         self._placed(task, client)
@@ -189,20 +200,28 @@ class Stickiness:
         self._loads[client] = self._placement.assigned_load(client)
 
     def _find_client(self, task: int, candidates: RowArray, holders: Collection[int]) -> int:
+        kind, client = self._choose_client(task, candidates, holders)
+        if self._recorder.wants_steps:
+            role = TaskType.STANDBY if holders else TaskType.ACTIVE
+            load = self._placement.assigned_load(client)
+            self._recorder.step(Step(kind, role, task, UNASSIGNED, client, destination_load=load))
+        return client
+
+    def _choose_client(self, task: int, candidates: RowArray, holders: Collection[int]) -> tuple[StepKind, int]:
         if len(candidates) == 1:
-            return int(candidates[0])
-        for client in self._previous_clients(task, holders):
+            return StepKind.LEAST_LOADED, int(candidates[0])
+        for kind, client in self._previous_clients(task, holders):
             if not self._should_balance(client):
-                return client
+                return kind, client
         return self._least_loaded(task, candidates)
 
-    def _previous_clients(self, task: int, holders: Collection[int]) -> Iterator[int]:
+    def _previous_clients(self, task: int, holders: Collection[int]) -> Iterator[tuple[StepKind, int]]:
         active = self._previous.active.get(task)
         if active is not None and active not in holders:
-            yield active
+            yield StepKind.KEPT, active
         standbys = [client for client in self._previous.copied_standbys.get(task, ()) if client not in holders]
         if standbys:
-            yield self._least_loaded(task, np.array(standbys, dtype=np.intp))
+            yield StepKind.STOOD_BY, self._least_loaded(task, np.array(standbys, dtype=np.intp))[1]
 
     def _should_balance(self, client: int) -> bool:
         """Whether the client has a task a thread, and another client would rather take one."""
@@ -213,17 +232,20 @@ class Stickiness:
             return True
         return self._threads is not None and bool((self._threads[self._loads == load] > self._threads[client]).any())
 
-    def _least_loaded(self, task: int, candidates: RowArray) -> int:
+    def _least_loaded(self, task: int, candidates: RowArray) -> tuple[StepKind, int]:
         loads = self._loads[candidates]
         least = int(loads.argmin())
         if loads[least] == 0:
-            return int(candidates[least])
+            return StepKind.LEAST_LOADED, int(candidates[least])
         if self._threads is not None:
             level = np.flatnonzero(loads == loads[least])
             least = int(level[self._threads[candidates[level]].argmax()])
         best = int(candidates[least])
         if self._pairs.is_new(task, best):
-            return best
+            return StepKind.LEAST_LOADED, best
         ties = (loads,) if self._threads is None else (-self._threads[candidates], loads)
         others: list[int] = candidates[np.lexsort(ties)].tolist()
-        return next((client for client in others if self._pairs.is_new(task, client)), best)
+        for client in others:
+            if self._pairs.is_new(task, client):
+                return StepKind.MIXED, client
+        return StepKind.LEAST_LOADED, best

@@ -12,7 +12,7 @@ from assignors.java_order import CollectionOrder, hashed
 from assignors.recorder import SILENT, Recorder
 from assignors.state import ApplicationState
 from assignors.tasks.assignment_utils import optimize_rack_aware_active_tasks, optimize_rack_aware_standby_tasks
-from assignors.tasks.legacy_sticky import DEFAULT_TRAFFIC_COST, sticky_costs
+from assignors.tasks.legacy_sticky import DEFAULT_NON_OVERLAP_COST, DEFAULT_TRAFFIC_COST, sticky_costs
 from assignors.tasks.placement import Placement
 from assignors.tasks.rack_aware import STATELESS_NON_OVERLAP_COST, STATELESS_TRAFFIC_COST
 from assignors.tasks.stickiness import CallerCollections, Stickiness
@@ -43,6 +43,7 @@ class Sticky:
     order: CollectionOrder = CollectionOrder.PRODUCTION
 
     default_traffic_cost = DEFAULT_TRAFFIC_COST
+    default_non_overlap_cost = DEFAULT_NON_OVERLAP_COST
 
     def __post_init__(self) -> None:
         CollectionOrder(self.order)
@@ -63,7 +64,7 @@ class Sticky:
         caller = CallerCollections.of(state, self.order).with_hashed_clients()
         placement = Placement(state)
         candidates = hashed(caller.clients, caller.client_hashes)
-        stickiness = Stickiness(placement, caller, candidates, prefers_threads=False)
+        stickiness = Stickiness(placement, caller, candidates, recorder, prefers_threads=False)
         stickiness.place_actives(len(state.tasks) // num_threads, keep_all=False)
         placed = list(placement.owner)
         _optimize_actives(placement, caller.clients, recorder)

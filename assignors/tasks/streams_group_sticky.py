@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assignors.assignment import TaskAssignment
+from assignors.assignment import UNASSIGNED, TaskAssignment, TaskType
 from assignors.errors import KafkaError
 from assignors.java_order import CollectionOrder
 from assignors.java_queue import PriorityQueue
+from assignors.recorder import SILENT, Recorder, Step, StepKind
 from assignors.state import ApplicationState
 from assignors.tasks.streams_group import StreamsGroup
 
@@ -57,7 +58,11 @@ class StreamsGroupSticky:
         Raises:
             TaskAssignorError: there are tasks, but no client with a thread.
         """
-        decision = _Decision(state, StreamsGroup(state, self.order))
+        return self.assign_recorded(state, SILENT)
+
+    def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
+        """As `assign`, and tell the recorder how."""
+        decision = _Decision(state, StreamsGroup(state, self.order), recorder)
         decision.assign_actives()
         if state.assignment_configs.num_standby_replicas > 0:
             decision.assign_standbys()
@@ -84,8 +89,9 @@ class _Share:
 class _Decision:
     """One run of the assignor."""
 
-    def __init__(self, state: ApplicationState, group: StreamsGroup) -> None:
+    def __init__(self, state: ApplicationState, group: StreamsGroup, recorder: Recorder) -> None:
         self.group = group
+        self._recorder = recorder
         self._tasks = state.tasks
         self._replicas = state.assignment_configs.num_standby_replicas
         self._by_subtopology = [(str(task.subtopology), task.partition) for task in state.tasks.ids]
@@ -103,22 +109,38 @@ class _Decision:
     def assign_actives(self) -> None:
         """Give every task to somebody to run."""
         left = sorted(range(len(self._tasks)), key=self._by_partition.__getitem__)
-        left = [task for task in left if not self._stays(task, self._ran_on.get(task))]
-        left = [task for task in left if not self._stays(task, self._least_loaded(self._stood_by.get(task, ())))]
+        left = [task for task in left if not self._stays(StepKind.KEPT, task, self._ran_on.get(task))]
+        left = [
+            task
+            for task in left
+            if not self._stays(StepKind.STOOD_BY, task, self._least_loaded(self._stood_by.get(task, ())))
+        ]
         left.sort(key=self._by_subtopology.__getitem__)
         queue = self.group.queue()
         for task in left:
             if not len(queue):
                 raise TaskAssignorError(f"No process available to assign active task {self._tasks.ids[task]}.")
             process = queue.poll()
+            self._tell_least_loaded(TaskType.ACTIVE, task, process)
             self._note_active(self.group.give_to_least_loaded(task, process, active=True))
             self.group.put_back(queue, process)
 
-    def _stays(self, task: int, member: int | None) -> bool:
+    def _stays(self, kind: StepKind, task: int, member: int | None) -> bool:
         if member is None or self.group.count[member] >= self._active_share.size:
             return False
+        self._tell_kept(kind, TaskType.ACTIVE, task, member, self._active_share)
         self._note_active(self.group.give(task, member, active=True))
         return True
+
+    def _tell_kept(self, kind: StepKind, role: TaskType, task: int, member: int, share: _Share) -> None:
+        if self._recorder.wants_steps:
+            placed = (kind, role, task, UNASSIGNED, self.group.members[member].process)
+            self._recorder.step(Step(*placed, held=self.group.count[member], room=share.size))
+
+    def _tell_least_loaded(self, role: TaskType, task: int, process: int) -> None:
+        if self._recorder.wants_steps:
+            load = self.group.load(process)
+            self._recorder.step(Step(StepKind.LEAST_LOADED, role, task, UNASSIGNED, process, destination_load=load))
 
     def _note_active(self, count: int) -> None:
         self._active_share.note(count)
@@ -162,10 +184,12 @@ class _Decision:
         group = self.group
         ran_on = self._ran_on.get(task)
         if ran_on is not None and task not in group.held[group.members[ran_on].process] and self._has_room(ran_on):
+            self._tell_kept(StepKind.KEPT, TaskType.STANDBY, task, ran_on, self._share)
             self._share.note(group.give(task, ran_on, active=False))
             return True
         stood_by = self._least_loaded(self._stood_by.get(task, ()), without=task)
         if stood_by is not None and self._has_room(stood_by):
+            self._tell_kept(StepKind.STOOD_BY, TaskType.STANDBY, task, stood_by, self._share)
             self._share.note(group.give(task, stood_by, active=False))
             return True
         return False
@@ -181,6 +205,7 @@ class _Decision:
             process = queue.poll()
             passed_over.append(process)
             if task not in group.held[process]:
+                self._tell_least_loaded(TaskType.STANDBY, task, process)
                 self._share.note(group.give_to_least_loaded(task, process, active=False))
                 found = True
         for process in reversed(passed_over):  # The heap's ties hang on who comes back first.

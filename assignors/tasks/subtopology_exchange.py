@@ -12,11 +12,12 @@ from itertools import combinations
 
 import numpy as np
 
+from assignors.assignment import TaskType
 from assignors.columns import IntArray
 from assignors.flow import solve_balance_subtopology
 from assignors.recorder import Recorder
 from assignors.tasks.exchange import ROUNDS
-from assignors.tasks.flows import costs_of_moving
+from assignors.tasks.flows import costs_of_moving, exchanged
 from assignors.tasks.placement import Placement
 
 
@@ -56,6 +57,10 @@ def _exchange(
     solution = solve_balance_subtopology(costs, owner, placement.state.tasks.subtopology[tasks])
     recorder.flow(solution.effort)
     changed = np.flatnonzero(solution.owner != owner)
+    if recorder.wants_steps:
+        moved, ends = tasks[changed], (owner[changed], solution.owner[changed])
+        role = TaskType.STANDBY
+        recorder.exchange(exchanged(role, moved, np.array(pair), ends, traffic[moved], non_overlap_cost, spreads=True))
     for position in changed.tolist():
         placement.unassign_standby(int(tasks[position]), pair[owner[position]])
         placement.assign_standby(int(tasks[position]), pair[solution.owner[position]])

@@ -13,13 +13,14 @@ from pipeline.sweep.design import Sweep
 from pipeline.worker import Recipe
 from scenarios.contestants import Contestant
 from scenarios.load import Scenario
+from simulator.model import MODEL
 
 
 def manifest_of(
     sweep: Sweep, scenario: Scenario, chosen: Sequence[Contestant], recipe: Recipe, command: str
 ) -> dict[str, Any]:
     """The manifest of a sweep, JSON-able; its `identity` is the same for the same runs and tables."""
-    world = _digest([version("assignor-sim"), scenario.text, scenario.imports])
+    world = _digest([version("assignor-sim"), MODEL, scenario.text, scenario.imports])
     said = {
         "kind": "sweep",
         "name": sweep.name,

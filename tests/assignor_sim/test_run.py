@@ -30,6 +30,7 @@ def test_results_are_tables_that_agree_with_what_is_printed(shell: Shell, small:
         "manifest.json",
         "report.html",
         "figures",
+        "scenario",
     }
     assert {path.stem for path in (out / "figures").iterdir()} == {draw.__name__ for draw in FIGURES}
     manifest = json.loads((out / "manifest.json").read_text())

@@ -6,11 +6,11 @@ from typing import Any
 
 from assignors.flow import FlowEffort
 from assignors.leader_time import leader_time_ms
-from assignors.recorder import RecordingTaskAssignor
+from assignors.recorder import Recorder, RecordingTaskAssignor
 from assignors.state import ApplicationState
 
 
-class Efforts:
+class Efforts(Recorder):
     """A recorder that keeps the efforts of all flows."""
 
     def __init__(self) -> None:

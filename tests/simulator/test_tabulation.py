@@ -46,8 +46,8 @@ def test_every_column_has_a_meaning_and_every_table_begins_with_the_key() -> Non
     for schema in SCHEMAS.values():
         assert all(field.metadata[b"meaning"] for field in schema)
         assert schema.names[:3] == ["scenario", "assignor", "seed"]
-    for table in rows(*BOUNCED).values():
-        assert len(table) > 0
+    for name, table in rows(*BOUNCED).items():
+        assert (len(table) > 0) == (name not in ("reasons", "cycles")), "reasons are told only where they are asked for"
         assert {(row["scenario"], row["assignor"], row["seed"]) for row in table} == {("small", "ha", 3)}
 
 
@@ -98,7 +98,7 @@ def test_an_empty_run_has_a_row_that_says_so_and_nothing_else() -> None:
     for column in ("verdict_round", "stable_after_ms", "load_skew", "worst_rack_loss", "remote_source_partitions"):
         assert run[column] is None, column
     assert len(tables["tasks"]) == 18
-    assert {name for name, table in tables.items() if table} == {"runs", "tasks"}
+    assert {name for name, table in tables.items() if table} == {"clients", "runs", "tasks"}
 
 
 def test_a_run_whose_assignor_failed_has_its_cause() -> None:
@@ -187,3 +187,26 @@ def test_tables_of_several_runs_are_put_one_below_the_other() -> None:
     assert all(len(twice[name]) == 2 * len(table) for name, table in tables.items())
     nothing = joined([])
     assert all(nothing[name].schema.equals(SCHEMAS[name]) for name in SCHEMAS)
+
+
+def test_a_client_that_is_away_for_a_while_has_a_stay_before_and_one_after() -> None:
+    away = Crash(HOUR, ("c0",), down_ms=30 * MINUTE)
+    tables = rows(with_configs(world(), num_standby_replicas=1), away)
+    stays = [(row["from_round"], row["until_round"]) for row in tables["clients"] if row["client"] == "c0"]
+    members = {row["round"]: row["members"] for row in tables["rounds"]}
+    [(first, gone), (back, end)] = stays
+    assert (first, end) == (1, None)
+    assert gone < back
+    for number, count in members.items():
+        there = [
+            row
+            for row in tables["clients"]
+            if row["from_round"] <= number and (row["until_round"] is None or number < row["until_round"])
+        ]
+        assert len(there) == count
+
+
+def test_a_client_that_never_comes_is_told_of_without_rounds() -> None:
+    late = with_clients(world(), starts=False)
+    tables = rows(late)
+    assert {(row["from_round"], row["until_round"]) for row in tables["clients"]} == {(None, None)}

@@ -6,12 +6,13 @@ from collections import Counter
 from assignors.configs import LONG_MAX, AssignmentConfigs, RackAwareStrategy
 from assignors.flow import FlowEffort
 from assignors.ids import ProcessId, TaskId, TopicPartition
+from assignors.recorder import Recorder
 from assignors.state import LATEST_OFFSET, UNKNOWN_OFFSET_SUM, ApplicationState, KafkaStreamsState, TaskInfo
 from assignors.state import TaskTopicPartition as Partition
 from assignors.tasks.placement import Placement
 
 
-class Recorded:
+class Recorded(Recorder):
     """A recorder that counts the flows of each effort."""
 
     def __init__(self) -> None:

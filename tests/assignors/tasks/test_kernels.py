@@ -70,7 +70,7 @@ def test_tasks_move_to_caught_up_clients_as_in_the_plain_search() -> None:
     for _, placement in draw_placements(1, 1500):
         plain = copy.deepcopy(placement)
         wanted = PlainMovement(plain).run()
-        assert move_to_caught_up_clients(placement) == wanted
+        assert move_to_caught_up_clients(placement, SILENT) == wanted
         moved += wanted
         assert tables(placement) == tables(plain)
         assert tables(placement).items() >= counted(placement).items()
@@ -90,7 +90,7 @@ def test_standbys_go_to_the_least_loaded_clients() -> None:
             others.sort(key=plain.assigned_load)
             for client in others[: state.assignment_configs.num_standby_replicas]:
                 plain.assign_standby(task, client)
-        LeastLoadedStandbys(state).assign(placement, tasks)
+        LeastLoadedStandbys(state).assign(placement, tasks, SILENT)
         assert tables(placement) == tables(plain)
 
 
