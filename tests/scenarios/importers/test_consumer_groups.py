@@ -51,7 +51,9 @@ def test_pasted_text_whose_columns_are_gone_is_read_too() -> None:
 
 
 def test_what_3_8_and_3_9_print_is_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(FormatError, match="lacks the names of topics, as Kafka 3.8 and 3.9 leave them out; take what"):
+    with pytest.raises(
+        FormatError, match=r"lacks the names of topics, as Kafka 3\.8 and 3\.9 leave them out; take what"
+    ):
         _members("groups_3_9.txt")
 
 

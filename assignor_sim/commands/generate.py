@@ -1,0 +1,71 @@
+"""`assignor-sim generate`: make up raw data of any size."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from assignor_sim.failures import told_to_the_user
+from assignor_sim.spark_options import Conf, Master, PyFiles, settings_of
+
+generate = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+
+
+class MetricsFormat(StrEnum):
+    """What the files are."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+@generate.callback()
+def _generate() -> None:
+    """Make up raw data of any size, to try things out with."""
+
+
+@generate.command("metrics")
+def metrics(
+    out: Annotated[str, typer.Option(help="New folder, by path or URI.", metavar="DIR")],
+    partitions: Annotated[int, typer.Option(help="How many partitions.", min=1)] = 1_000,
+    days: Annotated[int, typer.Option(help="How many days, from Monday, 6 January 2025.", min=1)] = 7,
+    interval: Annotated[str, typer.Option(help="Time between two readings.", metavar="TIME")] = "5m",
+    format_: Annotated[MetricsFormat, typer.Option("--format", help="What the files are.")] = MetricsFormat.PARQUET,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same rows.", min=0)] = 1,
+    mess: Annotated[
+        str,
+        typer.Option(
+            help="What is wrong with the data: none, some, or shares of gaps, duplicates, late, malformed, resets and "
+            "skew, as in gaps=0.001,late=0.01.",
+            metavar="FAULTS",
+        ),
+    ] = "none",
+    master: Master = None,
+    conf: Conf = None,
+    py_files: PyFiles = None,
+) -> None:
+    """Make up counters of bytes and messages of partitions, as a collector would have written them.
+
+    Rates follow the day and the week, topics and keys Zipf's law. DIR/truth says from which numbers the rates come,
+    DIR/faults what is wrong where.
+
+    Example: [bold]assignor-sim generate metrics --partitions 10000 --days 30 --out raw[/bold]
+    """
+    from assignor_sim.progress import progress
+    from pipeline.generate.faults import Faults, FaultsError
+    from pipeline.generate.metrics import Schedule, ScheduleError
+    from pipeline.generate.population import Population
+    from pipeline.generate.writing import GenerateError
+    from pipeline.generate.writing import generate as write
+    from pipeline.session import SparkError, connect
+
+    with told_to_the_user(FaultsError, ScheduleError, GenerateError, SparkError), progress() as tell:
+        faults, schedule = Faults.parse(mess), Schedule.parse(days, interval)
+        population = Population(partitions, seed, faults.skew)
+        tell("starting Spark")
+        with connect(master, settings_of(conf), py_files or ()) as spark:
+            tell(f"writing {schedule.slots * partitions:,} rows")
+            written = write(spark, out, population, schedule, faults, format_.value)
+    print(f"{written.rows:,} readings: {out}/metrics")

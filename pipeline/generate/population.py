@@ -1,0 +1,75 @@
+"""Who is measured: topics, their partitions, and how much flows through each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+DAY_S = 86_400
+WEEK_S = 7 * DAY_S
+
+DAILY = 0.6
+"""By how much of the mean the rate swings over the day."""
+WEEKLY = 0.2
+"""By how much of the mean the rate swings over the week: the days around Thursday have most."""
+
+_PARTITIONS_PER_TOPIC = 24
+_PARTITIONS_PER_BROKER = 1_000
+_FEWEST_BROKERS = 3
+_TOPIC_ZIPF = 1.0
+_KEY_ZIPF = 0.3
+_BYTES_PER_S = 100_000
+_SKEW_MS = (20_000, 120_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """How many partitions there are, which seed draws them, and what share of brokers has a clock that is off."""
+
+    partitions: int
+    seed: int
+    skewed: float = 0.0
+
+    def table(self) -> pd.DataFrame:
+        """Draw the partitions, one row each.
+
+        Topics follow Zipf's law with exponent 1, the partitions of a topic one with exponent 0.3, as keys are not
+        equally frequent. All partitions of a topic peak at about the same hour.
+
+        Returns:
+            `p` (row number), `topic`, `partition`, `broker` (its leader), `base` (mean bytes per second), `peak_s`
+            (when in the day it has most, in seconds), `message_bytes`, `skew_ms` (how far the broker's clock is ahead).
+        """
+        chance = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0,)))
+        row = np.arange(self.partitions)
+        topic, partition = np.divmod(row, _PARTITIONS_PER_TOPIC)
+        topics = math.ceil(self.partitions / _PARTITIONS_PER_TOPIC)
+        brokers = max(_FEWEST_BROKERS, self.partitions // _PARTITIONS_PER_BROKER)
+        weight = (chance.permutation(topics) + 1.0)[topic] ** -_TOPIC_ZIPF * (partition + 1.0) ** -_KEY_ZIPF
+        broker = chance.integers(brokers, size=self.partitions)
+        peak = chance.normal(14 * 3600, 3 * 3600, size=topics)[topic] % DAY_S
+        message = np.exp(chance.normal(math.log(1_000), 1.0, size=topics)).clip(50, 100_000).round()[topic]
+        return pd.DataFrame(
+            {
+                "p": row,
+                "topic": [f"topic-{number:05d}" for number in topic],
+                "partition": partition.astype(np.int32),
+                "broker": broker.astype(np.int32),
+                "base": weight / weight.sum() * self.partitions * _BYTES_PER_S,
+                "peak_s": peak,
+                "message_bytes": message,
+                "skew_ms": _clocks(self.skewed, brokers, chance)[broker],
+            }
+        )
+
+
+def _clocks(share: float, brokers: int, chance: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """How far the clock of each broker is ahead, in milliseconds; at least one is off if any shall be."""
+    off = np.zeros(brokers, dtype=np.int64)
+    count = math.ceil(share * brokers)
+    size = chance.integers(*_SKEW_MS, size=count)
+    off[chance.permutation(brokers)[:count]] = size * chance.choice([-1, 1], size=count)
+    return off

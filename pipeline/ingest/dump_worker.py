@@ -1,0 +1,104 @@
+"""What a worker does with the text of a dump or log: read it, and say what rows of a table it comes to. Knows no
+Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from scenarios.importers.consumer_groups import read_group_members
+from scenarios.importers.leader_log import LoggedRebalance, read_rebalances
+from scenarios.importers.lines import FormatError
+from scenarios.importers.log_dirs import read_sizes
+from scenarios.importers.topics import NO_LEADER, read_topics
+
+Row = dict[str, Any]
+
+_MOST_SHOWN = 2_000
+
+
+def parsed(kind: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Read texts, one or more a batch.
+
+    Args:
+        kind: one of READERS.
+        batches: with columns `file` and `text`.
+        schema: of the batches that are yielded: the columns of the table, then `file`, `reason` and `raw`, of which a
+            text that cannot be read makes one row.
+    """
+    for batch in batches:
+        rows: list[Row] = []
+        for given in batch.to_pylist():
+            try:
+                rows += [{"file": given["file"], **row} for row in READERS[kind](given["text"])]
+            except FormatError as error:
+                where = "" if error.line is None else f"line {error.line}: "
+                raw = given["text"][:_MOST_SHOWN]
+                rows.append({"file": given["file"], "reason": f"{where}{error}", "raw": raw})
+        yield pa.RecordBatch.from_pylist(rows, schema)
+
+
+def _placements(text: str) -> Iterator[Row]:
+    for topic in read_topics(text):
+        for partition, (replicas, leader) in enumerate(zip(topic.replicas, topic.leaders, strict=True)):
+            yield {
+                "topic": topic.name,
+                "partition": partition,
+                "leader": None if leader == NO_LEADER else leader,
+                "replicas": list(replicas),
+            }
+
+
+def _sizes(text: str) -> Iterator[Row]:
+    for partition, size in read_sizes(text).items():
+        yield {"topic": partition.topic, "partition": partition.partition, "size_bytes": size}
+
+
+def _members(text: str) -> Iterator[Row]:
+    for member in read_group_members(text):
+        told = {
+            "source": "consumer_groups",
+            "rebalance": 1,
+            "group": member.group,
+            "client": member.client_id,
+            "member": member.consumer_id,
+        }
+        for partition in member.partitions:
+            yield {**told, "kind": "active", "topic": partition.topic, "partition": partition.partition}
+        if not member.partitions:
+            yield told
+
+
+def _rebalances(text: str) -> Iterator[Row]:
+    for number, rebalance in enumerate(read_rebalances(text), start=1):
+        yield from _rebalance(number, rebalance)
+
+
+def _rebalance(number: int, rebalance: LoggedRebalance) -> Iterator[Row]:
+    for client in rebalance.clients:
+        told = {
+            "source": "leader_log",
+            "rebalance": number,
+            "at_ms": rebalance.at_ms,
+            "leader": rebalance.leader,
+            "stable": rebalance.stable,
+            "client": client.process_id,
+            "threads": client.threads,
+        }
+        for kind, tasks in (("active", client.active), ("standby", client.standby)):
+            for task in tasks:
+                stateful = None if rebalance.stateful is None else task in rebalance.stateful
+                yield {**told, "kind": kind, "task": task, "stateful": stateful}
+        if not client.active and not client.standby:
+            yield told
+
+
+READERS: Mapping[str, Callable[[str], Iterator[Row]]] = {
+    "topics": _placements,
+    "log_dirs": _sizes,
+    "groups": _members,
+    "leader_logs": _rebalances,
+}
+"""How the text of each kind of source is read."""

@@ -1,0 +1,78 @@
+"""Dumps of Kafka's tools and logs of group leaders, read file by file on Spark's workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pipeline.ingest.dump_worker import parsed
+from pipeline.ingest.sources import Files
+from pipeline.ingest.tables import HISTORY, PLACEMENTS, SIZES, Table
+from scenarios.importers.leader_log import RELEVANT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TABLE_OF = {"topics": PLACEMENTS, "log_dirs": SIZES, "groups": HISTORY, "leader_logs": HISTORY}
+"""Which table each kind of dump is for."""
+
+_ARROW = {
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "array<int>": pa.list_(pa.int32()),
+}
+
+
+def read_dumps(spark: SparkSession, kind: str, paths: Sequence[str], scratch: str) -> DataFrame:
+    """Read dumps of a kind, and write what they say to `scratch`.
+
+    Returns:
+        The columns of the kind's table, `file`, `reason` and `raw`: a dump that cannot be read is one row with a
+        reason.
+
+    Raises:
+        IngestError: a path names no file.
+    """
+    files = Files(spark)
+    uris = sorted({file.uri for path in paths for file in files.under(path)})
+    texts = _log_texts(spark, uris) if kind == "leader_logs" else _texts(spark, uris)
+    columns = _columns(TABLE_OF[kind])
+    schema = pa.schema([(name, _ARROW[type_]) for name, type_ in columns.items()])
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return parsed(kind, batches, schema)
+
+    ddl = ", ".join(f"`{name}` {type_}" for name, type_ in columns.items())
+    texts.mapInArrow(read, ddl).write.parquet(scratch)
+    return spark.read.parquet(scratch)
+
+
+def _columns(table: Table) -> dict[str, str]:
+    """The columns of a table and those of what is broken, with their types."""
+    return {column.name: column.type for column in table.columns} | dict.fromkeys(("file", "reason", "raw"), "string")
+
+
+def _texts(spark: SparkSession, uris: list[str]) -> DataFrame:
+    from pyspark.sql import functions as fn
+
+    whole = spark.read.text(uris, wholetext=True)
+    return whole.select(fn.col("_metadata.file_path").alias("file"), fn.col("value").alias("text"))
+
+
+def _log_texts(spark: SparkSession, uris: list[str]) -> DataFrame:
+    """Logs are large, and little of them matters: only that is brought together."""
+    from pyspark.sql import functions as fn
+
+    lines = spark.read.text(uris).select(
+        fn.col("_metadata.file_path").alias("file"),
+        fn.struct(
+            fn.col("_metadata.file_block_start").alias("block"), fn.monotonically_increasing_id().alias("row"), "value"
+        ).alias("line"),
+    )
+    kept = fn.array_sort(fn.collect_list(fn.when(fn.col("line.value").rlike(RELEVANT), fn.col("line"))))
+    text = fn.array_join(fn.transform(kept, lambda line: line["value"]), "\n")
+    return lines.groupBy("file").agg(text.alias("text"))

@@ -1,0 +1,172 @@
+"""Which column means what: the names that exporters and reporters give to their measurements.
+
+A source is wide (a row has bytes and messages in columns of their own) or long (a row has the name of a metric and its
+value, as Prometheus has it). Mappings for the common ones have a name; others are written down in a small YAML file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pipeline.ingest.errors import IngestError
+from scenarios.reader import ReadError, read
+
+Measure = Literal["bytes", "messages", "size"]
+Kind = Literal["counter", "rate"]
+Brokers = Literal["each", "sum", "largest"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Metric(_Section):
+    """What the values of one metric of a long source are.
+
+    Attributes:
+        measures: bytes or messages that came in, or the size of a replica in bytes.
+        kind: a counter that only grows until it is reset, or a rate per second.
+        per: whether it is measured by partition, or only by topic.
+        brokers: how the values of several brokers at a time make one: `each` stands for the partition by itself, as
+            only its leader reports it; they are to be added; or each replica reports the same and the `largest` counts.
+    """
+
+    measures: Measure
+    kind: Kind = "counter"
+    per: Literal["partition", "topic"] = "partition"
+    brokers: Brokers = "each"
+
+
+class SourceMapping(_Section):
+    """The columns of a source, by what they mean.
+
+    Attributes:
+        time: when it was measured, by the clock of who measured: seconds, milliseconds, micro- or nanoseconds since
+            1970, or ISO 8601; without a zone it is UTC.
+        received: when the collector got it, by the collector's clock, where that is known: shows clocks that are off.
+        broker: who measured; two brokers have two counters.
+        labels: a column with labels as Prometheus writes them, `{topic="orders",partition="0"}`, or as a JSON object.
+            If given, topic, partition and broker are names of labels.
+        kind: of a wide source: whether its columns count, or are rates.
+        metrics: of a long source, by the name of the metric. Other metrics are passed over.
+    """
+
+    time: str = "timestamp"
+    received: str | None = None
+    topic: str = "topic"
+    partition: str | None = "partition"
+    broker: str | None = None
+    labels: str | None = None
+    kind: Kind = "counter"
+    bytes: str | None = None
+    messages: str | None = None
+    name: str | None = None
+    value: str | None = None
+    metrics: Mapping[str, Metric] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _wide_or_long(self) -> SourceMapping:
+        if self.is_long:
+            if self.name is None or self.value is None or not self.metrics:
+                raise ValueError("a long source has name, value and metrics, all three")
+            if self.bytes is not None or self.messages is not None:
+                raise ValueError("bytes and messages are columns of a wide source; in a long one, metrics says it")
+        elif self.bytes is None and self.messages is None:
+            raise ValueError("nothing is measured: give bytes or messages (wide), or name, value and metrics (long)")
+        return self
+
+    @property
+    def is_long(self) -> bool:
+        """Whether rows have the name of a metric and a value."""
+        return self.name is not None or self.value is not None or bool(self.metrics)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The columns that the source must have."""
+        keys = (self.topic, self.partition if not self.is_long else None) if self.labels is None else (self.labels,)
+        measured = (self.name, self.value) if self.is_long else (self.bytes, self.messages)
+        return tuple(dict.fromkeys(column for column in (self.time, *keys, *measured) if column is not None))
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The columns that are used if they are there."""
+        keys = (self.broker, self.partition) if self.labels is None else ()
+        return tuple(
+            dict.fromkeys(
+                column for column in (self.received, *keys) if column is not None and column not in self.required
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMapping:
+    """A mapping, and what it was asked for by: a name or a file."""
+
+    name: str
+    mapping: SourceMapping = field(repr=False)
+
+
+_JMX = "kafka_server_brokertopicmetrics_"
+
+BUILT_IN: Mapping[str, SourceMapping] = {
+    "plain": SourceMapping(received="received", broker="broker", bytes="bytes_in_total", messages="messages_in_total"),
+    "plain-rates": SourceMapping(
+        received="received", broker="broker", kind="rate", bytes="bytes_in_per_s", messages="messages_in_per_s"
+    ),
+    "jmx-exporter": SourceMapping(
+        name="__name__",
+        value="value",
+        broker="instance",
+        metrics={
+            f"{_JMX}bytesin_total": Metric(measures="bytes", per="topic", brokers="sum"),
+            f"{_JMX}bytesinpersec_count": Metric(measures="bytes", per="topic", brokers="sum"),
+            f"{_JMX}messagesin_total": Metric(measures="messages", per="topic", brokers="sum"),
+            f"{_JMX}messagesinpersec_count": Metric(measures="messages", per="topic", brokers="sum"),
+            "kafka_log_log_logendoffset": Metric(measures="messages", brokers="largest"),
+            "kafka_log_log_size": Metric(measures="size"),
+        },
+    ),
+    "cruise-control": SourceMapping(
+        time="time",
+        name="rawMetricType",
+        value="value",
+        broker="brokerId",
+        metrics={
+            "TOPIC_BYTES_IN": Metric(measures="bytes", kind="rate", per="topic", brokers="sum"),
+            "TOPIC_MESSAGES_IN_PER_SEC": Metric(measures="messages", kind="rate", per="topic", brokers="sum"),
+            "PARTITION_SIZE": Metric(measures="size"),
+        },
+    ),
+}
+"""Source: examples/kafka-kraft-3_0_0.yml and example_configs/kafka-2_0_0.yml of prometheus/jmx_exporter (its newer and
+older rules name the same meter …_total and …persec_count); RawMetricType and CruiseControlMetric of
+linkedin/cruise-control. Kafka itself counts bytes by topic only, and messages by partition only as the end offset."""
+
+
+def find_mapping(text: str) -> NamedMapping:
+    """Find a built-in mapping by its name, or read one from a YAML file.
+
+    Raises:
+        IngestError: there is neither, or the file is not a mapping.
+    """
+    if text in BUILT_IN:
+        return NamedMapping(text, BUILT_IN[text])
+    path = Path(text)
+    if not path.is_file():
+        raise IngestError(f"--map {text}: neither a file nor one of {', '.join(BUILT_IN)}")
+    try:
+        content: Any = read(path.read_text(encoding="utf-8")).value
+        return NamedMapping(text, SourceMapping.model_validate(content))
+    except (ReadError, UnicodeDecodeError) as error:
+        raise IngestError(f"{text}: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise IngestError(
+            f"{text}: {f'{where}: ' if where else ''}{first['msg'].removeprefix('Value error, ')}"
+        ) from None

@@ -1,0 +1,122 @@
+"""Ingest of time series: readings in; rates, sizes, quality and quarantine out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pipeline.ingest.errors import IngestError
+from pipeline.ingest.hours import COUNTS, by_hour, spread_out
+from pipeline.ingest.mapping import SourceMapping
+from pipeline.ingest.rows import read_rows
+from pipeline.ingest.series import samples
+from pipeline.ingest.sources import FileGroup
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_BYTES_PER_ROW = {"parquet": 10, "csv": 64, "jsonl": 150}
+_PACKED = 6
+_ROWS_PER_TASK = 1_000_000
+"""So many sort in the memory of one core without being spilled to disk, at Spark's default of 1 GB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came of time series.
+
+    Attributes:
+        hours: as of `hours.by_hour`, written out once.
+        sizes: topic, partition, size_bytes, replicas; None if the mapping has no sizes.
+        quarantine: file, reason, raw; None if every row is good.
+        rows: rows read, malformed and passed over ones included.
+        malformed: how many of these are in quarantine.
+        passed_over: how many of these are of metrics that the mapping does not know.
+    """
+
+    hours: DataFrame
+    sizes: DataFrame | None
+    quarantine: DataFrame | None
+    rows: int
+    malformed: int
+    passed_over: int
+
+
+def measure(
+    spark: SparkSession, groups: list[FileGroup], mapping: SourceMapping, interval_ms: int | None, scratch: str
+) -> Measured:
+    """Read all files once, bring them down to hours of the day, and write these to `scratch`.
+
+    Raises:
+        IngestError: a column that the mapping names is not there, or no row is good.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as fn
+
+    rows = reduce(lambda one, other: one.unionByName(other), (read_rows(spark, group, mapping) for group in groups))
+    seen = Observation("rows")
+    counts = [
+        fn.count(fn.lit(1)).alias("rows"),
+        fn.count(fn.col("reason")).alias("malformed"),
+        fn.count_if(fn.col("passed_over")).alias("passed_over"),
+    ]
+    good = rows.observe(seen, *counts).where(
+        "reason is null and not passed_over and (bytes is not null or messages is not null)"
+    )
+    series = good.repartition(_tasks(spark, groups), "topic", "partition")
+    combined = any(metric.brokers != "each" for metric in mapping.metrics.values())
+    clocks = mapping.received is not None
+    by_hour(samples(series, interval_ms, clocks), combined).write.parquet(scratch)
+    hours = spark.read.parquet(scratch)
+    # Where nothing is left to do, Spark drops that part of the plan, and what it would have seen.
+    told = rows.agg(*counts).collect()[0].asDict() if hours.isEmpty() else seen.get
+    if told["rows"] == told["malformed"] + told["passed_over"]:
+        raise IngestError(_nothing(rows, told))
+    bad = rows.where("reason is not null").select("file", "reason", "raw") if told["malformed"] else None
+    sizes = _sizes(rows) if any(metric.measures == "size" for metric in mapping.metrics.values()) else None
+    return Measured(spread_out(hours), sizes, bad, **told)
+
+
+def quality(hours: DataFrame) -> DataFrame:
+    """Sum up the hours of each partition."""
+    from pyspark.sql import functions as fn
+
+    return hours.groupBy("topic", "partition").agg(
+        *(fn.sum(count).alias(count) for count in ("rows", "samples", *COUNTS)),
+        fn.min("interval_ms").alias("interval_ms"),
+        fn.max_by("skew_ms", fn.abs("skew_ms")).alias("skew_ms"),
+        fn.min("first_ms").alias("first_ms"),
+        fn.max("last_ms").alias("last_ms"),
+    )
+
+
+def _tasks(spark: SparkSession, groups: list[FileGroup]) -> int:
+    """Into how many parts the rows are divided: so that one is sorted in memory, and there is work for every core."""
+    rows = 0.0
+    for group in groups:
+        packed = _PACKED if group.format != "parquet" and group.uris[0].endswith((".gz", ".bz2", ".zst")) else 1
+        rows += group.size * packed / _BYTES_PER_ROW[group.format]
+    return max(spark.sparkContext.defaultParallelism, math.ceil(rows / _ROWS_PER_TASK))
+
+
+def _sizes(rows: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as fn
+
+    replicas = rows.where("reason is null and size is not null").groupBy("topic", "partition", "broker")
+    latest = replicas.agg(fn.max_by("size", "time").alias("size"), fn.first("broker").alias("at"))
+    return latest.groupBy("topic", "partition").agg(
+        fn.max("size").alias("size_bytes"), fn.nullif(fn.count("at"), fn.lit(0)).alias("replicas")
+    )
+
+
+def _nothing(rows: DataFrame, told: dict[str, int]) -> str:
+    if not told["malformed"]:
+        return f"none of the {told['rows']:,} rows has a metric that the mapping knows; see --map"
+    first = rows.where("reason is not null").select("file", "reason", "raw").head()
+    assert first is not None
+    return (
+        f"none of {told['rows']:,} rows can be read; the first, of {first['file']}: {first['reason']}: "
+        f"{first['raw'][:200]}"
+    )

@@ -1,0 +1,152 @@
+"""The files that a source consists of, and what is in them: Parquet, CSV or JSON lines.
+
+A source is a file, a folder, or a pattern such as `metrics/2025-*.csv.gz`, by path or URI. What a file is, its name
+says; where it does not, its first bytes do.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipeline.ingest.errors import IngestError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SUFFIXES = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+_COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
+_LONGEST_HEADER = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file by its URI, and how many bytes it has."""
+
+    uri: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileGroup:
+    """Files that are read together: of one format, and with the same header if they are CSV.
+
+    Attributes:
+        header: the first line of each, None if they have none.
+        columns: what it names; empty if there is no header.
+        separator: what stands between the fields of CSV.
+    """
+
+    format: str
+    files: tuple[SourceFile, ...]
+    header: str | None = None
+    columns: tuple[str, ...] = ()
+    separator: str = ","
+
+    @property
+    def uris(self) -> list[str]:
+        """The files' URIs."""
+        return [file.uri for file in self.files]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(file.size for file in self.files)
+
+
+class Files:
+    """The file systems that Spark reads from."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        assert spark._jvm is not None
+        self._jvm: Any = spark._jvm
+        self._configuration = spark._jsc.hadoopConfiguration()
+
+    def under(self, path: str) -> list[SourceFile]:
+        """List the files of a source, sorted; those whose names begin with a dot or an underscore do not count.
+
+        Raises:
+            IngestError: there is none.
+        """
+        where = self._jvm.org.apache.hadoop.fs.Path(path)
+        system = where.getFileSystem(self._configuration)
+        found: dict[str, SourceFile] = {}
+        for status in system.globStatus(where) or ():
+            for file in self._walk(system, status):
+                found[file.uri] = file
+        if not found:
+            raise IngestError(f"{path}: no such file, or nothing in it")
+        return [found[uri] for uri in sorted(found)]
+
+    def first_line(self, uri: str) -> str:
+        """Read the first line of a text, unpacked if its name says that it is packed."""
+        where = self._jvm.org.apache.hadoop.fs.Path(uri)
+        stream = where.getFileSystem(self._configuration).open(where)
+        codec = self._jvm.org.apache.hadoop.io.compress.CompressionCodecFactory(self._configuration).getCodec(where)
+        unpacked = stream if codec is None else codec.createInputStream(stream)
+        try:
+            head = bytes(
+                self._jvm.org.apache.commons.io.IOUtils.toByteArray(
+                    self._jvm.org.apache.commons.io.input.BoundedInputStream(unpacked, _LONGEST_HEADER)
+                )
+            )
+        finally:
+            unpacked.close()
+        return head.split(b"\n", 1)[0].decode("utf-8", errors="replace").rstrip("\r")
+
+    def _walk(self, system: Any, status: Any) -> Iterator[SourceFile]:
+        if status.getPath().getName().startswith(("_", ".")):
+            return
+        if status.isFile():
+            if status.getLen():
+                yield SourceFile(status.getPath().toString(), status.getLen())
+        else:
+            for child in system.listStatus(status.getPath()):
+                yield from self._walk(system, child)
+
+
+def grouped(spark: SparkSession, paths: Sequence[str]) -> list[FileGroup]:
+    """Find the files of sources, and group those that can be read together.
+
+    Raises:
+        IngestError: a source has no files.
+    """
+    files = Files(spark)
+    groups: dict[tuple[str, str | None], list[SourceFile]] = {}
+    found = {file.uri: file for path in paths for file in files.under(path)}
+    for file in found.values():
+        format_ = _by_name(file.uri)
+        first = "" if format_ in ("parquet", "jsonl") else files.first_line(file.uri)
+        format_ = format_ or _by_content(first)
+        groups.setdefault((format_, first if format_ == "csv" else None), []).append(file)
+    return [_group(format_, header, members) for (format_, header), members in groups.items()]
+
+
+def _group(format_: str, header: str | None, files: list[SourceFile]) -> FileGroup:
+    if header is None:
+        return FileGroup(format_, tuple(files))
+    separator = max(",;\t", key=header.count)
+    columns = next(csv.reader([header.removeprefix("\ufeff")], delimiter=separator), [])
+    return FileGroup(format_, tuple(files), header, tuple(name.strip() for name in columns), separator)
+
+
+def _by_name(uri: str) -> str | None:
+    name = uri
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    return next((format_ for suffix, format_ in _SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def _by_content(first_line: str) -> str:
+    if first_line.startswith("PAR1"):
+        return "parquet"
+    return "jsonl" if first_line.lstrip().startswith("{") else "csv"

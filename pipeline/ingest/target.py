@@ -1,0 +1,91 @@
+"""The folder that an ingest writes: made under a hidden name, and moved to its own when all is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pipeline.ingest.errors import IngestError
+from pipeline.ingest.tables import Table
+from pipeline.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MANIFEST = "manifest.json"
+KIND = "ingested"
+
+
+class Target:
+    """Where tables go; nothing is seen of them until `publish`.
+
+    Args:
+        spark: whose file systems are used.
+        out: path or URI of the folder; an earlier ingest there is replaced, anything else refused.
+
+    Raises:
+        IngestError: there is something else in the folder.
+    """
+
+    def __init__(self, spark: SparkSession, out: str) -> None:
+        parent, _, name = out.rstrip("/").rpartition("/")
+        self._out, self._name = out, name
+        self._beside = Storage(spark, parent or ("/" if out.startswith("/") else "."))
+        self._hidden = f".{name}.part"
+        self._check()
+        self._beside.remove(self._hidden)
+
+    def scratch(self, name: str) -> str:
+        """URI of something in between; gone when all is done."""
+        return self._beside.path(self._hidden, f"_{name}")
+
+    def write(self, table: Table, rows: DataFrame, large: bool = False) -> int:
+        """Write a table, sorted, and say how many rows it has.
+
+        Args:
+            table: its name and columns; further columns of the rows are left out.
+            rows: what is written.
+            large: whether it is too large for one file.
+        """
+        columns = [f"cast(`{column.name}` as {column.type}) as `{column.name}`" for column in table.columns]
+        named = rows.selectExpr(*columns)
+        ordered = named.orderBy(*table.sorted_by) if large else _in_one_part(named, table)
+        path = self._beside.path(self._hidden, table.name)
+        ordered.write.parquet(path)
+        return ordered.sparkSession.read.parquet(path).count()
+
+    def publish(self, manifest: Mapping[str, Any]) -> None:
+        """Put the folder in its place, where an earlier one is kept until the new one stands."""
+        for name in self._beside.children(self._hidden):
+            if name.startswith("_"):
+                self._beside.remove(self._hidden, name)
+        self._beside.write_text(json.dumps({"kind": KIND, **manifest}, indent=2) + "\n", self._hidden, MANIFEST)
+        old = f".{self._name}.old"
+        self._beside.remove(old)
+        if self._beside.exists(self._name):
+            self._beside.move([self._name], [old])
+        self._beside.move([self._hidden], [self._name])
+        self._beside.remove(old)
+
+    def discard(self) -> None:
+        """Leave nothing behind of an ingest that failed."""
+        self._beside.remove(self._hidden)
+
+    def _check(self) -> None:
+        there = self._beside.children(self._name)
+        if not there:
+            return
+        if MANIFEST in there:
+            try:
+                manifest = json.loads(self._beside.read_text(self._name, MANIFEST))
+            except ValueError:
+                manifest = None
+            if isinstance(manifest, dict) and manifest.get("kind") == KIND:
+                return
+        raise IngestError(f"{self._out} holds something else than an earlier ingest; choose another folder")
+
+
+def _in_one_part(rows: DataFrame, table: Table) -> DataFrame:
+    """Brought together only after all has been worked out in parallel."""
+    return rows.repartition(1).sortWithinPartitions(*table.sorted_by)

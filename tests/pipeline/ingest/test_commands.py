@@ -1,0 +1,36 @@
+"""The commands: what a user's mistakes look like, told before Spark starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from assignor_sim.cli import app
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ingest"], "nothing to ingest; name time series, dumps or logs"),
+        (["ingest", "m.csv", "--map", "mine"], "--map mine: neither a file nor one of plain"),
+        (["ingest", "m.csv", "--interval", "soon"], "--interval soon: "),
+        (["ingest", "m.csv", "--interval", "0m"], "--interval 0m: must be more than nothing"),
+        (["generate", "metrics", "--out", "raw", "--mess", "holes=1"], "expected some, none, or shares of gaps"),
+        (["generate", "metrics", "--out", "raw", "--interval", "7m"], "a day must be a multiple of 8 intervals"),
+    ],
+)
+def test_mistakes_end_with_one_message_and_code_2(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = CliRunner().invoke(app, arguments)
+    assert ended.exit_code == 2
+    assert message in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["ingest"], ["generate", "metrics"]])
+def test_help_shows_an_example(command: list[str]) -> None:
+    assert "Example: assignor-sim " in CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "160"}).stdout

@@ -1,0 +1,208 @@
+"""Long sources as exporters and reporters write them, with dumps of Kafka's tools beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+from pipeline.ingest.errors import IngestError
+from pipeline.ingest.mapping import find_mapping
+from pipeline.ingest.run import Ingested, Sources, ingest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DIALECTS = Path(__file__).parents[2] / "scenarios" / "importers" / "dialects"
+START_S = 1_736_121_600
+STEP_S = 60
+BYTES, OFFSET, SIZE = (
+    "kafka_server_brokertopicmetrics_bytesin_total",
+    "kafka_log_log_logendoffset",
+    "kafka_log_log_size",
+)
+TOPICS = """\
+Topic: orders\tPartitionCount: 2\tReplicationFactor: 2\tConfigs:
+\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2
+\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 2,1\tIsr: 2
+"""
+
+
+def _sample(metric: str, at: int, value: float, **labels: str) -> str:
+    return json.dumps({"__name__": metric, "timestamp": START_S + at, "value": str(value), **labels})
+
+
+def _prometheus() -> str:
+    """Two brokers, scraped 7 s apart: 100 and 200 bytes per second of orders, 30 and 10 messages of its partitions."""
+    lines = ["no JSON at all", _sample("jvm_memory_bytes_used", 0, 1), _sample(BYTES, 0, 1, instance="b1")]
+    for at in range(0, 3600, STEP_S):
+        lines += [
+            _sample(BYTES, at, 5_000 + 100 * at, topic="orders", instance="b1"),
+            _sample(BYTES, at + 7, 200 * at, topic="orders", instance="b2"),
+            _sample(BYTES, at, 9 * at, topic="of-no-partition", instance="b1"),
+        ]
+        for broker in ("b1", "b2"):
+            for partition, rate in ((0, 30), (1, 10)):
+                where = {"topic": "orders", "partition": str(partition), "instance": broker}
+                lines.append(_sample(OFFSET, at, rate * at, **where))
+                lines.append(_sample(SIZE, at, at + 10 * partition + (broker == "b2"), **where))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def prometheus(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Ingested, Path]:
+    folder = tmp_path_factory.mktemp("prometheus")
+    (folder / "range.jsonl").write_text(_prometheus())
+    (folder / "topics.txt").write_text(TOPICS)
+    sources = Sources(
+        metrics=(str(folder / "range.jsonl"),),
+        topics=(str(folder / "topics.txt"), str(DIALECTS / "groups_3_7.txt")),
+        log_dirs=(str(DIALECTS / "log_dirs.txt"),),
+        groups=(str(DIALECTS / "groups_*.txt"),),
+        leader_logs=(str(DIALECTS / "leader_3_9.log"),),
+    )
+    done = ingest(spark, sources, str(folder / "out"), find_mapping("jmx-exporter"))
+    return done, folder / "out"
+
+
+def test_bytes_by_topic_are_added_over_brokers_and_shared_out_as_messages_are(
+    prometheus: tuple[Ingested, Path],
+) -> None:
+    rates = pd.read_parquet(prometheus[1] / "rates").set_index(["topic", "partition", "hour"])
+    assert set(rates.index.get_level_values("topic")) == {"orders"}
+    assert rates["bytes_per_s_mean"].loc[("orders", 0, 0)] == pytest.approx(300 * 0.75)
+    assert rates["bytes_per_s_p99"].loc[("orders", 1, 0)] == pytest.approx(300 * 0.25)
+    assert rates["messages_per_s_p50"].loc[("orders", 0, 0)] == pytest.approx(30)
+    assert rates["messages_per_s_mean"].loc[("orders", 1, 0)] == pytest.approx(10)
+
+
+def test_what_was_left_out_is_said(prometheus: tuple[Ingested, Path]) -> None:
+    done = prometheus[0]
+    assert (done.malformed, done.passed_over) == (1, 2)
+    assert done.without_partitions == ("of-no-partition",)
+    assert json.loads((prometheus[1] / "manifest.json").read_text())["without_partitions"] == ["of-no-partition"]
+
+
+def test_sizes_are_those_of_the_largest_replica_of_any_source(prometheus: tuple[Ingested, Path]) -> None:
+    sizes = pd.read_parquet(prometheus[1] / "sizes").set_index(["topic", "partition"])
+    latest = 3600 - STEP_S
+    assert sizes["size_bytes"].to_dict() == {
+        ("my-orders", 11): 5,
+        ("orders", 0): latest + 1,
+        ("orders", 1): latest + 10 + 1,
+    }
+    assert sizes["replicas"].loc[("orders", 0)] == 2
+
+
+def test_placements_have_leaders_and_replicas(prometheus: tuple[Ingested, Path]) -> None:
+    placements = pd.read_parquet(prometheus[1] / "placements")
+    assert placements["replicas"].map(list).tolist() == [[1, 2], [2, 1]]
+    assert placements["leader"].tolist()[0] == 1
+    assert placements["leader"].isna().tolist() == [False, True]
+
+
+def test_history_has_members_of_dumps_and_rebalances_of_logs(prometheus: tuple[Ingested, Path]) -> None:
+    history = pd.read_parquet(prometheus[1] / "history")
+    dumps, logs = (history[history["source"] == source] for source in ("consumer_groups", "leader_log"))
+    assert dumps.groupby("file").size().tolist() == [5, 5, 3]
+    assert sorted(dumps["topic"].dropna().unique()) == ["orders", "returns"]
+    assert logs.groupby("rebalance").size().to_dict() == {1: 4, 2: 3}
+    assert logs[logs["kind"] == "standby"]["task"].tolist() == ["0_0"]
+    assert logs.set_index("task")["stateful"].loc["1_0"].tolist() == [False, False]
+    assert logs.groupby("rebalance")["stable"].first().to_dict() == {1: False, 2: True}
+
+
+def test_dumps_that_cannot_be_read_are_in_quarantine_with_the_reason(prometheus: tuple[Ingested, Path]) -> None:
+    quarantine = pd.read_parquet(prometheus[1] / "quarantine")
+    by_name = {Path(row.file).name: row.reason for row in quarantine.itertuples()}
+    assert set(by_name) == {"range.jsonl", "groups_3_7.txt", "groups_3_9.txt"}
+    assert by_name["range.jsonl"] == "not JSON"
+    assert "lacks the names of topics, as Kafka 3.8 and 3.9" in by_name["groups_3_9.txt"]
+    assert "not a line that kafka-topics.sh --describe prints" in by_name["groups_3_7.txt"]
+
+
+def _ingested(spark: SparkSession, folder: Path, text: str, mapping: str, name: str = "m.csv", **more: Any) -> Path:
+    (folder / name).write_text(text)
+    ingest(spark, Sources(metrics=(str(folder / name),)), str(folder / "out"), find_mapping(mapping), **more)
+    return folder / "out"
+
+
+def test_a_mapping_of_ones_own_reads_labels_and_rates(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "time: at\nname: metric\nvalue: value\nlabels: labels\nbroker: instance\n"
+        "metrics:\n  in_rate: {measures: bytes, kind: rate, brokers: sum}\n"
+    )
+    lines = ["at,metric,labels,value"]
+    for minute in range(10):
+        for broker, rate in (("a", 5), ("b", 7)):
+            labels = f'{{topic=""orders"",partition=""3"",instance=""{broker}""}}'
+            lines.append(f'2025-01-06T05:{minute + 1:02}:00Z,in_rate,"{labels}",{rate}')
+    out = _ingested(spark, tmp_path, "\n".join(lines), str(tmp_path / "mine.yaml"))
+    (row,) = pd.read_parquet(out / "rates").to_dict("records")
+    assert (row["topic"], row["partition"], row["hour"], row["samples"]) == ("orders", 3, 5, 10)
+    assert row["bytes_per_s_p50"] == 12
+    assert pd.isna(row["messages_per_s_mean"])
+
+
+def test_of_readings_of_one_time_the_largest_counts_and_each_reason_is_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    text = """\
+timestamp,topic,partition,bytes_in_total,messages_in_total
+1736121600,orders,0,0,0
+1736121660,orders,0,500,5
+1736121660,orders,0,600,6
+1736121720,orders,0,1200,
+0,orders,0,1,1
+4102444800,orders,0,1,1
+1736121780,orders,0,-1,1
+1736121780,orders,0,,
+1736121780,orders
+"""
+    out = _ingested(spark, tmp_path, text, "plain", interval_ms=60_000)
+    (row,) = pd.read_parquet(out / "rates").to_dict("records")
+    assert (row["bytes_per_s_mean"], row["messages_per_s_mean"], row["samples"]) == (10, 0.1, 2)
+    (told,) = pd.read_parquet(out / "quality").to_dict("records")
+    assert (told["rows"], told["duplicates"], told["conflicts"]) == (4, 1, 1)
+    assert sorted(pd.read_parquet(out / "quarantine")["reason"]) == [
+        "bytes_in_total: not a number from 0",
+        "not 5 fields",
+        "nothing is measured",
+        "timestamp: after the file was written",
+        "timestamp: before the year 2000",
+    ]
+
+
+def test_an_earlier_ingest_is_replaced_and_anything_else_refused(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    sources = Sources(topics=(str(tmp_path / "topics.txt"),))
+    for _ in range(2):
+        done = ingest(spark, sources, str(tmp_path / "out"), find_mapping("plain"))
+    assert done.tables == {"placements": 2, "quarantine": 0}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "topics.txt"]
+    with pytest.raises(IngestError, match="holds something else than an earlier ingest; choose another folder"):
+        ingest(spark, sources, str(tmp_path), find_mapping("plain"))
+    assert (tmp_path / "topics.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "mapping", "message"),
+    [
+        ("time,topic\n1,a\n", "plain", "no column 'timestamp' .columns: time, topic.; say with --map which"),
+        (
+            "timestamp,topic,partition,bytes_in_total,messages_in_total\nx,a,0,1,1\n",
+            "plain",
+            "none of 1 rows can be read",
+        ),
+        ("__name__,topic,timestamp,value\nup,a,1736121600,1\n", "jmx-exporter", "none of the 1 rows has a metric"),
+    ],
+)
+def test_a_source_of_which_nothing_can_be_read_is_refused_and_leaves_nothing(
+    spark: SparkSession, tmp_path: Path, text: str, mapping: str, message: str
+) -> None:
+    with pytest.raises(IngestError, match=message):
+        _ingested(spark, tmp_path, text, mapping)
+    assert [path.name for path in tmp_path.iterdir()] == ["m.csv"]
