@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.aggregate.tables import AGGREGATE_SCHEMAS
+from pipeline.ingest.tables import TABLES as INGESTED_TABLES
+from pipeline.ingest.tables import Table
 from pipeline.sweep.document import SweepDocument
 from scenarios.schema import json_schema_text
 from simulator.tables import SCHEMAS
@@ -83,6 +85,16 @@ three factors a metric) and `left_out` (what does not count here, and why).
 <!-- Made by `python tools/reference.py` from the schemas in pipeline/aggregate/tables.py. -->
 """
 
+INGESTED = """# Ingested tables
+
+`assignor-sim ingest … --out DIR` writes each of these tables as a folder of Parquet, `DIR/NAME/`, next to
+`DIR/manifest.json`, which says how they came about (sources, mapping, versions, command, how many rows were read,
+passed over and malformed). A table without a source is not there. pandas, DuckDB and Spark read them as they are. Rows
+are sorted by their first columns.
+
+<!-- Made by `python tools/reference.py` from the columns in pipeline/ingest/tables.py. -->
+"""
+
 SWEEP_SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
 
 PLAIN = {"integer": "number", "number": "number", "boolean": "true or false"}
@@ -129,6 +141,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "scenarios.md": _scenarios(),
         REFERENCE / "sweep-files.md": _sweeps(),
         REFERENCE / "aggregate-tables.md": _aggregates(),
+        REFERENCE / "ingested-tables.md": INGESTED + "".join(map(_ingested, INGESTED_TABLES)),
     }
 
 
@@ -138,6 +151,15 @@ def _tables() -> str:
 
 def _aggregates() -> str:
     return AGGREGATES + "".join(_table(name, schema) for name, schema in AGGREGATE_SCHEMAS.items())
+
+
+def _ingested(table: Table) -> str:
+    rows = [
+        f"| `{column.name}` | {column.type.replace('<', ' of ').replace('>', '')} | {column.meaning} |"
+        for column in table.columns
+    ]
+    head = [f"\n## {table.name}\n", table.about, "", "| column | type | meaning |", "|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
 
 
 def _table(name: str, schema: pa.Schema) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from scenarios.importers.consumer_groups import read_group_members
 from scenarios.importers.leader_log import LoggedRebalance, read_rebalances
 from scenarios.importers.lines import FormatError
-from scenarios.importers.log_dirs import read_sizes
+from scenarios.importers.log_dirs import read_replica_sizes
 from scenarios.importers.topics import NO_LEADER, read_topics
 
 Row = dict[str, Any]
@@ -42,18 +42,25 @@ def parsed(kind: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> I
 
 def _placements(text: str) -> Iterator[Row]:
     for topic in read_topics(text):
-        for partition, (replicas, leader) in enumerate(zip(topic.replicas, topic.leaders, strict=True)):
+        described = zip(topic.replicas, topic.leaders, topic.in_sync, strict=True)
+        for partition, (replicas, leader, in_sync) in enumerate(described):
             yield {
                 "topic": topic.name,
                 "partition": partition,
                 "leader": None if leader == NO_LEADER else leader,
                 "replicas": list(replicas),
+                "isr": list(in_sync),
             }
 
 
 def _sizes(text: str) -> Iterator[Row]:
-    for partition, size in read_sizes(text).items():
-        yield {"topic": partition.topic, "partition": partition.partition, "size_bytes": size}
+    for partition, sizes in read_replica_sizes(text).items():
+        yield {
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "size_bytes": max(sizes),
+            "replicas": len(sizes),
+        }
 
 
 def _members(text: str) -> Iterator[Row]:

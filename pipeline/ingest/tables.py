@@ -70,7 +70,7 @@ PLACEMENTS = Table(
         _PARTITION,
         Column("leader", "int", "broker that leads it; null if none"),
         Column("replicas", "array<int>", "brokers that have a replica, the preferred leader first"),
-        Column("isr", "array<int>", "brokers whose replica is in sync; null if the dump is read without it"),
+        Column("isr", "array<int>", "brokers whose replica is in sync"),
     ),
     ("topic", "partition"),
 )
@@ -132,15 +132,3 @@ QUARANTINE = Table(
 )
 
 TABLES = (RATES, SIZES, PLACEMENTS, HISTORY, QUALITY, QUARANTINE)
-
-
-def page() -> str:
-    """The tables as a page of the reference, below its introduction."""
-    return "".join(_section(table) for table in TABLES)
-
-
-def _section(table: Table) -> str:
-    rows = [f"| `{column.name}` | {column.type} | {column.meaning} |" for column in table.columns]
-    return "\n".join(
-        [f"\n## {table.name}\n", table.about, "", "| column | type | meaning |", "|---|---|---|", *rows, ""]
-    )

@@ -21,15 +21,24 @@ def read_sizes(text: str) -> Mapping[TopicPartition, int]:
     Raises:
         FormatError: there is no such JSON in the text.
     """
+    return {partition: max(sizes) for partition, sizes in read_replica_sizes(text).items()}
+
+
+def read_replica_sizes(text: str) -> Mapping[TopicPartition, list[int]]:
+    """Read the size of every replica of each partition in bytes, copies still being made left out.
+
+    Raises:
+        FormatError: there is no such JSON in the text.
+    """
     number, line = _json_line(text)
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise FormatError(number, f"not JSON: {error}") from None
-    sizes: dict[TopicPartition, int] = {}
+    sizes: dict[TopicPartition, list[int]] = {}
     try:
         for partition, size in _replicas(content):
-            sizes[partition] = max(size, sizes.get(partition, 0))
+            sizes.setdefault(partition, []).append(size)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise FormatError(number, f"not the JSON that {_COMMAND} prints: {what}") from None

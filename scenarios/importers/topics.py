@@ -35,6 +35,7 @@ class DescribedTopic:
         leaders: leading broker by partition, NO_LEADER if none.
         configs: what differs from the brokers' defaults.
         moving: partitions of which replicas are being added or removed.
+        in_sync: broker ids by partition of the replicas that are in sync.
     """
 
     name: str
@@ -43,6 +44,7 @@ class DescribedTopic:
     leaders: tuple[int, ...]
     configs: Mapping[str, str]
     moving: tuple[int, ...] = ()
+    in_sync: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(slots=True)
@@ -52,6 +54,7 @@ class _Draft:
     configs: Mapping[str, str] = field(default_factory=dict)
     replicas: dict[int, tuple[int, ...]] = field(default_factory=dict)
     leaders: dict[int, int] = field(default_factory=dict)
+    in_sync: dict[int, tuple[int, ...]] = field(default_factory=dict)
     moving: list[int] = field(default_factory=list)
 
 
@@ -127,6 +130,7 @@ def _add_partition(draft: _Draft, number: int, topic: str, fields: Mapping[str, 
         raise FormatError(number, f"Replicas: broker twice in '{fields['Replicas']}'")
     draft.replicas[partition] = replicas
     draft.leaders[partition] = _leader(number, fields.get("Leader", ""))
+    draft.in_sync[partition] = parse_ids(number, "Isr", fields.get("Isr", ""))
     if fields.get("Adding Replicas") or fields.get("Removing Replicas"):
         draft.moving.append(partition)
 
@@ -156,4 +160,5 @@ def _finish(name: str, draft: _Draft) -> DescribedTopic:
         tuple(draft.leaders[partition] for partition in range(count)),
         draft.configs,
         tuple(sorted(draft.moving)),
+        tuple(draft.in_sync[partition] for partition in range(count)),
     )

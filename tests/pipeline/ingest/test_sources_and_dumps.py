@@ -100,6 +100,7 @@ def test_sizes_are_those_of_the_largest_replica_of_any_source(prometheus: tuple[
 def test_placements_have_leaders_and_replicas(prometheus: tuple[Ingested, Path]) -> None:
     placements = pd.read_parquet(prometheus[1] / "placements")
     assert placements["replicas"].map(list).tolist() == [[1, 2], [2, 1]]
+    assert placements["isr"].map(list).tolist() == [[1, 2], [2]]
     assert placements["leader"].tolist()[0] == 1
     assert placements["leader"].isna().tolist() == [False, True]
 
