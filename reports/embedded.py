@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-STYLES = ("page.css", "player.css")
+STYLES = ("page.css", "player.css", "sweep.css")
 SCRIPTS = (
     "dom.js",
     "theme.js",
@@ -24,6 +24,11 @@ SCRIPTS = (
     "timeline.js",
     "panel.js",
     "player.js",
+    "sweep.js",
+    "sweep_cell.js",
+    "sweep_front.js",
+    "sweep_heat.js",
+    "sweep_forest.js",
 )
 """In the order in which they build on each other."""
 

@@ -33,7 +33,7 @@ def cycle_words(edges: tuple[Row, ...]) -> str:
     """What a cycle came to."""
     total, even = edges[0]["cycle_cost"], edges[0]["cycle_break_even"]
     if total >= 0:
-        return f"in all {total:+d}, to spread subtopologies evenly" if total else "in all 0: a tie"
+        return f"in all {total:+d}: not to save, but to spread subtopologies evenly"
     told = f"in all {total:+d}"
     return told if even is None else f"{told}; with a {CONFIG} of {even} it would not have saved anything"
 

@@ -14,13 +14,14 @@ from reports.console import BAD, GOOD, HEADER, QUIET, grid, lines
 from reports.metrics import METRIC
 from reports.recommendation import Change, Figure, Recommendation, record
 from reports.text import printable
-from reports.units import Writer, write_number, write_range
+from reports.units import Writer, write_number, write_percent, write_range
 
 FORMATS: Final = ("table", "json", "properties")
 """What `render` can make."""
 
 _UNSET: Final = "not set"
 _REMOVED: Final = "remove"
+_TITLES: Final = {"cross_rack_usd": "Cross-rack cost, whole run"}
 
 
 def render(found: Recommendation, format: str = "table", *, width: int | None = None, color: bool | None = None) -> str:
@@ -58,17 +59,13 @@ def properties(found: Recommendation) -> str:
 
 def _property(change: Change) -> Iterator[str]:
     was = _UNSET if change.before is None else change.before
-    for note in change.notes:
-        yield f"# {_comment(note)}\n"
-    if change.after is None or not change.is_property:
-        after = _REMOVED if change.after is None else f"{change.key}={change.after}"
-        yield f"# {_comment(f'{change.key}: {after}' if change.after is None else after)} (was: {_comment(was)})\n"
+    yield from (f"# {printable(note)}\n" for note in change.notes)
+    if change.after is None:
+        yield printable(f"# {change.key}: {_REMOVED} (was: {was})") + "\n"
+    elif not change.is_property:
+        yield printable(f"# {change.key}={change.after} (was: {was})") + "\n"
     else:
-        yield f"# was: {_comment(was)}\n{change.key}={change.after}\n"
-
-
-def _comment(text: str) -> str:
-    return printable(text)
+        yield printable(f"# was: {was}") + f"\n{change.key}={change.after}\n"
 
 
 def _verdict(found: Recommendation) -> str:
@@ -89,9 +86,9 @@ def _limits(found: Recommendation) -> list[str]:
 def _gain(gain: Figure) -> str:
     if gain.before is None or gain.after is None or gain.difference is None:
         return "not known: today's runs have no such figure"
-    share = "" if gain.relative is None else f", {_signed(100 * gain.relative, lambda value: f'{value:.3g} %')}"
+    share = "" if gain.relative is None else f", {_signed(100 * gain.relative, write_percent)}"
     span = "" if gain.interval is None else f" (95 % interval: {_span(gain.interval, write_number)})"
-    values = f"{_signed(gain.before, write_number, plus='')} → {_signed(gain.after, write_number, plus='')}"
+    values = " → ".join(_signed(value, write_number, plus="") for value in (gain.before, gain.after))
     return f"{values}, {_signed(gain.difference, write_number)}{span}{share}, over {gain.pairs} fresh seeds"
 
 
@@ -145,7 +142,7 @@ def _figures(found: Recommendation) -> Table:
         difference = _signed(figure.difference, metric.write) if figure.difference else "–"
         said = {-1: "less", 0: "", 1: "more"}[figure.direction]
         table.add_row(
-            Text(metric.title),
+            Text(_TITLES.get(figure.name, metric.title)),
             _with_interval(metric.write(figure.before), figure.before_interval, metric.write),
             _with_interval(metric.write(figure.after), figure.after_interval, metric.write),
             _with_interval(difference, figure.interval, metric.write),

@@ -25,7 +25,8 @@ CHUNK_MS = 400.0
 MOST_CHUNKS = 2_000
 """Of a batch: what Spark's driver keeps track of at a time."""
 
-MOST_RUNS_OF_A_CHUNK = 64
+MOST_RUNS_OF_A_CHUNK = 16
+"""What is thought cheap may be dear: a group that never rests rebalances thousands of times."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ class SweepData {
     if (mean === null) return null;
     const below = columnAt(columns.below, place);
     const above = columnAt(columns.above, place);
-    return { mean, low: below === null ? null : mean - below, high: above === null ? null : mean + above, runs: columnAt(columns.runs, place) };
+    const end = (value) => Number(value.toPrecision(6));
+    return { mean, low: below === null ? null : end(mean - below), high: above === null ? null : end(mean + above), runs: columnAt(columns.runs, place) };
   }
 
   write(metric, value) { return WRITERS[this.metrics[metric].kind](value); }
@@ -76,9 +77,12 @@ class SweepData {
 
 // A choice with its label; texts are texts.
 function choice(title, options, chosen, changed) {
-  const select = make('select', { onchange: () => changed(Number(select.value)) }, ...options.map(([value, text]) => make('option', { value, selected: value === chosen }, text)));
-  return make('label', {}, title + ' ', select);
+  const select = make('select', { 'aria-label': title, onchange: () => changed(Number(select.value)) }, ...options.map(([value, text]) => make('option', { value, selected: value === chosen }, text)));
+  return make('label', {}, named(title), ' ', select);
 }
+
+// A name that may go on in the next line behind what separates words in names.
+const breaking = (text) => make('bdi', { dir: 'auto' }, ...text.split(/(?<=[\s_.,:=/()-])/).flatMap((part) => [part, make('wbr')]));
 
 const metricOptions = (sweep, numbers) => numbers.map((number) => [number, sweep.metrics[number].title]);
 

@@ -19,7 +19,7 @@ function ticksOf(kind, low, high, most) {
   const [factor, unit] = UNITS[kind] ? UNITS[kind].find(([, , until]) => until === null || high < until) : [1, { usd: '$', percent: '%' }[kind] || ''];
   const raw = (high - low) / factor / most || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * [1, 2, 5, 10].find((each) => each * power >= raw * 0.999);
+  const step = power * [1, 2, 2.5, 5, 10].find((each) => each * power >= raw * 0.999);
   const ticks = [];
   for (let n = Math.ceil(low / factor / step); n * step * factor <= high; n += 1) ticks.push([n * step * factor, digits(Number((n * step).toPrecision(12)))]);
   return { ticks, unit: kind === 'rate' ? unit + '/s' : unit };

@@ -73,7 +73,7 @@ function save(name, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-for (const table of document.querySelectorAll('table[data-csv]')) {
+function dress(table) {
   if (table.classList.contains('sortable')) sortRows(table);
   if (table.classList.contains('sort-columns')) sortColumns(table);
   const frame = table.closest('.scroll');
@@ -81,3 +81,5 @@ for (const table of document.querySelectorAll('table[data-csv]')) {
   button.setAttribute('aria-label', 'Save as CSV: ' + frame.getAttribute('aria-label'));
   frame.after(make('div', { class: 'below' }, button));
 }
+
+document.querySelectorAll('table[data-csv]').forEach(dress);

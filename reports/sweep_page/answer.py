@@ -2,51 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.cells import Cell as Shown
 from reports.metric import Metric
 from reports.metrics import METRIC
-from reports.sweep_page.sweep import Cell, Sweep, command, title
+from reports.sweep_page.sweep import Cell, Row, Sweep, command, title
 from reports.sweep_page.written import difference_interval, mean_cell, signed
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The cell that has least of an objective.
+    """A cell that has least of some objectives.
 
     Attributes:
-        objective: its title.
+        least: of each of these its title, how much that is, and how many other cells have as little.
         cell: where that is.
-        others: how many other cells have as little.
         cells: the means of all objectives, in their order, each with its difference from the baseline.
         is_best: of which objectives the cell has least.
         command: how its runs are made again.
     """
 
-    objective: str
+    least: tuple[tuple[str, Shown, int], ...]
     cell: Cell
-    others: int
     cells: tuple[Shown, ...]
     is_best: tuple[bool, ...]
     command: str
 
 
 def best(sweep: Sweep) -> list[Best]:
-    """The best cell of each objective, as far as any is known."""
-    return list(_best(sweep))
-
-
-def _best(sweep: Sweep) -> Iterator[Best]:
+    """The best cells, each once, in the order of the objectives that they are best in."""
     places = sweep.places()
+    by_place: dict[int, list[Row]] = {}
     for told in sweep.aggregate.summary["scenarios"][0]["best"]:
-        place = places[told["setting"], told["assignor"]]
+        by_place.setdefault(places[told["setting"], told["assignor"]], []).append(told)
+    return list(_best(sweep, by_place))
+
+
+def _best(sweep: Sweep, by_place: Mapping[int, Sequence[Row]]) -> Iterator[Best]:
+    for place, told in by_place.items():
         cell = sweep.cells[place]
+        least = (METRIC[row["objective"]] for row in told)
         yield Best(
-            title(METRIC[told["objective"]]),
+            tuple(
+                (title(metric), mean_cell(metric, sweep.figures[metric.name].get(place)), row["others_equal"])
+                for metric, row in zip(least, told, strict=True)
+            ),
             cell,
-            told["others_equal"],
             tuple(_cell(sweep, metric, place) for metric in sweep.objectives),
             tuple(metric.name in cell.row["best_of"] for metric in sweep.objectives),
             command(sweep, cell.assignor, cell.args),

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from reports import units
 from reports.metric import Metric
+from reports.sweep_page.grids import heat_map
 from reports.sweep_page.sweep import Figure, Figures, Sweep, command, set_args, title
 from reports.text import printable
 
@@ -49,6 +50,7 @@ def as_data(sweep: Sweep, most_bytes: int = MOST_BYTES) -> tuple[Json, list[Metr
     means, without_means = _carried(sweep, sweep.figures, range(len(sweep.cells)), most_bytes - spare)
     compared = sorted({place for of_metric in sweep.differences.values() for place in of_metric})
     differences, without_differences = _carried(sweep, sweep.differences, compared, spare)
+    heat = heat_map(sweep)
     data = {
         **_names(sweep),
         **_settings(sweep),
@@ -58,6 +60,7 @@ def as_data(sweep: Sweep, most_bytes: int = MOST_BYTES) -> tuple[Json, list[Metr
         ],
         "figures": means,
         "compared": compared,
+        "heat": list(heat.factors) if heat else [],
         "differences": differences,
     }
     return data, without_means, without_differences
@@ -133,13 +136,14 @@ def _carried(
 
 
 def _columns(figures: Mapping[int, Figure], places: Sequence[int]) -> Json:
-    """Means and ends of intervals; a column of one value is that value, and an end that is the mean is 0 away."""
+    """Means, and how far from them intervals end; a column of one value is that value."""
     means = [figures[place].mean if place in figures else None for place in places]
     found = [figures.get(place) for place in places]
     return {
         "mean": _column([_short(mean) for mean in means]),
         "below": _column([_away(each, each.low) if each else None for each in found]),
         "above": _column([_away(each, each.high) if each else None for each in found]),
+        "runs": _column([each.runs if each else None for each in found]),
     }
 
 

@@ -168,6 +168,6 @@ def _heat(grid: Sequence[Sequence[float | None]]) -> tuple[tuple[int, ...], ...]
     least, most = min(known, default=0.0), max(known, default=0.0)
     width = most - least
     return tuple(
-        tuple(0 if each is None or not width else round(_STEPS * (each - least) / width) for each in row)
+        tuple(0 if each is None or not width else int(_STEPS * (each - least) / width + 0.5) for each in row)
         for row in grid
     )

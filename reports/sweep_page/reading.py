@@ -15,6 +15,7 @@ from reports.sweep_page.sweep import Cell, Factor, Figure, Figures, Row, Sweep
 
 _ASSIGNOR = "assignor"
 _VALUE_COLUMNS_AFTER = "ci_high"
+_NOTHING = 1e-6
 
 Value = float | str | None
 
@@ -27,8 +28,8 @@ def read_sweep(aggregate: Aggregate) -> Sweep:
     assignors = _in_order(facts["assignors"], [row[_ASSIGNOR] for row in rows])
     rows.sort(key=lambda row: (row["setting"], assignors.index(row[_ASSIGNOR])))
     places = {(row["setting"], row[_ASSIGNOR]): place for place, row in enumerate(rows)}
-    figures = _figures(aggregate.tables["cells"], places, ("mean", "ci_low", "ci_high"))
-    names = ("mean_difference", "difference_low", "difference_high")
+    figures = _figures(aggregate.tables["cells"], places, ("mean", "ci_low", "ci_high", "known"))
+    names = ("mean_difference", "difference_low", "difference_high", "pairs")
     values = _values(aggregate.tables["cells"])
     factors, levels = _factors(aggregate, [factor["name"] for factor in facts["factors"]], values, assignors)
     cells = [
@@ -76,15 +77,20 @@ def _metrics(objectives: Sequence[Metric], figures: Figures) -> list[Metric]:
     return list(dict.fromkeys([*objectives, *better, *known]))
 
 
-def _figures(table: pa.Table, places: Mapping[tuple[int, str], int], names: tuple[str, str, str]) -> Figures:
-    mean, low, high = names
-    known = table.filter(pc.is_valid(table[mean]))
-    columns = [known[name].to_pylist() for name in ("metric", "setting", _ASSIGNOR, mean, low, high)]
+def _figures(table: pa.Table, places: Mapping[tuple[int, str], int], names: Sequence[str]) -> Figures:
+    known = table.filter(pc.is_valid(table[names[0]]))
+    columns = [known[name].to_pylist() for name in ("metric", "setting", _ASSIGNOR, *names)]
     found: dict[str, dict[int, Figure]] = {}
     for metric, setting, assignor, *numbers in zip(*columns, strict=True):
         if metric in METRIC:
-            found.setdefault(metric, {})[places[setting, assignor]] = Figure(*numbers)
+            found.setdefault(metric, {})[places[setting, assignor]] = _figure(*numbers)
     return found
+
+
+def _figure(mean: float, low: float | None, high: float | None, runs: int) -> Figure:
+    """What is next to nothing beside its own interval is what sums of floats leave of 0."""
+    far = max(abs(low or 0.0), abs(high or 0.0))
+    return Figure(0.0 if abs(mean) < _NOTHING * far else mean, low, high, runs)
 
 
 def _values(cells: pa.Table) -> dict[int, tuple[Value, ...]]:
@@ -130,7 +136,7 @@ def _place(value: Value, levels: Sequence[Row], texts: Sequence[str]) -> int:
 
 
 def _args(manifest: Mapping[str, Any], values: Sequence[Value]) -> tuple[str, ...]:
-    args = []
+    args: list[str] = []
     for factor, value in zip(manifest.get("factors", ()), values, strict=True):
         is_amount = factor.get("unit") is not None and isinstance(value, float)
         text = f"{level_text(value)} {factor['unit']}" if is_amount else level_text(value)

@@ -27,6 +27,8 @@ from reports.sweep_page.grids import (
 from reports.sweep_page.sweep import Sweep, title
 from reports.text import printable
 
+_FACTS = ("baseline", "command", "seeds", "versions")
+
 
 def sweep_sections(sweeps: Sequence[Sweep]) -> list[Section]:
     """A section for each sweep; they share the room that a page has for data."""
@@ -60,7 +62,7 @@ def _section(sweep: Sweep, id: str, most_bytes: int) -> Section:
         "left_out": list(_left_out(sweep)),
         "without_means": [title(metric) for metric in without_means],
         "without_differences": [title(metric) for metric in without_differences],
-        "made": [(term, text) for term, text in facts(sweep.aggregate.manifest) if term not in ("text", "scenario")],
+        "made": list(_made(sweep)),
         "scenario_text": scenario_text(sweep.aggregate.manifest),
         "text": _lines(sweep.aggregate.manifest.get("text", "")),
     }
@@ -90,6 +92,16 @@ def _left_out(sweep: Sweep) -> Iterator[tuple[str, str]]:
     for row in sweep.aggregate.summary["left_out"]:
         what = row["what"].removesuffix("s") if row["number"] == 1 else row["what"]
         yield f"{row['number']:,} {what}", str(row["why"])
+
+
+def _made(sweep: Sweep) -> Iterator[tuple[str, str]]:
+    manifest = sweep.aggregate.manifest
+    yield "directory", sweep.aggregate.name
+    for told, factor in zip(manifest.get("factors", ()), sweep.factors, strict=False):
+        yield f"factor {factor.name}", f"{', '.join(factor.levels)} at {', '.join(told['paths'])}"
+    if manifest.get("changes"):
+        yield "set for all runs", ", ".join(f"{path}={value}" for path, value in manifest["changes"])
+    yield from ((term, text) for term, text in facts(manifest) if term in _FACTS and text)
 
 
 def _lines(text: Any) -> str:

@@ -31,11 +31,12 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A mean, and the ends of its interval, which are None if there is none."""
+    """A mean, the ends of its interval, which are None if there is none, and of how many values it is."""
 
     mean: float
     low: float | None
     high: float | None
+    runs: int
 
 
 Figures = Mapping[str, Mapping[int, Figure]]

@@ -1,0 +1,99 @@
+"""What a setting has to hold to be recommended at all, in every single run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.recommend.errors import RecommendError
+from pipeline.recommend.objective import Objective
+from reports.metric import Run
+from reports.metrics import METRIC
+from scenarios.units import parse_duration_ms
+
+RESTLESS = "does not come to rest"
+"""What is wrong with a run at whose end tasks still move, or would at the next rebalance."""
+
+_NOTHING_MADE = 100.0
+"""How far off a run is that fails, in multiples of a limit: further than any that ends, whatever it moves."""
+_NO_REST = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The most of a metric that a run may have.
+
+    Attributes:
+        option: how it was asked for, such as `--max-moves`.
+        metric: its name.
+        most: in the metric's unit.
+    """
+
+    option: str
+    metric: str
+    most: float
+
+    def __str__(self) -> str:
+        return f"{self.option} {METRIC[self.metric].write(self.most)}"
+
+    def excess(self, run: Run) -> float:
+        """By what share of the limit a run is above it; 0 if it is not, or if it is not known how much it has."""
+        value = METRIC[self.metric].of(run)
+        return 0.0 if value is None or value <= self.most else (value - self.most) / max(self.most, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why a run is not acceptable.
+
+    Attributes:
+        cause: in words, the same for all runs with this flaw.
+        size: how bad it is, over 0; a run just over a limit has little.
+    """
+
+    cause: str
+    size: float
+
+
+def limits(moves: float | None = None, downtime: str | None = None, convergence: str | None = None) -> list[Limit]:
+    """Read the limits that were asked for.
+
+    Args:
+        moves: most tasks that move.
+        downtime: most downtime, all tasks together, such as `20s`.
+        convergence: most time from the last change to the assignment that stays, such as `30m`.
+
+    Raises:
+        RecommendError: a time that is none.
+    """
+    asked = [] if moves is None else [Limit("--max-moves", "active_moves", moves)]
+    for option, metric, text in (
+        ("--max-downtime", "down_ms", downtime),
+        ("--max-convergence", "stable_after_ms", convergence),
+    ):
+        if text is not None:
+            try:
+                asked.append(Limit(option, metric, parse_duration_ms(text)))
+            except ValueError as error:
+                raise RecommendError(f"{option}: {error}") from None
+    return asked
+
+
+def flaws(run: Run, objective: Objective, within: Sequence[Limit]) -> list[Flaw]:
+    """All that is wrong with a run; nothing if it is acceptable.
+
+    Args:
+        run: a row of the table `runs`, with its `error`.
+        objective: has to be known.
+        within: what it has to hold.
+    """
+    if run["error"] is not None:
+        return [Flaw(f"comes to an error ({run['error']})", _NOTHING_MADE)]
+    if run["verdict"] in ("failed", "empty"):
+        return [Flaw(f"comes to no assignment ({run['cause'] or run['verdict']})", _NOTHING_MADE)]
+    found = [Flaw(f"breaks {limit}", excess) for limit in within if (excess := limit.excess(run))]
+    if run["verdict"] != "stable":
+        found.append(Flaw(RESTLESS, _NO_REST))
+    elif objective.of(run) is None:
+        found.append(Flaw(f"has no {objective.text}: a figure in it is not known", _NO_REST))
+    return found

@@ -1,0 +1,149 @@
+"""From a search to a recommendation: the best setting, without what does not matter, measured against today's anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.recommend.changes import changes_of
+from pipeline.recommend.obstacles import in_words, obstacles, told
+from pipeline.recommend.question import Question
+from pipeline.recommend.search import MOST_SEEDS, Round, search
+from pipeline.recommend.simplify import simplified
+from pipeline.recommend.space import Candidate
+from pipeline.recommend.trial import Bench, Tried
+from pipeline.statistics import Floats, Interval, paired, summaries
+from reports.metric import Run
+from reports.metrics import METRIC
+from reports.recommendation import MAIN_METRICS, Figure, Recommendation, Step, Verdict
+
+_SEARCHED = 0.7
+"""How much of the budget the search may take; the rest says which changes matter."""
+
+_FINALISTS = 3
+
+Tell = Callable[[str], None]
+
+
+def recommend(question: Question, bench: Bench, tell: Tell = lambda _: None) -> Recommendation:
+    """Search, simplify, and measure.
+
+    Guarantees:
+        What is told of gain and figures is of seeds that had no part in choosing. A setting is recommended only if
+        every run of it was acceptable, and if the objective is surely less than today's over these seeds, or today's
+        runs are not acceptable.
+
+    Args:
+        question: what is asked.
+        bench: where candidates are tried.
+        tell: is told what is done.
+    """
+    answer = _Answer(question, bench)
+    rounds = search(bench, int(question.runs * _SEARCHED), tell)
+    answer.steps = tuple(_step(each) for each in rounds)
+    ranked = rounds[-1].ranked
+    nearest = ranked[0].candidate
+    for finalist in [each.candidate for each in ranked if each.is_feasible][:_FINALISTS]:
+        nearest = simplified(bench, finalist, MOST_SEEDS, tell)
+        if nearest == bench.space.today:
+            if bench.tried[nearest].is_feasible:
+                return answer.of("already_best")
+            continue
+        tell(f"measuring with {question.seeds} fresh seeds")
+        today, after = bench.attempt([bench.space.today, nearest], question.seeds)
+        if after.is_feasible:
+            return answer.measured(today, after)
+    return answer.of("none_feasible", remarks=list(obstacles(bench, nearest)))
+
+
+@dataclass(slots=True, eq=False)
+class _Answer:
+    """Recommendations about one question."""
+
+    question: Question
+    bench: Bench
+    steps: tuple[Step, ...] = ()
+
+    def of(
+        self,
+        verdict: Verdict,
+        chosen: Candidate | None = None,
+        figures: Sequence[Figure] = (),
+        remarks: Sequence[str] = (),
+    ) -> Recommendation:
+        scenario, space = self.question.scenario, self.bench.space
+        application = scenario.blueprint.application.id
+        return Recommendation(
+            scenario=scenario.name,
+            today=self.question.today.label,
+            objective=self.bench.objective.text,
+            limits=tuple(map(str, self.bench.limits)),
+            verdict=verdict,
+            changes=() if chosen is None else tuple(changes_of(space, chosen, application)),
+            gain=figures[0] if figures else None,
+            figures=tuple(figures[1:]),
+            seeds=self.question.seeds if figures else 0,
+            runs=self.bench.runs,
+            settings=len(self.bench.tried),
+            steps=self.steps,
+            remarks=tuple(remarks),
+        )
+
+    def measured(self, today: Tried, after: Tried) -> Recommendation:
+        """What is said of a setting that was measured beside today's."""
+        figures = _figures(today, after)
+        if not today.is_feasible:
+            remarks = [f"Today's: {text}" for text in told(today)]
+            return self.of("recommended", after.candidate, figures, remarks)
+        if figures[0].direction < 0:
+            return self.of("recommended", after.candidate, figures)
+        setting = in_words(self.bench, after.candidate)
+        remark = f"The best other setting, {setting}, is not surely better over fresh seeds; its figures are here."
+        return self.of("already_best", figures=figures, remarks=[remark])
+
+
+def _step(each: Round) -> Step:
+    means = [tried.mean for tried in each.ranked if tried.is_feasible]
+    return Step(len(each.ranked), each.seeds, min(means, default=None))
+
+
+def _figures(today: Tried, after: Tried) -> list[Figure]:
+    """The objective, then the main metrics that both know."""
+    before, behind = (np.column_stack([each.values, _matrix(each.runs)]) for each in (today, after))
+    unknown = np.isnan(before) | np.isnan(behind)
+    before[unknown], behind[unknown] = np.nan, np.nan
+    names: list[str | None] = [None, *MAIN_METRICS]
+    every = zip(
+        names,
+        summaries(before, "recommend"),
+        summaries(behind, "recommend"),
+        paired(behind, before, "recommend"),
+        strict=True,
+    )
+    return [
+        Figure(
+            name=name,
+            pairs=pair.pairs,
+            before=first.mean,
+            before_interval=_ends(first.interval, name),
+            after=second.mean,
+            after_interval=_ends(second.interval, name),
+            difference=pair.mean,
+            interval=None if pair.interval is None else (pair.interval.low, pair.interval.high),
+        )
+        for name, first, second, pair in every
+        if pair.pairs or name is None
+    ]
+
+
+def _matrix(runs: Sequence[Run]) -> Floats:
+    return np.array([[METRIC[name].of(run) for name in MAIN_METRICS] for run in runs], dtype=np.float64)
+
+
+def _ends(interval: Interval | None, name: str | None) -> tuple[float, float] | None:
+    """An interval; of a metric not below 0, as no metric is."""
+    if interval is None:
+        return None
+    return (interval.low if name is None else max(interval.low, 0.0), interval.high)
