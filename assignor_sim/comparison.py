@@ -61,7 +61,7 @@ class Comparison:
         return frame(self.tables, table)
 
     def __str__(self) -> str:
-        from reports.terminal import render
+        from reports.terminal.comparison import render
 
         return render(self.tables)
 

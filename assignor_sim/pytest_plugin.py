@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if not any(directory.is_relative_to(each) for each in told):
             config.args.append(str(directory))
     if config.getoption(_DIRECTORIES) and config.getoption(_TOLERANCES):
-        from reports.tolerance import ToleranceError, tolerances
+        from reports.stored.tolerance import ToleranceError, tolerances
 
         try:
             tolerances(config.getoption(_TOLERANCES))
@@ -110,8 +110,8 @@ class ScenarioItem(pytest.Item):
             NotAsStoredError: anything differs, or could not be run; has all that there is to say.
         """
         from assignor_sim import regression
-        from reports.tolerance import tolerances
-        from reports.verification import NOT_STORED, SAME, as_text
+        from reports.stored.tolerance import tolerances
+        from reports.stored.verification import NOT_STORED, SAME, as_text
 
         option = self.config.getoption
         if option(_UPDATE):

@@ -13,10 +13,10 @@ from typing import Final
 from assignor_sim.comparison import compare
 from assignor_sim.streams import write_text
 from assignors.errors import AssignorError
-from reports.changes import causes, changes
-from reports.stored import Origin, Stored, StoredError, read_stored, stored, write_stored
-from reports.tolerance import Tolerance
-from reports.verification import CHANGED, NOT_STORED, SAME, UNREADABLE, Verification
+from reports.stored.changes import causes, changes
+from reports.stored.results import Origin, Stored, StoredError, read_stored, stored, write_stored
+from reports.stored.tolerance import Tolerance
+from reports.stored.verification import CHANGED, NOT_STORED, SAME, UNREADABLE, Verification
 from scenarios.load import Scenario, ScenarioError, load
 from scenarios.shipped import find
 from simulator.model import MODEL

@@ -10,8 +10,8 @@ import numpy as np
 
 from assignor_sim.comparison import compare
 from pipeline.statistics import Floats, Paired, paired
-from reports.significance import holm, sign_flip_p
-from reports.trial import TRIAL_METRICS, Failure, Finding, Trial
+from reports.trials.significance import holm, sign_flip_p
+from reports.trials.trial import TRIAL_METRICS, Failure, Finding, Trial
 from scenarios.load import Scenario
 
 Progress = Callable[[str], None]

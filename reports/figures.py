@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reports import bars, curves
 from reports.comparison import Tables, table_rows
-from reports.loads import loads
-from reports.plot import Plot, draw
-from reports.series import cross_rack_rate, displaced_tasks, events, series
-from reports.stacks import Stack, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.style import settings
+from reports.drawing import bars, curves
+from reports.drawing.plot import Plot, draw
+from reports.drawing.style import settings
+from reports.runs.loads import loads
+from reports.runs.series import cross_rack_rate, displaced_tasks, events, series
+from reports.runs.stacks import Stack, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
 from reports.text import printable, shortened
 from reports.units import byte_unit
 

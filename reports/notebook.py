@@ -14,7 +14,7 @@ from reports.cells import Column
 from reports.comparison import Row, Tables, best, by_scenario, compare, table
 from reports.notes import notes
 from reports.records import RECORD_KEYS, records
-from reports.terminal import columns_for
+from reports.terminal.comparison import columns_for
 from reports.text import printable
 
 if TYPE_CHECKING:

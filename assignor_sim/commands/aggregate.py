@@ -42,7 +42,7 @@ def aggregate(
     from pipeline.aggregate import AggregateError
     from pipeline.aggregate import aggregate as work_out
     from pipeline.session import SparkError, connect
-    from reports.sweep_terminal import render
+    from reports.terminal.sweep import render
 
     with (
         told_to_the_user(AggregateError, SparkError),

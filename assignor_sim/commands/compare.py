@@ -13,8 +13,8 @@ import typer
 from assignor_sim.failures import BAD_INPUT, DIFFERENT, told_to_the_user
 
 if TYPE_CHECKING:
-    from reports.tolerance import Tolerance
-    from reports.trial import Trial
+    from reports.stored.tolerance import Tolerance
+    from reports.trials.trial import Trial
 
 
 class CompareFormat(StrEnum):
@@ -56,9 +56,9 @@ def compare(
     from assignor_sim.regression import scenario_files
     from assignor_sim.trial import trial
     from assignors.errors import AssignorError
-    from reports.stored import StoredError
-    from reports.tolerance import ToleranceError
-    from reports.trial_text import render
+    from reports.stored.results import StoredError
+    from reports.stored.tolerance import ToleranceError
+    from reports.terminal.trial import render
     from scenarios.load import ScenarioError, load
 
     with told_to_the_user(ScenarioError, AssignorError, StoredError, ToleranceError):
@@ -78,8 +78,8 @@ def compare(
 
 def _metrics(names: Sequence[str]) -> Sequence[str]:
     """What is asked for, else the usual."""
-    from reports.tolerance import understand
-    from reports.trial import TRIAL_METRICS, USUAL
+    from reports.stored.tolerance import understand
+    from reports.trials.trial import TRIAL_METRICS, USUAL
 
     for name in names:
         understand("--metric", f"{name}=0", tuple(TRIAL_METRICS))
@@ -88,8 +88,8 @@ def _metrics(names: Sequence[str]) -> Sequence[str]:
 
 def _limits(texts: Sequence[str]) -> dict[str, Tolerance]:
     """By how much each metric may be worse."""
-    from reports.tolerance import understand
-    from reports.trial import TRIAL_METRICS
+    from reports.stored.tolerance import understand
+    from reports.trials.trial import TRIAL_METRICS
 
     return {
         text.partition("=")[0]: understand(

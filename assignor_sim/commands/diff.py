@@ -39,9 +39,9 @@ def diff(
     import json
 
     from reports.comparison import TableError
-    from reports.round_diff import between_assignors, between_rounds, record
-    from reports.run_rows import DiffError, labels
-    from reports.terminal_diff import draw
+    from reports.runs.round_diff import between_assignors, between_rounds, record
+    from reports.runs.run_rows import DiffError, labels
+    from reports.terminal.diff import draw
     from reports.text import printable
     from simulator.results import ResultsError, read_results
 

@@ -13,7 +13,7 @@ import typer
 from assignor_sim.failures import told_to_the_user
 
 if TYPE_CHECKING:
-    from reports.explanation import Explanation
+    from reports.explained.explanation import Explanation
 
 
 class ExplainFormat(StrEnum):
@@ -44,10 +44,10 @@ def explain(
     import json
 
     from reports.comparison import TableError
-    from reports.explanation import ExplanationError
-    from reports.explanation import explain as gather
-    from reports.run_rows import DiffError, labels
-    from reports.terminal_explanation import draw, record
+    from reports.explained.explanation import ExplanationError
+    from reports.explained.explanation import explain as gather
+    from reports.runs.run_rows import DiffError, labels
+    from reports.terminal.explanation import draw, record
     from simulator.results import ResultsError, read_results
 
     with told_to_the_user(ResultsError, TableError, DiffError, ExplanationError):
@@ -68,7 +68,7 @@ def _with_break_evens(
     from assignor_sim.kept_scenario import KeptError
     from assignor_sim.progress import progress
     from assignor_sim.rerun import rerun
-    from reports.explanation import explain as gather
+    from reports.explained.explanation import explain as gather
 
     found = []
     with progress() as tell:

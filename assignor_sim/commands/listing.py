@@ -24,9 +24,9 @@ def list_(
     """
     import json
 
-    from scenarios.shipped import shipped
     from assignors import registry
     from scenarios.load import load
+    from scenarios.shipped import shipped
 
     assignors = [
         {

@@ -96,7 +96,7 @@ def recommend(
     from pipeline.recommend.trial import Bench
     from pipeline.session import SparkError, connect
     from pipeline.sweep.errors import SweepError
-    from reports.recommendation_text import render
+    from reports.terminal.recommendation import render
     from scenarios.load import ScenarioError, load
     from scenarios.shipped import find
 

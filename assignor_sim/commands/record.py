@@ -29,7 +29,7 @@ def record(
     from assignor_sim import regression
     from assignor_sim.progress import progress
     from assignors.errors import AssignorError
-    from reports.stored import StoredError
+    from reports.stored.results import StoredError
     from scenarios.load import ScenarioError
 
     with told_to_the_user(ScenarioError, AssignorError, StoredError, OSError):

@@ -41,8 +41,8 @@ def report(
     """
     from assignor_sim.streams import STANDARD, write_text
     from reports.comparison import TableError
-    from reports.gathered import Results, gathered
-    from reports.page import page
+    from reports.page.page import page
+    from reports.runs.gathered import Results, gathered
     from reports.sweep_page.aggregate import is_sweep, read_aggregate
     from reports.sweep_page.reading import read_sweep
     from simulator.results import ResultsError, read_results
@@ -61,7 +61,7 @@ def report(
 
 def _save_figures(tables: Tables | None, sweeps: list[Sweep], directory: Path, formats: list[str]) -> None:
     from reports.figures import FIGURES, save
-    from reports.sweep_figures import SWEEP_FIGURES
+    from reports.sweep_page.figures import SWEEP_FIGURES
 
     of_runs = {} if tables is None else {draw.__name__: draw(tables) for draw in FIGURES}
     of_sweeps = {

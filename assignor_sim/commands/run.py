@@ -52,9 +52,10 @@ def run(
     """
     from assignor_sim.comparison import compare
     from assignor_sim.kept_scenario import KeptError
+    from assignor_sim.overrides import overrides_of
     from assignor_sim.progress import progress
     from assignors.errors import AssignorError
-    from reports.terminal import render
+    from reports.terminal.comparison import render
     from scenarios.load import ScenarioError, load
     from scenarios.shipped import find
     from simulator.reasons import Question
@@ -62,7 +63,7 @@ def run(
 
     question = None if out is None else Question(break_evens=False)
     with told_to_the_user(ScenarioError, AssignorError, ResultsError, KeptError):
-        loaded = load(find(scenario), [_override(text) for text in set_ or ()])
+        loaded = load(find(scenario), overrides_of(set_))
         with progress() as tell:
             command = shlex.join(["assignor-sim", *sys.argv[1:]])
             comparison = compare(loaded, assignor or (), seed or (), command, tell, question)
@@ -76,18 +77,10 @@ def run(
     _complain_of_failures(comparison)
 
 
-def _override(text: str) -> tuple[str, str]:
-    path, equals, value = text.partition("=")
-    if not equals or not path:
-        print(f"--set {text}: expected PATH=VALUE, as in clients[0].count=6", file=sys.stderr)
-        raise typer.Exit(BAD_INPUT)
-    return path, value
-
-
 def _write(out: Path, scenario: Scenario, comparison: Comparison) -> Path:
     from assignor_sim.kept_scenario import kept_files
     from reports.figures import FIGURES, rendered
-    from reports.page import page
+    from reports.page.page import page
     from simulator.results import write_results
 
     files = {f"figures/{draw.__name__}.png": rendered(draw(comparison.tables), "png") for draw in FIGURES}

@@ -31,11 +31,11 @@ def show(
     """
     import json
 
-    from reports import terminal_rounds
     from reports.comparison import TableError, compare
     from reports.records import records
-    from reports.run_rows import DiffError, labels
-    from reports.terminal import render
+    from reports.runs.run_rows import DiffError, labels
+    from reports.terminal import rounds as terminal_rounds
+    from reports.terminal.comparison import render
     from simulator.results import ResultsError, read_results
 
     with told_to_the_user(ResultsError, TableError, DiffError):

@@ -43,7 +43,7 @@ def sweep(
     from pipeline.sweep.errors import SweepError
     from pipeline.sweep.prepared import prepare
     from pipeline.sweep.run import run_sweep
-    from reports.sweep_terminal import render
+    from reports.terminal.sweep import render
     from scenarios.load import ScenarioError
     from scenarios.shipped import find_sweep
 

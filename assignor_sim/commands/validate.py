@@ -22,8 +22,8 @@ def validate(
 
     Example: [bold]assignor-sim validate scenarios/*.yaml[/bold]
     """
-    from scenarios.shipped import find
     from scenarios.load import ScenarioError, load
+    from scenarios.shipped import find
 
     wrong = False
     for file in files:

@@ -50,10 +50,10 @@ def verify(
     from assignor_sim import regression
     from assignor_sim.progress import progress
     from assignor_sim.streams import write_text
-    from reports.junit import junit as junit_xml
-    from reports.stored import StoredError
-    from reports.tolerance import ToleranceError, tolerances
-    from reports.verification import CHANGED, NOT_STORED, UNREADABLE, render
+    from reports.stored.junit import junit as junit_xml
+    from reports.stored.results import StoredError
+    from reports.stored.tolerance import ToleranceError, tolerances
+    from reports.stored.verification import CHANGED, NOT_STORED, UNREADABLE, render
 
     every = []
     with told_to_the_user(StoredError, ToleranceError, OSError):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from reports.cells import UNKNOWN, Cell
-from reports.details import Grid
 from reports.metric import Metric
 from reports.metrics import METRIC
+from reports.page.details import Grid
 from reports.sweep_page.sweep import Figure, Row, Sweep, title
 from reports.sweep_page.written import difference_cell, excludes_zero, mean_cell, share
 from reports.text import printable

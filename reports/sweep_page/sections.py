@@ -7,14 +7,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from reports.facts import facts, scenario_text
+from reports.drawing.svg import inline
 from reports.figures import rendered
-from reports.inline_figures import InlineFigure
-from reports.shell import Section
-from reports.svg import inline
-from reports.sweep_figures import MOST_INTERVALS, SWEEP_FIGURES
+from reports.page.facts import facts, scenario_text
+from reports.page.inline_figures import InlineFigure
+from reports.page.shell import Section
 from reports.sweep_page.answer import best
 from reports.sweep_page.data import MOST_BYTES, as_data
+from reports.sweep_page.figures import MOST_INTERVALS, SWEEP_FIGURES
 from reports.sweep_page.grids import (
     MOST_DIFFERENCES,
     MOST_ON_FRONT,

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from assignor_sim.cli import app
 from assignor_sim.comparison import compare
 from assignor_sim.trial import trial
-from reports.significance import sign_flip_p
+from reports.trials.significance import sign_flip_p
 from scenarios.load import loads
 from tests.assignor_sim.conftest import SMALL
 

@@ -13,8 +13,8 @@ import pytest
 
 from assignor_sim.comparison import compare
 from assignor_sim.kept_scenario import kept_files, kept_scenario
-from reports.explanation import explain
-from reports.terminal_explanation import record
+from reports.explained.explanation import explain
+from reports.terminal.explanation import record
 from scenarios.load import load
 from scenarios.shipped import library
 from simulator.reasons import Question

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reports.figures import FIGURES
-from reports.sweep_figures import SWEEP_FIGURES
+from reports.sweep_page.figures import SWEEP_FIGURES
 from simulator.results import write_results
 from tests.assignor_sim.conftest import Shell
 from tests.reports.lively import lively

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Error, Locator, Page, expect
 
-from reports.page import page
+from reports.page.page import page
 from tests.browser.conftest import Open
 from tests.reports.lively import lively
 from tests.reports.plausible import HOSTILE, MANIFEST, four_assignors

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from reports.page import page
+from reports.page.page import page
 from tests.browser.conftest import Open
 from tests.browser.test_page import share_of_ink
 from tests.reports.lively import lively

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from assignor_sim.regression import stored_beside, verify
-from reports.stored import read_stored, write_stored
-from reports.verification import as_text
+from reports.stored.results import read_stored, write_stored
+from reports.stored.verification import as_text
 from scenarios.shipped import shipped
 from simulator.model import MODEL
 

@@ -6,8 +6,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from reports.stored import Origin, Stored, StoredRun
-from reports.stored_rounds import stored_rounds
+from reports.stored.results import Origin, Stored, StoredRun
+from reports.stored.rounds import stored_rounds
 
 ORIGIN = Origin("ab" * 32, {"topics.txt": "cd" * 32}, 3, {"numpy": "2.4.6", "python": "3.11.7"})
 FIGURES: dict[str, Any] = {

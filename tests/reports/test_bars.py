@@ -12,10 +12,10 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from reports.comparison import TableError
-from reports.details import stack_grid, worst_tasks
+from reports.drawing.style import PAPER, part_style
 from reports.figures import downtime, kinds_of_traffic, reasons_of_moves, rendered
-from reports.stacks import DOWN_CLASSES, KINDS, REASONS, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.style import PAPER, part_style
+from reports.page.details import stack_grid, worst_tasks
+from reports.runs.stacks import DOWN_CLASSES, KINDS, REASONS, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
 from simulator.tables import SCHEMAS
 from simulator.traffic import TrafficKind
 from tests.reports.plausible import HOSTILE, four_assignors, tables

@@ -7,9 +7,9 @@ import dataclasses
 
 import pytest
 
-from reports.changes import causes, changes
-from reports.stored import Stored
-from reports.tolerance import ToleranceError, tolerances
+from reports.stored.changes import causes, changes
+from reports.stored.results import Stored
+from reports.stored.tolerance import ToleranceError, tolerances
 from tests.reports.stored_results import ORIGIN, planted, results, rounds
 
 STAY = {"0_0": "a b", "0_1": "b"}

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from reports.explanation import ExplanationError, explain
-from reports.reason_words import cost_words, step_words
-from reports.terminal_explanation import draw, record
+from reports.explained.explanation import ExplanationError, explain
+from reports.explained.words import cost_words, step_words
+from reports.terminal.explanation import draw, record
 from simulator.tables import SCHEMAS
 from tests.reports.plausible import RUN, tables
 

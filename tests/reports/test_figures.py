@@ -19,8 +19,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from reports.drawing.style import INK, PAPER, line_style
 from reports.figures import FIGURES, FORMATS, convergence, cross_rack_traffic, rendered, save
-from reports.style import INK, PAPER, line_style
 from tests.reports.plausible import HOSTILE, MINUTE_MS, course, four_assignors, tables
 
 Draw = Callable[..., Figure]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reports.comparison import TableError
-from reports.gathered import NEEDED, Results, gathered
-from reports.page import page
+from reports.page.page import page
+from reports.runs.gathered import NEEDED, Results, gathered
 from tests.reports.lively import lively
 from tests.reports.plausible import MANIFEST
 

@@ -6,7 +6,7 @@ import pytest
 
 from reports.comparison import TableError
 from reports.figures import load_per_thread, rendered
-from reports.loads import ClientLoad, load_grid, loads
+from reports.runs.loads import ClientLoad, load_grid, loads
 from tests.reports.lively import lively
 from tests.reports.plausible import tables
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 from reports.comparison import TableError
-from reports.embedded import as_json, policy
+from reports.drawing.svg import inline
 from reports.figures import FIGURES, convergence, rendered
-from reports.gathered import NEEDED
 from reports.metrics import METRICS
-from reports.page import page
-from reports.round_table import HEADERS
-from reports.svg import inline
+from reports.page.embedded import as_json, policy
+from reports.page.page import page
+from reports.page.round_table import HEADERS
+from reports.runs.gathered import NEEDED
 from reports.text import printable
 from tests.reports.lively import lively
 from tests.reports.plausible import HOSTILE, MANIFEST, MINUTE_MS, course, four_assignors, tables

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from reports import player as module
 from reports.comparison import TableError
-from reports.player import STATES, player
+from reports.page import player as module
+from reports.page.player import STATES, player
 from simulator.tables import SCHEMAS
 from tests.reports.lively import OWNERS, STANDBYS, TASKS, lively
 from tests.reports.plausible import HOSTILE, MINUTE_MS, four_assignors

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from reports.round_diff import RoundDiff, between_assignors, between_rounds, record
-from reports.run_rows import DiffError, labels
-from reports.terminal_diff import draw, summary
+from reports.runs.round_diff import RoundDiff, between_assignors, between_rounds, record
+from reports.runs.run_rows import DiffError, labels
+from reports.terminal.diff import draw, summary
 from tests.reports.moved_tasks import HA, RECORDED, results
 from tests.reports.plausible import HOSTILE
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reports.event_labels import LANES, place
-from reports.series import Event, cross_rack_rate, displaced_tasks, events, series
+from reports.drawing.event_labels import LANES, place
+from reports.runs.series import Event, cross_rack_rate, displaced_tasks, events, series
 from tests.reports.plausible import MINUTE_MS, course, tables
 
 

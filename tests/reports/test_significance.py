@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.significance import holm, least_p, sign_flip_p
+from reports.trials.significance import holm, least_p, sign_flip_p
 
 whole = st.integers(-20, 20)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from reports.stored import StoredError, read_stored, stored, write_stored
-from reports.stored_rounds import MOST_CHANGES, places, restored, stored_rounds
+from reports.stored.results import StoredError, read_stored, stored, write_stored
+from reports.stored.rounds import MOST_CHANGES, places, restored, stored_rounds
 from tests.reports import plausible
 from tests.reports.stored_results import ORIGIN, results, rounds
 

@@ -13,10 +13,10 @@ import pytest
 
 from reports.comparison import TableError
 from reports.metrics import METRIC, METRICS
-from reports.page import page
-from reports.sweep_figures import SWEEP_FIGURES
+from reports.page.page import page
 from reports.sweep_page.aggregate import Aggregate, is_sweep, read_aggregate
 from reports.sweep_page.data import KINDS, as_data
+from reports.sweep_page.figures import SWEEP_FIGURES
 from reports.sweep_page.grids import front_grid, heat_map, largest_differences
 from reports.sweep_page.reading import level_text, read_sweep
 from reports.sweep_page.sections import sweep_sections

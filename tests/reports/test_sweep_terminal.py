@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reports.sweep_terminal import MOST_SHOWN, render
+from reports.terminal.sweep import MOST_SHOWN, render
 
 Json = dict[str, Any]
 

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 
 from reports.comparison import compare
 from reports.records import records
-from reports.terminal import COLUMNS, columns_for, render
+from reports.terminal.comparison import COLUMNS, columns_for, render
 from tests.reports.plausible import HOSTILE, four_assignors, tables
 
 WIDTHS = (60, 80, 100, 160)
@@ -186,7 +186,7 @@ def test_a_table_starts_up_without_what_it_does_not_need(tmp_path: Path) -> None
     code = """
 import sys
 import pyarrow as pa
-from reports.terminal import render
+from reports.terminal.comparison import render
 render({"runs": pa.ipc.open_file(sys.argv[1]).read_all()}, "table", width=100)
 print([name for name in ("matplotlib", "pandas", "jinja2", "simulator") if name in sys.modules])
 """

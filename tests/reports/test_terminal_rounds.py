@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reports.sparkline import sparkline
-from reports.terminal_rounds import draw, records
+from reports.terminal.rounds import draw, records
+from reports.terminal.sparkline import sparkline
 from tests.reports.moved_tasks import HA, results
 from tests.reports.plausible import HOSTILE
 

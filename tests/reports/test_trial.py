@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from reports.trial import TRIAL_METRICS, USUAL, Failure, Finding, Trial, tallies
-from reports.trial_text import notes, render
+from reports.terminal.trial import notes, render
+from reports.trials.trial import TRIAL_METRICS, USUAL, Failure, Finding, Trial, tallies
 from tests.reports.plausible import HOSTILE
 
 

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.changes import Change, causes
-from reports.junit import junit
-from reports.verification import FORMATS, Verification, as_text, render
+from reports.stored.changes import Change, causes
+from reports.stored.junit import junit
+from reports.stored.verification import FORMATS, Verification, as_text, render
 from tests.reports.plausible import HOSTILE
 from tests.reports.stored_results import ORIGIN
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.warm_ups import Copy, warm_ups
+from reports.runs.warm_ups import Copy, warm_ups
 
 STANDBY, WARM, OTHER = (0, 1), (0, 2), (0, 3)
 

@@ -15,7 +15,7 @@ from pipeline.recommend.question import Question, check_price, todays
 from pipeline.recommend.recommender import recommend
 from pipeline.recommend.space import STANDBYS, STRATEGY, Candidate, Space, space_of
 from reports.recommendation import Change, Recommendation
-from reports.recommendation_text import render
+from reports.terminal.recommendation import render
 from scenarios.load import Scenario, loads
 from tests.pipeline.recommend.made_runs import Formula, Made, bench, noise
 from tests.pipeline.sweep.examples import SCENARIO

@@ -1,3 +1,0 @@
-from scenarios.shipped import find, library, shipped
-
-__all__ = ["find", "library", "shipped"]

@@ -1,0 +1,1 @@
+"""Why tasks moved: rows of the tables `reasons` and `cycles`, and their words."""

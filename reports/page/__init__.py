@@ -1,0 +1,1 @@
+"""The page of runs and sweeps: one sealed HTML file."""

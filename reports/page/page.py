@@ -1,0 +1,131 @@
+"""The page of runs and sweeps: one HTML file for a mail attachment, for paper, and for looking at them closely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from reports.comparison import Row, Tables, by_scenario, compare
+from reports.metrics import METRICS
+from reports.page.comparison_lines import comparisons
+from reports.page.details import MOST_TASKS, prices, series_grid, stack_grid, task_grid, worst_tasks
+from reports.page.facts import facts, scenario_text, settings
+from reports.page.inline_figures import inline_figures
+from reports.page.player import player
+from reports.page.round_table import HEADERS, first_runs
+from reports.page.shell import Section, render
+from reports.runs.loads import load_grid, loads
+from reports.runs.matrices import kinds_in, rack_matrices
+from reports.runs.series import cross_rack_rate, displaced_tasks, events, series
+from reports.runs.stacks import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
+from reports.sweep_page.sections import sweep_sections
+from reports.sweep_page.sweep import Sweep
+from reports.text import printable
+from reports.units import write_clock, write_count, write_rate
+
+Manifest = Mapping[str, Any]
+
+
+def page(tables: Tables | None, *manifests: Manifest, sweeps: Sequence[Sweep] = ()) -> str:
+    """Make the page of runs, of sweeps, or of both.
+
+    The same tables and manifests give the same text.
+
+    Args:
+        tables: must hold every table of `simulator.tables.SCHEMAS` that is about rounds, tasks, clients or traffic;
+            None if there are no runs.
+        manifests: how the tables came about, in any shape that JSON can have; `scenario` (with `text`), `assignors`,
+            `seeds`, `command` and `versions` are shown as what they are, and `directory` as a heading.
+        sweeps: each has a section of its own, behind those of the runs.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    rows = [] if tables is None else compare(tables)
+    names = [*by_scenario(rows), *(sweep.name for sweep in sweeps)]
+    title = f"{', '.join(names) or 'no runs'} – assignors compared"
+    sections = [
+        *(() if tables is None else _of_runs(tables, rows)),
+        *sweep_sections(sweeps),
+        *_about(manifests),
+    ]
+    return render(title, names, "No runs", _subtitle(list(_labels(rows, sweeps))), sections)
+
+
+def _labels(rows: Sequence[Row], sweeps: Sequence[Sweep]) -> Iterator[str]:
+    yield from (row.assignor for row in rows)
+    for sweep in sweeps:
+        yield from sweep.assignors
+
+
+def _subtitle(labels: Sequence[str]) -> str:
+    distinct = dict.fromkeys(map(printable, labels))
+    return f"Assignors compared in simulation: {', '.join(distinct)}." if distinct else ""
+
+
+def _of_runs(tables: Tables, rows: Sequence[Row]) -> Iterator[Section]:
+    figures = inline_figures(tables)
+    seeds = max((len(row.seeds) for row in rows), default=0)
+    shared = {"seeds": seeds, "figures": figures}
+    told = {"comparisons": comparisons(rows), **shared}
+    yield Section("comparison", "Comparison", "run/comparison.html.j2", told)
+    data = player(tables)
+    told = {"left_out": data["left_out"], **shared}
+    yield Section("player", "Round player", "run/player.html.j2", told, {"player-data": data})
+    yield Section("over-time", "Over time", "run/over_time.html.j2", {**_over_time(tables), **shared})
+    yield Section("downtime", "Downtime", "run/downtime.html.j2", {**_downtime(tables), **shared})
+    load = load_grid(loads(tables))
+    yield Section("load", "Load per thread", "run/load.html.j2", {"load": load, **shared})
+    moves = stack_grid(moves_by_reason(tables))
+    yield Section("moves", "Moves", "run/moves.html.j2", {"moves": moves, **shared})
+    yield _traffic(tables, shared)
+    told = {"round_headers": HEADERS, "rounds": first_runs(tables), "scenarios": list(by_scenario(rows)), **shared}
+    yield Section("rounds", "Round by round", "run/rounds.html.j2", told)
+
+
+def _about(manifests: Sequence[Manifest]) -> Iterator[Section]:
+    metrics = [(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)]
+    yield Section("reading", "How to read this", "run/reading.html.j2", {"metrics": metrics})
+    if manifests:
+        yield Section("making", "How it was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]})
+
+
+def _over_time(tables: Tables) -> dict[str, Any]:
+    return {
+        "traffic_values": series_grid(series(tables, cross_rack_rate), write_rate),
+        "displaced_values": series_grid(series(tables, displaced_tasks), write_count),
+        "events": [(write_clock(event.at_ms), text) for event in events(tables) for text in event.texts],
+    }
+
+
+def _downtime(tables: Tables) -> dict[str, Any]:
+    return {
+        "downtime": stack_grid(tasks_by_downtime(tables)),
+        "worst": worst_tasks(tables),
+        "by_task": task_grid(tables),
+        "most_tasks": MOST_TASKS,
+    }
+
+
+def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
+    matrices = rack_matrices(tables)
+    known = prices(tables)
+    context = {
+        "kinds": stack_grid(cross_rack_by_kind(tables), known),
+        "matrices": matrices,
+        "shown_kinds": kinds_in(matrices),
+        "has_price": any(price is not None for price in known),
+        **shared,
+    }
+    data = {"matrix-data": [each.as_data() for each in matrices]}
+    return Section("traffic", "Traffic between racks", "run/traffic.html.j2", context, data)
+
+
+def _made(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "name": manifest.get("directory", ""),
+        "facts": [(term, text) for term, text in facts(manifest) if term != "directory"],
+        "settings": list(settings(manifest)),
+        "scenario_text": scenario_text(manifest),
+    }

@@ -1,0 +1,1 @@
+"""Stored results, and what has changed since they were stored."""

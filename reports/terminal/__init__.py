@@ -1,0 +1,1 @@
+"""What commands print: one module a kind of answer, for people and in formats for scripts."""

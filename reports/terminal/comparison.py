@@ -1,0 +1,116 @@
+"""The comparison as text: a table for people at a terminal, and formats for scripts and documents."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from reports.cells import Column, column, gap_cell, one_rack_cell, stable_cell
+from reports.comparison import Row, Tables, best, by_scenario, compare
+from reports.markdown import markdown_text
+from reports.notes import WORTH_MENTIONING_MS, notes
+from reports.records import RECORD_KEYS, records
+
+FORMATS = ("table", "json", "csv", "markdown")
+"""What `render` can make."""
+
+COLUMNS: tuple[Column, ...] = (
+    column("remote_source_partitions", "x-rack\nparts"),
+    column("gap_partitions", "gap to\nbound", gap_cell),
+    column("cross_rack_bytes_per_s", "x-rack\ntraffic"),
+    column("cross_rack_usd", "x-rack\ncost", title="Cross-rack cost, whole run"),
+    column("active_moves", "tasks\nmoved"),
+    column("standby_moves", "standby\nmoves"),
+    column("restored_bytes", "state\nrestored"),
+    column("worst_down_ms", "worst\ndown"),
+    column("rounds_to_stable", "rounds to\nstable"),
+    column("stable_after_ms", "stable\nafter", stable_cell),
+    column("computing_ms", "leader\nfor"),
+    column("load_skew", "load\nskew"),
+    column("subtopology_skew", "subtop.\nskew"),
+    column("tasks_in_one_rack", "in one\nrack", one_rack_cell),
+)
+"""What may be shown to people; everything else is in the formats for scripts."""
+
+_SHOWN_FROM = {"cross_rack_usd": 0, "computing_ms": WORTH_MENTIONING_MS}
+"""Metrics whose columns say something only if one of the assignors comes to this."""
+
+
+def columns_for(rows: Sequence[Row]) -> list[Column]:
+    """The columns that have something to say of these rows."""
+
+    def most(name: str) -> float:
+        return max((spread.most for row in rows if (spread := row.spreads[name])), default=-1)
+
+    return [
+        each
+        for each in COLUMNS
+        if each.metric.name not in _SHOWN_FROM or most(each.metric.name) >= _SHOWN_FROM[each.metric.name]
+    ]
+
+
+def render(tables: Tables, format: str = "table", *, width: int | None = None, color: bool | None = None) -> str:
+    """Write the comparison as text that ends in a line end.
+
+    Args:
+        tables: must hold `runs`.
+        format: one of `FORMATS`. `json` is a list of records and `csv` has the same keys as its head, both with every
+            metric, in full precision; `table` and `markdown` show what matters most, rounded, and notes below.
+        width: columns of the terminal; found out if None. Matters for `table` only.
+        color: whether the best values are coloured; found out if None. They are marked with a star in any case.
+
+    Raises:
+        ValueError: an unknown format.
+        TableError: a table is missing.
+    """
+    rows = compare(tables)
+    match format:
+        case "table":
+            from reports.terminal.comparison_table import draw
+
+            return draw(rows, columns_for(rows), notes(rows), width, color=color)
+        case "json":
+            return json.dumps(records(rows), indent=2, ensure_ascii=False) + "\n"
+        case "csv":
+            return _csv(rows)
+        case "markdown":
+            return _markdown(rows)
+    raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
+
+
+_LISTS = ("seeds", "notes")
+
+
+def _csv(rows: Sequence[Row]) -> str:
+    """Seeds stand in one field, separated by spaces, and so do notes; what is not known is empty."""
+    out = io.StringIO()
+    flat = [{**record, **{key: " ".join(map(str, record[key])) for key in _LISTS}} for record in records(rows)]
+    writer = csv.DictWriter(out, fieldnames=RECORD_KEYS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return out.getvalue()
+
+
+def _markdown(rows: Sequence[Row]) -> str:
+    groups, columns = by_scenario(rows), columns_for(rows)
+    parts = []
+    for scenario, group in groups.items():
+        title = f"**{markdown_text(scenario)}**\n\n" if len(groups) > 1 else ""
+        said = "".join(f"- {markdown_text(each.text)}\n" for each in notes(group))
+        parts.append(title + _markdown_table(group, columns) + ("\n" + said if said else ""))
+    return "\n".join(parts) or "No runs.\n"
+
+
+def _markdown_table(rows: Sequence[Row], columns: Sequence[Column]) -> str:
+    winners = [best(rows, each.metric) for each in columns]
+    lines = [
+        ["assignor", *(each.header.replace("\n", " ") for each in columns)],
+        ["---", *("---:" for _ in columns)],
+    ]
+    for row in rows:
+        cells = [str(each.cell(row)) for each in columns]
+        marked = [f"**{cell}**" if row in won else cell for cell, won in zip(cells, winners, strict=True)]
+        lines.append([markdown_text(row.assignor), *marked])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

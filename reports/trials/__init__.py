@@ -1,0 +1,1 @@
+"""Assignors against each other over many scenarios and seeds."""

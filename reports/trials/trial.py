@@ -1,0 +1,150 @@
+"""A trial: assignors against the first of them, over scenarios and seeds, metric by metric."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from reports.metric import Metric
+from reports.metrics import CONVERGENCE, METRICS
+from reports.trials.significance import LEVEL, least_p
+from reports.units import write_number
+
+NOT_AT_REST = Metric(
+    "not_at_rest",
+    "Runs not at rest",
+    CONVERGENCE,
+    "1 if a run has not come to rest in the end, else 0; time to stable is compared only where both have.",
+    write_number,
+    True,
+    lambda run: float(run["verdict"] != "stable"),
+)
+
+TRIAL_METRICS: Final[dict[str, Metric]] = {
+    metric.name: metric for metric in (*METRICS, NOT_AT_REST) if metric.less_is_better
+}
+"""What can be compared, by name: metrics with a better and a worse."""
+
+USUAL: Final = (
+    "remote_source_partitions",
+    "cross_rack_bytes",
+    "active_moves",
+    "standby_moves",
+    "restored_bytes",
+    "down_ms",
+    "worst_down_ms",
+    "not_at_rest",
+    "stable_after_ms",
+    "load_skew",
+    "subtopology_skew",
+    "tasks_in_one_rack",
+)
+"""What is compared if nothing is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One metric of one assignor in one scenario, against the baseline.
+
+    Attributes:
+        scenario: its name.
+        metric: its name.
+        assignor: label.
+        pairs: seeds of which both know the metric.
+        differing: pairs in which the two are not equal.
+        baseline: mean of the baseline over these pairs; None, as all that follows, without a pair.
+        mean: the same of the assignor.
+        low: from where the mean difference is likely to be (95 %); None of fewer than two pairs.
+        high: up to where.
+        p: of the sign-flip test, corrected for all findings; 1 where nothing differs.
+    """
+
+    scenario: str
+    metric: str
+    assignor: str
+    pairs: int
+    differing: int
+    baseline: float | None
+    mean: float | None
+    low: float | None
+    high: float | None
+    p: float
+
+    @property
+    def difference(self) -> float:
+        """Mean of the assignor minus mean of the baseline; 0 without a pair."""
+        return 0.0 if self.mean is None or self.baseline is None else self.mean - self.baseline
+
+    @property
+    def verdict(self) -> str:
+        """better or worse where that is more than chance, undecided where not, equal where nothing differs."""
+        if not self.differing:
+            return "equal" if self.pairs else "unknown"
+        if self.p >= LEVEL:
+            return "undecided"
+        return "worse" if self.difference > 0 else "better"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run that came to no result."""
+
+    scenario: str
+    assignor: str
+    seed: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a trial came to.
+
+    Attributes:
+        baseline: label of the first assignor.
+        assignors: labels of the others.
+        scenarios: their names.
+        seeds: how many runs each assignor had in each scenario.
+        findings: one for each scenario, other assignor and metric.
+        failures: runs without a result; their seeds are not in the findings.
+    """
+
+    baseline: str
+    assignors: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    seeds: int
+    findings: tuple[Finding, ...]
+    failures: tuple[Failure, ...]
+
+    def of(self, assignor: str) -> list[Finding]:
+        """The findings of an assignor."""
+        return [each for each in self.findings if each.assignor == assignor]
+
+    @property
+    def is_decidable(self) -> bool:
+        """Whether there are seeds enough for any difference to be more than chance."""
+        differing = [each.differing for each in self.findings if each.differing]
+        return not differing or len(differing) * least_p(max(differing)) < LEVEL
+
+
+def tallies(findings: Sequence[Finding]) -> list[tuple[str, Counter[str]]]:
+    """For each metric in how many scenarios it is better, worse, undecided or equal."""
+    counts: dict[str, Counter[str]] = {}
+    for each in findings:
+        counts.setdefault(each.metric, Counter())[each.verdict] += 1
+    return list(counts.items())
+
+
+def records(trial: Trial) -> dict[str, Any]:
+    """A trial as a record for scripts."""
+    return {
+        "baseline": trial.baseline,
+        "assignors": list(trial.assignors),
+        "scenarios": list(trial.scenarios),
+        "seeds": trial.seeds,
+        "findings": [
+            {**asdict(each), "difference": each.difference, "verdict": each.verdict} for each in trial.findings
+        ],
+        "failures": [asdict(each) for each in trial.failures],
+    }
