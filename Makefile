@@ -7,6 +7,7 @@
 DEMO_SCENARIO := scenarios/library/order_processing.yaml
 DEMO          := assignor-sim run $(DEMO_SCENARIO) --out out/demo
 DEMO_SWEEP    := assignor-sim sweep return_of_balance --out out/demo-sweep
+DEMO_REPORT   := assignor-sim report out/demo out/demo-sweep -o out/report.html
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
@@ -16,12 +17,14 @@ MAKEFLAGS += --no-print-directory
 help: ## List what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv ## Set up, then compare assignors on a shipped scenario, and 48 runs of another on Spark
+demo: .venv ## Set up, then compare assignors on a shipped scenario, 48 runs of another on Spark, and a page of both
 	@echo '$(DEMO)'
 	@.venv/bin/$(DEMO)
 	@rm -rf out/demo-sweep
 	@printf '\n%s\n' '$(DEMO_SWEEP)'
 	@.venv/bin/$(DEMO_SWEEP)
+	@printf '\n%s\n' '$(DEMO_REPORT)'
+	@.venv/bin/$(DEMO_REPORT)
 
 # What needs Spark or a browser takes long to start, and has targets of its own.
 APART := tests/pipeline tests/browser

@@ -123,7 +123,7 @@ class Panel {
     this.counts.textContent = [
       counts.running + ' running',
       counts.restoring ? counts.restoring + ' restoring' : null,
-      counts.waiting + counts.leaving + free.length ? counts.waiting + counts.leaving + free.length + ' standing still otherwise' : null,
+      counts.waiting + counts.leaving + free.length ? counts.waiting + counts.leaving + free.length + ' waiting' : null,
       counted(copies, 'copy', 'copies') + (life.warm.size ? ' (' + life.warm.size + ' to warm up)' : ''),
       life.round > 0 ? moved + ' moved in this round' : null,
     ].filter(Boolean).join(' · ');

@@ -114,7 +114,7 @@ def between_rounds(tables: Tables, assignor: str, round_: int, seed: int | None 
     reasons = {row["task"]: row["reason"] for row in run.actives_of("moves")}
     steps: dict[str, list[str]] = {}
     for row in run.actives_of("reasons"):
-        steps.setdefault(row["task"], []).append(step_words(row))
+        steps.setdefault(row["task"], []).append(step_words(row).rstrip(":"))
     diff = _diff([run], (f"round {round_ - 1}", f"round {round_}"), before, after)
     told = [replace(each, reason=reasons.get(each.task), steps=tuple(steps.get(each.task, ()))) for each in diff.tasks]
     return replace(diff, tasks=tuple(told))
