@@ -6,6 +6,7 @@
 
 DEMO_SCENARIO := scenarios/library/order_processing.yaml
 DEMO          := assignor-sim run $(DEMO_SCENARIO) --out out/demo
+FIRST_RUN     := python -m assignor_sim run order_processing
 DEMO_SWEEP    := assignor-sim sweep return_of_balance --out out/demo-sweep
 DEMO_REPORT   := assignor-sim report out/demo out/demo-sweep -o out/report.html
 
@@ -92,7 +93,8 @@ clean: ## Remove what was built, measured or cached; .venv stays
 	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is good for these packages, in this folder, with this interpreter; the name of its stamp says which.
-# The stamp is made last and removed first, so that an interrupted set-up begins again from nothing.
+# The stamp is made last and removed first, so that an interrupted set-up begins again from nothing. The first run of
+# all compiles what later ones find compiled.
 FIND_PYTHON  := PYTHON='$(PYTHON)' JAVA_HOME='$(JAVA_HOME)' sh tools/check_machine.sh
 WHAT_MATTERS := pwd -P; echo '$(PYTHON)'; cat requirements.lock; awk '/^\[/ { on = /project|build/ } on' pyproject.toml
 STAMP        := .venv/.installed-$(shell { $(WHAT_MATTERS); } | cksum | tr ' ' '-')
@@ -106,9 +108,11 @@ endif
 $(STAMP): | machine
 	@echo 'Setting up .venv from requirements.lock, once (pip is silent meanwhile; about 500 MB where nothing is cached)'
 	@rm -f .venv/.installed-*
+	@mkdir -p build
 	@"$$($(FIND_PYTHON))" -m venv --clear .venv
 	@$(PIP) install --root-user-action=ignore --use-pep517 --require-hashes --requirement requirements.lock
 	@$(PIP) install --root-user-action=ignore --no-deps --no-build-isolation --editable .
+	@.venv/bin/$(FIRST_RUN) > build/first-run.txt 2>&1 || { cat build/first-run.txt; exit 1; }
 	@touch $@
 
 # Ends at once, with one line, where Python or Java are missing or too old.

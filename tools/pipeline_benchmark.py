@@ -68,7 +68,7 @@ def _simulate(recipe: Recipe, chunk: pa.Table) -> pa.Table:
 def by_spark(prepared: Prepared, out: Path, cores: int) -> tuple[float, float]:
     """Seconds that a sweep takes once Spark is there, and that Spark takes to be there."""
     started = time.monotonic()
-    with connect(f"local[{cores}]") as spark:
+    with connect(f"local[{cores}]", java_works_little=True) as spark:
         there = time.monotonic()
         run_sweep(spark, prepared, str(out))
         done = time.monotonic()

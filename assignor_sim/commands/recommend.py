@@ -109,7 +109,10 @@ def recommend(
         wanted, within = understand(objective), limits(max_moves, max_downtime, max_convergence)
         check_price(loaded, wanted)
         question = Question(file, loaded, choice, space_of(loaded, choice, assignor or (), keep or ()), runs, seeds)
-        with _folder(sweeps) as folder, connect(master, settings_of(conf), py_files or ()) as spark:
+        with (
+            _folder(sweeps) as folder,
+            connect(master, settings_of(conf), py_files or (), java_works_little=True) as spark,
+        ):
             if sweeps is None and not str(spark.sparkContext.master).startswith("local"):
                 raise RecommendError("on a cluster, say where all machines reach the sweeps underneath: --sweeps URI")
             command = shlex.join(["assignor-sim", *sys.argv[1:]])

@@ -53,7 +53,7 @@ def sweep(
         if dry_run:
             return
         try:
-            with connect(master, settings_of(conf), py_files or ()) as spark:
+            with connect(master, settings_of(conf), py_files or (), java_works_little=True) as spark:
                 with runs_bar() as tell:
                     end = run_sweep(spark, prepared, out, resume=resume, tell=tell)
                 summary = aggregate(spark, [out])

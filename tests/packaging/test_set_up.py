@@ -31,6 +31,7 @@ WITHOUT_NETWORK = """#!/bin/sh
 echo "$*" >>calls
 case "$*" in *" pip "*) exit 1 ;; esac
 """
+TESTS = "-m pytest --ignore=tests/pipeline --ignore=tests/browser"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +82,24 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def test_the_first_make_installs_the_lock_and_then_the_project_and_then_tests(checkout: Checkout) -> None:
-    venv, lock, project, tests = checkout.calls("test")
+    venv, lock, project, first_run, tests = checkout.calls("test")
     assert venv == "-m venv --clear .venv"
     assert "--require-hashes" in lock
     assert lock.endswith("--requirement requirements.lock")
     assert project.endswith("--no-deps --no-build-isolation --editable .")
-    assert tests == "-m pytest"
+    assert first_run == "-m assignor_sim run order_processing"
+    assert tests == TESTS
     assert len(checkout.stamps()) == 1
 
 
 def test_a_second_make_installs_nothing(checkout: Checkout) -> None:
     checkout.make("test")
-    assert checkout.calls("test") == ["-m pytest"]
+    assert checkout.calls("test") == [TESTS]
 
 
 def test_arguments_reach_pytest(checkout: Checkout) -> None:
     checkout.make("test")
-    assert checkout.calls("test", "ARGS=-k rack") == ["-m pytest -k rack"]
+    assert checkout.calls("test", "ARGS=-k rack") == [f"{TESTS} -k rack"]
 
 
 def test_a_set_up_that_failed_is_not_taken_for_ready(checkout: Checkout) -> None:
@@ -105,7 +107,7 @@ def test_a_set_up_that_failed_is_not_taken_for_ready(checkout: Checkout) -> None
     assert checkout.make("test").returncode == 2
     assert checkout.stamps() == []
     checkout.write_program("environment_python", WORKING)
-    assert len(checkout.calls("test")) == 4
+    assert len(checkout.calls("test")) == 5
 
 
 def test_a_failed_renewal_leaves_no_environment_that_looks_ready(checkout: Checkout) -> None:
@@ -127,26 +129,26 @@ def test_a_failed_renewal_leaves_no_environment_that_looks_ready(checkout: Check
 def test_what_changes_the_environment_calls_for_a_new_one(checkout: Checkout, name: str, old: str, new: str) -> None:
     checkout.make("test")
     checkout.edit(name, old, new)
-    assert len(checkout.calls("test")) == 4
+    assert len(checkout.calls("test")) == 5
 
 
 def test_a_setting_of_a_tool_calls_for_no_new_environment(checkout: Checkout) -> None:
     checkout.make("test")
     checkout.edit("pyproject.toml", "line-length = 120", "line-length = 100")
-    assert checkout.calls("test") == ["-m pytest"]
+    assert checkout.calls("test") == [TESTS]
 
 
 def test_a_moved_checkout_calls_for_a_new_environment(checkout: Checkout) -> None:
     checkout.make("test")
     moved = Checkout(checkout.path.rename(checkout.path.with_name("elsewhere")))
-    assert len(moved.calls("test")) == 4
+    assert len(moved.calls("test")) == 5
 
 
 def test_an_interpreter_that_is_gone_calls_for_a_new_environment(checkout: Checkout) -> None:
     checkout.make("test")
     (checkout.path / ".venv/bin/python").unlink()
     (checkout.path / ".venv/bin/python").symlink_to("/nowhere/python3.11")
-    assert len(checkout.calls("test")) == 4
+    assert len(checkout.calls("test")) == 5
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])

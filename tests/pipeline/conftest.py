@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with connect("local[2]") as session:
+    with connect("local[2]", java_works_little=True) as session:
         yield session

@@ -22,5 +22,5 @@ if __name__ == "__main__":
     file, out, master = sys.argv[1:]
     for name, value in SMALL.items():
         setattr(plan, name, value)
-    with connect(master) as spark:
+    with connect(master, java_works_little=True) as spark:
         run_sweep(spark, prepare(load(file)), out, resume=True, tell=say)
