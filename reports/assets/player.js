@@ -8,7 +8,8 @@ class Player {
     this.timeline = new Timeline((at) => this.go(this.nearest(at)));
     this.controls(root);
     this.choose();
-    this.go(0);
+    // Before anything is assigned there is nothing to see.
+    this.go(this.nearest(Math.max(0, ...this.shown.map((life) => (life.run.rounds.length ? life.run.rounds[0].at : 0)))));
   }
 
   controls(root) {
