@@ -12,7 +12,7 @@ DEMO_REPORT   := assignor-sim report out/demo out/demo-sweep -o out/report.html
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-browser lint types layers check bench performance bench-pipeline spark-cluster \
+.PHONY: help demo test test-answers test-spark test-browser lint types layers check bench performance bench-pipeline spark-cluster \
 	parity wheel-test lock clean .venv machine
 
 help: ## List what there is to do
@@ -27,11 +27,15 @@ demo: .venv ## Set up, then compare assignors on a shipped scenario, 48 runs of 
 	@printf '\n%s\n' '$(DEMO_REPORT)'
 	@.venv/bin/$(DEMO_REPORT)
 
-# What needs Spark or a browser takes long to start, and has targets of its own.
-APART := tests/pipeline tests/browser
+# What takes long has targets of its own.
+ANSWERS := tests/parity tests/contract
+APART   := $(ANSWERS) tests/pipeline tests/browser
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest $(APART:%=--ignore=%) $(ARGS)
+
+test-answers: .venv ## Compare with Kafka's recorded answers, and try what every assignor promises on random groups
+	.venv/bin/python -m pytest $(ANSWERS) $(ARGS)
 
 test-spark: .venv ## Run the tests that need Spark: embedded, and a cluster whose processes are killed
 	.venv/bin/python -m pytest tests/pipeline $(ARGS)

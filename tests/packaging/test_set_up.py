@@ -31,7 +31,8 @@ WITHOUT_NETWORK = """#!/bin/sh
 echo "$*" >>calls
 case "$*" in *" pip "*) exit 1 ;; esac
 """
-TESTS = "-m pytest --ignore=tests/pipeline --ignore=tests/browser"
+APART = ("tests/parity", "tests/contract", "tests/pipeline", "tests/browser")
+TESTS = " ".join(["-m pytest", *(f"--ignore={folder}" for folder in APART)])
 
 
 @dataclass(frozen=True, slots=True)

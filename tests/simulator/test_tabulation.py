@@ -48,7 +48,7 @@ def test_every_column_has_a_meaning_and_every_table_begins_with_the_key() -> Non
         assert schema.names[:3] == ["scenario", "assignor", "seed"]
     for name, table in rows(*BOUNCED).items():
         assert (len(table) > 0) == (name not in ("reasons", "cycles")), "reasons are told only where they are asked for"
-        assert {(row["scenario"], row["assignor"], row["seed"]) for row in table} == {("small", "ha", 3)}
+        assert {(row["scenario"], row["assignor"], row["seed"]) for row in table} <= {("small", "ha", 3)}
 
 
 def test_the_tables_agree_with_each_other() -> None:
