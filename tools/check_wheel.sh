@@ -55,6 +55,7 @@ say "test scenarios in another project, with nothing there but the wheel and pyt
     --constraint "$root/constraints.txt" pytest
 mkdir "$root/empty/scenarios"
 cp "$library/$scenario" "$root/empty/scenarios"
+printf "[pytest]\n" >"$root/empty/pytest.ini" # else pytest takes the settings of the checkout around it
 try pytest -q -p no:cacheprovider --assignor-scenarios scenarios --assignor-update
 passed=$(try pytest -q -p no:cacheprovider --assignor-scenarios scenarios)
 echo "$passed"
