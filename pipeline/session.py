@@ -34,7 +34,6 @@ _SETTINGS = {
     **{f"spark.executorEnv.{name}": "1" for name in _ONE_THREAD},
 }
 _LOCAL_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-_QUIET = "-Dlog4j2.configurationFile=" + (Path(__file__).parent / "log4j2.properties").as_uri()
 _JAVA_BRIEFLY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _MOST_SHOWN = 2_000
 
@@ -91,7 +90,8 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = SparkConf()
     wanted = master or submitted.get("spark.master", LOCAL) or LOCAL
-    ours = {**_SETTINGS, "spark.driver.extraJavaOptions": f"{_QUIET} {java_options}".strip()}
+    quiet = "-Dlog4j2.configurationFile=" + (Path(__file__).parent / "log4j2.properties").resolve().as_uri()
+    ours = {**_SETTINGS, "spark.driver.extraJavaOptions": f"{quiet} {java_options}".strip()}
     if wanted.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         ours |= _LOCAL_SETTINGS

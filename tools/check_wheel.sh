@@ -54,7 +54,7 @@ say "test scenarios in another project, with nothing there but the wheel and pyt
 "$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
     --constraint "$root/constraints.txt" pytest
 mkdir "$root/empty/scenarios"
-cp "$library/$scenario" "$root/empty/scenarios"
+cp -r "$library/$scenario" "$library/captured" "$root/empty/scenarios" # the files that it names come along
 printf "[pytest]\n" >"$root/empty/pytest.ini" # else pytest takes the settings of the checkout around it
 try pytest -q -p no:cacheprovider --assignor-scenarios scenarios --assignor-update
 passed=$(try pytest -q -p no:cacheprovider --assignor-scenarios scenarios)
