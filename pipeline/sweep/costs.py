@@ -59,14 +59,14 @@ class Prediction:
         scenario: the sweep's scenario in the first setting.
         contestants: who takes part.
         costs_ms: shape (settings, contestants); how long a run takes, roughly.
-        files: what the scenario names in one setting or another.
+        imports: the SHA-256 of each file that the scenario names in one setting or another, by the name it has there.
         wrong: what was found wrong with some values.
     """
 
     scenario: Scenario
     contestants: list[Contestant]
     costs_ms: NDArray[np.float64]
-    files: tuple[str, ...]
+    imports: dict[str, str]
     wrong: tuple[str, ...]
 
 
@@ -92,7 +92,7 @@ def predict(sweep: Sweep, assignors: Sequence[str] = ()) -> Prediction:
     chosen = contestants(scenario, names, look_up)
     base = np.array([predicted_ms(scenario, one) for one in chosen])
     costs = np.tile(base, (len(sweep.settings), 1))
-    files = dict(scenario.imports)
+    imports = dict(scenario.imports)
     wrong: list[str] = []
     for place, factor in enumerate(sweep.factors):
         values = {repr(setting[place]): setting[place] for setting in sweep.settings}
@@ -106,12 +106,12 @@ def predict(sweep: Sweep, assignors: Sequence[str] = ()) -> Prediction:
                 wrong.append(str(blame(sweep, error)))
                 ratios[key] = np.ones(len(chosen))
             else:
-                files |= dict(there.imports)
+                imports |= dict(there.imports)
                 costs_there = [predicted_ms(there, one) for one in contestants(there, names, look_up)]
                 ratios[key] = np.array(costs_there) / base
         nearest = {key: looked_at[i * len(looked_at) // len(values)] for i, key in enumerate(values)}
         costs *= np.array([ratios[nearest[repr(setting[place])]] for setting in sweep.settings])
-    return Prediction(scenario, chosen, costs, tuple(sorted(files)), tuple(wrong))
+    return Prediction(scenario, chosen, costs, imports, tuple(wrong))
 
 
 def _spread(keys: list[str]) -> list[str]:

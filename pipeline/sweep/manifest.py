@@ -5,22 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+from pipeline.sweep.costs import Prediction
 from pipeline.sweep.design import Sweep
 from pipeline.worker import Recipe
-from scenarios.contestants import Contestant
-from scenarios.load import Scenario
 from simulator.model import MODEL
 
 
-def manifest_of(
-    sweep: Sweep, scenario: Scenario, chosen: Sequence[Contestant], recipe: Recipe, command: str
-) -> dict[str, Any]:
+def manifest_of(sweep: Sweep, predicted: Prediction, recipe: Recipe, command: str) -> dict[str, Any]:
     """The manifest of a sweep, JSON-able; its `identity` is the same for the same runs and tables."""
-    world = _digest([version("assignor-sim"), MODEL, scenario.text, scenario.imports])
+    scenario, labels = predicted.scenario, [one.choice.label for one in predicted.contestants]
+    world = _digest([version("assignor-sim"), MODEL, scenario.text, predicted.imports])
     said = {
         "kind": "sweep",
         "name": sweep.name,
@@ -29,7 +26,7 @@ def manifest_of(
             "name": scenario.name,
             "text": scenario.text,
             "sha256": hashlib.sha256(scenario.text.encode()).hexdigest(),
-            "imports": dict(scenario.imports),
+            "imports": predicted.imports,
         },
         "world": world,
         "factors": [
@@ -43,11 +40,11 @@ def manifest_of(
         ],
         "changes": [list(change) for change in sweep.changes],
         "settings": len(sweep.settings),
-        "assignors": [one.choice.label for one in chosen],
+        "assignors": labels,
         "seeds": list(sweep.seeds),
-        "baseline": sweep.baseline or chosen[0].choice.label,
+        "baseline": sweep.baseline or labels[0],
         "tables": list(recipe.tables),
-        "runs": len(sweep.settings) * len(chosen) * len(sweep.seeds),
+        "runs": len(sweep.settings) * len(labels) * len(sweep.seeds),
     }
     packages = ("assignor-sim", "numpy", "ortools", "pyarrow", "pyspark", "simpy")
     versions = {"python": platform.python_version(), **{name: version(name) for name in packages}}

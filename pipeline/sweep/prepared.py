@@ -54,7 +54,7 @@ def prepare(sweep: Sweep, assignors: Sequence[str] = (), command: str = "") -> P
     if sweep.baseline not in (None, *labels):
         known = ", ".join(labels)
         raise SweepError(f"{sweep.file}: baseline: '{sweep.baseline}' is no assignor of the sweep ({known})")
-    recipe = recipe_of(sweep, predicted.scenario.text, predicted.files, (*ALWAYS, *sweep.tables))
-    manifest = manifest_of(sweep, predicted.scenario, predicted.contestants, recipe, command)
+    recipe = recipe_of(sweep, predicted.scenario.text, sorted(predicted.imports), (*ALWAYS, *sweep.tables))
+    manifest = manifest_of(sweep, predicted, recipe, command)
     batches = plan(np.repeat(predicted.costs_ms.ravel(), len(sweep.seeds)))
     return Prepared(sweep, recipe, labels, tuple(batches), manifest, predicted.wrong)

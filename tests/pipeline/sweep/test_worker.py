@@ -115,6 +115,23 @@ def test_files_beside_and_above_the_scenario_keep_their_places(tmp_path: Path) -
     assert made["error"] is None
 
 
+def test_a_file_that_only_a_later_setting_names_makes_another_sweep_when_it_changes(tmp_path: Path) -> None:
+    shipped = Path(load(write_sweep(tmp_path, "scenario: order_processing\n")).scenario)
+    (tmp_path / "captured").mkdir()
+    for file in sorted((shipped.parent / "captured").glob("*.txt")):
+        (tmp_path / "captured" / file.name).write_bytes(file.read_bytes())
+    later = tmp_path / "captured" / "later.txt"
+    later.write_bytes((tmp_path / "captured" / "topology.txt").read_bytes())
+    factor = "{name: topology, path: application.from.topology, values: [captured/topology.txt, captured/later.txt]}"
+    text = f"scenario: shop.yaml\nset: {{duration: 1h}}\nassignors: [streams sticky]\nfactors:\n  - {factor}\n"
+    before = prepare(load(write_sweep(tmp_path, text, shipped.read_text())))
+    assert "later.txt" in [Path(name).name for name, _ in before.recipe.files]
+    later.write_text(later.read_text() + "\n")
+    after = prepare(load(tmp_path / "sweep.yaml"))
+    assert before.manifest["identity"] != after.manifest["identity"]
+    assert before.manifest["scenario"]["imports"].keys() == after.manifest["scenario"]["imports"].keys()
+
+
 def test_a_worker_imports_nothing_of_spark() -> None:
     code = "import sys, pipeline.worker; print([name for name in sys.modules if 'spark' in name or 'py4j' in name])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
