@@ -71,15 +71,17 @@ def connect(
 
     running = SparkSession.getActiveSession() if master is None else None
     session = running or _start(master, settings or {}, _JAVA_BRIEFLY if java_works_little else "")
-    try:
-        for file in py_files:
-            _ship(session, file)
-        yield session
-    except (PySparkException, Py4JError) as error:
-        raise SparkError(f"Spark failed: {_short(str(error))}") from error
-    finally:
-        if running is None:
-            session.stop()
+    # Executors fetch what is shipped from here for as long as the session lasts.
+    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as folder:
+        try:
+            for file in py_files:
+                _ship(session, file, folder)
+            yield session
+        except (PySparkException, Py4JError) as error:
+            raise SparkError(f"Spark failed: {_short(str(error))}") from error
+        finally:
+            if running is None:
+                session.stop()
 
 
 def _start(master: str | None, settings: Mapping[str, str], java_options: str) -> SparkSession:
@@ -111,15 +113,17 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
 @contextmanager
 def _java_speaks_to_a_file() -> Iterator[Path]:
     """Where Java writes to that is started meanwhile: greetings of its own would stand between our lines."""
-    said = Path(tempfile.mkdtemp(prefix="assignor-sim-")) / "spark.log"
     ours = os.dup(2)
-    with said.open("wb") as log:
-        os.dup2(log.fileno(), 2)
-    try:
-        yield said
-    finally:
-        os.dup2(ours, 2)
-        os.close(ours)
+    # Java goes on writing to the file after its name is gone.
+    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as folder:
+        said = Path(folder) / "spark.log"
+        with said.open("wb") as log:
+            os.dup2(log.fileno(), 2)
+        try:
+            yield said
+        finally:
+            os.dup2(ours, 2)
+            os.close(ours)
 
 
 def _end(said: Path) -> str:
@@ -133,8 +137,7 @@ def _short(text: str) -> str:
     return said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]} …"
 
 
-def _ship(session: SparkSession, file: str) -> None:
+def _ship(session: SparkSession, file: str, folder: str) -> None:
     if file.endswith(".whl"):
-        as_zip = Path(tempfile.mkdtemp(prefix="assignor-sim-")) / f"{Path(file).stem}.zip"
-        file = str(shutil.copyfile(file, as_zip))
+        file = str(shutil.copyfile(file, Path(folder) / f"{Path(file).stem}.zip"))
     session.sparkContext.addPyFile(file)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from reports.metrics import METRIC
+from reports.terminal.console import lines, terminal_width
 from reports.text import printable
 from reports.units import Writer, write_percent, write_range
 
@@ -56,26 +53,7 @@ def render(summary: Json, format: str = "table", *, width: int | None = None, co
         return json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
     if format != "table":
         raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
-    wanted = _wants_color() if color is None else color
-    console = Console(
-        file=io.StringIO(),
-        width=max(shutil.get_terminal_size((100, 24)).columns if width is None else width, 20),
-        force_terminal=wanted,
-        color_system="standard" if wanted else None,
-        legacy_windows=False,
-        emoji=False,
-        markup=False,
-        highlight=False,
-        _environ={},
-    )
-    with console.capture() as captured:
-        for part in _parts(summary, is_wide=console.width >= _WIDE):
-            console.print(part)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
-
-
-def _wants_color() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return lines(_parts(summary, is_wide=terminal_width(width) >= _WIDE), width, color=color)
 
 
 def _parts(summary: Json, *, is_wide: bool) -> Iterator[RenderableType]:
