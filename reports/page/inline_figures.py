@@ -34,17 +34,29 @@ def inline_figures(tables: Tables) -> dict[str, InlineFigure]:
 
 
 def _figure(draw: Callable[..., Figure], tables: Tables) -> InlineFigure:
+    described = f"{draw.__name__.replace('_', ' ').capitalize()} of each assignor; tables hold the numbers"
+    return inline_figure(draw, tables, draw.__name__, described)
+
+
+def inline_figure(draw: Callable[..., Figure], drawn: object, prefix: str, described: str) -> InlineFigure:
+    """A figure as markup, for wide screens and for narrow ones.
+
+    Args:
+        draw: makes the figure, and takes `narrow`.
+        drawn: what it is made of.
+        prefix: begins the ids of its parts; unique in the page.
+        described: what somebody is told who does not see it.
+    """
     from markupsafe import Markup
 
     from reports.figures import rendered
 
-    described = f"{draw.__name__.replace('_', ' ').capitalize()} of each assignor; tables hold the numbers"
     # Made here, with names in it escaped: what goes to the templates as markup.
     wide, narrow = (
         Markup(
             inline(
-                rendered(draw(tables, narrow=is_narrow), "svg", text_as_text=True),
-                f"{draw.__name__}-{'narrow' if is_narrow else 'wide'}-",
+                rendered(draw(drawn, narrow=is_narrow), "svg", text_as_text=True),
+                f"{prefix}-{'narrow' if is_narrow else 'wide'}-",
                 described,
             )
         )

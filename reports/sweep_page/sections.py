@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
-from reports.drawing.svg import inline
-from reports.figures import rendered
 from reports.page.facts import facts, scenario_text
-from reports.page.inline_figures import InlineFigure
+from reports.page.inline_figures import InlineFigure, inline_figure
 from reports.page.shell import Section
 from reports.sweep_page.answer import best
 from reports.sweep_page.data import MOST_BYTES, as_data
@@ -73,18 +69,7 @@ def _figures(sweep: Sweep, id: str) -> Iterator[tuple[str, InlineFigure]]:
     for draw in SWEEP_FIGURES:
         name = draw.__name__
         described = f"{name.replace('_', ' ').capitalize()}; tables hold the numbers"
-        # Made here, with names in it escaped: what goes to the templates as markup.
-        wide, narrow = (
-            Markup(
-                inline(
-                    rendered(draw(sweep, narrow=is_narrow), "svg", text_as_text=True),
-                    f"{id}-{name}-{'narrow' if is_narrow else 'wide'}-",
-                    described,
-                )
-            )
-            for is_narrow in (False, True)
-        )
-        yield name, InlineFigure(wide, narrow)
+        yield name, inline_figure(draw, sweep, f"{id}-{name}", described)
 
 
 def _left_out(sweep: Sweep) -> Iterator[tuple[str, str]]:
