@@ -73,11 +73,13 @@ def by_spark(prepared: Prepared, out: Path, cores: int) -> tuple[float, float]:
     every = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(every)[:cores])
     started = time.monotonic()
-    with connect(f"local[{cores}]", java_works_little=True) as spark:
-        there = time.monotonic()
-        run_sweep(spark, prepared, str(out))
-        done = time.monotonic()
-    os.sched_setaffinity(0, every)
+    try:
+        with connect(f"local[{cores}]", java_works_little=True) as spark:
+            there = time.monotonic()
+            run_sweep(spark, prepared, str(out))
+            done = time.monotonic()
+    finally:
+        os.sched_setaffinity(0, every)
     return done - there, there - started
 
 

@@ -1,0 +1,187 @@
+"""What a replica assignor is told: the brokers, and which of them hold which partition.
+
+Columnar: a broker is a row of `ClusterState.brokers`, a partition a row of every array of length P. Rows stand in the
+order of the input, because some tools' answers hang on it; whoever does not want that sorts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from assignors.columns import NO_RACK, BoolArray, IntArray
+from assignors.ids import TopicPartition
+
+NOBODY = -1
+"""Stands in `ClusterState.replicas` behind a partition's last replica, and in `leader` where nobody leads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A broker.
+
+    Attributes:
+        rack: its `broker.rack`, None if it has none.
+        capacity_bytes: what its disks take; None if nobody said.
+        capacity_bytes_per_s: what may be written to it, as leader and as follower; None if nobody said.
+        is_alive: whether it is there; one that is not can keep no replica.
+    """
+
+    id: int
+    rack: str | None = None
+    capacity_bytes: int | None = None
+    capacity_bytes_per_s: int | None = None
+    is_alive: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterState:
+    """A cluster as it stands; P partitions, B brokers, W the largest replication factor. All arrays are read-only.
+
+    Attributes:
+        brokers: B brokers with different ids, in the order of the input.
+        topics: names; `topic` refers to them.
+        topic: shape (P,); places in `topics`.
+        partition: shape (P,); numbers of partitions.
+        replicas: shape (P, W); rows of `brokers` in replica order, the preferred leader first, then NOBODY.
+        leader: shape (P,); the row of the broker that leads, NOBODY if none does.
+        size_bytes: shape (P,); what one replica takes on disk; None if nobody said.
+        bytes_per_s: shape (P,); what is produced to the partition; None if nobody said.
+    """
+
+    brokers: tuple[Broker, ...]
+    topics: tuple[str, ...]
+    topic: IntArray
+    partition: IntArray
+    replicas: IntArray
+    leader: IntArray
+    size_bytes: IntArray | None = None
+    bytes_per_s: IntArray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        brokers: Iterable[Broker],
+        replicas: Mapping[tuple[str, int], Sequence[int]],
+        *,
+        leaders: Mapping[tuple[str, int], int] | None = None,
+        size_bytes: Mapping[tuple[str, int], int] | None = None,
+        bytes_per_s: Mapping[tuple[str, int], int] | None = None,
+    ) -> ClusterState:
+        """Build a state from broker ids by topic and partition, in the order of `replicas`.
+
+        Args:
+            brokers: all of them. Those that hold a replica and are missing here are added as brokers that are gone.
+            replicas: broker ids in replica order by (topic, partition).
+            leaders: the ids of the leaders that are not the preferred ones; NOBODY where there is none.
+            size_bytes: of every partition, or None.
+            bytes_per_s: of every partition, or None.
+
+        Raises:
+            ValueError: a broker or a replica stands twice, or a partition has no replica or no size.
+        """
+        known = {broker.id: broker for broker in brokers}
+        rows = {(topic, number): tuple(ids) for (topic, number), ids in replicas.items()}
+        for (topic, number), ids in rows.items():
+            if not ids or len(set(ids)) < len(ids):
+                raise ValueError(f"{topic}-{number}: replicas {list(ids)} are none, or name a broker twice")
+        missing = sorted({broker for ids in rows.values() for broker in ids} - known.keys())
+        everybody = (*known.values(), *(Broker(broker, is_alive=False) for broker in missing))
+        row = {broker.id: i for i, broker in enumerate(everybody)} | {NOBODY: NOBODY}
+        topics = {topic: i for i, topic in enumerate(dict.fromkeys(topic for topic, _ in rows))}
+        width = max(map(len, rows.values()), default=0)
+        table = [[row[broker] for broker in ids] + [NOBODY] * (width - len(ids)) for ids in rows.values()]
+        led = [row[(leaders or {}).get(key, ids[0])] for key, ids in rows.items()]
+        return cls(
+            brokers=everybody,
+            topics=tuple(topics),
+            topic=_column([topics[topic] for topic, _ in rows]),
+            partition=_column([number for _, number in rows]),
+            replicas=_frozen(np.array(table, dtype=np.int64).reshape(len(rows), width)),
+            leader=_column(led),
+            size_bytes=None if size_bytes is None else _column([size_bytes[key] for key in rows]),
+            bytes_per_s=None if bytes_per_s is None else _column([bytes_per_s[key] for key in rows]),
+        )
+
+    def __post_init__(self) -> None:
+        if len({broker.id for broker in self.brokers}) < len(self.brokers):
+            raise ValueError("two brokers have one id")
+        for array in (self.topic, self.partition, self.replicas, self.leader, self.size_bytes, self.bytes_per_s):
+            if array is not None:
+                array.flags.writeable = False
+
+    @property
+    def num_partitions(self) -> int:
+        """P."""
+        return len(self.partition)
+
+    @cached_property
+    def ids(self) -> IntArray:
+        """Shape (B,); the brokers' ids."""
+        return _column([broker.id for broker in self.brokers])
+
+    @cached_property
+    def is_alive(self) -> BoolArray:
+        """Shape (B,)."""
+        return np.array([broker.is_alive for broker in self.brokers], dtype=np.bool_)
+
+    @cached_property
+    def racks(self) -> tuple[str, ...]:
+        """The racks that brokers stand in, sorted; `rack` refers to them."""
+        return tuple(sorted({broker.rack for broker in self.brokers if broker.rack is not None}))
+
+    @cached_property
+    def rack(self) -> IntArray:
+        """Shape (B,); places in `racks`, NO_RACK for a broker without one."""
+        place = {name: i for i, name in enumerate(self.racks)}
+        return _column([NO_RACK if broker.rack is None else place[broker.rack] for broker in self.brokers])
+
+    @cached_property
+    def replication_factor(self) -> IntArray:
+        """Shape (P,); how many replicas each partition has."""
+        factor: IntArray = (self.replicas != NOBODY).sum(axis=1)
+        return factor
+
+    def key(self, row: int) -> TopicPartition:
+        """The partition of a row."""
+        return TopicPartition(self.topics[self.topic[row]], int(self.partition[row]))
+
+    def name(self, row: int) -> str:
+        """The partition of a row, as Kafka writes it: orders-3."""
+        return str(self.key(row))
+
+    def with_replicas(self, replicas: IntArray) -> ClusterState:
+        """The same cluster once a plan is carried out and every preferred leader elected."""
+        return replace(self, replicas=_frozen(replicas.copy()), leader=_frozen(replicas[:, 0].copy()))
+
+    def take(self, rows: IntArray) -> ClusterState:
+        """These partitions only, in this order; brokers and topics stay."""
+        return replace(
+            self,
+            topic=self.topic[rows],
+            partition=self.partition[rows],
+            replicas=self.replicas[rows],
+            leader=self.leader[rows],
+            size_bytes=None if self.size_bytes is None else self.size_bytes[rows],
+            bytes_per_s=None if self.bytes_per_s is None else self.bytes_per_s[rows],
+        )
+
+
+def replica_sets(replicas: IntArray, num_brokers: int) -> BoolArray:
+    """Who holds what, as a dense table of shape (P, B); for clusters of which that is no burden."""
+    held = np.zeros((len(replicas), num_brokers + 1), dtype=np.bool_)
+    np.put_along_axis(held, replicas, True, axis=1)
+    table: BoolArray = held[:, :-1]
+    return table
+
+
+def _column(values: Sequence[int]) -> IntArray:
+    return _frozen(np.array(values, dtype=np.int64))
+
+
+def _frozen(array: IntArray) -> IntArray:
+    array.flags.writeable = False
+    return array
