@@ -1,0 +1,114 @@
+"""What every strategy keeps to, whatever it is given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignors.replicas import registry
+from assignors.replicas.criteria import movement
+from assignors.replicas.plan import PlanRequest, PlanStatus, ReplicaAssignor
+from assignors.replicas.planning import plan
+from assignors.replicas.shuffling import placement, shuffled
+from assignors.replicas.state import Broker, ClusterState
+from assignors.replicas.violations import Rule, violations
+
+NAMES = [info.name for info in registry.built_in()]
+WITH_A_PLAN = (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> ClusterState:
+    """Small clusters of every kind: with racks or without, even or not, with a broker that is gone."""
+    num_brokers = draw(st.integers(2, 6))
+    num_racks = draw(st.sampled_from([0, 2, 3]))
+    gone = draw(st.sampled_from([None, None, 0]))
+    first = draw(st.sampled_from([0, 100]))
+    there = [
+        Broker(
+            first + i,
+            f"az{draw(st.integers(1, num_racks))}" if num_racks else None,
+            capacity_bytes=10**12,
+            is_alive=i != gone,
+        )
+        for i in range(num_brokers)
+    ]
+    alive = sum(broker.is_alive for broker in there)
+    factor = draw(st.integers(1, min(3, alive)))
+    held = {
+        (topic, p): tuple(first + i for i in draw(st.permutations(range(num_brokers)))[:factor])
+        for topic in ("a", "b")[: draw(st.integers(1, 2))]
+        for p in range(draw(st.integers(1, 5)))
+    }
+    sizes = {key: draw(st.integers(0, 5)) * 10**9 for key in held}
+    return ClusterState.of(there, held, size_bytes=sizes)
+
+
+@st.composite
+def requests(draw: st.DrawFn, state: ClusterState) -> PlanRequest:
+    """The same factor or another, all brokers or one fewer."""
+    alive = state.ids[state.is_alive].tolist()
+    without = draw(st.sampled_from([None, None, *alive]))
+    left = [broker for broker in alive if broker != without]
+    return PlanRequest(
+        brokers=None if without is None or not left else tuple(left),
+        replication_factor=draw(st.sampled_from([None, None, 1, 2, 3])),
+        rack_aware=draw(st.booleans()),
+    )
+
+
+def strategy(name: str) -> ReplicaAssignor:
+    return registry.make(registry.find(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_a_plan_has_the_right_replicas_on_allowed_brokers_and_crowds_no_rack(name: str, data: st.DataObject) -> None:
+    state = data.draw(clusters())
+    request = data.draw(requests(state))
+    assignor = strategy(name)
+    answer = plan(assignor, state, request)
+    if answer.status not in WITH_A_PLAN:
+        assert answer.replicas is None
+        assert answer.reason
+        return
+    assert answer.replicas is not None
+    found = violations(state, request, answer.replicas)
+    assert {each.rule for each in found} <= {Rule.RACK}
+    if answer.bound is not None and answer.value is not None and answer.status == PlanStatus.OPTIMAL:
+        assert answer.value == pytest.approx(answer.bound)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_what_a_strategy_promises_of_second_runs_and_orders_holds(name: str, data: st.DataObject) -> None:
+    state = data.draw(clusters())
+    request = data.draw(requests(state))
+    assignor = strategy(name)
+    answer = plan(assignor, state, request)
+    if answer.replicas is None:
+        return
+    if assignor.abilities.is_idempotent:
+        after = state.with_replicas(answer.replicas)
+        again = plan(assignor, after, request)
+        assert again.replicas is not None, again.reason
+        assert replace(movement(after, again.replicas), bytes=0) == replace(movement(after, after.replicas), bytes=0)
+    if assignor.abilities.is_order_free:
+        told = shuffled(state, np.random.default_rng(data.draw(st.integers(0, 99))))
+        other = plan(assignor, told, request)
+        assert other.replicas is not None, other.reason
+        assert placement(told, other.replicas) == placement(state, answer.replicas)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_strategy_is_listed_with_what_it_is(name: str) -> None:
+    info = registry.find(name)
+    found = info.find_class()
+    assert info.summary
+    assert "Source" in (found.__doc__ or "") + (__import__(found.__module__, fromlist=["_"]).__doc__ or "")

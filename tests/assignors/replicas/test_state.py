@@ -1,0 +1,71 @@
+"""Cluster states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assignors.replicas.plan import PlanRequest
+from assignors.replicas.state import NOBODY, Broker, ClusterState, replica_sets
+from tests.assignors.replicas.clusters import brokers, ids
+
+
+def test_rows_stand_in_the_order_of_the_input() -> None:
+    state = ClusterState.of([Broker(7), Broker(3)], {("b", 1): [3, 7], ("a", 0): [7], ("b", 0): [3, 7]})
+    assert state.topics == ("b", "a")
+    assert state.ids.tolist() == [7, 3]
+    assert [state.name(row) for row in range(3)] == ["b-1", "a-0", "b-0"]
+    assert state.replicas.tolist() == [[1, 0], [0, NOBODY], [1, 0]]
+    assert state.leader.tolist() == [1, 0, 1]
+    assert state.replication_factor.tolist() == [2, 1, 2]
+
+
+def test_a_broker_that_holds_replicas_and_is_not_there_is_gone() -> None:
+    state = ClusterState.of(brokers(2), {("a", 0): [1, 9]}, leaders={("a", 0): NOBODY})
+    assert [broker.is_alive for broker in state.brokers] == [True, True, False]
+    assert state.leader.tolist() == [NOBODY]
+    assert PlanRequest().allowed(state).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("held", [[], [1, 1]])
+def test_a_partition_without_replicas_or_with_one_twice_is_refused(held: list[int]) -> None:
+    with pytest.raises(ValueError, match=r"a-0: replicas"):
+        ClusterState.of(brokers(2), {("a", 0): held})
+
+
+def test_two_brokers_with_one_id_are_refused_where_a_state_is_built_of_columns() -> None:
+    good = ClusterState.of(brokers(2), {("a", 0): [0]})
+    with pytest.raises(ValueError, match="one id"):
+        ClusterState((Broker(1), Broker(1)), good.topics, good.topic, good.partition, good.replicas, good.leader)
+
+
+def test_arrays_cannot_be_written_to() -> None:
+    state = ClusterState.of(brokers(2), {("a", 0): [0]})
+    with pytest.raises(ValueError, match="read-only"):
+        state.replicas[0, 0] = 1
+
+
+def test_a_part_of_the_partitions_keeps_the_brokers() -> None:
+    state = ClusterState.of(brokers(3), {("a", 0): [0, 1], ("a", 1): [1, 2]}, size_bytes={("a", 0): 5, ("a", 1): 6})
+    part = state.take(np.array([1]))
+    assert ids(part, part.replicas) == [[1, 2]]
+    assert part.size_bytes is not None
+    assert part.size_bytes.tolist() == [6]
+    assert replica_sets(part.replicas, 3).tolist() == [[False, True, True]]
+
+
+@pytest.mark.parametrize(
+    ("racks", "factor", "most"),
+    [
+        ("aabbcc", 3, 1),  # one each
+        ("aabb", 3, 2),  # more replicas than racks
+        ("abbbbb", 4, 3),  # a small rack cannot take its share
+        ("aabbc-", 3, 3),  # racks do not constrain where one is not known
+        ("----", 3, 3),
+    ],
+)
+def test_a_rack_may_hold_its_share_of_a_partition(racks: str, factor: int, most: int) -> None:
+    there = [Broker(i, None if rack == "-" else rack) for i, rack in enumerate(racks)]
+    state = ClusterState.of(there, {("a", 0): list(range(factor))})
+    assert PlanRequest().most_in_a_rack(state).tolist() == [most]
+    assert PlanRequest(rack_aware=False).most_in_a_rack(state).tolist() == [factor]
