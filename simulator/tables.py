@@ -10,7 +10,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 
-def _schema(about: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema:
+def table_schema(about: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema:
+    """A table's schema: what it is about, and of each column name, type and meaning; the last two go to the metadata."""
     return pa.schema(
         [pa.field(name, kind, metadata={"meaning": meaning}) for name, kind, meaning in fields],
         metadata={"about": about},
@@ -23,7 +24,7 @@ _KEY = (
     ("seed", pa.int64(), "seed of the run"),
 )
 
-RUNS = _schema(
+RUNS = table_schema(
     "One row a run: a scenario with one assignor and one seed.",
     *_KEY,
     ("verdict", pa.string(), "stable, probing, cycling, never, rebalancing, failed or empty"),
@@ -80,7 +81,7 @@ RUNS = _schema(
     ("worst_two_client_loss", pa.int64(), "final: the same for two clients"),
 )
 
-ROUNDS = _schema(
+ROUNDS = table_schema(
     "One row a rebalance.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance, from 1; Kafka's generation"),
@@ -126,7 +127,7 @@ ROUNDS = _schema(
     ("tasks_in_one_rack", pa.int64(), "stateful tasks all of whose copies stand in one rack"),
 )
 
-TASKS = _schema(
+TASKS = table_schema(
     "One row a task of the application.",
     *_KEY,
     ("task", pa.string(), "task id"),
@@ -137,7 +138,7 @@ TASKS = _schema(
     ("active_moves", pa.int64(), "how often it was given to another client"),
 )
 
-ASSIGNMENTS = _schema(
+ASSIGNMENTS = table_schema(
     "One row a copy of a task in a round.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance"),
@@ -146,7 +147,7 @@ ASSIGNMENTS = _schema(
     ("role", pa.string(), "active or standby; a warm-up is a standby"),
 )
 
-MOVES = _schema(
+MOVES = table_schema(
     "One row a task that changed its place from one round to the next.",
     *_KEY,
     ("round", pa.int64(), "the round in which it came to its new place"),
@@ -158,7 +159,7 @@ MOVES = _schema(
     ("reason", pa.string(), "of actives: member_lost, promoted, returned, rack or balance; null for standbys"),
 )
 
-LIVES = _schema(
+LIVES = table_schema(
     "One row a step in the life of a task.",
     *_KEY,
     ("at_ms", pa.int64(), "when"),
@@ -167,7 +168,7 @@ LIVES = _schema(
     ("client", pa.string(), "the client it is on, null if on none"),
 )
 
-TRAFFIC = _schema(
+TRAFFIC = table_schema(
     "One row a kind of traffic and a pair of racks in a round.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance"),
@@ -177,7 +178,7 @@ TRAFFIC = _schema(
     ("bytes", pa.float64(), "bytes until the next round"),
 )
 
-CLIENTS = _schema(
+CLIENTS = table_schema(
     "One row a stay of a client in the group; a client that never was a member has one row without rounds.",
     *_KEY,
     ("client", pa.string(), "name of the client"),
@@ -187,7 +188,7 @@ CLIENTS = _schema(
     ("until_round", pa.int64(), "the first round after that without it; null if it stayed to the end"),
 )
 
-REASONS = _schema(
+REASONS = table_schema(
     "One row a step by which a copy came to a new place in a round; empty unless reasons were asked for.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance; in the first, every copy is new"),
@@ -222,7 +223,7 @@ REASONS = _schema(
     ),
 )
 
-CYCLES = _schema(
+CYCLES = table_schema(
     "One row a move of a cycle along which rack-aware optimisation moved tasks; empty unless reasons were asked for.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance"),
@@ -240,14 +241,14 @@ CYCLES = _schema(
     ("cycle_break_even", pa.int64(), "the least non_overlap_cost with which the cycle saves nothing; null if it pays"),
 )
 
-LOSSES = _schema(
+LOSSES = table_schema(
     "One row a rack: what its loss would take with it in the end.",
     *_KEY,
     ("rack", pa.string(), "name of the rack"),
     ("stateful_tasks", pa.int64(), "stateful tasks all of whose copies stand there: they would have to be restored"),
 )
 
-EVENTS = _schema(
+EVENTS = table_schema(
     "One row a change that the scenario made.",
     *_KEY,
     ("at_ms", pa.int64(), "when"),

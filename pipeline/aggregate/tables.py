@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from simulator.tables import table_schema
+
 MONEY = ("cross_rack_usd", "cross_rack_bytes")
 """What traffic between racks is judged by: the first one that is known of every run of every cell."""
 
 OBJECTIVES = (*MONEY, "active_moves", "down_ms", "stable_after_ms")
 """The metrics that the Pareto front weighs against each other, less being better."""
-
-
-def _schema(about: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema:
-    return pa.schema(
-        [pa.field(name, kind, metadata={"meaning": meaning}) for name, kind, meaning in fields],
-        metadata={"about": about},
-    )
 
 
 _SETTING = (
@@ -30,7 +25,7 @@ _SETTING = (
 )
 _METRIC = ("metric", pa.string(), "name of the metric; the runs that count are those that came to an assignment")
 
-CELLS = _schema(
+CELLS = table_schema(
     "One row a cell and metric, and behind these columns one for each factor of any of the sweeps, by its name.",
     *_SETTING,
     _METRIC,
@@ -51,7 +46,7 @@ CELLS = _schema(
     ("ci_high", pa.float64(), "upper end"),
 )
 
-DIFFERENCES = _schema(
+DIFFERENCES = table_schema(
     "One row a cell of another assignor than the baseline, and metric: run by run against the baseline in the same "
     "setting with the same seed.",
     *_SETTING,
@@ -69,7 +64,7 @@ DIFFERENCES = _schema(
     ("worse", pa.float64(), "share of the pairs in which it has more; null if less of the metric is not better"),
 )
 
-FRONT = _schema(
+FRONT = table_schema(
     "One row a cell: whether it is on the Pareto front of its scenario, and if not, why. An objective that some run of "
     "the cell does not have is worse than any number, as the time to stable of a run that never came to rest.",
     *_SETTING,
@@ -105,7 +100,7 @@ _EFFECT = (
     ("metric", pa.string(), "name of the metric"),
 )
 
-SENSITIVITY = _schema(
+SENSITIVITY = table_schema(
     "One row a metric and factor: how much of the variance of all runs the factor explains by itself. The assignor is "
     "a factor, too; factors with a single level are left out.",
     *_EFFECT,
@@ -117,7 +112,7 @@ SENSITIVITY = _schema(
     ("unknown", pa.string(), "why there is no share; null if there is one"),
 )
 
-LEVELS = _schema(
+LEVELS = table_schema(
     "One row a metric, factor and level. A number with more than 10 different values is cut into bins of about as many "
     "settings each.",
     *_EFFECT,
@@ -131,7 +126,7 @@ LEVELS = _schema(
     ("sd", pa.float64(), "standard deviation of these runs; null of fewer than two"),
 )
 
-PAIRS = _schema(
+PAIRS = table_schema(
     "One row a metric and pair of levels of two factors, for those that occur together.",
     *_EFFECT,
     ("factor", pa.string(), "name of one factor"),
