@@ -11,7 +11,7 @@ import pyarrow as pa
 
 
 def table_schema(about: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema:
-    """A table's schema: what it is about, and of each column name, type and meaning; the last two go to the metadata."""
+    """A table's schema: what it is about, and of each column the name, the type and the meaning, which is metadata."""
     return pa.schema(
         [pa.field(name, kind, metadata={"meaning": meaning}) for name, kind, meaning in fields],
         metadata={"about": about},
