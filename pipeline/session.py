@@ -71,17 +71,15 @@ def connect(
 
     running = SparkSession.getActiveSession() if master is None else None
     session = running or _start(master, settings or {}, _JAVA_BRIEFLY if java_works_little else "")
-    # Executors fetch what is shipped from here for as long as the session lasts.
-    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as folder:
-        try:
-            for file in py_files:
-                _ship(session, file, folder)
-            yield session
-        except (PySparkException, Py4JError) as error:
-            raise SparkError(f"Spark failed: {_short(str(error))}") from error
-        finally:
-            if running is None:
-                session.stop()
+    try:
+        for file in py_files:
+            _ship(session, file)
+        yield session
+    except (PySparkException, Py4JError) as error:
+        raise SparkError(f"Spark failed: {_short(str(error))}") from error
+    finally:
+        if running is None:
+            session.stop()
 
 
 def _start(master: str | None, settings: Mapping[str, str], java_options: str) -> SparkSession:
@@ -137,7 +135,12 @@ def _short(text: str) -> str:
     return said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]} …"
 
 
-def _ship(session: SparkSession, file: str, folder: str) -> None:
+def _ship(session: SparkSession, file: str) -> None:
+    from pyspark import SparkFiles
+
     if file.endswith(".whl"):
-        file = str(shutil.copyfile(file, Path(folder) / f"{Path(file).stem}.zip"))
+        # Executors fetch it from here for as long as the session lasts; Spark clears this folder at its end.
+        folder = Path(SparkFiles.getRootDirectory()) / "shipped"
+        folder.mkdir(exist_ok=True)
+        file = str(shutil.copyfile(file, folder / f"{Path(file).stem}.zip"))
     session.sparkContext.addPyFile(file)
