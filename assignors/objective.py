@@ -1,0 +1,164 @@
+"""What Kafka's rack-aware assignors weigh against each other, and what nothing as balanced can undercut.
+
+A task costs `traffic_cost` for every partition that it reads without a replica in its client's rack, and
+`non_overlap_cost` if its client did not have it before; stateless tasks cost 1 for such a partition and nothing for
+moving, as in Kafka. Kafka takes each cost against an assignment that it makes first, and finds the least only of one
+kind of task at a time; here the cost is against what was there before the rebalance, the same for every assignor.
+
+Source: KIP-925; the bound is a transport problem over racks, which has no more arcs than tasks times racks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assignors.assignment import UNASSIGNED, AssignmentColumns
+from assignors.columns import NO_RACK, BoolArray, IntArray, Ragged
+from assignors.flow.min_cost import Arcs, min_cost_flow
+from assignors.state import ApplicationState
+
+STATELESS_TRAFFIC_COST = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a partition read across racks, and a copy in a new place, cost."""
+
+    traffic_cost: int
+    non_overlap_cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Appraisal:
+    """What an assignment costs.
+
+    Attributes:
+        cost: its cost.
+        bound: what no assignment of the same copies costs less than in which no client has more stateful tasks,
+            stateless tasks or standbys per thread than some client has here.
+    """
+
+    cost: int
+    bound: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Copies:
+    """N tasks of a kind and the copies of them that are to be placed.
+
+    Attributes:
+        number: shape (N,); how many copies of each, on different clients.
+        traffic: shape (N, R); what a copy costs in a rack.
+        held: shape (N, C); where it costs nothing more.
+        moving: what it costs anywhere else.
+        placed: shape (N, C); where the copies are.
+    """
+
+    number: IntArray
+    traffic: IntArray
+    held: BoolArray
+    moving: int
+    placed: BoolArray
+
+
+def appraise(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> Appraisal | None:
+    """What an assignment costs, and the bound for assignments that are as balanced.
+
+    Args:
+        state: what was assigned; what each client had before is its `previous_active` and `previous_standby`.
+        columns: the assignment.
+        weights: the costs.
+
+    Returns:
+        None where a client has no rack, or it is not known where a partition stands that is read.
+
+    Complexity: a min-cost flow over T·R + C + H arcs for each kind of task, where H copies were held before.
+    """
+    tasks = state.tasks
+    read = [tasks.source, tasks.changelog] if columns.standby.any() else [tasks.source]
+    if (state.clients.rack == NO_RACK).any() or not all(each.all(state.partitions.located) for each in read):
+        return None
+    ran, held = previous(state)
+    active = np.zeros_like(ran)
+    running = np.flatnonzero(columns.active != UNASSIGNED)
+    active[running, columns.active[running]] = True
+    kinds = (
+        _copies(state, tasks.source, active & tasks.stateful[:, None], ran, weights),
+        _copies(state, tasks.source, active & ~tasks.stateful[:, None], ran, Weights(STATELESS_TRAFFIC_COST, 0)),
+        _copies(state, tasks.changelog, columns.standby, held, weights),
+    )
+    racks, threads = state.clients.rack, state.clients.threads
+    return Appraisal(
+        cost=sum(_cost(kind, racks) for kind in kinds),
+        bound=sum(_bound(kind, racks, _room(kind.placed, threads)) for kind in kinds),
+    )
+
+
+def previous(state: ApplicationState) -> tuple[BoolArray, BoolArray]:
+    """Which tasks each client ran, and of which it had any copy; two arrays of shape (T, C)."""
+    ran: BoolArray = np.zeros((len(state.tasks), len(state.clients)), dtype=np.bool_)
+    stood_by = np.zeros_like(ran)
+    for table, listed in ((ran, state.previous_active), (stood_by, state.previous_standby)):
+        for client, ids in enumerate(listed):
+            rows = [state.row_of_task[task] for task in ids if task in state.row_of_task]
+            table[rows, client] = True
+    return ran, ran | stood_by
+
+
+def _copies(state: ApplicationState, read: Ragged, placed: BoolArray, held: BoolArray, weights: Weights) -> _Copies:
+    rows = np.flatnonzero(placed.any(axis=1))
+    return _Copies(
+        number=placed[rows].sum(axis=1),
+        traffic=state.partitions.remote(read)[rows] * weights.traffic_cost,
+        held=held[rows],
+        moving=weights.non_overlap_cost,
+        placed=placed[rows],
+    )
+
+
+def _cost(copies: _Copies, rack: IntArray) -> int:
+    rows, clients = np.nonzero(copies.placed)
+    moved = int((~copies.held[rows, clients]).sum())
+    return int(copies.traffic[rows, rack[clients]].sum()) + copies.moving * moved
+
+
+def _room(placed: BoolArray, threads: IntArray) -> IntArray:
+    """Shape (C,); how many copies each client has if it has as many per thread as the one that has most."""
+    loads = placed.sum(axis=0)
+    fullest = int((loads / threads).argmax()) if len(loads) else 0
+    room: IntArray = loads[fullest] * threads // threads[fullest] if len(loads) else loads
+    return room
+
+
+def _bound(copies: _Copies, rack: IntArray, room: IntArray) -> int:
+    """The least that any placement of the copies costs with this room; clients of a rack differ by what they held.
+
+    Two copies of one task may meet on a client here, which they may not in an assignment, so standbys may really cost
+    more.
+    """
+    num_tasks, num_racks = copies.traffic.shape
+    if not num_tasks:
+        return 0
+    first_rack, first_client = num_tasks, num_tasks + num_racks
+    sink = first_client + len(rack)
+    task, client = np.nonzero(copies.held)
+    in_rack = np.bincount(rack, minlength=num_racks)
+    somewhere = Arcs(
+        tail=np.repeat(np.arange(num_tasks), num_racks),
+        head=np.tile(np.arange(num_racks), num_tasks) + first_rack,
+        capacity=np.tile(in_rack, num_tasks),
+        cost=(copies.traffic + copies.moving).ravel(),
+    )
+    where_it_was = Arcs(task, client + first_client, np.ones_like(task), copies.traffic[task, rack[client]])
+    clients = np.arange(len(rack))
+    into = Arcs(rack + first_rack, clients + first_client, room, np.zeros_like(room))
+    out = Arcs(clients + first_client, np.full(len(rack), sink), room, np.zeros_like(room))
+    supply = np.zeros(sink + 1, dtype=np.int64)
+    supply[:num_tasks], supply[sink] = copies.number, -copies.number.sum()
+    arcs = Arcs.joined(somewhere, where_it_was, into, out)
+    flow = min_cost_flow(arcs, supply)
+    if flow is None:
+        raise AssertionError("the assignment itself is a flow")
+    return int((flow * arcs.cost).sum())

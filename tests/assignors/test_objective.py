@@ -1,0 +1,142 @@
+"""What an assignment costs, and what it cannot undercut."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from assignors import registry
+from assignors.assignment import UNASSIGNED, AssignmentColumns
+from assignors.columns import IntArray
+from assignors.objective import Weights, appraise, previous
+from assignors.state import ApplicationState
+from tests.contract.harness import Life
+
+WEIGHTS = Weights(traffic_cost=10, non_overlap_cost=3)
+
+
+def plain_cost(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> int:
+    """Copy by copy, through the accessors that are for people."""
+    total = 0
+    clients = list(state.kafka_streams_states.values())
+    for row, info in enumerate(state.all_tasks.values()):
+        for column, client in enumerate(clients):
+            had = info.id in client.previous_active_tasks
+            if columns.active[row] == column:
+                far = [p for p in info.topic_partitions if p.is_source and client.rack_id not in (p.rack_ids or ())]
+                if info.is_stateful:
+                    total += weights.traffic_cost * len(far) + weights.non_overlap_cost * (not had)
+                else:
+                    total += len(far)
+            elif columns.standby[row, column]:
+                far = [p for p in info.topic_partitions if p.is_changelog and client.rack_id not in (p.rack_ids or ())]
+                had = had or info.id in client.previous_standby_tasks
+                total += weights.traffic_cost * len(far) + weights.non_overlap_cost * (not had)
+    return total
+
+
+@pytest.mark.parametrize("info", registry.built_in(), ids=lambda info: info.name)
+def test_no_answer_of_any_assignor_costs_less_than_its_bound(info: registry.AssignorInfo) -> None:
+    assignor, above = registry.make(info), 0
+    for seed in range(60):
+        life = Life.from_seed(seed)
+        for _ in range(3):
+            life.something_happens()
+            state = life.state()
+            answer = assignor.assign(state)
+            columns = AssignmentColumns.of(state, answer)
+            found = appraise(state, columns, WEIGHTS)
+            assert found is not None
+            assert found.cost == plain_cost(state, columns, WEIGHTS), seed
+            assert found.bound <= found.cost, seed
+            above += found.bound < found.cost
+            life.settle(answer)
+    assert above > 0
+
+
+def tiny(seed: int) -> ApplicationState:
+    """At most five tasks and three clients, some of which had some of the tasks."""
+    for attempt in itertools.count(seed * 1_000):
+        life = Life.from_seed(attempt)
+        while len(life.clients) > 3:
+            life.leave()
+        state = life.state()
+        if not 1 <= len(state.tasks) <= 5:
+            continue
+        columns = random_answer(state, random.Random(attempt), standbys=False)
+        life.settle(registry.make(registry.find("legacy_sticky")).assign(state))
+        if columns is not None:
+            return life.state()
+    raise AssertionError
+
+
+def random_answer(state: ApplicationState, chance: random.Random, *, standbys: bool) -> AssignmentColumns:
+    num_clients = len(state.clients)
+    active = np.array([chance.randrange(num_clients) for _ in range(len(state.tasks))])
+    standby = np.zeros((len(active), num_clients), dtype=np.bool_)
+    if standbys:
+        for row in np.flatnonzero(state.tasks.stateful):
+            standby[row, chance.randrange(num_clients)] = True
+            standby[row, active[row]] = False
+    return AssignmentColumns(active, standby, None)
+
+
+def loads(state: ApplicationState, active: IntArray, *, stateful: bool) -> IntArray:
+    chosen = active[state.tasks.stateful == stateful]
+    return np.bincount(chosen, minlength=len(state.clients))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_without_standbys_the_bound_is_what_trying_everything_finds(seed: int) -> None:
+    state = tiny(seed)
+    threads = state.clients.threads
+    columns = random_answer(state, random.Random(seed), standbys=False)
+    found = appraise(state, columns, WEIGHTS)
+    assert found is not None
+    rates = {kind: (loads(state, columns.active, stateful=kind) / threads).max() for kind in (False, True)}
+    costs = []
+    for choice in itertools.product(range(len(threads)), repeat=len(state.tasks)):
+        active = np.array(choice)
+        if all((loads(state, active, stateful=kind) / threads).max() <= rate for kind, rate in rates.items()):
+            costs.append(plain_cost(state, AssignmentColumns(active, columns.standby, None), WEIGHTS))
+    assert found.bound == min(costs)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_standbys_that_could_be_anywhere_cost_no_less_than_the_bound(seed: int) -> None:
+    life = Life.from_seed(seed)
+    state = life.state()
+    chance = random.Random(seed)
+    for _ in range(20):
+        columns = random_answer(state, chance, standbys=True)
+        found = appraise(state, columns, WEIGHTS)
+        assert found is not None
+        assert found.bound <= found.cost == plain_cost(state, columns, WEIGHTS)
+
+
+def test_what_was_held_before_is_known_by_client() -> None:
+    life = Life.from_seed(4)
+    life.settle(registry.make(registry.find("high_availability")).assign(life.state()))
+    state = life.state()
+    ran, held = previous(state)
+    for column, client in enumerate(state.kafka_streams_states.values()):
+        rows = [state.row_of_task[task] for task in client.previous_active_tasks]
+        assert np.flatnonzero(ran[:, column]).tolist() == sorted(rows)
+        assert set(np.flatnonzero(held[:, column])) >= set(rows)
+    assert ran.sum() == len(state.tasks)
+
+
+def test_where_a_client_has_no_rack_nothing_is_said() -> None:
+    life = Life.from_seed(2)
+    state = life.state()
+    columns = AssignmentColumns(np.full(len(state.tasks), UNASSIGNED), np.zeros_like(state.lags, dtype=np.bool_), None)
+    found = appraise(state, columns, WEIGHTS)
+    assert found is not None
+    assert (found.cost, found.bound) == (0, 0)
+    from dataclasses import replace
+
+    unknown = replace(state, clients=replace(state.clients, rack=np.full(len(state.clients), -1)))
+    assert appraise(unknown, columns, WEIGHTS) is None
