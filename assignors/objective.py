@@ -5,7 +5,7 @@ A task costs `traffic_cost` for every partition that it reads without a replica 
 moving, as in Kafka. Kafka takes each cost against an assignment that it makes first, and finds the least only of one
 kind of task at a time; here the cost is against what was there before the rebalance, the same for every assignor.
 
-Source: KIP-925; the bound is a transport problem over racks, which has no more arcs than tasks times racks.
+Source: KIP-925; the bound is a transport problem (`assignors.flow.transport`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from assignors.assignment import UNASSIGNED, AssignmentColumns
 from assignors.columns import NO_RACK, BoolArray, IntArray, Ragged
-from assignors.flow.min_cost import Arcs, min_cost_flow
+from assignors.flow.transport import Transport, solve
 from assignors.state import ApplicationState
 
 STATELESS_TRAFFIC_COST = 1
@@ -133,32 +133,21 @@ def _room(placed: BoolArray, threads: IntArray) -> IntArray:
 
 
 def _bound(copies: _Copies, rack: IntArray, room: IntArray) -> int:
-    """The least that any placement of the copies costs with this room; clients of a rack differ by what they held.
+    """The least that any placement of the copies costs with this room.
 
     Two copies of one task may meet on a client here, which they may not in an assignment, so standbys may really cost
     more.
     """
-    num_tasks, num_racks = copies.traffic.shape
-    if not num_tasks:
-        return 0
-    first_rack, first_client = num_tasks, num_tasks + num_racks
-    sink = first_client + len(rack)
-    task, client = np.nonzero(copies.held)
-    in_rack = np.bincount(rack, minlength=num_racks)
-    somewhere = Arcs(
-        tail=np.repeat(np.arange(num_tasks), num_racks),
-        head=np.tile(np.arange(num_racks), num_tasks) + first_rack,
-        capacity=np.tile(in_rack, num_tasks),
-        cost=(copies.traffic + copies.moving).ravel(),
+    problem = Transport(
+        copies=copies.number,
+        traffic=copies.traffic,
+        held=copies.held,
+        moving=copies.moving,
+        rack=rack,
+        most=room,
+        least=np.zeros_like(room),
     )
-    where_it_was = Arcs(task, client + first_client, np.ones_like(task), copies.traffic[task, rack[client]])
-    clients = np.arange(len(rack))
-    into = Arcs(rack + first_rack, clients + first_client, room, np.zeros_like(room))
-    out = Arcs(clients + first_client, np.full(len(rack), sink), room, np.zeros_like(room))
-    supply = np.zeros(sink + 1, dtype=np.int64)
-    supply[:num_tasks], supply[sink] = copies.number, -copies.number.sum()
-    arcs = Arcs.joined(somewhere, where_it_was, into, out)
-    flow = min_cost_flow(arcs, supply)
-    if flow is None:
-        raise AssertionError("the assignment itself is a flow")
-    return int((flow * arcs.cost).sum())
+    route = solve(problem)
+    if route is None:
+        raise AssertionError("the assignment itself is a route")
+    return route.cost
