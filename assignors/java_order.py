@@ -1,6 +1,6 @@
 """The orders in which Java's collections hand out what they hold, where Kafka's answers hang on them.
 
-Source: `java.util.HashMap` of OpenJDK 17; `TaskId.hashCode`, `ProcessId.hashCode`.
+Source: `java.util.HashMap` and `String.hashCode` of OpenJDK 17; `TaskId.hashCode`, `ProcessId.hashCode`.
 """
 
 from __future__ import annotations
@@ -41,6 +41,14 @@ def process_hash(process: ProcessId) -> int:
     """`ProcessId.hashCode()`, as an unsigned 32-bit number."""
     folded = (process.most_significant_bits ^ process.least_significant_bits) & _MASK_64
     return (folded >> 32) ^ (folded & _MASK_32)
+
+
+def string_hash(text: str) -> int:
+    """`String.hashCode()`, as an unsigned 32-bit number; Java reckons it from UTF-16."""
+    value = 0
+    for unit in np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype="<u2").tolist():
+        value = (31 * value + unit) & _MASK_32
+    return value
 
 
 def hash_order(hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[int]:

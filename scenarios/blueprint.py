@@ -9,7 +9,7 @@ from uuid import UUID
 
 from assignors.configs import AssignmentConfigs
 from assignors.ids import ProcessId
-from scenarios.placement import place_replicas
+from assignors.replicas.admin_utils import place_replicas
 from scenarios.plans import PlannedEvent
 from scenarios.settling import settle
 from simulator.seeds import stream
@@ -64,7 +64,8 @@ class TopicPlan:
         replicas = self.replicas
         if replicas is None:
             start, shift = stream(seed, "placement", self.name).integers(len(brokers), size=2)
-            replicas = place_replicas(brokers, self.num_partitions, self.replication_factor, int(start), int(shift))
+            racks = {broker.id: broker.rack for broker in brokers}
+            replicas = place_replicas(racks, self.num_partitions, self.replication_factor, int(start), int(shift))
         leaders = self.leaders or tuple(brokers[0] for brokers in replicas)
         return Topic(
             name=self.name,

@@ -15,17 +15,9 @@ import numpy as np
 
 from assignors.assignment import UNASSIGNED, AssignmentColumns
 from assignors.ids import TaskId
-from assignors.java_order import CollectionOrder, hash_order
+from assignors.java_order import CollectionOrder, hash_order, string_hash
 from assignors.java_queue import PriorityQueue
 from assignors.state import ApplicationState
-
-
-def string_hash(text: str) -> int:
-    """`String.hashCode()` of ASCII text, as an unsigned 32-bit number."""
-    value = 0
-    for byte in text.encode("ascii"):
-        value = (31 * value + byte) & 0xFFFFFFFF
-    return value
 
 
 class Member(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assignors.ids import ProcessId, TaskId
-from assignors.java_order import copied_capacity, hash_order, process_hash, task_hash
+from assignors.java_order import copied_capacity, hash_order, process_hash, string_hash, task_hash
 from assignors.java_queue import PriorityQueue
 
 Ask = Callable[[list[str]], list[list[int]]]
@@ -109,3 +109,12 @@ def test_hash_codes_are_those_of_kafkas_classes() -> None:
     assert task_hash(TaskId(1, 0)) == task_hash(TaskId(0, 31))
     # jshell> UUID.fromString("80000000-0000-0001-0000-00000000000f").hashCode()
     assert process_hash(ProcessId.parse("80000000-0000-0001-0000-00000000000f")) == 0x8000000E
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("", 0), ("test", 3556498), ("orders-\N{GRINNING FACE}", 3906022731), ("polygenelubricants", 2**31)],
+)
+def test_hash_codes_of_strings_are_those_of_utf_16(text: str, code: int) -> None:
+    # jshell> Integer.toUnsignedString("...".hashCode())
+    assert string_hash(text) == code

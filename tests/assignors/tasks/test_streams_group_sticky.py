@@ -12,7 +12,7 @@ import pytest
 from assignors.columns import NO_RACK
 from assignors.java_order import CollectionOrder
 from assignors.state import ApplicationState
-from assignors.tasks.streams_group import members_of, string_hash
+from assignors.tasks.streams_group import members_of
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky, TaskAssignorError
 from scenarios.problems import answer, differences
 from tests.assignors.tasks.sticky_tables import state, table
@@ -129,10 +129,6 @@ def test_what_a_client_had_is_dealt_out_to_its_threads() -> None:
 def test_members_are_sorted_as_text() -> None:
     members = members_of(state("A*11:", "0_0"), CollectionOrder.SORTED)
     assert [member.id.rsplit("-", 1)[1] for member in members] == [*"1", "10", "11", *"23456789"]
-
-
-def test_strings_hash_as_in_java() -> None:
-    assert [string_hash(text) for text in ("", "a", "Aa", "BB", "polygenelubricants")] == [0, 97, 2112, 2112, 1 << 31]
 
 
 def test_an_unknown_order_is_refused() -> None:

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.placement import PlacementError, alternate_racks, place_replicas
-from simulator.world import Broker
+from assignors.replicas.admin_utils import PlacementError, alternate_racks, place_replicas
 
 
-def _brokers(racks: str) -> list[Broker]:
+def _racks(racks: str) -> dict[int, str | None]:
     """Brokers from 0 on, by the last letter of their rack; a dot is no rack."""
-    return [Broker(i, None if rack == "." else f"rack{rack}") for i, rack in enumerate(racks)]
+    return {i: None if rack == "." else f"rack{rack}" for i, rack in enumerate(racks)}
 
 
 @pytest.mark.parametrize(
@@ -23,11 +22,11 @@ def _brokers(racks: str) -> list[Broker]:
     [("133221", [0, 3, 1, 5, 4, 2]), ("13322", [0, 3, 1, 4, 2]), ("111222333", [0, 3, 6, 1, 4, 7, 2, 5, 8])],
 )
 def test_brokers_are_listed_with_racks_in_turn(racks: str, ids: list[int]) -> None:
-    assert alternate_racks(_brokers(racks)) == ids
+    assert alternate_racks(_racks(racks)) == ids
 
 
 def test_with_racks_followers_shift_after_every_round() -> None:
-    assert place_replicas(_brokers("133221"), 7, 3, start=0, shift=0) == (
+    assert place_replicas(_racks("133221"), 7, 3, start=0, shift=0) == (
         (0, 3, 1),
         (3, 1, 5),
         (1, 5, 4),
@@ -39,7 +38,7 @@ def test_with_racks_followers_shift_after_every_round() -> None:
 
 
 def test_without_racks_followers_shift_after_every_round() -> None:
-    assert place_replicas(_brokers("....."), 10, 3, start=0, shift=0) == (
+    assert place_replicas(_racks("....."), 10, 3, start=0, shift=0) == (
         (0, 1, 2),
         (1, 2, 3),
         (2, 3, 4),
@@ -63,16 +62,15 @@ def test_without_racks_followers_shift_after_every_round() -> None:
     ],
 )
 def test_equal_racks_give_every_broker_the_same_share(racks: str, partitions: int, replicas: int, start: int) -> None:
-    brokers = _brokers(racks)
-    placed = place_replicas(brokers, partitions, replicas, start, shift=start)
-    share = partitions // len(brokers)
-    assert Counter(ids[0] for ids in placed) == {broker.id: share for broker in brokers}
-    assert Counter(id_ for ids in placed for id_ in ids) == {broker.id: share * replicas for broker in brokers}
+    placed = place_replicas(_racks(racks), partitions, replicas, start, shift=start)
+    share = partitions // len(racks)
+    assert Counter(ids[0] for ids in placed) == dict.fromkeys(range(len(racks)), share)
+    assert Counter(id_ for ids in placed for id_ in ids) == dict.fromkeys(range(len(racks)), share * replicas)
 
 
 def test_with_more_replicas_than_racks_every_rack_has_one() -> None:
-    rack = {broker.id: broker.rack for broker in _brokers("122332")}
-    for ids in place_replicas(_brokers("122332"), 6, 5, start=3, shift=1):
+    rack = _racks("122332")
+    for ids in place_replicas(rack, 6, 5, start=3, shift=1):
         assert {rack[id_] for id_ in ids} == {"rack1", "rack2", "rack3"}
 
 
@@ -88,8 +86,8 @@ def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(
     cluster: tuple[str, int, int, int, int],
 ) -> None:
     racks, partitions, replicas, start, shift = cluster
-    rack = {broker.id: broker.rack for broker in _brokers(racks)}
-    placed = place_replicas(_brokers(racks), partitions, replicas, start, shift)
+    rack = _racks(racks)
+    placed = place_replicas(rack, partitions, replicas, start, shift)
     assert len(placed) == partitions
     leaders = Counter(ids[0] for ids in placed)
     assert max(leaders.values()) - min(leaders[id_] for id_ in rack) <= 1
@@ -109,4 +107,15 @@ def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(
 )
 def test_what_kafka_refuses_is_refused(racks: str, partitions: int, replicas: int, message: str) -> None:
     with pytest.raises(PlacementError, match=re.escape(message)):
-        place_replicas(_brokers(racks), partitions, replicas, 0, 0)
+        place_replicas(_racks(racks), partitions, replicas, 0, 0)
+
+
+def test_one_rack_is_no_constraint_and_every_broker_leads_once() -> None:
+    placed = place_replicas(_racks("111111"), 6, 3, start=4, shift=2)
+    assert sorted(ids[0] for ids in placed) == list(range(6))
+
+
+def test_the_order_in_which_brokers_are_named_makes_no_difference() -> None:
+    racks = _racks("133221")
+    backwards = dict(reversed(racks.items()))
+    assert place_replicas(backwards, 20, 3, start=1, shift=4) == place_replicas(racks, 20, 3, start=1, shift=4)

@@ -1,7 +1,8 @@
-"""Where Kafka puts the replicas of a new topic.
+"""Where Kafka's AdminUtils puts the replicas of a topic, whatever is where already.
 
 Guarantees: leaders go round the brokers; every broker gets as many replicas as any other, give or take the rest of the
 division, if all racks have as many brokers; a partition's replicas lie in as many racks as possible.
+Priority: racks without a replica, then the turn in the list of brokers, which racks share by turns.
 Complexity: O(partitions · replicas) where racks are alike, up to O(partitions · brokers) where they are not.
 Source: `org.apache.kafka.admin.AdminUtils.assignReplicasToBrokers` (KIP-36), which draws
 the start and the shift that are parameters here.
@@ -9,9 +10,8 @@ the start and the shift that are parameters here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from simulator.world import Broker
+import itertools
+from collections.abc import Mapping, Sequence
 
 
 class PlacementError(ValueError):
@@ -19,12 +19,12 @@ class PlacementError(ValueError):
 
 
 def place_replicas(
-    brokers: Sequence[Broker], num_partitions: int, replication_factor: int, start: int, shift: int
+    racks: Mapping[int, str | None], num_partitions: int, replication_factor: int, start: int, shift: int
 ) -> tuple[tuple[int, ...], ...]:
     """Choose the brokers of each partition, the preferred leader first.
 
     Args:
-        brokers: all of them, in any order.
+        racks: the rack of every broker by its id, None where it has none; in any order.
         num_partitions: at least 1.
         replication_factor: at least 1.
         start: the place of the first partition's leader in the list of brokers.
@@ -33,21 +33,11 @@ def place_replicas(
     Raises:
         PlacementError: fewer brokers than replicas, or only some brokers have a rack.
     """
-    if num_partitions < 1 or replication_factor < 1:
-        raise PlacementError("a topic has at least one partition, and that at least one replica")
-    if replication_factor > len(brokers):
-        raise PlacementError(
-            f"replication factor {replication_factor} is larger than the number of brokers, {len(brokers)}"
-        )
-    racks = {broker.id: broker.rack for broker in brokers}
-    without = sorted(broker_id for broker_id, rack in racks.items() if rack is None)
-    if without and len(without) < len(brokers):
+    check_numbers(len(racks), num_partitions, replication_factor)
+    without = sorted(broker for broker, rack in racks.items() if rack is None)
+    if without and len(without) < len(racks):
         raise PlacementError(f"not all brokers have a rack (without one: {', '.join(map(str, without[:12]))})")
-    if without:
-        ordered, num_racks = sorted(racks), 1
-        racks = dict.fromkeys(racks, "")
-    else:
-        ordered, num_racks = alternate_racks(brokers), len(set(racks.values()))
+    ordered, num_racks = alternate_racks(racks), len(set(racks.values()))
     placed = []
     for partition in range(num_partitions):
         first = (partition + start) % len(ordered)
@@ -56,17 +46,31 @@ def place_replicas(
     return tuple(placed)
 
 
-def alternate_racks(brokers: Sequence[Broker]) -> list[int]:
+def check_numbers(num_brokers: int, num_partitions: int, replication_factor: int) -> None:
+    """See that so many brokers can hold a topic.
+
+    Raises:
+        PlacementError: they cannot.
+    """
+    if num_partitions < 1 or replication_factor < 1:
+        raise PlacementError("a topic has at least one partition, and that at least one replica")
+    if replication_factor > num_brokers:
+        raise PlacementError(
+            f"replication factor {replication_factor} is larger than the number of brokers, {num_brokers}"
+        )
+
+
+def alternate_racks(racks: Mapping[int, str | None]) -> list[int]:
     """List the brokers' ids so that neighbours are in different racks: the first of each, then the second of each."""
     by_rack: dict[str, list[int]] = {}
-    for broker in sorted(brokers, key=lambda broker: (broker.rack or "", broker.id)):
-        by_rack.setdefault(broker.rack or "", []).append(broker.id)
-    longest = max(map(len, by_rack.values()), default=0)
-    return [ids[i] for i in range(longest) for ids in by_rack.values() if i < len(ids)]
+    for broker in sorted(racks):
+        by_rack.setdefault(racks[broker] or "", []).append(broker)
+    turns = itertools.zip_longest(*(by_rack[rack] for rack in sorted(by_rack)))
+    return [broker for turn in turns for broker in turn if broker is not None]
 
 
 def _place(
-    ordered: Sequence[int], racks: dict[int, str | None], num_racks: int, first: int, turned: int, replicas: int
+    ordered: Sequence[int], racks: Mapping[int, str | None], num_racks: int, first: int, turned: int, replicas: int
 ) -> tuple[int, ...]:
     """Take the leader, then the next in racks without a replica, and any broker once all racks have one."""
     chosen = [ordered[first]]

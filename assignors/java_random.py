@@ -1,0 +1,45 @@
+"""Java's random numbers, where a tool's answer hangs on them.
+
+Source: `java.util.Random` and `java.util.Collections.shuffle` of OpenJDK 17.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+
+_MULTIPLIER = 0x5DEECE66D
+_MASK_48 = (1 << 48) - 1
+_TWO_31 = 1 << 31
+
+
+class JavaRandom:
+    """`java.util.Random`; another source of bits overrides `next`, as in Java.
+
+    Args:
+        seed: as for `new Random(seed)`.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._state = (seed ^ _MULTIPLIER) & _MASK_48
+
+    def next(self, bits: int) -> int:
+        """So many random bits, at most 31, as a number that is not negative."""
+        self._state = (self._state * _MULTIPLIER + 0xB) & _MASK_48
+        return self._state >> (48 - bits)
+
+    def next_int(self, bound: int) -> int:
+        """A number from 0 to below `bound`, which is at least 1: `nextInt(bound)`."""
+        drawn = self.next(31)
+        if bound & (bound - 1) == 0:
+            return (bound * drawn) >> 31
+        while drawn - drawn % bound + bound > _TWO_31:
+            drawn = self.next(31)
+        return drawn % bound
+
+    def shuffle(self, items: list[_Item]) -> None:
+        """Put a list in another order: `Collections.shuffle(items, random)`."""
+        for size in range(len(items), 1, -1):
+            other = self.next_int(size)
+            items[size - 1], items[other] = items[other], items[size - 1]

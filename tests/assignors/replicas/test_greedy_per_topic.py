@@ -1,0 +1,165 @@
+"""The answers of kafka-reassign-tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from assignors.replicas.counts import added
+from assignors.replicas.criteria import movement
+from assignors.replicas.greedy_per_topic import GreedyPerTopic
+from assignors.replicas.plan import PlanRequest, PlanStatus
+from assignors.replicas.planning import plan
+from assignors.replicas.state import Broker, ClusterState
+from assignors.replicas.violations import Rule, violations
+from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
+
+
+def answer(state: ClusterState, request: PlanRequest) -> list[list[int]]:
+    found = plan(GreedyPerTopic(), state, request)
+    assert found.status == PlanStatus.FEASIBLE, found.reason
+    assert found.replicas is not None
+    return ids(state, found.replicas)
+
+
+def readme() -> ClusterState:
+    """The topic of the tool's manual, its partitions in the order in which the tool goes through them."""
+    held = {("mytopic", 0): [1001, 1002], ("mytopic", 2): [1002, 1004], ("mytopic", 1): [1002, 1004]}
+    return ClusterState.of(brokers(4, first=1001), held | {("mytopic", 3): [1003, 1001]})
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        pytest.param(
+            PlanRequest(replication_factor=3),
+            [[1001, 1002, 1003], [1004, 1002, 1001], [1002, 1004, 1003], [1003, 1001, 1004]],
+            id="one replica more",
+        ),
+        pytest.param(PlanRequest(replication_factor=1), [[1001], [1004], [1002], [1003]], id="one replica less"),
+        pytest.param(
+            PlanRequest(brokers=(1001, 1002, 1003)),
+            [[1001, 1002], [1002, 1003], [1002, 1001], [1003, 1001]],
+            id="one broker less",
+        ),
+        pytest.param(PlanRequest(), [[1001, 1002], [1004, 1002], [1002, 1004], [1003, 1001]], id="leaders only"),
+    ],
+)
+def test_the_examples_of_the_manual_come_out_as_the_tool_has_them(
+    request_: PlanRequest, expected: list[list[int]]
+) -> None:
+    # The manual's own output is of an older version where it differs.
+    assert answer(readme(), request_) == expected
+
+
+def test_one_broker_less_moves_one_replica() -> None:
+    state = killerwhile()
+    found = plan(GreedyPerTopic(), state, PlanRequest(brokers=tuple(range(19))))
+    assert found.replicas is not None
+    assert ids(state, found.replicas)[1] == [8, 7]
+    assert movement(state, found.replicas).replicas == 1
+
+
+def plain(state: ClusterState, request: PlanRequest) -> Iterator[list[int]]:
+    """The same in a plain way: counts in dictionaries, whose order is the order in which brokers were come across."""
+    held = ids(state, state.replicas)
+    allowed = [broker.id for broker in state.brokers if request.allowed(state)[state.brokers.index(broker)]]
+    if request.brokers is not None:
+        allowed.sort()
+    replicas: dict[int, dict[int, int]] = {}
+    leaders: dict[int, dict[int, int]] = {}
+    for topic, row in zip(state.topic.tolist(), held, strict=True):
+        for broker in row:
+            counts = replicas.setdefault(topic, {})
+            counts[broker] = counts.get(broker, 0) + 1
+        leads = leaders.setdefault(topic, {})
+        leads[row[0]] = leads.get(row[0], 0) + 1
+    for topic, counts in replicas.items():
+        for broker in allowed:
+            counts.setdefault(broker, 0)
+        for broker in counts:
+            leaders[topic].setdefault(broker, 0)
+    targets = {topic: sum(leads.values()) // len(allowed) for topic, leads in leaders.items()}
+    for topic, old, factor in zip(state.topic.tolist(), held, request.factors(state).tolist(), strict=True):
+        counts, leads = replicas[topic], leaders[topic]
+        row = [broker for broker in old if broker in allowed]
+        while len(row) > factor:
+            out = max((broker for broker in counts if broker in row), key=counts.__getitem__)
+            counts[out] -= 1
+            row.remove(out)
+        while len(row) < factor:
+            new = min((b for b in counts if b in allowed and b not in row), key=counts.__getitem__)
+            counts[new] += 1
+            row.append(new)
+        leads[old[0]] -= 1
+        leads[row[0]] += 1
+        below = [broker for broker in row if leads[broker] < targets[topic]]
+        if below:
+            best = min(below, key=leads.__getitem__)
+            leads[row[0]] -= 1
+            leads[best] += 1
+            row.remove(best)
+            row.insert(0, best)
+        yield row
+
+
+def cases() -> Iterator[tuple[ClusterState, PlanRequest]]:
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        state = random_cluster(seed, num_brokers=7, partitions=(20, 9), factor=int(draw.integers(1, 4)), skew=0.5)
+        state = state.take(draw.permutation(state.num_partitions))
+        some = tuple(draw.permutation(7)[: draw.integers(3, 8)].tolist())
+        yield state, PlanRequest(some if seed % 3 else None, int(draw.integers(1, 4)) if seed % 2 else None)
+
+
+def test_answers_are_those_of_a_plain_search() -> None:
+    for state, request in cases():
+        factors = request.factors(state)
+        if factors.max() <= request.allowed(state).sum():
+            assert answer(state, request) == list(plain(state, request))
+
+
+def test_replicas_that_may_stay_do_stay_unless_the_factor_falls() -> None:
+    for state, request in cases():
+        found = plan(GreedyPerTopic(), state, request)
+        if found.replicas is None:
+            continue
+        assert {each.rule for each in violations(state, request, found.replicas)} <= {Rule.RACK}
+        staying = request.allowed(state)[state.replicas].sum(axis=1)
+        missing = np.maximum(request.factors(state) - staying, 0)
+        assert np.array_equal(added(state.replicas, found.replicas).sum(axis=1), missing)
+
+
+def test_a_second_run_copies_nothing_but_may_promote_again() -> None:
+    promoted = 0
+    for state, request in cases():
+        found = plan(GreedyPerTopic(), state, request)
+        if found.replicas is None:
+            continue
+        after = state.with_replicas(found.replicas)
+        again = plan(GreedyPerTopic(), after, request)
+        assert again.replicas is not None
+        assert movement(after, again.replicas).replicas == 0
+        promoted += movement(after, again.replicas).leaders_by_order
+    assert promoted > 0
+
+
+def test_a_new_broker_gets_nothing_of_topics_that_have_their_factor() -> None:
+    state = random_cluster(4, num_brokers=4, partitions=(20,), skew=0.0)
+    held = {("topic-a", partition): row for partition, row in enumerate(ids(state, state.replicas))}
+    grown = ClusterState.of(brokers(5), held)
+    assert all(4 not in row for row in answer(grown, PlanRequest()))
+
+
+def test_brokers_with_as_many_replicas_are_taken_in_the_order_of_the_input_or_by_id_if_named() -> None:
+    state = ClusterState.of([Broker(2), Broker(3), Broker(1)], {("t", 0): [2]})
+    assert answer(state, PlanRequest(replication_factor=2)) == [[2, 3]]
+    assert answer(state, PlanRequest(brokers=(3, 2, 1), replication_factor=2)) == [[2, 1]]
+
+
+def test_more_replicas_than_brokers_are_impossible() -> None:
+    found = plan(GreedyPerTopic(), readme(), PlanRequest(replication_factor=5))
+    assert found.status == PlanStatus.INFEASIBLE
+    assert found.reason == "mytopic-0: 5 replicas need as many brokers, 4 are allowed"

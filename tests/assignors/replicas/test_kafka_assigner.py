@@ -1,0 +1,177 @@
+"""The answers of kafka-assigner; expected lists are what its KafkaAssignmentStrategy gives."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from assignors.columns import IntArray
+from assignors.replicas.counts import count_replicas
+from assignors.replicas.criteria import movement
+from assignors.replicas.kafka_assigner import KafkaAssigner
+from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
+from assignors.replicas.planning import plan
+from assignors.replicas.state import Broker, ClusterState
+from assignors.replicas.violations import violations
+from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
+
+
+def topic(held: list[list[int]], name: str = "test") -> dict[tuple[str, int], list[int]]:
+    return {(name, partition): row for partition, row in enumerate(held)}
+
+
+def asked(state: ClusterState, request: PlanRequest | None = None) -> Plan:
+    return plan(KafkaAssigner(), state, request or PlanRequest())
+
+
+def answer(state: ClusterState, request: PlanRequest | None = None) -> list[list[int]]:
+    found = asked(state, request)
+    assert found.status == PlanStatus.FEASIBLE, found.reason
+    assert found.replicas is not None
+    return ids(state, found.replicas)
+
+
+def reason(state: ClusterState, request: PlanRequest | None = None) -> str:
+    found = asked(state, request)
+    assert found.status == PlanStatus.FAILED
+    return found.reason
+
+
+def counts(rows: list[list[int]]) -> Counter[int]:
+    return Counter(broker for row in rows for broker in row)
+
+
+USED_BY_THREE = topic([[10, 11], [11, 12], [12, 10], [10, 12]])
+
+
+def test_a_fourth_broker_comes_to_hold_as_many_replicas_as_the_others() -> None:
+    found = answer(ClusterState.of(brokers(4, first=10), USED_BY_THREE))
+    assert found == [[10, 11], [11, 12], [12, 13], [13, 10]]
+    assert counts(found) == {10: 2, 11: 2, 12: 2, 13: 2}
+
+
+def test_new_brokers_in_racks_that_are_there_take_over_within_racks() -> None:
+    there = [Broker(broker, rack) for broker, rack in zip(range(10, 15), "abcab", strict=True)]
+    found = answer(ClusterState.of(there, USED_BY_THREE))
+    assert found == [[10, 11], [11, 12], [12, 13], [14, 10]]
+    assert sorted(counts(found).values()) == [1, 1, 2, 2, 2]
+
+
+def test_a_broker_that_goes_leaves_its_replicas_to_the_others_evenly() -> None:
+    state = ClusterState.of(brokers(4, first=10), topic([[10, 11], [11, 12], [12, 13], [13, 10]]))
+    found = answer(state, PlanRequest(brokers=(10, 11, 13)))
+    assert found == [[10, 11], [11, 13], [13, 10], [10, 13]]
+    assert sorted(counts(found).values()) == [2, 3, 3]
+
+
+def test_a_broker_that_replaces_another_changes_only_partitions_of_that_one() -> None:
+    state = ClusterState.of(brokers(4, first=10), USED_BY_THREE)
+    assert answer(state, PlanRequest(brokers=(10, 11, 13))) == [[10, 11], [11, 13], [13, 10], [10, 13]]
+
+
+def test_counts_of_leaders_and_followers_go_on_from_topic_to_topic() -> None:
+    there = [Broker(broker, rack) for broker, rack in zip(range(1, 7), "abcabc", strict=True)]
+    held = topic([[1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 3, 2]], "orders")
+    more = topic([[3, 2, 1], [1, 2, 3], [2, 1, 3]], "payments")
+    orders = [[1, 6, 2], [2, 4, 3], [3, 5, 4], [5, 1, 6]]
+    assert answer(ClusterState.of(there, held | more)) == [*orders, [4, 3, 2], [3, 5, 1], [6, 2, 1]]
+    assert answer(ClusterState.of(there, more | held))[3:] != orders
+
+
+def test_one_broker_less_moves_one_replica_but_reorders_nearly_every_list() -> None:
+    state = killerwhile()
+    found = asked(state, PlanRequest(brokers=tuple(range(19))))
+    assert found.replicas is not None
+    done = movement(state, found.replicas)
+    assert (done.replicas, done.leaders_by_order) == (1, 9)
+
+
+def cases() -> Iterator[tuple[ClusterState, PlanRequest]]:
+    for seed in range(90):
+        draw = np.random.default_rng(seed)
+        factor, racks = int(draw.integers(1, 4)), int(draw.choice([0, 3, 4]))
+        state = random_cluster(seed, num_brokers=9, partitions=(20, 9), factor=factor, racks=racks, skew=0.2)
+        some = tuple(draw.permutation(9)[: draw.integers(4, 10)].tolist())
+        yield state, PlanRequest(some if seed % 3 else None, factor + 1 if seed % 2 and factor < 3 else None)
+
+
+def solved() -> Iterator[tuple[ClusterState, PlanRequest, IntArray]]:
+    for state, request in cases():
+        found = asked(state, request)
+        if found.replicas is None:
+            assert found.status == PlanStatus.FAILED
+            assert re.match(r"topic-[ab]-\d+: no broker for \d of \d replicas", found.reason)
+        else:
+            yield state, request, found.replicas
+
+
+def test_no_broker_holds_more_than_its_share_of_a_topic_and_no_rack_two_replicas_of_a_partition() -> None:
+    number = 0
+    for state, request, replicas in solved():
+        assert not violations(state, request, replicas)
+        brokers_left = int(request.allowed(state).sum())
+        for number_of_topic in range(2):
+            held = replicas[state.topic == number_of_topic]
+            assert count_replicas(held, 9).max() <= -(-held.size // brokers_left)
+        number += 1
+    assert 30 < number < 90
+
+
+def test_a_second_run_changes_nothing_at_all() -> None:
+    for state, request, replicas in solved():
+        again = asked(state.with_replicas(replicas), request)
+        assert again.replicas is not None
+        assert np.array_equal(again.replicas, replicas)
+
+
+def test_the_order_of_brokers_and_of_a_topics_partitions_makes_no_difference() -> None:
+    state = ClusterState.of(brokers(4, first=10), USED_BY_THREE)
+    turned = ClusterState.of(reversed(brokers(4, first=10)), dict(reversed(USED_BY_THREE.items())))
+    assert answer(turned) == answer(state)[::-1]
+
+
+def test_it_fails_where_going_back_on_a_choice_would_have_helped() -> None:
+    state = ClusterState.of(brokers(3), topic([[0, 1], [0, 1], [0, 1]]))
+    assert reason(state).startswith("test-2: no broker for 1 of 2 replicas, as every one holds its share")
+
+
+def test_it_fails_with_fewer_racks_than_replicas_unless_racks_are_left_out() -> None:
+    state = ClusterState.of(brokers(4, racks=2), topic([[0, 1, 2]]))
+    assert reason(state).startswith("test-0: no broker for 1 of 3 replicas")
+    assert len(answer(state, PlanRequest(rack_aware=False))[0]) == 3
+
+
+def test_a_broker_without_a_rack_is_a_rack_by_itself() -> None:
+    state = ClusterState.of([Broker(0, "a"), Broker(1, "a"), Broker(2), Broker(3)], topic([[0, 1], [3, 2]]))
+    found = KafkaAssigner().plan(state.take(np.array([0])), PlanRequest())
+    assert found.replicas is not None
+    assert counts(ids(state, found.replicas)).keys() in ({0, 2}, {0, 3})
+    assert KafkaAssigner().plan(state.take(np.array([1])), PlanRequest()).status == PlanStatus.FEASIBLE
+
+
+def test_a_topic_whose_partitions_differ_in_their_factors_fails_unless_one_is_asked_for() -> None:
+    state = ClusterState.of(brokers(4), topic([[0, 1], [1, 2, 3]]))
+    assert reason(state) == "test-1: 3 replicas, and test-0 has 2; the tool wants one factor a topic"
+    assert [len(row) for row in answer(state, PlanRequest(replication_factor=3))] == [3, 3]
+
+
+def test_taking_replicas_away_is_not_for_it() -> None:
+    state = ClusterState.of(brokers(4), topic([[0, 1, 2]]))
+    assert asked(state, PlanRequest(replication_factor=2)).status == PlanStatus.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("num_brokers", "factor", "is_fine"), [(1, 1, True), (4, 2, True), (3, 1, False), (4, 3, False)]
+)
+def test_a_name_whose_hash_code_has_no_absolute_value_stops_the_tool(
+    num_brokers: int, factor: int, is_fine: bool
+) -> None:
+    state = ClusterState.of(brokers(num_brokers), topic([list(range(factor))], "polygenelubricants"))
+    if is_fine:
+        assert answer(state) == [list(range(factor))]
+    else:
+        assert reason(state).startswith("polygenelubricants-0: the hash code")

@@ -1,0 +1,76 @@
+"""Topics whose leaders are skewed, and the fewest changes that even them out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from assignors.columns import IntArray
+from assignors.flow.min_cost import Arcs, min_cost_flow
+from assignors.replicas.counts import count_leaders
+from assignors.replicas.state import NOBODY, Broker, ClusterState
+
+
+def topic(replicas: IntArray | Sequence[Sequence[int]], num_brokers: int) -> ClusterState:
+    """One topic with these brokers' ids as replicas, preferred leader first."""
+    rows = [[broker for broker in row if broker != NOBODY] for row in np.asarray(replicas, dtype=object).tolist()]
+    return ClusterState.of(map(Broker, range(num_brokers)), {("t", p): row for p, row in enumerate(rows)})
+
+
+def loads(*chains: Sequence[int], alone: Sequence[int] = ()) -> ClusterState:
+    """Partitions that hang together in chains, each with the next of two brokers as follower, and some with no choice.
+
+    Args:
+        chains: brokers; each but the last leads a partition that the next one follows.
+        alone: the only replicas of further partitions.
+    """
+    held = [[giver, taker] for chain in chains for giver, taker in pairwise(chain)]
+    held += [[broker] for broker in alone]
+    there = sorted({broker for row in held for broker in row})
+    return ClusterState.of(map(Broker, there), {("t", p): row for p, row in enumerate(held)})
+
+
+def even_sets(draw: np.random.Generator, num_partitions: int, num_brokers: int, factor: int = 3) -> IntArray:
+    """Random sets of replicas, brokers holding equally many."""
+    table = draw.permutation(np.resize(np.arange(num_brokers), num_partitions * factor)).reshape(-1, factor)
+    while len(twice := np.flatnonzero((np.diff(np.sort(table, axis=1)) == 0).any(axis=1))):
+        for row in twice:
+            other, here, there = draw.integers(num_partitions), draw.integers(factor), draw.integers(factor)
+            table[row, here], table[other, there] = table[other, there], table[row, here]
+    return table
+
+
+def skewed(draw: np.random.Generator, replicas: IntArray, share: float) -> IntArray:
+    """The same replicas; in a share of the partitions the one leads that is most popular everywhere."""
+    popularity = draw.random(int(replicas.max()) + 1)
+    by_popularity = np.take_along_axis(replicas, np.argsort(-popularity[replicas], axis=1), axis=1)
+    return np.where(draw.random(len(replicas))[:, None] < share, by_popularity, replicas)
+
+
+def leader_range(replicas: IntArray, num_brokers: int) -> int:
+    """The most less the least that brokers lead."""
+    return int(np.ptp(count_leaders(replicas, num_brokers)))
+
+
+def changes(state: ClusterState, replicas: IntArray | None) -> int:
+    """How many partitions have another preferred leader."""
+    assert replicas is not None
+    return int((replicas[:, 0] != state.replicas[:, 0]).sum())
+
+
+def fewest_changes(state: ClusterState) -> int | None:
+    """The fewest changes of leader after which brokers lead equally many, but for one; None if nothing does that."""
+    count, brokers = state.num_partitions, len(state.brokers)
+    share, rest = divmod(count, brokers)
+    row, column = np.nonzero(state.replicas != NOBODY)
+    broker = count + np.arange(brokers)
+    arcs = Arcs.joined(
+        Arcs(row, count + state.replicas[row, column], np.ones_like(row), (column > 0).astype(np.int64)),
+        Arcs(broker, np.full(brokers, count + brokers), np.full(brokers, share), np.zeros_like(broker)),
+        Arcs(broker, np.full(brokers, count + brokers + 1), np.full(brokers, int(rest > 0)), np.zeros_like(broker)),
+    )
+    supply = np.concatenate([np.ones(count), np.zeros(brokers), [-share * brokers, -rest]]).astype(np.int64)
+    flows = min_cost_flow(arcs, supply)
+    return None if flows is None else int((flows * arcs.cost).sum())
