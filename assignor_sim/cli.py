@@ -16,9 +16,11 @@ from assignor_sim.commands import (
     compare,
     diff,
     explain,
+    frontier,
     generate,
     ingest,
     listing,
+    plan,
     recommend,
     record,
     report,
@@ -49,6 +51,8 @@ app.command("schema", rich_help_panel=SCENARIOS)(schema.schema)
 app.command("list", rich_help_panel=SCENARIOS)(listing.list_)
 app.command("run", rich_help_panel=ANSWERS)(run.run)
 app.command("assign", rich_help_panel=ANSWERS)(assign.assign)
+app.command("frontier", rich_help_panel=ANSWERS)(frontier.frontier)
+app.command("plan", rich_help_panel=ANSWERS)(plan.plan)
 app.command("recommend", rich_help_panel=ANSWERS)(recommend.recommend)
 app.command("report", rich_help_panel=RESULTS)(report.report)
 app.command("show", rich_help_panel=RESULTS)(show.show)

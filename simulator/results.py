@@ -37,14 +37,9 @@ def write_results(
         files: what else belongs to them, by relative path.
 
     Raises:
-        ResultsError: the directory holds something else than results, or cannot be written.
+        ResultsError: the directory holds something else than results of this kind, or cannot be written.
     """
-    if (
-        directory.exists()
-        and not (directory / MANIFEST).is_file()
-        and (not directory.is_dir() or any(directory.iterdir()))
-    ):
-        raise ResultsError(f"{directory}: is there already and holds no results; name another directory")
+    check_free(directory, manifest.get("kind"))
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as parts:
@@ -62,6 +57,27 @@ def write_results(
             made.rename(directory)
     except OSError as error:
         raise ResultsError(f"{directory}: cannot be written: {error.strerror or error}") from error
+
+
+def check_free(directory: Path, kind: str | None = None) -> None:
+    """See that a directory may be written: it is not there, is empty, or holds earlier results of the same kind.
+
+    Args:
+        directory: where results are to go.
+        kind: what the manifest calls them; None for those of runs.
+
+    Raises:
+        ResultsError: it holds something else.
+    """
+    if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
+        return
+    try:
+        held = json.loads((directory / MANIFEST).read_text(encoding="utf-8")).get("kind")
+    except (OSError, ValueError, AttributeError):
+        raise ResultsError(f"{directory}: is there already and holds no results; name another directory") from None
+    if held != kind:
+        what = f"a {held}" if held else "runs"
+        raise ResultsError(f"{directory}: is there already and holds {what}; name another directory")
 
 
 def read_results(directory: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:

@@ -69,3 +69,34 @@ def metrics(
             tell(f"writing {schedule.slots * partitions:,} rows")
             written = write(spark, out, population, schedule, faults, format_.value)
     print(f"{written.rows:,} readings: {out}/metrics")
+
+
+@generate.command("cluster")
+def cluster(
+    out: Annotated[str, typer.Option(help="New folder.", metavar="DIR")],
+    brokers: Annotated[int, typer.Option(help="How many brokers.", min=1)] = 40,
+    racks: Annotated[int, typer.Option(help="How many racks they stand in, by turns.", min=1)] = 10,
+    topics: Annotated[int, typer.Option(help="How many topics.", min=1)] = 3_000,
+    partitions: Annotated[int, typer.Option(help="How many partitions they have together.", min=1)] = 16_667,
+    factor: Annotated[int, typer.Option("--replication-factor", help="How many replicas a partition has.", min=1)] = 3,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same cluster.", min=0)] = 1,
+) -> None:
+    """Make up a cluster whose replicas lie anywhere, for `plan`: who holds what, the brokers, and sizes.
+
+    Without options it has the proportions that Cruise Control is tested with.
+
+    Example: [bold]assignor-sim generate cluster --out forty[/bold]
+    """
+    from dataclasses import asdict
+    from pathlib import Path
+
+    from scenarios.exporters.cluster import cluster_files
+    from scenarios.generated_cluster import ClusterShape, generate_cluster
+    from simulator.results import ResultsError, write_results
+
+    with told_to_the_user(ValueError, ResultsError):
+        shape = ClusterShape(brokers, racks, topics, partitions, factor)
+        files = cluster_files(generate_cluster(shape, seed))
+        write_results(Path(out), {}, {"kind": "cluster", "shape": asdict(shape), "seed": seed}, files)
+    print(f"{partitions:,} partitions on {brokers:,} brokers: {out}")
+    print(f"assignor-sim plan {out}/assignment.json --brokers {out}/brokers.csv --log-dirs {out}/log_dirs.json --all")

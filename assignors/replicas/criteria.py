@@ -173,7 +173,7 @@ def _steadiness(
 def _drawing(assignor: ReplicaAssignor, number: int) -> ReplicaAssignor:
     """The same strategy; if it draws, with another seed."""
     drawn: Any = assignor
-    if not any(field.name == "seed" for field in fields(drawn)):
+    if not any(field.name == "seed" for field in fields(drawn)) or drawn.seed is None:
         return assignor
     drawing: ReplicaAssignor = replace(drawn, seed=drawn.seed + number)
     return drawing

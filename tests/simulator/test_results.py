@@ -60,6 +60,14 @@ def test_what_is_no_directory_of_results_is_named(tmp_path: Path) -> None:
         write_results(tmp_path / "file", {}, {})
 
 
+def test_results_of_another_kind_are_never_replaced(tmp_path: Path) -> None:
+    write_results(tmp_path / "kept", {}, {"kind": "plan"})
+    with pytest.raises(ResultsError, match="holds a plan"):
+        write_results(tmp_path / "kept", {}, {})
+    write_results(tmp_path / "kept", {}, {"kind": "plan", "again": True})
+    assert read_results(tmp_path / "kept")[1] == {"kind": "plan", "again": True}
+
+
 def test_a_run_is_the_same_under_another_hash_seed() -> None:
     program = "from tests.simulator.test_results import digest, run_tables; print(digest(run_tables()))"
     for hash_seed in ("1", "2"):

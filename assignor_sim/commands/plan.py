@@ -1,0 +1,190 @@
+"""`assignor-sim plan`: where replicas and leaders should be, by one strategy or side by side, as files Kafka takes."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assignor_sim.failures import DIFFERENT, told_to_the_user
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assignor_sim.plan_request import Question
+    from assignors.replicas.plan import ReplicaAssignor
+    from scenarios.cluster_state import ReadCluster
+    from scenarios.exporters.batches import Limits
+
+_USUAL = "exact_flow"
+
+
+class PlanFormat(StrEnum):
+    """How plans are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def plan(
+    cluster: Annotated[
+        Path,
+        typer.Argument(
+            help="Scenario (file, or name of a shipped one), JSON of kafka-reassign-partitions.sh, or what "
+            "kafka-topics.sh --describe prints; - is standard input.",
+            metavar="CLUSTER",
+        ),
+    ],
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Ask this one, in place of {_USUAL}: a name, or package.module:Class. May be repeated."),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Ask every built-in strategy.")] = False,
+    brokers: Annotated[
+        Path | None,
+        typer.Option(
+            help="The brokers: what kafka-broker-api-versions.sh prints, or lines of id,rack,capacity,throughput.",
+            metavar="FILE",
+        ),
+    ] = None,
+    log_dirs: Annotated[
+        Path | None, typer.Option(help="The sizes: what kafka-log-dirs.sh --describe prints.", metavar="FILE")
+    ] = None,
+    remove_broker: Annotated[
+        list[int] | None, typer.Option(help="Take this one out of use. May be repeated.", metavar="ID")
+    ] = None,
+    add_broker: Annotated[
+        list[str] | None, typer.Option(help="A broker to come. May be repeated.", metavar="ID:RACK[:CAPACITY]")
+    ] = None,
+    replication_factor: Annotated[
+        int | None, typer.Option(help="How many replicas every partition shall have.", min=1, metavar="N")
+    ] = None,
+    topics: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these may change, separated by commas. May be repeated.", metavar="NAMES"),
+    ] = None,
+    no_racks: Annotated[bool, typer.Option("--no-racks", help="Leave racks out of account.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Directory for the files.", metavar="DIR")] = None,
+    batch_partitions: Annotated[
+        int | None, typer.Option(help="Cut the plan into batches of so many partitions.", min=1, metavar="N")
+    ] = None,
+    batch_bytes: Annotated[
+        str | None, typer.Option(help="Cut it into batches that copy at most so much, as in 500 GB.", metavar="SIZE")
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="How long strategies that search may do so, in seconds.", min=0.001, metavar="S"),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Draws what a strategy draws, and replicas that a scenario does not place.", min=0, metavar="N"
+        ),
+    ] = None,
+    shuffles: Annotated[
+        int, typer.Option(help="Ask in so many orders whether a plan stays the same; 0: do not.", min=0, metavar="N")
+    ] = 20,
+    write_lp: Annotated[
+        Path | None,
+        typer.Option("--write-lp", help="Write the integer programme of a strategy that has one.", metavar="FILE"),
+    ] = None,
+    format_: Annotated[PlanFormat, typer.Option("--format", help="How it is printed.")] = PlanFormat.TEXT,
+) -> None:
+    """Plan where replicas and leaders should be, and compare strategies by six criteria.
+
+    Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
+    """
+    from assignor_sim.plan_answers import answers, today
+    from assignor_sim.plan_output import about, check_out, placed, write
+    from assignor_sim.plan_request import Wishes, question, strategies
+    from assignor_sim.progress import progress
+    from assignor_sim.streams import write_text
+    from assignors.errors import AssignorError
+    from assignors.replicas.registry import built_in
+    from reports.terminal.plans import render
+    from scenarios.errors import ScenarioError
+    from simulator.results import ResultsError
+
+    wishes = Wishes(remove_broker or (), add_broker or (), replication_factor, topics or (), not no_racks)
+    with told_to_the_user(ScenarioError, AssignorError, ResultsError, OSError):
+        if strategy and all_:
+            raise AssignorError("--all: asks every strategy, so leave --strategy out")
+        names = [info.name for info in built_in()] if all_ else strategy or [_USUAL]
+        chosen = strategies(names, _parameters(time_limit, seed), [] if time_limit is None else ["time_limit_s"])
+        check_out(out)
+        read = _read(cluster, brokers, log_dirs, seed)
+        asked = question(read.state, wishes)
+        limits = _limits(batch_partitions, batch_bytes, asked)
+        programme = None if write_lp is None else _programme(write_lp, chosen, asked)
+        for remark in (*read.remarks, *asked.remarks):
+            print(f"warning: {remark}", file=sys.stderr)
+        with progress() as tell:
+            found = list(answers(chosen, asked, limits, shuffles, tell))
+        told = about(str(cluster), read.remarks, asked, wishes)
+        rows = [today(asked), *placed(found, out)]
+        is_planned = any(answer.has_plan for answer in found)
+        if out is not None and is_planned:
+            write(out, found, rows, told)
+        if write_lp is not None and programme is not None:
+            write_text(write_lp, programme)
+        print(render(told, rows, format_.value), end="")
+    if not is_planned:
+        print("no plan, and nothing written", file=sys.stderr)
+        raise typer.Exit(DIFFERENT)
+
+
+def _parameters(time_limit: float | None, seed: int | None) -> dict[str, Any]:
+    given = {"time_limit_s": time_limit, "seed": seed}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _read(cluster: Path, brokers: Path | None, log_dirs: Path | None, seed: int | None) -> ReadCluster:
+    from assignor_sim.streams import STANDARD
+    from scenarios.cluster_state import read_cluster
+    from scenarios.errors import Mistake, ScenarioError
+    from scenarios.resolution.files import MAX_IMPORT_BYTES, UnreadableError, read_text
+    from scenarios.shipped import find
+
+    path = None if cluster == STANDARD else find(cluster)
+    source = "standard input" if path is None else str(path)
+    try:
+        if path is None:
+            text = sys.stdin.read()
+        else:
+            text = read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
+    except (UnreadableError, UnicodeDecodeError) as error:
+        why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise ScenarioError([Mistake(source, None, "", why)]) from None
+    return read_cluster(source, text, path=path, brokers=brokers, log_dirs=log_dirs, seed=seed)
+
+
+def _limits(partitions: int | None, size: str | None, asked: Question) -> Limits:
+    from assignors.replicas.planning import PlanError
+    from scenarios.exporters.batches import Limits
+    from scenarios.units import parse_bytes
+
+    if size is None:
+        return Limits(partitions)
+    try:
+        most = parse_bytes(int(size) if size.isdecimal() else size)
+    except ValueError as error:
+        raise PlanError(f"--batch-bytes: {error}") from None
+    if asked.state.size_bytes is None:
+        raise PlanError("--batch-bytes: the sizes of partitions are not known; --log-dirs FILE tells them")
+    return Limits(partitions, most)
+
+
+def _programme(file: Path, chosen: Mapping[str, ReplicaAssignor], asked: Question) -> str:
+    """The integer programme of the one strategy that has one."""
+    from assignors.replicas.planning import PlanError
+
+    if not file.parent.is_dir():
+        raise PlanError(f"--write-lp {file}: there is no folder {file.parent}")
+    writers = [writer for each in chosen.values() if (writer := getattr(each, "lp_text", None)) is not None]
+    if len(writers) != 1:
+        how_many = "several of the strategies have" if writers else "none of the strategies has"
+        raise PlanError(f"--write-lp: {how_many} an integer programme; name one that has, by --strategy")
+    return str(writers[0](asked.state.take(asked.rows), asked.request))

@@ -1,0 +1,169 @@
+"""Strategies asked one after the other, and what their plans come to, as rows of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from assignor_sim.plan_request import Question
+from assignors.columns import IntArray
+from assignors.errors import AssignorError
+from assignors.replicas.criteria import Criteria, Criterion, Movement, Steadiness, aims, criteria
+from assignors.replicas.least_moves import least_replica_moves
+from assignors.replicas.plan import Plan, PlanStatus, ReplicaAssignor
+from assignors.replicas.planning import plan as make_plan
+from assignors.replicas.standing import Failover, Standing, standing
+from reports.plans.row import TODAY, PlanRow
+from scenarios.exporters.batches import Limits
+from scenarios.exporters.changes import changes, led_by_others
+from scenarios.exporters.files import plan_files
+
+_PROVABLE = 30_000
+"""The most replicas for which the least to be moved is worked out; of more it takes longer than most plans do."""
+
+Figures = Iterator[tuple[str, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a strategy answered.
+
+    Attributes:
+        row: what its plan comes to.
+        files: the plan as files by relative path; none if there is no plan, or nothing to change.
+        has_plan: whether there is a plan.
+    """
+
+    row: PlanRow
+    files: Mapping[str, bytes]
+    has_plan: bool
+
+
+def today(asked: Question) -> PlanRow:
+    """The cluster as it stands, by the measures of what was asked."""
+    measured = standing(asked.state, asked.request, asked.state.replicas)
+    return PlanRow(TODAY, figures=dict(_of_standing(measured)), aims=frozenset(Criterion))
+
+
+def answers(
+    strategies: Mapping[str, ReplicaAssignor],
+    asked: Question,
+    limits: Limits,
+    shuffles: int,
+    tell: Callable[[str], None] = lambda step: None,
+) -> Iterator[Answer]:
+    """Ask every strategy, and judge what it answers.
+
+    Args:
+        strategies: by name.
+        asked: what they are asked.
+        limits: of a batch.
+        shuffles: in how many orders each is told the cluster, to see whether its plan stays the same.
+        tell: is told what is being done.
+    """
+    least: int | None = None
+    for name, assignor in strategies.items():
+        tell(name)
+        plan = _ask(assignor, asked)
+        if plan.replicas is None:
+            row = PlanRow(name, str(plan.status), plan.reason, notes=plan.notes, aims=aims(assignor.abilities))
+            yield Answer(row, {}, has_plan=False)
+            continue
+        tell(f"{name}: judging its plan")
+        least = _least(asked) if least is None else least
+        judged, trouble = _judge(assignor, asked, plan, shuffles)
+        row = PlanRow(
+            strategy=name,
+            status=str(plan.status),
+            figures={**dict(_of_criteria(judged)), "least_replicas_moved": least},
+            aims=judged.aims,
+            notes=(*plan.notes, *trouble),
+            objective=plan.objective,
+            value=plan.value,
+            bound=plan.bound,
+        )
+        yield _written(row, asked, plan.replicas, limits)
+
+
+def _least(asked: Question) -> int | None:
+    """The least that has to be moved for even replicas; None where it takes too long to say."""
+    part = asked.state.take(asked.rows)
+    if int(asked.request.factors(part).sum()) > _PROVABLE:
+        return None
+    return least_replica_moves(part, asked.request)
+
+
+def _written(row: PlanRow, asked: Question, replicas: IntArray, limits: Limits) -> Answer:
+    """A plan as files, and its row with what is in them."""
+    changed = changes(asked.state, replicas)
+    others = led_by_others(asked.state, replicas, asked.topics)
+    files = plan_files(changed, others, limits)
+    counted = replace(
+        row,
+        changes=len(changed),
+        elections=len(others) + sum(change.needs_election for change in changed),
+        batches=len({path.partition("/")[0] for path in files}) if limits.any else None,
+    )
+    return Answer(counted, files, has_plan=True)
+
+
+def _ask(assignor: ReplicaAssignor, asked: Question) -> Plan:
+    """The plan; of a strategy that breaks the contract, or breaks down, that it failed and how."""
+    try:
+        return make_plan(assignor, asked.state, asked.request, asked.topics)
+    except AssignorError as error:
+        return Plan.none(PlanStatus.FAILED, str(error))
+    except Exception as error:
+        # Strategies may be other people's code, which must not take down those asked after it.
+        return Plan.none(PlanStatus.FAILED, f"{type(error).__name__}: {error}")
+
+
+def _judge(assignor: ReplicaAssignor, asked: Question, plan: Plan, shuffles: int) -> tuple[Criteria, tuple[str, ...]]:
+    """What the plan comes to, and what kept it from being told whether the strategy is steady, if anything did."""
+    try:
+        return criteria(assignor, asked.state, asked.request, plan, asked.topics, shuffles=shuffles), ()
+    except Exception as error:
+        judged = criteria(assignor, asked.state, asked.request, plan, asked.topics, shuffles=0)
+        return judged, (f"asked again, it fails: {error}",)
+
+
+def _of_criteria(judged: Criteria) -> Figures:
+    yield from _of_standing(judged.after)
+    yield from _of_movement(judged.movement)
+    if judged.steadiness is not None:
+        yield from _of_steadiness(judged.steadiness)
+
+
+def _of_standing(measured: Standing) -> Figures:
+    yield "storage_bytes_range", measured.bytes_range
+    yield "storage_bytes_cv", measured.bytes_cv
+    yield "replicas_range", measured.replicas_range
+    yield "topic_replicas_range", measured.topic_replicas_range
+    yield from ((f"broken_{rule}", times) for rule, times in measured.broken.items())
+    yield "leaders_range", measured.leaders_range
+    yield "topic_leaders_range", measured.topic_leaders_range
+    yield from _of_failover("broker", measured.broker_down)
+    yield from _of_failover("rack", measured.rack_down)
+
+
+def _of_failover(what: str, down: Failover | None) -> Figures:
+    if down is not None:
+        yield f"{what}_down_range", down.worst_range
+        yield f"{what}_down_mean_range", down.mean_range
+        yield f"{what}_down_most_leaders", down.most_leaders
+        yield f"{what}_down_leaderless", down.leaderless
+
+
+def _of_movement(movement: Movement) -> Figures:
+    yield "replicas_moved", movement.replicas
+    yield "bytes_moved", movement.bytes
+    yield "leaders_changed_by_order", movement.leaders_by_order
+    yield "leaders_changed_by_copy", movement.leaders_by_copy
+
+
+def _of_steadiness(steadiness: Steadiness) -> Figures:
+    second = steadiness.second_run
+    yield "again_replicas_moved", None if second is None else second.replicas
+    yield "again_leaders_changed", None if second is None else second.leaders_by_order + second.leaders_by_copy
+    yield "distinct_plans", steadiness.distinct
+    yield "shuffles", steadiness.shuffles

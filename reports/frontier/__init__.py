@@ -1,0 +1,1 @@
+"""The front of traffic against movement, as a table and as a picture."""

@@ -1,0 +1,1 @@
+"""Plans of replica assignors, side by side."""

@@ -1,0 +1,209 @@
+"""A cluster from wherever it is described, as what replica assignors are told.
+
+It is described by a scenario, by an assignment as `kafka-reassign-partitions.sh` takes and prints it, or by what
+`kafka-topics.sh --describe` prints; the text tells which of them it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from assignors.ids import TopicPartition
+from assignors.replicas.state import NOBODY, Broker, ClusterState
+from scenarios.errors import Mistake, ScenarioError, listing
+from scenarios.importers.broker_table import ListedBroker, read_listed_brokers
+from scenarios.importers.lines import FormatError
+from scenarios.importers.log_dirs import read_sizes
+from scenarios.importers.reassignment import read_plan
+from scenarios.importers.topics import DescribedTopic, read_topics
+from scenarios.load import Scenario, load, loads
+from scenarios.resolution.files import MAX_IMPORT_BYTES, UnreadableError, read_text
+from simulator.world import Cluster
+
+T = TypeVar("T")
+Key = tuple[str, int]
+
+_ASSIGNMENT = re.compile(r'"version"\s*:|"partitions"\s*:\s*\[')
+_DESCRIPTION = re.compile(r"^\s*Topic:.*\b(PartitionCount|Partition):", re.MULTILINE)
+_SCENARIO = re.compile(r"""^[\s{]*["']?(name|cluster|application|clients)["']?\s*:""", re.MULTILINE)
+_PROPOSED = "Proposed partition reassignment configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCluster:
+    """A cluster that was read.
+
+    Attributes:
+        source: what messages call the description.
+        state: the cluster.
+        remarks: what its reader should know: what was not said, or is not as it should be.
+    """
+
+    source: str
+    state: ClusterState
+    remarks: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Draft:
+    replicas: dict[Key, tuple[int, ...]]
+    leaders: dict[Key, int] = field(default_factory=dict)
+    brokers: tuple[Broker, ...] | None = None
+    sizes: Mapping[Key, int] | None = None
+    rates: Mapping[Key, int] | None = None
+    remarks: list[str] = field(default_factory=list)
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """Where topics are described."""
+
+
+def read_cluster(
+    source: str,
+    text: str,
+    *,
+    path: Path | None = None,
+    brokers: Path | None = None,
+    log_dirs: Path | None = None,
+    seed: int | None = None,
+) -> ReadCluster:
+    """Read a cluster.
+
+    Args:
+        source: what messages call the text.
+        text: the description.
+        path: the file that it is in, beside which a scenario's own files are looked for; None if there is none.
+        brokers: a file with the brokers, in place of those that the description names.
+        log_dirs: what `kafka-log-dirs.sh --describe` printed; its sizes take the place of a scenario's.
+        seed: places the replicas of a scenario that leaves that open; its first one if None.
+
+    Raises:
+        ScenarioError: a file is not what it should be, or they do not fit together; says where.
+    """
+    draft = _read(source, text, path, seed)
+    _check_leaders(source, draft)
+    if brokers is not None:
+        listed = _import(brokers, read_listed_brokers)
+        draft.brokers = tuple(map(_broker, listed))
+        _remark_on_strangers(draft, str(brokers))
+    if log_dirs is not None:
+        draft.sizes = _sizes(draft, log_dirs)
+    if draft.brokers is None:
+        everybody = sorted({broker for ids in draft.replicas.values() for broker in ids})
+        draft.brokers = tuple(map(Broker, everybody))
+        draft.remarks.append("racks are not known, nor brokers without replicas; --brokers FILE tells them")
+    state = ClusterState.of(
+        draft.brokers, draft.replicas, leaders=draft.leaders, size_bytes=draft.sizes, bytes_per_s=draft.rates
+    )
+    return ReadCluster(source, state, tuple(draft.remarks))
+
+
+def state_of(cluster: Cluster) -> ClusterState:
+    """The cluster of a world; sizes and rates are not known if all of them are 0."""
+    draft = _draft_of(cluster)
+    return ClusterState.of(
+        draft.brokers or (), draft.replicas, leaders=draft.leaders, size_bytes=draft.sizes, bytes_per_s=draft.rates
+    )
+
+
+def _read(source: str, text: str, path: Path | None, seed: int | None) -> _Draft:
+    if _ASSIGNMENT.search(text):
+        # Of what --generate prints the current assignment is meant, which stands first.
+        current = text.partition(_PROPOSED)[0]
+        plan = _parse(source, current if "{" in current else text, read_plan)
+        return _Draft({(move.topic, move.partition): move.replicas for move in plan})
+    if _DESCRIPTION.search(text):
+        return _described(source, _parse(source, text, read_topics))
+    if not _SCENARIO.search(text):
+        what = "no scenario, no JSON of kafka-reassign-partitions.sh, and not what kafka-topics.sh --describe prints"
+        raise ScenarioError([Mistake(source, None, "", what)])
+    scenario = loads(text, source) if path is None else load(path)
+    return _draft_of(_cluster(scenario, seed))
+
+
+def _cluster(scenario: Scenario, seed: int | None) -> Cluster:
+    return scenario.world(scenario.seeds[0] if seed is None else seed).cluster
+
+
+def _draft_of(cluster: Cluster) -> _Draft:
+    rows = [
+        ((topic.name, partition), topic, partition)
+        for topic in cluster.topics.values()
+        for partition in range(topic.num_partitions)
+    ]
+    sizes = {key: topic.size_bytes[partition] for key, topic, partition in rows}
+    rates = {key: topic.bytes_per_s[partition] for key, topic, partition in rows}
+    return _Draft(
+        replicas={key: topic.replicas[partition] for key, topic, partition in rows},
+        leaders={key: topic.leaders[partition] for key, topic, partition in rows},
+        brokers=tuple(Broker(broker.id, broker.rack) for broker in cluster.brokers),
+        sizes=sizes if any(sizes.values()) else None,
+        rates=rates if any(rates.values()) else None,
+    )
+
+
+def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _Draft:
+    draft = _Draft({}, lines={topic.name: topic.line for topic in topics})
+    lagging = 0
+    for topic in topics:
+        if topic.moving:
+            what = f"{topic.name}-{topic.moving[0]} is being reassigned; wait until that is done, and describe it again"
+            raise ScenarioError([Mistake(source, topic.line, "", what)])
+        for partition, replicas in enumerate(topic.replicas):
+            key = topic.name, partition
+            draft.replicas[key], draft.leaders[key] = replicas, topic.leaders[partition]
+            lagging += not set(replicas) <= set(topic.in_sync[partition])
+    if lagging:
+        draft.remarks.append(f"{lagging:,} partitions have replicas that are not in sync")
+    return draft
+
+
+def _check_leaders(source: str, draft: _Draft) -> None:
+    for (topic, partition), leader in draft.leaders.items():
+        replicas = draft.replicas[topic, partition]
+        if leader not in (*replicas, NOBODY):
+            what = f"{topic}-{partition}: leader {leader} has no replica of it ({listing('replicas', replicas)})"
+            raise ScenarioError([Mistake(source, draft.lines.get(topic), "", what)])
+
+
+def _broker(listed: ListedBroker) -> Broker:
+    return Broker(listed.id, listed.rack, listed.capacity_bytes, listed.capacity_bytes_per_s)
+
+
+def _remark_on_strangers(draft: _Draft, source: str) -> None:
+    known = {broker.id for broker in draft.brokers or ()}
+    strangers = sorted({broker for ids in draft.replicas.values() for broker in ids} - known)
+    if strangers:
+        draft.remarks.append(f"{listing('brokers', strangers)} hold replicas but are not in {source}; taken as gone")
+
+
+def _sizes(draft: _Draft, path: Path) -> Mapping[Key, int]:
+    """The sizes in a file, and those already known for what it does not name."""
+    found = {(topic, partition): size for (topic, partition), size in _import(path, read_sizes).items()}
+    sizes: dict[Key, int] = {**(draft.sizes or {}), **found}
+    missing = next(_without(draft, sizes), None)
+    if missing is not None:
+        what = f"no size of {TopicPartition(*missing)}; it should say that of every partition"
+        raise ScenarioError([Mistake(str(path), None, "", what)])
+    return {key: sizes[key] for key in draft.replicas}
+
+
+def _without(draft: _Draft, sizes: Mapping[Key, int]) -> Iterator[Key]:
+    return (key for key in draft.replicas if key not in sizes)
+
+
+def _import(path: Path, parse: Callable[[str], T]) -> T:
+    try:
+        text = read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
+    except UnreadableError as error:
+        raise ScenarioError([Mistake(str(path), None, "", str(error))]) from None
+    return _parse(str(path), text, parse)
+
+
+def _parse(source: str, text: str, parse: Callable[[str], T]) -> T:
+    try:
+        return parse(text)
+    except FormatError as error:
+        raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None

@@ -1,0 +1,1 @@
+"""Writers of what Kafka's own tools take."""

@@ -1,0 +1,64 @@
+"""A plan in steps small enough to be carried out one after the other.
+
+Guarantees: every change is in one batch, in the order of topic and partition. Each batch keeps to the limits, but a
+partition too large for any of them has one alone. A partition moves whole, so that between batches it has its replicas
+of before or those of after, never a mixture.
+Complexity: O(changes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scenarios.exporters.changes import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a batch may come to; None for as much as there is.
+
+    Attributes:
+        partitions: how many change, at least 1.
+        bytes: what has to be copied.
+    """
+
+    partitions: int | None = None
+    bytes: int | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a limit."""
+        return self.partitions is not None or self.bytes is not None
+
+
+def batches(changes: Sequence[Change], limits: Limits) -> list[list[Change]]:
+    """Cut a plan into batches, in the order of its changes.
+
+    Raises:
+        ValueError: bytes are limited, and sizes are not known.
+    """
+    cut: list[list[Change]] = []
+    held = 0
+    for change in changes:
+        amount = _amount(change, limits)
+        if not cut or not _fits(len(cut[-1]) + 1, held + amount, limits):
+            cut.append([])
+            held = 0
+        cut[-1].append(change)
+        held += amount
+    return cut
+
+
+def _amount(change: Change, limits: Limits) -> int:
+    if limits.bytes is None:
+        return 0
+    if change.copied_bytes is None:
+        raise ValueError(f"the size of {change.key} is not known")
+    return change.copied_bytes
+
+
+def _fits(partitions: int, copied_bytes: int, limits: Limits) -> bool:
+    if limits.partitions is not None and partitions > limits.partitions:
+        return False
+    return limits.bytes is None or copied_bytes <= limits.bytes

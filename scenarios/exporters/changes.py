@@ -1,0 +1,68 @@
+"""What a plan changes, partition by partition, by names and ids."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from assignors.columns import IntArray
+from assignors.ids import TopicPartition
+from assignors.replicas.counts import added
+from assignors.replicas.criteria import changed_rows
+from assignors.replicas.state import NOBODY, ClusterState
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A partition whose replicas, or their order, change.
+
+    Attributes:
+        old: broker ids today, the preferred leader first.
+        new: those it shall have.
+        needs_election: whether somebody else leads than its new preferred leader.
+        copied_bytes: what has to be copied for it; None where sizes are not known.
+    """
+
+    key: TopicPartition
+    old: tuple[int, ...]
+    new: tuple[int, ...]
+    needs_election: bool
+    copied_bytes: int | None
+
+
+def changes(state: ClusterState, replicas: IntArray) -> tuple[Change, ...]:
+    """What a plan changes, sorted by topic and partition.
+
+    Args:
+        state: the cluster.
+        replicas: as `Plan.replicas`.
+    """
+    rows = changed_rows(state, replicas)
+    copies = added(state.replicas[rows], replicas[rows]).sum(axis=1)
+    found = [
+        Change(
+            key=state.key(row),
+            old=_ids(state, state.replicas[row]),
+            new=_ids(state, replicas[row]),
+            needs_election=bool(replicas[row, 0] != state.leader[row]),
+            copied_bytes=None if state.size_bytes is None else int(state.size_bytes[row]) * int(num_copies),
+        )
+        for row, num_copies in zip(rows.tolist(), copies.tolist(), strict=True)
+    ]
+    return tuple(sorted(found, key=lambda change: change.key))
+
+
+def led_by_others(
+    state: ClusterState, replicas: IntArray, topics: Collection[str] | None = None
+) -> tuple[TopicPartition, ...]:
+    """Partitions of these topics that a plan leaves alone and that their preferred leader does not lead, sorted."""
+    is_led_by_other = replicas[:, 0] != state.leader
+    is_led_by_other[changed_rows(state, replicas)] = False
+    keys = [state.key(row) for row in np.flatnonzero(is_led_by_other).tolist()]
+    return tuple(sorted(key for key in keys if topics is None or key.topic in topics))
+
+
+def _ids(state: ClusterState, rows: IntArray) -> tuple[int, ...]:
+    return tuple(state.ids[rows[rows != NOBODY]].tolist())

@@ -1,0 +1,51 @@
+"""The files of a plan: what is to be carried out, in batches if asked, each with what undoes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assignors.ids import TopicPartition
+from scenarios.exporters.batches import Limits, batches
+from scenarios.exporters.changes import Change
+from scenarios.exporters.election import election_text
+from scenarios.exporters.reassignment import reassignment_text
+
+REASSIGNMENT, ELECTION, ROLLBACK = "reassignment.json", "election.json", "rollback.json"
+
+
+def plan_files(
+    changes: Sequence[Change], led_by_others: Sequence[TopicPartition] = (), limits: Limits | None = None
+) -> dict[str, bytes]:
+    """Write a plan.
+
+    Args:
+        changes: what it changes.
+        led_by_others: further partitions for an election, which go into the last batch.
+        limits: of a batch; without any the plan is one, and in no folder of its own.
+
+    Returns:
+        Content by relative path: `reassignment.json`, `election.json` and `rollback.json`, in `batch-001/` and so on.
+        A file of which no partition is left out; the election also elects after a rollback.
+
+    Raises:
+        ValueError: as in `batches`.
+    """
+    bounds = limits or Limits()
+    cut: list[list[Change]] = batches(changes, bounds) or [[]]
+    digits = max(3, len(str(len(cut))))
+    written: dict[str, bytes] = {}
+    for number, batch in enumerate(cut, start=1):
+        folder = f"batch-{number:0{digits}}/" if bounds.any else ""
+        others = led_by_others if number == len(cut) else ()
+        written |= {f"{folder}{name}": text.encode() for name, text in _batch_files(batch, others)}
+    return written
+
+
+def _batch_files(batch: Sequence[Change], others: Sequence[TopicPartition]) -> Iterator[tuple[str, str]]:
+    if batch:
+        yield REASSIGNMENT, reassignment_text((change.key, change.new) for change in batch)
+    elected = sorted([change.key for change in batch if change.needs_election] + list(others))
+    if elected:
+        yield ELECTION, election_text(elected)
+    if batch:
+        yield ROLLBACK, reassignment_text((change.key, change.old) for change in batch)

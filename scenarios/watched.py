@@ -1,0 +1,66 @@
+"""A run of which all is kept that an assignor was shown, and answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assignors import registry
+from assignors.assignment import AssignmentColumns, TaskAssignment, TaskAssignor
+from assignors.recorder import Recorder
+from assignors.state import ApplicationState
+from scenarios.contestants import Contestant
+from scenarios.load import Scenario
+from simulator.run import simulate
+from simulator.trace import Round
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """What an assignor was shown for a round, and what it answered."""
+
+    round: Round
+    state: ApplicationState
+    columns: AssignmentColumns
+
+
+@dataclass(slots=True)
+class _Watched:
+    """An assignor that remembers what it was shown and what it answered."""
+
+    assignor: TaskAssignor
+    answers: list[tuple[ApplicationState, TaskAssignment]] = field(default_factory=list)
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        return self._remember(state, self.assignor.assign(state))
+
+    def _remember(self, state: ApplicationState, assignment: TaskAssignment) -> TaskAssignment:
+        self.answers.append((state, assignment))
+        return assignment
+
+
+@dataclass(slots=True)
+class _WatchedRecorded(_Watched):
+    """The same of one that tells how it decides."""
+
+    def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
+        return self._remember(state, self.assignor.assign_recorded(state, recorder))  # type: ignore[attr-defined]
+
+
+def watch(scenario: Scenario, contestant: Contestant, seed: int | None = None) -> tuple[Shown, ...]:
+    """Run a scenario, and keep what the assignor was shown for each round, and answered.
+
+    Args:
+        scenario: what to simulate.
+        contestant: the assignor.
+        seed: the scenario's first if None.
+    """
+    choice, info = contestant.choice, contestant.info
+    world = scenario.world(scenario.seeds[0] if seed is None else seed, choice.configs, choice.protocol)
+    made = registry.make(info, choice.parameters)
+    watched = _WatchedRecorded(made) if hasattr(made, "assign_recorded") else _Watched(made)
+    trace = simulate(world, watched, info.traffic_cost)
+    # An answer that was not valid ended the run, and made no round.
+    return tuple(
+        Shown(round_, state, AssignmentColumns.of(state, assignment))
+        for round_, (state, assignment) in zip(trace.rounds, watched.answers, strict=False)
+    )

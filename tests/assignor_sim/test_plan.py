@@ -1,0 +1,322 @@
+"""`assignor-sim plan`: a cluster in, a comparison and files for Kafka's tools out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from assignor_sim.cli import app
+from assignors.replicas.registry import built_in
+from scenarios.importers.reassignment import read_plan
+from tests.assignor_sim.conftest import SMALL, Shell
+
+HERE = "tests.assignor_sim.planners:"
+IN_TURN = ("--strategy", f"{HERE}InTurn")
+ASSIGNMENT = {
+    "version": 1,
+    "partitions": [
+        {"topic": topic, "partition": partition, "replicas": [1, 2]}
+        for topic, count in (("orders", 4), ("pay", 2))
+        for partition in range(count)
+    ],
+}
+BROKERS = "id,rack,capacity\n1,az1,1 TB\n2,az2,1 TB\n3,az3,1 TB\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "today.json").write_text(json.dumps(ASSIGNMENT, indent=1), encoding="utf-8")
+    (tmp_path / "brokers.csv").write_text(BROKERS, encoding="utf-8")
+    (tmp_path / "small.yaml").write_text(SMALL, encoding="utf-8")
+    sizes = ",".join(
+        json.dumps({"partition": f"{entry['topic']}-{entry['partition']}", "size": 1000, "isFuture": False})
+        for entry in ASSIGNMENT["partitions"]  # type: ignore[attr-defined]
+    )
+    (tmp_path / "sizes.json").write_text(f'{{"brokers":[{{"broker":1,"logDirs":[{{"partitions":[{sizes}]}}]}}]}}\n')
+    return tmp_path
+
+
+def plan(*arguments: str, stdin: str | bytes = "", width: int = 120) -> Result:
+    return CliRunner().invoke(app, ["plan", *arguments], input=stdin, env={"COLUMNS": str(width)})
+
+
+def of_three(*arguments: str, cluster: str = "today.json", **more: Any) -> Result:
+    return plan(cluster, "--brokers", "brokers.csv", *arguments, **more)
+
+
+def told(ended: Result) -> Any:
+    assert ended.exit_code in (0, 1), ended.output
+    return json.loads(ended.stdout)
+
+
+def row(ended: Result, name: str) -> Any:
+    return next(each for each in told(ended)["plans"] if each["strategy"].endswith(name))
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def replicas(path: Path) -> dict[str, tuple[int, ...]]:
+    return {f"{move.topic}-{move.partition}": move.replicas for move in read_plan(path.read_text())}
+
+
+def test_the_comparison_begins_with_the_cluster_as_it_stands(folder: Path) -> None:
+    ended = of_three(*IN_TURN, "--strategy", f"{HERE}Drawn")
+    assert ended.exit_code == 0, ended.output
+    lines = ended.stdout.splitlines()
+    assert lines[0] == "today.json: 3 brokers, 3 racks, 2 topics, 6 partitions, 12 replicas"
+    names = [line.split()[0] for line in lines if line.startswith(("today ", "…"))]
+    assert names == ["today", *(f"…{f'{HERE}{name}'[-23:]}" for name in ("InTurn", "Drawn"))]
+    assert "replicas out of turn: 0, proven to be best" in ended.stdout
+
+
+def test_a_plan_is_a_reassignment_an_election_and_a_rollback(folder: Path) -> None:
+    ended = of_three(*IN_TURN, "--out", "out/plan")
+    assert ended.exit_code == 0, ended.output
+    out = folder / "out" / "plan"
+    assert files(out) == ["election.json", "manifest.json", "reassignment.json", "rollback.json"]
+    assert replicas(out / "reassignment.json") == {
+        "orders-1": (2, 3), "orders-2": (3, 1), "pay-0": (2, 3), "pay-1": (3, 1),
+    }  # fmt: skip
+    assert set(replicas(out / "rollback.json").values()) == {(1, 2)}
+    elected = json.loads((out / "election.json").read_text())["partitions"]
+    assert [(each["topic"], each["partition"]) for each in elected] == [
+        ("orders", 1), ("orders", 2), ("pay", 0), ("pay", 1),
+    ]  # fmt: skip
+    assert "4 partitions, 4 elections in out/plan" in ended.stdout
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["plans"][1]["status"] == "optimal"
+
+
+def test_several_strategies_have_a_folder_each_and_who_has_no_plan_has_none(folder: Path) -> None:
+    ended = of_three(*IN_TURN, "--strategy", f"{HERE}Impossible", "--strategy", f"{HERE}Drawn", "--out", "out")
+    assert ended.exit_code == 0, ended.output
+    assert [path.name for path in sorted((folder / "out").iterdir())] == [
+        "manifest.json", "tests.assignor_sim.planners_Drawn", "tests.assignor_sim.planners_InTurn",
+    ]  # fmt: skip
+    assert "Impossible: infeasible: orders-0: no room" in ended.stdout
+
+
+def test_without_any_plan_nothing_is_written_and_it_ends_with_1(folder: Path) -> None:
+    ended = of_three("--strategy", f"{HERE}Impossible", "--out", "out")
+    assert ended.exit_code == 1
+    assert "no plan, and nothing written" in ended.stderr
+    assert not (folder / "out").exists()
+    assert row(of_three("--strategy", f"{HERE}Impossible", "--format", "json"), "Impossible")["status"] == "infeasible"
+
+
+def test_what_there_is_nothing_to_change_about_is_said(folder: Path) -> None:
+    of_three(*IN_TURN, "--out", "first")
+    after = {**ASSIGNMENT, "partitions": []}
+    new = replicas(folder / "first" / "reassignment.json")
+    for entry in ASSIGNMENT["partitions"]:  # type: ignore[attr-defined]
+        name = f"{entry['topic']}-{entry['partition']}"
+        after["partitions"].append({**entry, "replicas": new.get(name, entry["replicas"])})  # type: ignore[attr-defined]
+    ended = of_three(*IN_TURN, "--out", "second", cluster="-", stdin=json.dumps(after))
+    assert ended.exit_code == 0
+    assert "nothing to change" in ended.stdout
+    assert files(folder / "second") == ["manifest.json"]
+
+
+def test_batches_have_their_own_folders_and_keep_to_their_size(folder: Path) -> None:
+    ended = of_three(*IN_TURN, "--out", "out", "--batch-partitions", "3")
+    assert "4 partitions, 4 elections, 2 batches in out" in ended.stdout
+    assert [len(replicas(folder / "out" / f"batch-00{n}" / "reassignment.json")) for n in (1, 2)] == [3, 1]
+    ended = of_three(*IN_TURN, "--out", "out", "--batch-bytes", "1 kB", "--log-dirs", "sizes.json")
+    assert "4 partitions, 4 elections, 4 batches in out" in ended.stdout
+    assert "batch-004/rollback.json" in files(folder / "out")
+
+
+def test_a_scenario_is_asked_with_its_sizes_and_racks(folder: Path) -> None:
+    ended = plan("small.yaml", *IN_TURN, "--topics", "orders", "--format", "json")
+    assert told(ended)["cluster"] == {
+        "source": "small.yaml", "brokers": 3, "racks": 3, "topics": 2, "partitions": 12, "replicas": 18,
+    }  # fmt: skip
+    found = row(ended, "InTurn")
+    assert found["least_replicas_moved"] == 0
+    assert found["bytes_moved"] == found["replicas_moved"] * 1_000_000_000
+    assert told(ended)["request"]["topics"] == ["orders"]
+
+
+def test_a_description_is_read_from_standard_input(folder: Path) -> None:
+    text = "Topic: t\tPartition: 0\tLeader: 2\tReplicas: 1,2\tIsr: 1,2\n"
+    ended = plan("-", *IN_TURN, "--out", "out", stdin=text)
+    assert ended.exit_code == 0, ended.output
+    assert files(folder / "out") == ["election.json", "manifest.json"]
+    assert "racks are not known" in ended.stderr
+
+
+def test_brokers_go_and_come(folder: Path) -> None:
+    ended = of_three(
+        *IN_TURN, "--remove-broker", "1", "--add-broker", "7:az1:2 TB", "--replication-factor", "3",
+        "--topics", "pay", "--out", "out", "--no-racks",
+    )  # fmt: skip
+    assert ended.exit_code == 0, ended.output
+    assert replicas(folder / "out" / "reassignment.json") == {"pay-0": (2, 3, 7), "pay-1": (3, 7, 2)}
+    asked = "Asked: without broker 1; with broker 7:az1:2 TB; replication factor 3; topic pay only; racks left out."
+    assert asked in ended.stdout
+
+
+def test_a_time_limit_and_a_seed_reach_the_strategies_that_have_them(folder: Path) -> None:
+    ended = of_three(*IN_TURN, "--strategy", f"{HERE}Drawn", "--time-limit", "5", "--seed", "1", "--out", "out")
+    assert "limit 5 s" in ended.stdout
+    drawn = folder / "out" / "tests.assignor_sim.planners_Drawn" / "reassignment.json"
+    assert replicas(drawn)["orders-0"] == (2, 3)
+
+
+def test_steadiness_is_asked_as_often_as_one_wants(folder: Path) -> None:
+    steady = row(of_three(*IN_TURN, "--format", "json"), "InTurn")
+    assert (steady["again_replicas_moved"], steady["distinct_plans"], steady["shuffles"]) == (0, 1, 20)
+    drawn = row(of_three("--strategy", f"{HERE}Drawn", "--shuffles", "3", "--format", "json"), "Drawn")
+    assert (drawn["distinct_plans"], drawn["shuffles"]) == (3, 3)
+    unasked = row(of_three(*IN_TURN, "--shuffles", "0", "--format", "json"), "InTurn")
+    assert (unasked["distinct_plans"], unasked["shuffles"]) == (None, None)
+
+
+def test_every_built_in_strategy_is_asked_and_each_says_how_it_came_out(folder: Path) -> None:
+    ended = plan("small.yaml", "--all", "--add-broker", "7:az1", "--shuffles", "2", "--out", "out", "--format", "json")
+    found = {each["strategy"]: each for each in told(ended)["plans"]}
+    assert list(found) == ["today", *(info.name for info in built_in())]
+    planned = [name for name, each in found.items() if each["status"] in ("optimal", "feasible")]
+    assert "exact_flow" in planned
+    assert found["exact_flow"]["replicas_moved"] == found["exact_flow"]["least_replicas_moved"] == 4
+    assert all(each["reason"] for name, each in found.items() if name not in (*planned, "today"))
+    for name in planned:
+        file = folder / "out" / name / "reassignment.json"
+        assert found[name]["changes"] == (len(replicas(file)) if file.exists() else 0)
+
+
+def test_the_least_is_left_out_where_it_takes_too_long(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assignor_sim.plan_answers._PROVABLE", 11)
+    assert row(of_three(*IN_TURN, "--format", "json"), "InTurn")["least_replicas_moved"] is None
+    few = row(of_three(*IN_TURN, "--topics", "pay", "--format", "json"), "InTurn")
+    assert few["least_replicas_moved"] == 1
+
+
+def test_the_integer_programme_is_of_the_topics_that_may_change(folder: Path) -> None:
+    ended = of_three(*IN_TURN, "--strategy", f"{HERE}Drawn", "--topics", "pay", "--write-lp", "pay.lp")
+    assert ended.exit_code == 0, ended.output
+    assert (folder / "pay.lp").read_text() == "/* 2 partitions on 3 brokers */\n"
+
+
+def test_what_a_strategy_cannot_do_is_not_applicable_with_its_reason(folder: Path) -> None:
+    found = row(of_three("--strategy", f"{HERE}Sized", "--format", "json"), "Sized")
+    assert (found["status"], found["reason"]) == ("not_applicable", "it needs the sizes of partitions")
+    assert found["replicas_moved"] is None
+    able = of_three("--strategy", f"{HERE}Sized", "--log-dirs", "sizes.json")
+    assert able.exit_code == 0
+
+
+def test_strategies_that_break_down_take_no_other_down(folder: Path) -> None:
+    names = ("Broken", "Liar", "Late", "InTurn")
+    ended = of_three(*(word for name in names for word in ("--strategy", f"{HERE}{name}")), "--out", "out")
+    assert ended.exit_code == 0, ended.output
+    assert "Broken: failed: ZeroDivisionError: nothing\\nleft" in ended.stdout
+    assert "Liar: failed: Liar breaks duplicate at orders-0" in ended.stdout
+    assert "Late: asked again, it fails: nothing\\nleft" in ended.stdout
+    written = [path.name.rpartition("_")[2] for path in sorted((folder / "out").iterdir()) if path.is_dir()]
+    assert written == ["InTurn", "Late"]
+
+
+def test_more_replicas_than_racks_are_spread_over_them_and_that_is_said(folder: Path) -> None:
+    (folder / "brokers.csv").write_text("1,az1\n2,az1\n3,az2\n4,az2\n")
+    ended = of_three(*IN_TURN, "--replication-factor", "3")
+    assert ended.exit_code == 0
+    assert "warning: 3 replicas over 2 racks: a rack holds up to 2 of a partition" in ended.stderr
+
+
+def test_plans_that_are_there_are_replaced_and_anything_else_is_refused(folder: Path) -> None:
+    assert of_three(*IN_TURN, "--out", "out", "--batch-partitions", "1").exit_code == 0
+    assert of_three(*IN_TURN, "--out", "out").exit_code == 0
+    assert "batch-001/reassignment.json" not in files(folder / "out")
+    for name, content, what in (
+        ("notes.txt", "mine", "no results"),
+        ("manifest.json", '{"scenario": {}}', "runs"),
+        ("manifest.json", '{"kind": "sweep"}', "a sweep"),
+    ):
+        other = folder / f"of {what}"
+        other.mkdir()
+        (other / name).write_text(content)
+        refused = of_three(*IN_TURN, "--out", str(other))
+        assert refused.exit_code == 2
+        assert f"{other}: is there already and holds {what}" in refused.stderr
+        assert (other / name).read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--replication-factor", "4"), "--replication-factor 4: 4 replicas of orders-0 need as many brokers, and 3"),
+        (("--remove-broker", "9"), "--remove-broker 9: there is no such broker (brokers: 1, 2, 3)"),
+        (("--remove-broker", "1", "--remove-broker", "2"), "2 replicas of orders-0 need as many brokers, and 1"),
+        (("--remove-broker", "1", "--remove-broker", "2", "--remove-broker", "3"), "no broker is left that may hold"),
+        (("--add-broker", "3:az1"), "--add-broker 3:az1: broker 3 is there already (brokers: 1, 2, 3)"),
+        (("--add-broker", "az1"), "--add-broker az1: 'az1' is not the id of a broker"),
+        (("--add-broker", "7:az1:big"), "--add-broker 7:az1:big: capacity: 'big' is not a size"),
+        (("--add-broker", "7:az1", "--add-broker", "7:az2"), "--add-broker: a broker stands here twice"),
+        (("--topics", "pay,ordres"), "'ordres' is not a topic (topics: orders, pay)"),
+        (("--topics", " ,"), "--topics: no topic is named"),
+        (("--batch-bytes", "1 GB"), "--batch-bytes: the sizes of partitions are not known"),
+        (("--batch-bytes", "much"), "--batch-bytes: 'much' is not a size"),
+        (("--strategy", "exact"), "'exact' is not a replica assignor"),
+        (("--strategy", "json:loads"), "'json:loads' is not a replica assignor"),
+        (("--strategy", f"{HERE}Nobody"), "cannot be imported"),
+        (("--all",), "--all: asks every strategy, so leave --strategy out"),
+        (("--write-lp", "no/x.lp"), "--write-lp no/x.lp: there is no folder no"),
+        (("--log-dirs", "brokers.csv"), "brokers.csv: no line begins with a brace"),
+        (("--brokers", "today.json"), "today.json:1: '{' is not the id of a broker"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
+)  # fmt: skip
+def test_bad_input_is_one_clear_message_and_nothing_is_written(
+    folder: Path, options: tuple[str, ...], message: str
+) -> None:
+    ended = of_three(*IN_TURN, "--out", "out", *options)
+    assert ended.exit_code == 2, ended.output
+    assert message in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("options", [("--time-limit", "5"), ("--write-lp", "x.lp")])
+def test_an_option_that_no_strategy_takes_is_refused(folder: Path, options: tuple[str, ...]) -> None:
+    ended = of_three("--strategy", f"{HERE}Drawn", *options)
+    assert ended.exit_code == 2
+    assert "none" in ended.stderr
+    assert not (folder / "x.lp").exists()
+
+
+def test_a_cluster_that_is_not_there_or_not_text_is_refused(folder: Path) -> None:
+    (folder / "binary").write_bytes(b"\xff\xfe\x00")
+    assert "nowhere.json: no such file" in plan("nowhere.json", *IN_TURN).stderr
+    for ended in (plan("binary", *IN_TURN), plan("-", *IN_TURN, stdin=b"\xff\xfe\x00")):
+        assert ended.exit_code == 2
+        assert "not UTF-8 text" in ended.stderr
+
+
+def test_brokers_of_which_some_have_no_rack_stop_those_that_heed_racks(folder: Path) -> None:
+    (folder / "brokers.csv").write_text("1,az1\n2,\n3,az3\n")
+    names = (*IN_TURN, "--strategy", "exact_flow")
+    assert "exact_flow: not applicable: broker 2 has no rack and others have" in of_three(*names).stdout
+    assert "exact_flow: not applicable" not in of_three(*names, "--no-racks").stdout
+
+
+def test_the_same_command_gives_the_same_bytes_whatever_the_hash_seed(shell: Shell) -> None:
+    shell.write("today.json", json.dumps(ASSIGNMENT))
+    outs = []
+    for seed in ("1", "2"):
+        ended = shell(
+            "plan", "today.json", *IN_TURN, "--out", "out", PYTHONHASHSEED=seed,
+            PYTHONPATH=str(Path(__file__).parents[2]),
+        )  # fmt: skip
+        assert ended.code == 0, ended.err
+        outs.append(
+            (ended.out, {name: (shell.folder / "out" / name).read_bytes() for name in files(shell.folder / "out")})
+        )
+    assert outs[0] == outs[1]
