@@ -27,7 +27,6 @@ from assignors.replicas.lists import replica_table, rows_by_topic
 from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.state import ClusterState
 from assignors.replicas.striped_placer import place_striped
-from assignors.replicas.violations import Rule, violations
 
 
 class Placer(StrEnum):
@@ -42,8 +41,8 @@ class KafkaGenerate:
     """The proposal of `kafka-reassign-partitions.sh --generate`.
 
     It fails where the tool's proposal is no plan: without a requested factor, the tool gives all partitions of a topic
-    as many replicas as one of them has, which may be wrong for others; and with at least two replicas more than racks,
-    it may put more than their share of them in one.
+    as many replicas as one of them has, which may be wrong for others. With at least two replicas more than racks, it
+    may put more than their share of them in one, as the tool does.
 
     Attributes:
         placer: how topics are placed; a `Placer` or its value.
@@ -56,6 +55,7 @@ class KafkaGenerate:
     abilities: ClassVar[Abilities] = Abilities(
         balances_replicas=True,
         heeds_racks=True,
+        may_crowd=True,
         balances_leaders=True,
         spreads_failover=True,
         grows=True,
@@ -82,9 +82,7 @@ class KafkaGenerate:
             proposed = self._place(topic, racks, len(ordered), int(factors[ordered[0]]))
             for partition, brokers in zip(ordered, proposed, strict=True):
                 placed[partition] = tuple(row[broker] for broker in brokers)
-        replicas = replica_table(placed)
-        crowded = _crowded(state, request, replicas)
-        return Plan(PlanStatus.FEASIBLE, replicas) if crowded is None else Plan.none(PlanStatus.FAILED, crowded)
+        return Plan(PlanStatus.FEASIBLE, replica_table(placed))
 
     def _place(
         self, topic: str, racks: Mapping[int, str | None], num_partitions: int, replication_factor: int
@@ -108,11 +106,3 @@ def _uneven(state: ClusterState, factors: IntArray, row: int, first: int) -> str
         f"and {state.name(first)} has {factors[first]}"
     )
 
-
-def _crowded(state: ClusterState, request: PlanRequest, replicas: IntArray) -> str | None:
-    """Which partition has too many replicas in a rack, once every rack has one and placers stop looking at racks."""
-    for row, rule, _ in violations(state, request, replicas):
-        if rule == Rule.RACK:
-            most = request.most_in_a_rack(state)[row]
-            return f"{state.name(row)}: the tool would put more than {most} of its replicas in one rack"
-    return None

@@ -114,6 +114,7 @@ class Abilities:
         balances_replicas: it evens out how many replicas brokers hold.
         balances_bytes: it evens out how much they hold.
         heeds_racks: no replica that it adds crowds a rack, whatever it finds.
+        may_crowd: though it heeds racks, its own way may crowd one where replicas are more than racks.
         balances_leaders: it evens out how many partitions brokers lead.
         spreads_failover: it evens out who leads if a broker is down.
         grows: it can raise the replication factor.
@@ -129,6 +130,7 @@ class Abilities:
     balances_replicas: bool = False
     balances_bytes: bool = False
     heeds_racks: bool = False
+    may_crowd: bool = False
     balances_leaders: bool = False
     spreads_failover: bool = False
     grows: bool = False

@@ -102,11 +102,12 @@ def _unable(abilities: Abilities, state: ClusterState, request: PlanRequest) -> 
 
 
 def _check_answer(assignor: ReplicaAssignor, state: ClusterState, request: PlanRequest, replicas: IntArray) -> None:
-    """See that every rule is kept; racks as far as the strategy heeds them, and no worse than they were found."""
+    """See that every rule is kept; racks as far as the strategy promises, and no worse than they were found."""
+    keeps_racks = assignor.abilities.heeds_racks and not assignor.abilities.may_crowd
     before = {found.row: found.times for found in violations(state, request, state.replicas) if found.rule == Rule.RACK}
     for found in violations(state, request, replicas):
         is_old = found.times <= before.get(found.row, 0)
-        if found.rule != Rule.RACK or (assignor.abilities.heeds_racks and not is_old):
+        if found.rule != Rule.RACK or (keeps_racks and not is_old):
             who = type(assignor).__name__
             raise PlanError(f"{who} breaks {found.rule} at {state.name(found.row)}: {replicas[found.row].tolist()}")
 

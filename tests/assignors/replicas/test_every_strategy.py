@@ -80,6 +80,9 @@ def test_a_plan_has_the_right_replicas_on_allowed_brokers_and_crowds_no_rack(nam
     assert answer.replicas is not None
     found = violations(state, request, answer.replicas)
     assert {each.rule for each in found} <= {Rule.RACK}
+    if assignor.abilities.heeds_racks and not assignor.abilities.may_crowd:
+        before = {each.row: each.times for each in violations(state, request, state.replicas) if each.rule == Rule.RACK}
+        assert all(each.times <= before.get(each.row, 0) for each in found)
     if answer.bound is not None and answer.value is not None and answer.status == PlanStatus.OPTIMAL:
         assert answer.value == pytest.approx(answer.bound)
 
