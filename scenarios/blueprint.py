@@ -9,7 +9,7 @@ from uuid import UUID
 
 from assignors.configs import AssignmentConfigs
 from assignors.ids import ProcessId
-from assignors.replicas.admin_utils import place_replicas
+from assignors.replicas.placers.admin_utils import place_replicas
 from scenarios.plans import PlannedEvent
 from scenarios.settling import settle
 from simulator.seeds import stream

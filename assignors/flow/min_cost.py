@@ -12,6 +12,9 @@ import numpy as np
 
 from assignors.columns import IntArray
 
+LARGEST_COST = 1 << 58
+"""What the largest cost times the number of nodes should stay below, for the solver to count safely."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arcs:
@@ -86,3 +89,28 @@ def max_flow_min_cost(arcs: Arcs, source: int, sink: int, num_nodes: int) -> Int
     if cheapest is None:
         raise OverflowError("the largest flow cannot be carried again")
     return cheapest
+
+
+def distances(arcs: Arcs, flows: IntArray, num_nodes: int) -> IntArray:
+    """Lengths of shortest paths in what a cheapest flow leaves free, to every node from whichever is nearest to it.
+
+    They prove that the flow is cheapest: no arc with room left makes a head nearer than its tail plus its cost. An arc
+    that is missing could make the flow cheaper only if it would.
+
+    Complexity: O(arcs) for each arc of the longest such path, all arcs at a time.
+    """
+    ahead, back = flows < arcs.capacity, flows > 0
+    tail = np.concatenate([arcs.tail[ahead], arcs.head[back]])
+    head = np.concatenate([arcs.head[ahead], arcs.tail[back]])
+    cost = np.concatenate([arcs.cost[ahead], -arcs.cost[back]])
+    order = np.argsort(head, kind="stable")
+    tail, head, cost = tail[order], head[order], cost[order]
+    starts = np.flatnonzero(np.diff(head, prepend=-1))
+    reached = head[starts]
+    length = np.zeros(num_nodes, dtype=np.int64)
+    while len(starts):
+        nearer = np.minimum(length[reached], np.minimum.reduceat(length[tail] + cost, starts))
+        if (nearer == length[reached]).all():
+            break
+        length[reached] = nearer
+    return length

@@ -112,7 +112,7 @@ def expand(problem: Transport, route: Route) -> IntArray:
     Returns:
         Shape (N,); those that come to a rack anew take its clients' room in order, tasks and clients ascending.
     """
-    owner = route.kept.argmax(axis=1)
+    owner: IntArray = route.kept.argmax(axis=1)
     for rack in range(problem.traffic.shape[1]):
         rows = np.flatnonzero(route.by_rack[:, rack])
         there = np.flatnonzero(problem.rack == rack)

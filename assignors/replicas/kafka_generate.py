@@ -22,11 +22,11 @@ import numpy as np
 
 from assignors.columns import IntArray
 from assignors.java_random import JavaRandom
-from assignors.replicas.admin_utils import place_replicas
 from assignors.replicas.lists import replica_table, rows_by_topic
+from assignors.replicas.placers.admin_utils import place_replicas
+from assignors.replicas.placers.striped_placer import place_striped
 from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.state import ClusterState
-from assignors.replicas.striped_placer import place_striped
 
 
 class Placer(StrEnum):
@@ -105,4 +105,3 @@ def _uneven(state: ClusterState, factors: IntArray, row: int, first: int) -> str
         f"{state.name(row)}: replication factor {factors[row]}, but the tool has one factor a topic, "
         f"and {state.name(first)} has {factors[first]}"
     )
-

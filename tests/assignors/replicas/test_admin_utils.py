@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.replicas.admin_utils import PlacementError, alternate_racks, place_replicas
+from assignors.replicas.placers.admin_utils import PlacementError, alternate_racks, place_replicas
 
 
 def _racks(racks: str) -> dict[int, str | None]:

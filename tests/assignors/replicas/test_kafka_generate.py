@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from assignors.columns import IntArray
-from assignors.replicas.admin_utils import place_replicas
 from assignors.replicas.counts import count_leaders, count_replicas
 from assignors.replicas.criteria import movement
 from assignors.replicas.kafka_generate import KafkaGenerate, Placer
+from assignors.replicas.placers.admin_utils import place_replicas
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import placement, shuffled

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from assignors.java_order import hash_order, string_hash
 from assignors.java_random import JavaRandom
-from assignors.replicas.admin_utils import check_numbers
+from assignors.replicas.placers.admin_utils import check_numbers
 
 
 def place_striped(

@@ -1,0 +1,1 @@
+"""The parts of the exact flow: what is asked, how even it can be, and a flow for each stage."""

@@ -1,0 +1,156 @@
+"""Cruise Control reduced: goals in order of priority, none of which undoes an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from assignors.replicas.canonical import Canonical
+from assignors.replicas.goals.counts import LeaderCount, ReplicaCount
+from assignors.replicas.goals.disk import DiskCapacity, DiskUsage
+from assignors.replicas.goals.goal import Board, Goal, GoalError, broker_ids
+from assignors.replicas.goals.model import ClusterModel
+from assignors.replicas.goals.racks import EvenOverRacks, OneInARack
+from assignors.replicas.lists import replica_table
+from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.state import ClusterState
+
+_RACK_GOALS = (OneInARack.name, EvenOverRacks.name)
+_DISK_GOALS = (DiskCapacity.name, DiskUsage.name)
+
+MARGIN = 0.9
+"""How much of a threshold is used, so that a cluster just balanced does not at once need balancing again."""
+
+
+@dataclass(frozen=True)
+class GoalChain:
+    """Meet goals one after the other, each by actions that all earlier ones accept.
+
+    The goals are Cruise Control's of racks (`rack`: one replica a rack; `rack_distribution`: even over racks),
+    `disk_capacity`, `replica_count`, `disk_usage` and `leader_count`. The first three must be met, the others are met
+    as far as they can be. Those of racks are left out where racks do not constrain the plan, those of disks where sizes
+    or capacities are not known. Cruise Control's other goals are not here, nor are its limits of time; where it takes
+    brokers in any order, the one with least goes first.
+
+    Guarantees:
+        In its own turn no goal makes worse what it looks after, unless brokers have to be emptied, and later ones never
+        push a broker out of its limits. With new brokers, replicas move to these alone, so old ones exchange nothing;
+        what hard goals need beyond that fails. Where brokers are emptied, soft goals move only what came from there. A
+        plan leaves nothing on brokers that are to be emptied, if need be at the cost of a soft goal.
+
+    Priority:
+        The order of the goals; within one, brokers by id.
+
+    Complexity:
+        O(goals P RF B) tried actions in the usual case; swaps of disk_usage may square the replicas of a broker.
+
+    Source:
+        LinkedIn Cruise Control: `analyzer.GoalOptimizer`, `analyzer.goals`.
+
+    Attributes:
+        goals: by name, the most important first.
+        balance_threshold: how far above the average a broker may be, as a factor; below it likewise. Nine tenths of
+            that are used.
+        disk_threshold: the share of its disks that a broker may use.
+        only_new_receive: whether brokers that hold nothing count as new, as those do that the tool is told to add;
+            otherwise all brokers receive, as when it is told to rebalance.
+    """
+
+    goals: tuple[str, ...] = ("rack", "disk_capacity", "replica_count", "disk_usage", "leader_count")
+    balance_threshold: float = 1.1
+    disk_threshold: float = 0.8
+    only_new_receive: bool = True
+
+    abilities: ClassVar[Abilities] = Abilities(
+        balances_replicas=True,
+        balances_bytes=True,
+        heeds_racks=True,
+        balances_leaders=True,
+        drains=True,
+        is_order_free=True,
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "goals", tuple(self.goals))
+        for name in self.goals:
+            if name not in self._makers():
+                raise ValueError(f"'{name}' is not a goal (goals: {', '.join(self._makers())})")
+        if len(set(self.goals)) < len(self.goals):
+            raise ValueError(f"a goal stands twice in {', '.join(self.goals)}")
+        if self.balance_threshold < 1:
+            raise ValueError(f"balance_threshold {self.balance_threshold} is less than 1")
+        if not 0 < self.disk_threshold <= 1:
+            raise ValueError(f"disk_threshold {self.disk_threshold} is not between 0 and 1")
+        own = replace(
+            self.abilities,
+            balances_replicas=ReplicaCount.name in self.goals,
+            balances_bytes=DiskUsage.name in self.goals,
+            heeds_racks=any(name in _RACK_GOALS for name in self.goals),
+            balances_leaders=LeaderCount.name in self.goals,
+        )
+        object.__setattr__(self, "abilities", own)
+
+    def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
+        """Optimise goal by goal."""
+        told = Canonical.of(state)
+        model = ClusterModel(told.state, request, only_new_receive=self.only_new_receive)
+        left_out = self._left_out(told.state, request, model)
+        goals = [self._makers()[name]() for name in self.goals if name not in left_out]
+        try:
+            for place, goal in enumerate(goals):
+                _optimise(goal, Board(model, goal, goals[:place]))
+            if _not_emptied(model):
+                raise GoalError(_not_emptied(model))
+        except GoalError as error:
+            hint = "; only new brokers receive, unless only_new_receive is false" if model.new else ""
+            return Plan.none(PlanStatus.FAILED, f"{error}{hint}")
+        notes = [f"{name}: left out, {why}" for name, why in left_out.items()]
+        notes += [unmet for goal in goals if (unmet := goal.unmet(model))]
+        return Plan(PlanStatus.FEASIBLE, told.told_back(replica_table(model.replicas)), notes=tuple(notes))
+
+    def _makers(self) -> dict[str, Callable[[], Goal]]:
+        margin = (self.balance_threshold - 1) * MARGIN
+        return {
+            OneInARack.name: OneInARack,
+            EvenOverRacks.name: EvenOverRacks,
+            DiskCapacity.name: lambda: DiskCapacity(self.disk_threshold),
+            ReplicaCount.name: lambda: ReplicaCount(margin),
+            DiskUsage.name: lambda: DiskUsage(margin),
+            LeaderCount.name: lambda: LeaderCount(margin),
+        }
+
+    def _left_out(self, state: ClusterState, request: PlanRequest, model: ClusterModel) -> dict[str, str]:
+        """The goals that cannot be asked of this cluster, and why."""
+        why: dict[str, str] = {}
+        if not request.heeds_racks(state):
+            why |= dict.fromkeys(_RACK_GOALS, "racks do not constrain the plan")
+        if state.size_bytes is None:
+            why |= dict.fromkeys(_DISK_GOALS, "the sizes of partitions are not known")
+        elif any(not model.capacity[broker] for broker in model.allowed):
+            why |= dict.fromkeys(_DISK_GOALS, "not all capacities of brokers are known")
+        return {name: reason for name, reason in why.items() if name in self.goals}
+
+
+def _optimise(goal: Goal, board: Board) -> None:
+    """Give a goal its turn, and a second one if that leaves something on brokers that are to be emptied."""
+    model = board.model
+    goal.prepare(model)
+    for broker in goal.brokers_in_turn(model):
+        goal.improve(broker, board)
+    if goal.is_hard and (unmet := goal.unmet(model) or _not_emptied(model)):
+        raise GoalError(unmet)
+    if _not_emptied(model):
+        goal.is_last_resort = True
+        for broker in goal.brokers_in_turn(model):
+            goal.improve(broker, board)
+    if _not_emptied(model):
+        raise GoalError(_not_emptied(model))
+
+
+def _not_emptied(model: ClusterModel) -> str:
+    for broker in model.to_be_emptied():
+        if model.held[broker]:
+            row = model.replicas_of(broker)[0]
+            return f"{model.state.name(row)}: no goal finds a broker for its replica on {broker_ids(model, [broker])}"
+    return ""

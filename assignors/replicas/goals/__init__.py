@@ -1,0 +1,1 @@
+"""Cruise Control's goals, and the cluster as they move it."""

@@ -1,0 +1,1 @@
+"""Flows over one thing at a time: leaders, replicas, first followers."""

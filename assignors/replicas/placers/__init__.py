@@ -1,0 +1,1 @@
+"""Kafka's own ways to place a new topic."""

@@ -1,0 +1,20 @@
+"""How much brokers hold and have free, in bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assignors.columns import IntArray
+from assignors.replicas.state import NOBODY, ClusterState
+
+
+def held_bytes(replicas: IntArray, size_bytes: IntArray, num_brokers: int) -> IntArray:
+    """Shape (B,); what the replicas on each broker take; exact up to 2^53 bytes a broker."""
+    is_there = replicas != NOBODY
+    weights = np.broadcast_to(size_bytes[:, None], replicas.shape)[is_there]
+    return np.bincount(replicas[is_there], weights=weights, minlength=num_brokers).astype(np.int64)
+
+
+def capacity_bytes(state: ClusterState) -> IntArray:
+    """Shape (B,); what each broker's disks take; 0 where nobody said."""
+    return np.array([broker.capacity_bytes or 0 for broker in state.brokers], dtype=np.int64)

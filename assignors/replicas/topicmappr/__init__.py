@@ -1,0 +1,1 @@
+"""The parts of topicmappr's strategies."""

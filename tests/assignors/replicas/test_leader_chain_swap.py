@@ -1,0 +1,89 @@
+"""Leaders evened out one chain at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assignors.columns import IntArray
+from assignors.replicas.counts import added, count_leaders
+from assignors.replicas.leader_chain_swap import LeaderChainSwap
+from assignors.replicas.leader_max_flow import LeaderMaxFlow
+from assignors.replicas.plan import PlanRequest
+from assignors.replicas.planning import plan
+from assignors.replicas.shuffling import placement, shuffled
+from assignors.replicas.state import Broker, ClusterState
+from tests.assignors.replicas.clusters import ids, random_cluster
+from tests.assignors.replicas.topics import changes, even_sets, fewest_changes, leader_range, loads, skewed, topic
+
+
+def swapped(state: ClusterState) -> IntArray:
+    answer = plan(LeaderChainSwap(), state, PlanRequest())
+    assert answer.replicas is not None, answer.reason
+    return answer.replicas
+
+
+def test_all_brokers_of_a_chain_but_its_ends_lead_as_much_as_before() -> None:
+    state = loads((1, 2, 4), alone=[1, 2, 3])
+    assert count_leaders(state.replicas, 4).tolist() == [2, 2, 1, 0]
+    replicas = swapped(state)
+    assert ids(state, replicas) == [[2, 1], [4, 2], [1], [2], [3]]
+    assert count_leaders(replicas, 4).tolist() == [1, 2, 1, 1]
+
+
+def test_the_emptiest_broker_takes_a_leader_though_another_is_nearer() -> None:
+    state = topic([[0, 1], [1, 2], [0], [0]], 3)
+    assert ids(state, swapped(state)) == [[1, 0], [2, 1], [0], [0]]
+
+
+def test_of_two_ways_the_shorter_one_is_taken() -> None:
+    state = topic([[0, 1], [1, 2], [0, 2], [1], [0]], 3)
+    assert ids(state, swapped(state))[:3] == [[0, 1], [1, 2], [2, 0]]
+
+
+def test_a_broker_that_cannot_hand_on_does_not_keep_others_from_it() -> None:
+    state = topic([[0], [0], [0], [0], [1, 2], [1, 2], [1, 2]], 3)
+    assert sorted(count_leaders(swapped(state), 3).tolist()) == [1, 2, 4]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_is_as_even_as_what_it_ends_with(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    state = topic(np.argsort(draw.random((25, 12)) * np.arange(1, 13), axis=1)[:, :2], 12)
+    replicas = swapped(state)
+    assert not added(state.replicas, replicas).any()
+    flow = plan(LeaderMaxFlow(), state, PlanRequest()).replicas
+    assert flow is not None
+    squares = [(count_leaders(rows, 12) ** 2).sum() for rows in (replicas, flow)]
+    assert squares[0] <= squares[1]
+
+
+def test_where_many_brokers_are_overloaded_it_changes_more_leaders_than_a_flow() -> None:
+    chained, flowed = 0, 0
+    for seed in range(8):
+        draw = np.random.default_rng(seed)
+        state = topic(skewed(draw, even_sets(draw, 180, 122), 0.3), 122)
+        replicas = swapped(state)
+        assert leader_range(replicas, 122) <= 1
+        fewest = fewest_changes(state)
+        assert fewest is not None
+        assert changes(state, replicas) >= fewest
+        chained += changes(state, replicas)
+        flowed += changes(state, plan(LeaderMaxFlow(), state, PlanRequest()).replicas)
+    assert chained > 1.05 * flowed
+
+
+def test_topics_are_evened_out_each_for_itself() -> None:
+    held = {(name, p): [0, 1] for name in ("a", "b") for p in range(4)}
+    state = ClusterState.of(map(Broker, range(2)), held)
+    replicas = swapped(state)
+    assert [leader_range(replicas[state.topic == name], 2) for name in range(2)] == [0, 0]
+
+
+def test_the_same_plan_again_changes_nothing_and_the_order_of_the_input_does_not_matter() -> None:
+    for seed in range(10):
+        state = random_cluster(seed, num_brokers=8, partitions=(20, 6), factor=2 + seed % 2, skew=2.0)
+        replicas = swapped(state)
+        assert swapped(state.with_replicas(replicas)).tolist() == replicas.tolist()
+        told = shuffled(state, np.random.default_rng(seed))
+        assert placement(told, swapped(told)) == placement(state, replicas)

@@ -1,0 +1,240 @@
+"""Replicas, then leaders, then first followers."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignors.columns import IntArray
+from assignors.errors import UnknownAssignorError
+from assignors.replicas import registry
+from assignors.replicas.counts import count_replicas
+from assignors.replicas.criteria import movement
+from assignors.replicas.phases import replica_filling, replica_flow
+from assignors.replicas.phases.residue_flow import Costs, Pruning
+from assignors.replicas.plan import PlanRequest, PlanStatus
+from assignors.replicas.planning import plan
+from assignors.replicas.shuffling import placement, shuffled
+from assignors.replicas.standing import Standing, standing
+from assignors.replicas.state import NOBODY, Broker, ClusterState
+from assignors.replicas.three_phase_flow import ThreePhaseFlow
+from assignors.replicas.violations import violations
+from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
+from tests.assignors.replicas.topics import topic
+
+ANYWHERE = PlanRequest()
+
+
+def balanced(state: ClusterState, request: PlanRequest = ANYWHERE, strategy: ThreePhaseFlow | None = None) -> IntArray:
+    answer = plan(strategy or ThreePhaseFlow(), state, request)
+    assert answer.replicas is not None, answer.reason
+    return answer.replicas
+
+
+def after(state: ClusterState, request: PlanRequest = ANYWHERE) -> Standing:
+    return standing(state, request, balanced(state, request))
+
+
+def drawn(seed: int, count: int, num_brokers: int, *, factor: int = 3, racks: int = 0, spare: int = 0) -> ClusterState:
+    """Random replicas on all brokers but the last `spare`."""
+    rows = np.argsort(np.random.default_rng(seed).random((count, num_brokers - spare)), axis=1)[:, :factor]
+    return ClusterState.of(brokers(num_brokers, racks), {("t", p): row for p, row in enumerate(rows.tolist())})
+
+
+def test_replicas_of_the_comparison_go_from_brokers_with_four_to_those_with_two() -> None:
+    state = topic([[0, 1, 2], [1, 0, 3], [0, 1, 3], [1, 0, 2]], 4)
+    replicas = balanced(state)
+    assert count_replicas(replicas, 4).tolist() == [3, 3, 3, 3]
+    assert count_replicas(replicas[:, :1], 4).tolist() == [1, 1, 1, 1]
+    assert movement(state, replicas).replicas == 2
+
+
+def test_one_move_is_enough_for_the_example_of_kafka_assignment_optimizer() -> None:
+    state = killerwhile()
+    without = PlanRequest(brokers=tuple(range(19)))
+    assert movement(state, balanced(state, without)).replicas == 1
+    assert movement(state, balanced(state)).replicas == 0
+
+
+@pytest.mark.parametrize(("spare", "racks"), [(1, 0), (2, 0), (3, 3)])
+def test_new_brokers_get_their_shares_and_no_other_replica_moves_than_must(spare: int, racks: int) -> None:
+    state = drawn(1, 120, 12, racks=racks, spare=spare)
+    even = balanced(state, PlanRequest(brokers=tuple(range(12 - spare))))
+    start = state.with_replicas(even)
+    replicas = balanced(start, strategy=ThreePhaseFlow(pruning="path"))
+    assert standing(start, ANYWHERE, replicas).replicas_range <= 1
+    assert movement(start, replicas).replicas == spare * (360 // 12)
+
+
+@pytest.mark.parametrize("racks", [0, 3])
+def test_replicas_and_leaders_are_even_and_none_is_in_a_rack_with_another(racks: int) -> None:
+    for seed in range(6):
+        state = drawn(seed, 100, 12, racks=racks)
+        found = after(state)
+        assert found.replicas_range <= 1
+        assert found.leaders_range <= 1
+        assert not any(found.broken.values())
+
+
+def test_what_one_phase_evened_out_the_next_keeps() -> None:
+    state = drawn(4, 240, 12)
+    replicas = balanced(state)
+    found = standing(state, ANYWHERE, replicas)
+    assert (found.replicas_range, found.leaders_range) == (0, 0)
+    before, down = standing(state, ANYWHERE, state.replicas).broker_down, found.broker_down
+    assert before is not None
+    assert down is not None
+    assert down.worst_range < before.worst_range / 2
+
+
+def test_with_three_replicas_first_followers_are_even_and_with_two_there_is_no_choice() -> None:
+    worst = {}
+    for factor in (2, 3):
+        downs = [after(drawn(seed, 240, 12, factor=factor)).broker_down for seed in range(5)]
+        worst[factor] = sum(down.worst_range for down in downs if down is not None)
+    assert worst[3] < 0.8 * worst[2]
+
+
+def test_an_order_of_followers_changes_and_nothing_else_where_only_that_is_uneven() -> None:
+    state = topic([[0, 1, 2], [0, 1, 2], [1, 2, 0], [1, 2, 0], [2, 0, 1], [2, 0, 1]], 3)
+    replicas = balanced(state)
+    assert replicas[:, 0].tolist() == state.replicas[:, 0].tolist()
+    assert sorted(map(tuple, replicas.tolist())) == [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+
+
+def test_an_even_cluster_is_moved_about_again_unless_it_is_checked_first() -> None:
+    state = drawn(3, 180, 122)
+    even = state.with_replicas(balanced(state))
+    assert movement(even, balanced(even, strategy=ThreePhaseFlow(checks_first=False))).replicas > 10
+    assert balanced(even).tolist() == even.replicas.tolist()
+    pruned = ThreePhaseFlow(checks_first=False, pruning="path")
+    assert balanced(even, strategy=pruned).tolist() == even.replicas.tolist()
+
+
+def test_pruning_saves_moves() -> None:
+    unpruned, pruned = 0, 0
+    for seed in range(5):
+        state = drawn(seed, 180, 122)
+        for_all, for_few = balanced(state), balanced(state, strategy=ThreePhaseFlow(pruning="path"))
+        assert standing(state, ANYWHERE, for_few).replicas_range <= 1
+        unpruned += movement(state, for_all).replicas
+        pruned += movement(state, for_few).replicas
+    assert pruned < 0.9 * unpruned
+
+
+@pytest.mark.parametrize("factor", [3, 4, 6])
+def test_the_replication_factor_grows_and_the_new_replicas_go_where_there_are_fewest(factor: int) -> None:
+    state = drawn(2, 60, 12, factor=2, racks=3)
+    request = PlanRequest(replication_factor=factor)
+    replicas = balanced(state, request)
+    assert (replicas != NOBODY).sum(axis=1).tolist() == [factor] * 60
+    found = standing(state, request, replicas)
+    assert found.replicas_range == 0
+    assert not any(found.broken.values())
+
+
+def test_partitions_with_different_factors_keep_them_or_grow_to_one() -> None:
+    held = {("t", p): [p % 5, (p + 1) % 5, (p + 2) % 5][: 1 + p % 3] for p in range(9)}
+    state = ClusterState.of(brokers(5), held)
+    assert (balanced(state) != NOBODY).sum(axis=1).tolist() == [1, 2, 3] * 3
+    assert (balanced(state, PlanRequest(replication_factor=3)) != NOBODY).sum(axis=1).tolist() == [3] * 9
+
+
+def test_the_replication_factor_cannot_be_lowered() -> None:
+    answer = plan(ThreePhaseFlow(), drawn(1, 10, 5), PlanRequest(replication_factor=2))
+    assert (answer.status, answer.reason) == (PlanStatus.NOT_APPLICABLE, "it cannot lower the replication factor")
+
+
+def test_only_what_is_on_a_broker_out_of_use_is_copied_where_the_rest_is_even() -> None:
+    state = drawn(1, 120, 12)
+    start = state.with_replicas(balanced(state))
+    request = PlanRequest(brokers=tuple(range(10)))
+    replicas = balanced(start, request, ThreePhaseFlow(pruning="path"))
+    assert count_replicas(replicas, 12).tolist() == [36] * 10 + [0, 0]
+    assert movement(start, replicas).replicas == 60
+
+
+def test_replicas_on_brokers_that_are_gone_are_placed_anew() -> None:
+    held = {("t", p): [9, p % 4, (p + 1) % 4] for p in range(8)}
+    state = ClusterState.of([*brokers(6), Broker(9, is_alive=False)], held)
+    assert all(9 not in held for held in ids(state, balanced(state)))
+    assert after(state).replicas_range == 0
+
+
+def test_where_racks_have_different_sizes_brokers_are_as_even_as_racks_allow() -> None:
+    state = drawn(3, 240, 13, racks=3)
+    replicas = balanced(state)
+    assert not violations(state, ANYWHERE, replicas)
+    held = count_replicas(replicas, 13)
+    assert {rack: set(held[state.rack == rack].tolist()) for rack in range(3)} == {0: {48}, 1: {60}, 2: {60}}
+    assert plan(ThreePhaseFlow(), state, ANYWHERE).notes == ("brokers' replicas stay uneven (most less least: 12)",)
+
+
+def test_crowded_racks_are_thinned_out_with_few_moves() -> None:
+    state = drawn(5, 90, 9, racks=3)
+    crowded = sum(found.times for found in violations(state, ANYWHERE, state.replicas))
+    replicas = balanced(state)
+    assert not violations(state, ANYWHERE, replicas)
+    assert crowded <= movement(state, replicas).replicas <= 1.1 * crowded
+
+
+def test_more_replicas_than_racks_are_spread_over_them_evenly() -> None:
+    state = drawn(6, 40, 8, factor=5, racks=2)
+    replicas = balanced(state)
+    assert set(np.sort((state.rack[replicas] == 0).sum(axis=1)).tolist()) <= {2, 3}
+    assert after(state).replicas_range == 0
+
+
+@pytest.mark.parametrize("racks", [0, 3])
+@pytest.mark.parametrize("factor", [None, 4])
+def test_a_choice_among_few_brokers_makes_large_clusters_as_even(
+    monkeypatch: pytest.MonkeyPatch, racks: int, factor: int | None
+) -> None:
+    monkeypatch.setattr(replica_flow, "DENSE", 0)
+    monkeypatch.setattr(replica_filling, "DENSE", 0)
+    request = PlanRequest(replication_factor=factor, brokers=tuple(range(60)))
+    state = drawn(7, 300, 63, racks=racks)
+    found = after(state, request)
+    assert found.replicas_range <= 1
+    assert found.leaders_range <= 1
+    assert not any(found.broken.values())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_every_plan_keeps_the_rules_and_asked_again_changes_nothing(data: st.DataObject) -> None:
+    num_brokers, racks = data.draw(st.integers(3, 9)), data.draw(st.sampled_from([0, 2, 3]))
+    factor = data.draw(st.integers(1, min(3, num_brokers - 1)))
+    state = random_cluster(
+        data.draw(st.integers(0, 999)), num_brokers=num_brokers, partitions=(9, 4), factor=factor, racks=racks, skew=2.0
+    )
+    request = PlanRequest(
+        brokers=data.draw(st.sampled_from([None, tuple(range(num_brokers - 1))])),
+        replication_factor=data.draw(st.integers(factor, num_brokers - 1)),
+        rack_aware=data.draw(st.booleans()),
+    )
+    strategy = ThreePhaseFlow(
+        costs=data.draw(st.sampled_from(get_args(Costs))), pruning=data.draw(st.sampled_from(get_args(Pruning)))
+    )
+    replicas = balanced(state, request, strategy)
+    assert not violations(state, request, replicas)
+    assert balanced(state.with_replicas(replicas), request, strategy).tolist() == replicas.tolist()
+
+
+def test_the_order_in_which_a_cluster_is_told_does_not_matter() -> None:
+    state = random_cluster(8, num_brokers=9, partitions=(30, 11), skew=1.5)
+    request = PlanRequest(brokers=tuple(range(8)))
+    expected = placement(state, balanced(state, request))
+    for seed in range(20):
+        told = shuffled(state, np.random.default_rng(seed))
+        assert placement(told, balanced(told, request)) == expected
+
+
+@pytest.mark.parametrize("parameters", [{"costs": "cheap"}, {"pruning": "branch"}, {"phases": 2}])
+def test_a_parameter_that_is_not_there_is_refused(parameters: dict[str, object]) -> None:
+    with pytest.raises(UnknownAssignorError, match="three_phase_flow"):
+        registry.make(registry.find("three_phase_flow"), parameters)

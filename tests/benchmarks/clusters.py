@@ -1,0 +1,36 @@
+"""Large clusters, made from a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assignors.replicas.state import Broker, ClusterState
+
+
+def even_cluster(num_brokers: int, num_partitions: int, *, new: int = 0, racks: int = 0, seed: int = 1) -> ClusterState:
+    """As many replicas on every broker, three a partition, in different racks if there are any.
+
+    The last `new` brokers hold none.
+    Round by round, every broker stands once in each of three places, a drawn distance apart; then the replicas of each
+    partition are shuffled, so that leaders are not even. Topics have a hundred partitions.
+    """
+    draw = np.random.default_rng(seed)
+    old = num_brokers - new
+    turn, spot = np.divmod(np.arange(num_partitions), old)
+    apart = np.stack([_distances(draw, old, max(racks, 1)) for _ in range(int(turn[-1]) + 1)])
+    replicas = draw.permuted((spot[:, None] + apart[turn]) % old, axis=1)
+    topics = -(-num_partitions // 100)
+    return ClusterState(
+        brokers=tuple(Broker(i, f"az{i % racks + 1}" if racks else None) for i in range(num_brokers)),
+        topics=tuple(f"topic-{i}" for i in range(topics)),
+        topic=np.arange(num_partitions) % topics,
+        partition=np.arange(num_partitions) // topics,
+        replicas=replicas,
+        leader=replicas[:, 0].copy(),
+    )
+
+
+def _distances(draw: np.random.Generator, old: int, racks: int) -> np.ndarray:
+    """Three, the first 0, that lead to three racks of brokers that stand in racks by turns; `old` divides by them."""
+    step = draw.choice(old // racks - 1, size=2, replace=False) + 1
+    return np.array([0, step[0] * racks + 1 % racks, step[1] * racks + 2 % racks])
