@@ -7,13 +7,27 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Field
 
 from scenarios.configs import AssignorConfigs, Section
-from scenarios.fields import INT_MAX, BrokerId, Duration, Factor, Frequency, Name, Names, Rate, Replicas, TopicName
+from scenarios.fields import (
+    INT_MAX,
+    BrokerId,
+    Duration,
+    Factor,
+    Frequency,
+    Limit,
+    Name,
+    Names,
+    Parameter,
+    Rate,
+    Replicas,
+    ReplicationFactor,
+    TopicName,
+)
 
 Count = Annotated[int, Field(ge=1, le=INT_MAX)]
 BrokerIds = Annotated[list[BrokerId], Field(min_length=1)]
 
-MOVE_KEYS: Final = ("topic", "partition", "replicas")
-"""What a replica move says that has no plan."""
+STRATEGY_KEYS: Final = ("strategy", "parameters", "topics", "remove_brokers", "replication_factor", "rack_aware")
+"""What a reassignment says only if a strategy plans it."""
 
 
 class ClientsEvent(Section):
@@ -80,19 +94,55 @@ class BrokerBounceEvent(Section):
 
 
 class ReplicaMoveEvent(Section):
-    """A partition moves to other brokers, or all those of a plan do."""
+    """A partition has other replicas at once; nothing is copied, and the first one leads."""
+
+    topic: TopicName = Field(description="Which topic.")
+    partition: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(description="Which partition.")
+    replicas: Replicas = Field(description="Its brokers from then on, the leader first.")
+
+
+class ReassignmentEvent(Section):
+    """Partitions are reassigned by a plan: new replicas copy what there is, and then the others go.
+
+    The plan stands in a file, or a strategy makes it of the cluster as it stands then.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
-            "oneOf": [{"required": ["plan"], "maxProperties": 1}, {"required": [*MOVE_KEYS], "maxProperties": 3}]
+            "oneOf": [
+                {"required": ["plan"], "not": {"anyOf": [{"required": [key]} for key in STRATEGY_KEYS]}},
+                {"required": ["strategy"], "not": {"required": ["plan"]}},
+            ]
         }
     )
 
-    topic: TopicName | None = Field(default=None, description="Which topic.")
-    partition: Annotated[int, Field(ge=0, le=INT_MAX)] | None = Field(default=None, description="Which partition.")
-    replicas: Replicas | None = Field(default=None, description="Its brokers from then on, the leader first.")
     plan: Name | None = Field(
-        default=None, description="Instead: a file that kafka-reassign-partitions.sh takes, relative to the scenario."
+        default=None, description="A file that kafka-reassign-partitions.sh takes, relative to the scenario."
+    )
+    strategy: Name | None = Field(
+        default=None, description="Instead: a built-in strategy of assignor-sim plan, which makes the plan."
+    )
+    parameters: dict[Name, Parameter] | None = Field(default=None, description="Parameters of the strategy itself.")
+    topics: Annotated[list[TopicName], Field(min_length=1)] | None = Field(
+        default=None, description="The topics that it may change; all if not given, changelogs included."
+    )
+    remove_brokers: BrokerIds | None = Field(default=None, description="Brokers that shall hold nothing in the end.")
+    replication_factor: ReplicationFactor | None = Field(
+        default=None, description="How many replicas partitions shall have; as many as they have if not given."
+    )
+    rack_aware: bool | None = Field(
+        default=None, description="Whether replicas of a partition go to different racks (true)."
+    )
+    throttle: Limit | None = Field(
+        default=None,
+        description="What every broker may send and receive for it: Kafka's leader and follower throttle. If it is not "
+        "given, the last one holds; before there is one, copies take no time.",
+    )
+    batch: Count | None = Field(default=None, description="How many partitions at a time; all if not given.")
+    elects_leaders: Literal["at_end", "auto", "never"] = Field(
+        default="auto",
+        description="When first replicas come to lead: once all is done, when the controller looks (every 5 minutes), "
+        "or never.",
     )
 
 
@@ -155,7 +205,8 @@ class EventEntry(Section):
     rack_outage: RackOutageEvent | None = Field(default=None, description="A rack is gone, brokers and clients.")
     broker_loss: BrokerLossEvent | None = Field(default=None, description="Brokers are gone.")
     broker_bounce: BrokerBounceEvent | None = Field(default=None, description="Brokers restart one after the other.")
-    replica_move: ReplicaMoveEvent | None = Field(default=None, description="Partitions get other replicas.")
+    replica_move: ReplicaMoveEvent | None = Field(default=None, description="A partition has other replicas at once.")
+    reassignment: ReassignmentEvent | None = Field(default=None, description="Partitions are reassigned by a plan.")
     config_change: ConfigChangeEvent | None = Field(default=None, description="The application's configs change.")
     traffic: TrafficEvent | None = Field(default=None, description="More or less is produced to the source topics.")
     churn: ChurnEvent | None = Field(default=None, description="Clients crash and join by chance, from then on.")

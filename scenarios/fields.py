@@ -83,6 +83,12 @@ def _in_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _check_scalar(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        raise ValueError(f"expected text, a number, true, false or nothing, found {show(value)}")
+    return value
+
+
 def _unit_schema(pattern: str, unit: str, example: str) -> WithJsonSchema:
     number = {"type": "integer", "minimum": 0, "description": f"in {unit}"}
     text = {"type": "string", "pattern": pattern, "minLength": 1}
@@ -94,6 +100,11 @@ Entry = Annotated[T, WrapValidator(_let_holes_pass)]
 
 Name = Annotated[str, StringConstraints(max_length=200), AfterValidator(_check_printable)]
 """What people call something."""
+
+Parameter = Annotated[
+    Any, AfterValidator(_check_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})
+]
+"""A parameter of an assignor."""
 
 TopicName = Annotated[
     str,
@@ -126,6 +137,9 @@ Frequency = Annotated[
 
 Factor = Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)]
 """So many times as much as usual."""
+
+Limit = Annotated[Rate, Field(ge=1)]
+ReplicationFactor = Annotated[int, Field(ge=1, le=32_767)]
 
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
 Replicas = Annotated[list[BrokerId], Field(min_length=1)]

@@ -26,6 +26,7 @@ from scenarios.resolution.configs import check_configs, group_configs
 from scenarios.resolution.drafts import APPLICATION
 from scenarios.resolution.events import resolve_events
 from scenarios.resolution.files import Files, UnreadableError, read_text
+from scenarios.resolution.foresight import foretell
 from scenarios.resolution.price import resolve_price
 from scenarios.resolution.surroundings import Surroundings
 from scenarios.resolution.traffic import resolve_traffic
@@ -211,7 +212,8 @@ def _resolve(
         starts_warm=document.application.starts == "warm",
         price=price,
     )
-    return blueprint, choices, (*application.notes, *traffic.notes)
+    foretold = () if mistakes else foretell(blueprint, document.seeds[0], places)
+    return blueprint, choices, (*application.notes, *traffic.notes, *foretold)
 
 
 def _check_size(num_tasks: int, num_clients: int, places: Places) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simulator.disturbances import Disturbance
+from scenarios.paths import Path
+from simulator.disturbances import Disturbance, LeaderElection
 
 MAX_MOMENTS: Final = 20_000
 """How often anything may happen by one event, or by the daily profile of traffic: each hour for two years, say."""
@@ -86,4 +87,31 @@ class Churn:
     keeps_state: bool
 
 
-PlannedEvent = Disturbance | ConfigEdit | CrashPlan | BouncePlan | Churn
+@dataclass(frozen=True, slots=True)
+class ReassignmentPlan:
+    """Partitions are reassigned as a strategy plans it, from the cluster as it stands then.
+
+    Attributes:
+        path: where the scenario says so.
+        strategy: its name in `assignors.replicas.registry`.
+        parameters: of the strategy itself.
+        topics: those that may change; None for all.
+        removed: ids of brokers that shall hold nothing.
+        replication_factor: as in `assignors.replicas.plan.PlanRequest`, just as `rack_aware`.
+        throttle_bytes_per_s: as in `simulator.disturbances.Reassignment`, just as the rest.
+    """
+
+    at_ms: int
+    path: Path
+    strategy: str
+    parameters: tuple[tuple[str, Any], ...]
+    topics: tuple[str, ...] | None
+    removed: tuple[int, ...]
+    replication_factor: int | None
+    rack_aware: bool
+    throttle_bytes_per_s: int | None
+    batch: int | None
+    election: LeaderElection
+
+
+PlannedEvent = Disturbance | ConfigEdit | CrashPlan | BouncePlan | Churn | ReassignmentPlan

@@ -10,10 +10,9 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from scenarios.configs import MAX_TAGS, BrokerConfigs, ChoiceConfigs, Section, StreamsConfigs
-from scenarios.errors import show
 from scenarios.event_entries import EventEntry
 from scenarios.fields import (
     EACH,
@@ -23,10 +22,13 @@ from scenarios.fields import (
     Duration,
     Entry,
     Factor,
+    Limit,
     Name,
+    Parameter,
     Rate,
     Rates,
     Replicas,
+    ReplicationFactor,
     Size,
     Sizes,
     TimeOfDay,
@@ -41,9 +43,7 @@ SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
 
 Text = Annotated[str, Field(max_length=10_000)]
 Partitions = Annotated[int, Field(ge=1, le=INT_MAX)]
-ReplicationFactor = Annotated[int, Field(ge=1, le=32_767)]
 RecordSize = Annotated[Size, Field(ge=1)]
-Limit = Annotated[Rate, Field(ge=1)]
 
 
 class BrokerPool(Section):
@@ -264,17 +264,6 @@ def _by_name(value: Any) -> Any:
 
 def _by_provider(value: Any) -> Any:
     return {"provider": value} if isinstance(value, str) else value
-
-
-def _check_scalar(value: Any) -> Any:
-    if isinstance(value, dict | list):
-        raise ValueError(f"expected text, a number, true, false or nothing, found {show(value)}")
-    return value
-
-
-Parameter = Annotated[
-    Any, AfterValidator(_check_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})
-]
 
 
 class AssignorSettings(Section):

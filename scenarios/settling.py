@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from assignors.configs import AssignmentConfigs
 from scenarios.chance import Draws, bounce_order, churn, pick
-from scenarios.plans import BouncePlan, Churn, ConfigEdit, CrashPlan, PlannedEvent
+from scenarios.plans import BouncePlan, Churn, ConfigEdit, CrashPlan, PlannedEvent, ReassignmentPlan
+from scenarios.reassignments import reassign
 from scenarios.uptime import Uptime
-from simulator.disturbances import ConfigChange, Crash, Disturbance, RollingBounce
+from simulator.disturbances import ConfigChange, Crash, Disturbance, Reassignment, RollingBounce
 from simulator.world import World
 
 
@@ -23,11 +24,17 @@ def settle(events: Sequence[PlannedEvent], world: World, seed: int) -> tuple[Dis
 
     Priority: what is certain comes first; then, in order of time, draws and restarts, which pass over clients that are
     not there; churn comes last and keeps away from all else. Configs are those of the run with all edits and rollouts
-    up to that time.
+    up to that time. Strategies plan reassignments in order of time, each from what those before it come to.
+
+    Raises:
+        NoPlanError: a strategy has no plan; says why.
     """
     draws = Draws(seed)
-    certain = [event for event in events if not isinstance(event, ConfigEdit | CrashPlan | BouncePlan | Churn)]
-    uptime = Uptime(replace(world, disturbances=tuple(certain)))
+    unsettled = ConfigEdit | CrashPlan | BouncePlan | Churn | ReassignmentPlan
+    certain = [event for event in events if not isinstance(event, unsettled)]
+    # What happens to partitions happens to no client.
+    of_clients = tuple(event for event in certain if not isinstance(event, Reassignment))
+    uptime = Uptime(replace(world, disturbances=of_clients))
     configs = world.application.assignment_configs
     settled: dict[int, list[Disturbance]] = {}
     for i, event in sorted(enumerate(events), key=lambda pair: pair[1].at_ms):
@@ -40,6 +47,9 @@ def settle(events: Sequence[PlannedEvent], world: World, seed: int) -> tuple[Dis
                 settled[i] = list(_bounce(event, configs if changes else None, uptime, draws))
             case CrashPlan():
                 settled[i] = list(_crash(event, uptime, draws))
+            case ReassignmentPlan():
+                certain.append(reassign(event, replace(world, disturbances=tuple(certain))))
+                settled[i] = [certain[-1]]
             case Churn():
                 continue
             case _:

@@ -8,8 +8,11 @@ same weather.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
 
 from assignors.configs import AssignmentConfigs
+from assignors.ids import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +91,50 @@ class BrokerBounce:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaMove:
-    """A partition has other replicas from now on; the first one leads."""
+    """A partition has other replicas from now on; the first one leads, and nothing is copied."""
 
     at_ms: int
     topic: str
     partition: int
     replicas: tuple[int, ...]
+
+
+class LeaderElection(StrEnum):
+    """When the first replica of a reassigned partition comes to lead it.
+
+    at_end: once the whole reassignment is done, as somebody runs `kafka-leader-election.sh` then. auto: when the
+    controller next looks (`auto.leader.rebalance.enable`). never: it does not, unless a broker comes back.
+    """
+
+    AT_END = "at_end"
+    AUTO = "auto"
+    NEVER = "never"
+
+
+class Target(NamedTuple):
+    """A partition, and the brokers that it shall have, the preferred leader first."""
+
+    partition: TopicPartition
+    replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reassignment:
+    """Partitions are reassigned, as `kafka-reassign-partitions.sh --execute` has it (KIP-455).
+
+    Attributes:
+        targets: each partition once, in the order in which batches are made of them.
+        throttle_bytes_per_s: the throttle of every broker, as it sends and as it receives, from now on; None to leave
+            it as it is, which is no limit until somebody gives one.
+        batch: how many partitions at a time; None for all.
+        election: when the first replicas come to lead.
+    """
+
+    at_ms: int
+    targets: tuple[Target, ...]
+    throttle_bytes_per_s: int | None = None
+    batch: int | None = None
+    election: LeaderElection = LeaderElection.AUTO
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +167,7 @@ Disturbance = (
     | BrokerLoss
     | BrokerBounce
     | ReplicaMove
+    | Reassignment
     | ConfigChange
     | TrafficChange
 )

@@ -6,6 +6,7 @@ those rates hold, and every change settles them anew.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +20,9 @@ from simulator.layout import FloatArray, Layout
 from simulator.lives import TaskLives, TaskState
 from simulator.placing import Brokers, Placing
 from simulator.processing import Processing
+from simulator.reassignment import Carried
 from simulator.restoration import Restoration
-from simulator.traffic import Bytes, Ledger, Routes
+from simulator.traffic import Bytes, Ledger, Routes, TrafficKind
 from simulator.world import World
 
 
@@ -78,6 +80,8 @@ class Execution:
         self._flow = self._hours.flow(None)
         self._routes = self._ways = Routes(layout, self.placing, from_nearest=self._from_nearest)
         self._ledger = Ledger(len(layout.racks))
+        self._copying = self._table(())
+        self._copied = self._table(())
         self._now_ms = 0
         self._down_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._out_of_reach_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
@@ -96,6 +100,7 @@ class Execution:
         self._now_ms = now_ms
         self._down_ms += ~self.running * passed_ms
         self._out_of_reach_ms += ~self._in_reach * passed_ms
+        self._copied += self._copying * (passed_ms / 1000)
         self.processing.advance(passed_ms / 1000)
         self.restoration.advance(passed_ms / 1000)
 
@@ -161,6 +166,11 @@ class Execution:
         self._lay_ways()
         self.settle()
 
+    def copy_partitions(self, copied: Sequence[Carried], copying: Sequence[Carried]) -> None:
+        """Take in what reassignments copied at once, and what they copy a second from now on."""
+        self._copied += self._table(copied)
+        self._copying = self._table(copying)
+
     def scale_traffic(self, factor: float, hour: int | None = None) -> None:
         """So many times the usual input, or that of an hour of the day, comes in from now on."""
         if hour != self._hour:
@@ -190,6 +200,8 @@ class Execution:
     def take_bytes(self) -> Bytes:
         """The bytes that travelled since the last time, by kind and pair of racks."""
         self._write_down()
+        self._ledger.add({TrafficKind.REASSIGNMENT: self._copied})
+        self._copied = self._table(())
         return self._ledger.take()
 
     def standing(self) -> Standing:
@@ -214,6 +226,14 @@ class Execution:
         self.holdings = given
         tasks, clients = np.nonzero(stays)
         self.restoration.assign(given.owner, given.standby, (tasks, clients), self._now_ms)
+
+    def _table(self, carried: Sequence[Carried]) -> FloatArray:
+        """Shape (R + 1, R + 1)."""
+        racks = [*self._layout.racks, None]
+        table = np.zeros((len(racks), len(racks)), dtype=np.float64)
+        for each in carried:
+            table[racks.index(each.from_rack), racks.index(each.to_rack)] += each.amount
+        return table
 
     def _step(self, state: TaskState, which: BoolArray, clients: IntArray) -> None:
         tasks = np.flatnonzero(which)

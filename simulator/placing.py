@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from assignors.columns import NO_RACK, BoolArray, IntArray, PartitionTable
 from assignors.ids import TopicPartition
 from simulator.layout import FloatArray, Layout, total
+from simulator.replicas import PartitionStanding
 from simulator.world import World
 
 _NOBODY = -1
@@ -22,9 +23,9 @@ class Placing:
     Attributes:
         table: the racks of the replicas of each partition that tasks read, as the group leader learns them.
         leader_rack: shape (P,); the rack of the leader, NO_RACK if there is none or it has no rack.
-        served_in: shape (P, R); whether a live replica stands in the rack.
-        followers: shape (P, R + 1); how many live replicas in each rack fetch from the leader; the last column: those
-            without rack. Where there is no leader, nobody does.
+        served_in: shape (P, R); whether a live replica stands in the rack that is in sync.
+        followers: shape (P, R + 1); how many live replicas in each rack follow the leader in sync; the last column:
+            those without rack. Where there is no leader, nobody does.
         restore_share: shape (T, B); which part of what a task's changelogs hold is led by which broker, in the order of
             the cluster; what has no leader is in no part.
     """
@@ -58,6 +59,7 @@ class Brokers:
         width = max(map(len, listed), default=0)
         padded = [replicas + [_NOBODY] * (max(1, width) - len(replicas)) for replicas in listed]
         self._replicas: IntArray = np.array(padded, dtype=np.int64).reshape(len(listed), max(1, width))
+        self._copying: BoolArray = np.zeros(self._replicas.shape, dtype=np.bool_)
         leaders = [topics[name.topic].leaders[name.partition] for name in layout.partitions]
         self._leader: IntArray = np.array(
             [self._row_of_broker.get(leader, _NOBODY) for leader in leaders], dtype=np.int64
@@ -65,7 +67,7 @@ class Brokers:
         self._placing: Placing | None = None
 
     def lose(self, brokers: tuple[int, ...]) -> None:
-        """Take brokers away; the first live replica takes over what they led."""
+        """Take brokers away; the first live replica in sync takes over what they led."""
         lost = [self._row_of_broker[broker] for broker in brokers]
         self._alive[lost] = False
         self._elect(np.isin(self._leader, lost))
@@ -78,14 +80,38 @@ class Brokers:
     def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
         """Give a partition other replicas; one that no task reads or writes does not matter."""
         row = self._row_of.get(partition)
-        if row is None:
-            return
+        if row is not None:
+            self._put(row, replicas)
+            self._elect(np.arange(len(self._leader)) == row)
+
+    def reassign(self, standings: Iterable[PartitionStanding]) -> list[TopicPartition]:
+        """Let partitions stand as a reassignment has them; return those whose racks are others than before."""
+        moved = []
+        for partition, replicas, leader, copying in standings:
+            row = self._row_of.get(partition)
+            if row is None:
+                continue
+            before = self._racks_of(row)
+            self._put(row, replicas)
+            self._copying[row, : len(replicas)] = [broker in copying for broker in replicas]
+            self._leader[row] = self._row_of_broker.get(leader, _NOBODY)
+            if before != self._racks_of(row):
+                moved.append(partition)
+        self._placing = None
+        return moved
+
+    def _racks_of(self, row: int) -> set[int]:
+        listed = self._replicas[row]
+        return set(self._rack[listed[listed != _NOBODY]].tolist())
+
+    def _put(self, row: int, replicas: tuple[int, ...]) -> None:
         missing = len(replicas) - self._replicas.shape[1]
         if missing > 0:
             self._replicas = np.pad(self._replicas, ((0, 0), (0, missing)), constant_values=_NOBODY)
+            self._copying = np.pad(self._copying, ((0, 0), (0, missing)), constant_values=False)
         self._replicas[row] = _NOBODY
+        self._copying[row] = False
         self._replicas[row, : len(replicas)] = self._rows(replicas)
-        self._elect(np.arange(len(self._leader)) == row)
 
     def placing(self) -> Placing:
         """Where the partitions stand now; the same object as long as nothing changes.
@@ -102,24 +128,22 @@ class Brokers:
         layout, replicas = self._layout, self._replicas
         num_racks, num_read = len(layout.racks), layout.num_read
         alive = self._alive[replicas]
+        in_sync = alive & ~self._copying
         rack = np.where(alive, self._rack[replicas], NO_RACK)
-        in_rack = np.zeros((len(replicas), num_racks + 1), dtype=np.bool_)
-        in_rack[np.arange(len(replicas))[:, None], rack] = True
-        served_in = in_rack[:, :num_racks]
         listed = replicas != _NOBODY
         located = listed.any(axis=1) & (~listed | (rack != NO_RACK)).all(axis=1)
         names = layout.partitions[:num_read]
         return Placing(
-            table=PartitionTable(names, layout.racks, served_in[:num_read], located[:num_read]),
+            table=PartitionTable(names, layout.racks, _in_racks(rack, num_racks)[:num_read], located[:num_read]),
             leader_rack=self._rack[self._leader],
-            served_in=served_in,
-            followers=self._followers(rack, alive, num_racks + 1),
+            served_in=_in_racks(np.where(in_sync, rack, NO_RACK), num_racks),
+            followers=self._followers(rack, in_sync, num_racks + 1),
             restore_share=self._restore_share(),
         )
 
-    def _followers(self, rack: IntArray, alive: BoolArray, num_columns: int) -> IntArray:
+    def _followers(self, rack: IntArray, in_sync: BoolArray, num_columns: int) -> IntArray:
         led = (self._leader != _NOBODY)[:, None]
-        row, replica = np.nonzero(alive & led & (self._replicas != self._leader[:, None]))
+        row, replica = np.nonzero(in_sync & led & (self._replicas != self._leader[:, None]))
         cells = row * num_columns + rack[row, replica] % num_columns
         return np.bincount(cells, minlength=len(rack) * num_columns).reshape(len(rack), num_columns)
 
@@ -131,12 +155,19 @@ class Brokers:
         return shares.reshape(num_tasks, num_columns)[:, :-2]
 
     def _elect(self, rows: BoolArray) -> None:
-        alive = self._alive[self._replicas]
-        first = self._replicas[np.arange(len(alive)), alive.argmax(axis=1)]
-        elected = np.where(alive.any(axis=1), first, _NOBODY)
+        in_sync = self._alive[self._replicas] & ~self._copying
+        first = self._replicas[np.arange(len(in_sync)), in_sync.argmax(axis=1)]
+        elected = np.where(in_sync.any(axis=1), first, _NOBODY)
         self._leader = np.where(rows, elected, self._leader)
         self._placing = None
 
     def _rows(self, brokers: Sequence[int]) -> list[int]:
         unknown = len(self._row_of_broker)
         return [self._row_of_broker.get(broker, unknown) for broker in brokers]
+
+
+def _in_racks(rack: IntArray, num_racks: int) -> BoolArray:
+    """Shape (P, R); in which racks there is one of a partition's replicas, from the racks of these."""
+    found = np.zeros((len(rack), num_racks + 1), dtype=np.bool_)
+    found[np.arange(len(rack))[:, None], rack] = True
+    return found[:, :num_racks]

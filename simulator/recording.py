@@ -36,6 +36,7 @@ class _Open:
     steady: Bytes
     before: Standing
     reasons: Reasons | None
+    goes_other_ways: bool = False
     restoring: int = 0
     warming_up: int = 0
     settled_at_ms: int | None = None
@@ -98,6 +99,11 @@ class Recording:
             self._steady = key, steady(routes, target.owner, copies, self._fleet.rack, announces)
         return self._steady[1]
 
+    def note_other_ways(self) -> None:
+        """Note that partitions stand elsewhere in the midst of a round, to stay there."""
+        if self._open is not None:
+            self._open.goes_other_ways = True
+
     def look_around(self) -> None:
         """Count what is not in place right after an assignment took effect."""
         if self._open is not None:
@@ -140,6 +146,8 @@ class Recording:
         if ended is None:
             self._execution.take_bytes()
             return
+        if ended.goes_other_ways:
+            ended.steady = self._at_rest(ended.decision.target, ended.standby)
         self._rounds.append(
             Round(
                 number=ended.wanted.generation,

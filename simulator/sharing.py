@@ -78,3 +78,41 @@ def fair_shares_of_two(
         np.maximum(other_left, 0.0, out=other_left)
         waiting = waiting[~chosen]
     return shares
+
+
+def fair_shares_between(sending: FloatArray, sender: IntArray, receiving: FloatArray, receiver: IntArray) -> FloatArray:
+    """Share what can be sent and what can be received among members that each have one who sends and one who receives.
+
+    Every member takes as much as it can get. That is `fair_shares_of_two`, without a table of K x D where there are
+    many of both.
+
+    Args:
+        sending: shape (S,); what each can send.
+        sender: shape (K,); who sends to each member.
+        receiving: shape (D,); what each can receive.
+        receiver: shape (K,); who receives for each member.
+
+    Returns:
+        Shape (K,).
+
+    Complexity: at most S + D passes, each of K.
+    """
+    shares = np.zeros(len(sender), dtype=np.float64)
+    sent, received = sending.copy(), receiving.copy()
+    waiting = np.arange(len(sender))
+    while len(waiting):
+        at_sender, at_receiver = sender[waiting], receiver[waiting]
+        fair = np.minimum(
+            sent[at_sender] / np.bincount(at_sender, minlength=len(sent))[at_sender],
+            received[at_receiver] / np.bincount(at_receiver, minlength=len(received))[at_receiver],
+        )
+        # The scarcest capacity is dealt out, and the others have the more for the rest.
+        scarcest = fair.min()
+        served = fair <= scarcest * (1 + 1e-12)
+        shares[waiting[served]] = scarcest
+        sent -= scarcest * np.bincount(at_sender[served], minlength=len(sent))
+        received -= scarcest * np.bincount(at_receiver[served], minlength=len(received))
+        np.maximum(sent, 0.0, out=sent)
+        np.maximum(received, 0.0, out=received)
+        waiting = waiting[~served]
+    return shares

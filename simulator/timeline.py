@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from assignors.configs import AssignmentConfigs
+from assignors.ids import TopicPartition
 from simulator.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -15,10 +17,12 @@ from simulator.disturbances import (
     Join,
     Leave,
     RackOutage,
+    Reassignment,
     ReplicaMove,
     RollingBounce,
     TrafficChange,
 )
+from simulator.reassignment import Reassigning, ReassignmentStep
 from simulator.world import GroupProtocol, World
 
 
@@ -103,7 +107,7 @@ class TrafficScaled:
         return f"traffic is {'' if self.factor == 1 else f'{self.factor:g} times '}that of {self.hour:02}:00"
 
 
-Change = ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | ConfigsSet | TrafficScaled
+Change = ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | ReassignmentStep | ConfigsSet | TrafficScaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +121,56 @@ class TimedChange:
 def timeline(world: World) -> list[TimedChange]:
     """Every change that will happen, in order of time; changes of one moment in the order of the scenario.
 
-    What takes a client down that is not there does not happen, nor does its return from that. A client that several
-    things keep down comes back from the last of them.
+    Steps of reassignments come after all else of their moment, up to the end of the run. What takes a client down that
+    is not there does not happen, nor does its return from that. A client that several things keep down comes back from
+    the last of them.
     """
     planned = [
         (timed, number if _ends(disturbance) else None)
         for number, disturbance in enumerate(world.disturbances)
         for timed in _break_down(world, disturbance)
     ]
+    if any(isinstance(disturbance, Reassignment) for disturbance in world.disturbances):
+        steps = _reassign(Reassigning(world), world, [timed for timed, _ in planned], world.duration_ms)
+        planned += [(timed, None) for timed in list(steps)]
     return list(_that_happen(world, sorted(planned, key=lambda each: each[0].at_ms)))
+
+
+def reassigned(world: World, until_ms: int) -> Reassigning:
+    """The brokers and partitions as they stand at a time, before reassignments that begin then."""
+    planned = [timed for disturbance in world.disturbances for timed in _break_down(world, disturbance)]
+    reassigning = Reassigning(world)
+    list(_reassign(reassigning, world, [timed for timed in planned if timed.at_ms <= until_ms], until_ms))
+    return reassigning
+
+
+def _reassign(
+    reassigning: Reassigning, world: World, planned: Sequence[TimedChange], until_ms: int
+) -> Iterator[TimedChange]:
+    """The steps of all reassignments, among changes that are no steps themselves."""
+    begun = [each for each in world.disturbances if isinstance(each, Reassignment) and each.at_ms < until_ms]
+    happens: list[tuple[int, Change | Reassignment]] = [(timed.at_ms, timed.change) for timed in planned]
+    happens += [(each.at_ms, each) for each in begun]
+    for at_ms, together in groupby(sorted(happens, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
+        yield from (TimedChange(*step) for step in reassigning.until(at_ms))
+        for _, change in together:
+            _tell(reassigning, change)
+        yield from (TimedChange(*step) for step in reassigning.settle())
+    yield from (TimedChange(*step) for step in reassigning.until(until_ms))
+
+
+def _tell(reassigning: Reassigning, change: Change | Reassignment) -> None:
+    match change:
+        case Reassignment():
+            reassigning.begin(change)
+        case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
+            reassigning.put(TopicPartition(topic, partition), replicas)
+        case BrokersDown(brokers=brokers):
+            reassigning.lose(brokers)
+        case BrokersUp(brokers=brokers):
+            reassigning.regain(brokers)
+        case TrafficScaled(factor=factor, hour=hour):
+            reassigning.scale(factor, hour)
 
 
 def _ends(disturbance: Disturbance) -> bool:
@@ -183,6 +228,9 @@ def _break_down(world: World, disturbance: Disturbance) -> Iterator[TimedChange]
                 yield from _brokers_down(at_ms + i * (down + pause_ms), (broker,), down)
         case ReplicaMove(topic=topic, partition=partition, replicas=replicas):
             yield TimedChange(at_ms, ReplicasSet(topic, partition, replicas))
+        case Reassignment():
+            # Its steps depend on all else that happens to brokers.
+            return
         case ConfigChange(configs=configs):
             yield TimedChange(at_ms, ConfigsSet(configs))
         case TrafficChange(factor=factor, hour=hour):

@@ -34,6 +34,7 @@ class TrafficKind(StrEnum):
         WARMUP_READ: a standby that is behind catches up.
         RESTORE_READ: an active task restores its state.
         REPLICATION: followers fetch from the leader what tasks wrote.
+        REASSIGNMENT: replicas that are new to a partition copy it from the leader.
     """
 
     SOURCE_READ = "source_read"
@@ -45,6 +46,7 @@ class TrafficKind(StrEnum):
     WARMUP_READ = "warmup_read"
     RESTORE_READ = "restore_read"
     REPLICATION = "replication"
+    REASSIGNMENT = "reassignment"
 
 
 Bytes = Mapping[TrafficKind, FloatArray]

@@ -123,6 +123,7 @@ SECTIONS = {
     "BrokerLossEvent": "events[].broker_loss",
     "BrokerBounceEvent": "events[].broker_bounce",
     "ReplicaMoveEvent": "events[].replica_move",
+    "ReassignmentEvent": "events[].reassignment",
     "ConfigChangeEvent": "events[].config_change",
     "TrafficEvent": "events[].traffic",
     "ChurnEvent": "events[].churn",

@@ -54,14 +54,14 @@ class PartStyle:
 
 # Cool to hot, so that it is seen which end is bad; the grid's colour is for what is nothing.
 _RISING = (FAINT, "#56b4e9", "#0072b2", "#e69f00", "#d55e00", INK)
-_HATCHES = ("", "////", "", "||||", "", "\\\\\\\\", "", "xxxx", "----")
+_HATCHES = ("", "////", "", "||||", "", "\\\\\\\\", "", "xxxx", "----", "++++")
 
 
 def part_style(index: int, *, rising: bool) -> PartStyle:
     """The style of the part with this number, from 0; neighbours differ without colour too.
 
     Args:
-        index: up to 8; up to 5 if rising.
+        index: up to 9; up to 5 if rising.
         rising: whether each part is worse than the one before.
     """
     colors = _RISING if rising else _COLORS

@@ -34,6 +34,7 @@ KINDS = {
     "warmup_read": "copies warm up",
     "restore_read": "tasks restore",
     "replication": "replication of these",
+    "reassignment": "partitions reassigned",
 }
 """What travels, by its kind in `traffic`."""
 

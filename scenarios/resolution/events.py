@@ -17,6 +17,7 @@ from scenarios.event_entries import (
     CrashEvent,
     EventEntry,
     RackOutageEvent,
+    ReassignmentEvent,
     ReplicaMoveEvent,
     RollingBounceEvent,
     StaggeredEvent,
@@ -27,7 +28,7 @@ from scenarios.paths import Path
 from scenarios.plans import MAX_MOMENTS, BouncePlan, ConfigEdit, CrashPlan, PlannedEvent
 from scenarios.profile import HOUR_MS, Profile
 from scenarios.resolution.configs import check_configs
-from scenarios.resolution.moves import resolve_moves
+from scenarios.resolution.moves import resolve_move, resolve_reassignment
 from scenarios.resolution.presence import check_presence
 from scenarios.resolution.scaling import TOO_MANY, resolve_autoscale, resolve_churn
 from scenarios.resolution.surroundings import Surroundings
@@ -90,7 +91,9 @@ def _resolve(kind: str, entry: EventEntry, path: Path, around: Surroundings) -> 
             around.brokers.check_ids(said.brokers, (*path, "brokers"))
             yield BrokerBounce(at_ms, tuple(said.brokers), said.down, said.pause)
         case ReplicaMoveEvent():
-            yield from resolve_moves(said, at_ms, path, around)
+            yield from resolve_move(said, at_ms, path, around)
+        case ReassignmentEvent():
+            yield from resolve_reassignment(said, at_ms, path, around)
         case ConfigChangeEvent():
             around.clients.check_tags(said.configs.rack_aware_assignment_tags, (*path, "configs"), around.places)
             yield ConfigEdit(at_ms, check_configs(said.configs, (*path, "configs"), around.places))

@@ -1,43 +1,108 @@
-"""Replica moves: one that stands in the scenario, or all those of a plan in a file."""
+"""Partitions that move: one at once, or all those of a plan that is carried out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
 
+from assignors.errors import UnknownAssignorError
+from assignors.ids import TopicPartition
+from assignors.replicas import registry
 from scenarios.errors import Mistake, did_you_mean, listing, show
-from scenarios.event_entries import MOVE_KEYS, ReplicaMoveEvent
+from scenarios.event_entries import STRATEGY_KEYS, ReassignmentEvent, ReplicaMoveEvent
 from scenarios.importers.reassignment import PlannedMove, read_plan
 from scenarios.paths import Path
+from scenarios.plans import ReassignmentPlan
 from scenarios.resolution.files import Imported
 from scenarios.resolution.surroundings import Surroundings
-from simulator.disturbances import ReplicaMove
+from simulator.disturbances import LeaderElection, Reassignment, ReplicaMove, Target
 
 
-def resolve_moves(said: ReplicaMoveEvent, at_ms: int, path: Path, around: Surroundings) -> Iterator[ReplicaMove]:
-    """Understand a move or a plan; what is wrong is noted."""
+def resolve_move(said: ReplicaMoveEvent, at_ms: int, path: Path, around: Surroundings) -> Iterator[ReplicaMove]:
+    """Understand a move; what is wrong is noted."""
+    around.brokers.check_ids(said.replicas, (*path, "replicas"))
+    wrong = _wrong_partition(said.topic, said.partition, around)
+    if wrong is not None:
+        key, message = wrong
+        around.places.wrong((*path, key), message)
+    else:
+        yield ReplicaMove(at_ms, said.topic, said.partition, tuple(said.replicas))
+
+
+def resolve_reassignment(
+    said: ReassignmentEvent, at_ms: int, path: Path, around: Surroundings
+) -> Iterator[Reassignment | ReassignmentPlan]:
+    """Understand a reassignment; what is wrong is noted."""
+    election = LeaderElection(said.elects_leaders)
     if said.plan is not None:
-        for key in MOVE_KEYS:
+        for key in STRATEGY_KEYS:
             if getattr(said, key) is not None:
                 around.places.wrong((*path, key), "the plan says what moves, so leave this out")
         plan = around.files.read((*path, "plan"), said.plan, read_plan)
-        yield from () if plan is None else _moves_of(plan, at_ms, around)
+        targets = () if plan is None else tuple(_targets(plan, around))
+        yield Reassignment(at_ms, targets, said.throttle, said.batch, election)
+    elif said.strategy is not None:
+        _check_strategy(said.strategy, said, path, around)
+        around.brokers.check_ids(said.remove_brokers or (), (*path, "remove_brokers"))
+        _check_topics(said.topics or (), path, around)
+        yield ReassignmentPlan(
+            at_ms=at_ms,
+            path=path,
+            strategy=said.strategy,
+            parameters=tuple((said.parameters or {}).items()),
+            topics=None if said.topics is None else tuple(said.topics),
+            removed=tuple(said.remove_brokers or ()),
+            replication_factor=said.replication_factor,
+            rack_aware=said.rack_aware is not False,
+            throttle_bytes_per_s=said.throttle,
+            batch=said.batch,
+            election=election,
+        )
+    elif around.places.is_sound(*path):
+        around.places.wrong(path, "it has no plan; give plan: FILE, or strategy: NAME")
+
+
+def _check_strategy(name: str, said: ReassignmentEvent, path: Path, around: Surroundings) -> None:
+    try:
+        info = registry.find(name)
+        made = info.find_class()
+    except UnknownAssignorError as error:
+        around.places.wrong((*path, "strategy"), str(error))
         return
-    missing = [key for key in MOVE_KEYS if getattr(said, key) is None]
-    if missing and around.places.is_sound(*path):
-        around.places.wrong((*path, missing[0]), f"missing; give {', '.join(MOVE_KEYS)}, or plan: FILE")
-    if said.replicas is not None:
-        around.brokers.check_ids(said.replicas, (*path, "replicas"))
-    if said.topic is not None and said.partition is not None:
-        wrong = _wrong_partition(said.topic, said.partition, around)
+    defaults: dict[str, Any] = {field.name: field.default for field in fields(made)} if is_dataclass(made) else {}
+    for key, value in (said.parameters or {}).items():
+        at = (*path, "parameters", key)
+        if key not in defaults:
+            remark = did_you_mean(key, list(defaults), "parameters")
+            around.places.wrong(at, f"not a parameter of {name} ({remark})")
+            return
+        if not _is_like(value, defaults[key]):
+            around.places.wrong(at, f"{show(value)} is not a value for it ({show(defaults[key])} if not given)")
+            return
+    try:
+        registry.make(info, said.parameters)
+    except UnknownAssignorError as error:
+        around.places.wrong((*path, "parameters"), str(error))
+
+
+def _is_like(value: object, default: object) -> bool:
+    """Whether a value is of the kind of a default; anything is where that says nothing."""
+    if isinstance(default, float):
+        return type(value) in (int, float)
+    kind = next((kind for kind in (bool, int, str) if isinstance(default, kind)), None)
+    return kind is None or (isinstance(value, kind) and isinstance(value, bool) is (kind is bool))
+
+
+def _check_topics(names: Sequence[str], path: Path, around: Surroundings) -> None:
+    for i, name in enumerate(names):
+        wrong = _wrong_partition(name, 0, around)
         if wrong is not None:
-            key, message = wrong
-            around.places.wrong((*path, key), message)
-        elif said.replicas is not None:
-            yield ReplicaMove(at_ms, said.topic, said.partition, tuple(said.replicas))
+            around.places.wrong((*path, "topics", i), wrong[1])
 
 
-def _moves_of(plan: Imported[tuple[PlannedMove, ...]], at_ms: int, around: Surroundings) -> Iterator[ReplicaMove]:
-    """The moves of a plan, up to the first that cannot be."""
+def _targets(plan: Imported[tuple[PlannedMove, ...]], around: Surroundings) -> Iterator[Target]:
+    """The targets of a plan, up to the first that cannot be."""
     for move in plan.content:
         wrong = _wrong_partition(move.topic, move.partition, around)
         strangers = [broker for broker in move.replicas if broker not in around.brokers.ids]
@@ -47,7 +112,7 @@ def _moves_of(plan: Imported[tuple[PlannedMove, ...]], at_ms: int, around: Surro
         if wrong is not None:
             around.mistakes.add(Mistake(plan.source, move.line, "", f"{move.topic}-{move.partition}: {wrong[1]}"))
             return
-        yield ReplicaMove(at_ms, move.topic, move.partition, move.replicas)
+        yield Target(TopicPartition(move.topic, move.partition), move.replicas)
 
 
 def _wrong_partition(topic: str, partition: int, around: Surroundings) -> tuple[str, str] | None:

@@ -18,6 +18,7 @@ from simulator.processes.classic import ClassicProtocol
 from simulator.processes.parts import Parts, Process, Protocol
 from simulator.processes.streams import StreamsProtocol
 from simulator.reasons import Question
+from simulator.reassignment import ReassignmentStep
 from simulator.recording import Recording
 from simulator.timeline import (
     BrokersDown,
@@ -85,7 +86,8 @@ class Clockwork:
             if timed.at_ms > self._now_ms:
                 yield self._env.timeout(timed.at_ms - self._now_ms)
             self._apply(timed.change)
-            self._recording.note(timed)
+            if str(timed.change):
+                self._recording.note(timed)
 
     def _apply(self, change: Change) -> None:
         self._execution.advance(self._now_ms)
@@ -115,12 +117,26 @@ class Clockwork:
                 # Since KAFKA-14867 consumers with client.rack join anew when racks of what they read change.
                 if moved in self._subscribed and self._fleet.announces_racks():
                     self._group.ask(f"replicas of {moved} moved")
+            case ReassignmentStep():
+                self._reassign(change)
             case ConfigsSet(configs=configs):
                 self._fleet.set_configs(configs)
                 self._group.ask("configs changed")
             case TrafficScaled(factor=factor, hour=hour):
                 self._execution.scale_traffic(factor, hour)
         self._announce_change()
+
+    def _reassign(self, step: ReassignmentStep) -> None:
+        self._execution.copy_partitions(step.copied, step.copying)
+        if not step.partitions:
+            return
+        moved = [str(each) for each in self._brokers.reassign(step.partitions) if each in self._subscribed]
+        self._execution.move_brokers()
+        self._recording.note_other_ways()
+        # Which replica leads, and in which order they stand, is nothing that members look at.
+        if moved and self._fleet.announces_racks():
+            which = moved[0] if len(moved) == 1 else f"{len(moved)} partitions"
+            self._group.ask(f"replicas of {which} moved")
 
     def _move_brokers(self, reason: str) -> None:
         self._execution.move_brokers()

@@ -110,6 +110,20 @@ def test_less_traffic_costs_the_balance_of_subtopologies() -> None:
     assert found["min_traffic"]["subtopology_skew"] > found["balance_subtopology"]["subtopology_skew"]
 
 
+def test_the_plan_that_evens_out_leaders_doubles_the_bill_of_one_that_lets_them_be() -> None:
+    name, strategy = "a_better_plan_a_worse_bill", "events[0].reassignment.strategy"
+    even = runs(name)["high_availability"]
+    kept = runs(name, (strategy, "movement_mip"))["high_availability"]
+    nearest = runs(name, ("cluster.configs.replica.selector.class", NEAREST))["high_availability"]
+    assert even["cross_rack_bytes_per_s"] == pytest.approx(60e6 * 2 / 3)
+    assert kept["cross_rack_bytes_per_s"] <= even["cross_rack_bytes_per_s"] / 2
+    assert kept["cross_rack_usd"] < 0.7 * even["cross_rack_usd"]
+    assert nearest["cross_rack_bytes_per_s"] == 0
+    events = [row["event"] for row in tables(name)["events"].to_pylist()]
+    assert events[0].startswith("reassignment of 23 partitions begins")
+    assert "reassignment is done" in events[-1]
+
+
 def test_reading_from_the_nearest_replica_is_what_cuts_the_bill() -> None:
     today = runs("cross_zone_bill")
     followers = runs("cross_zone_bill", ("cluster.configs.replica.selector.class", NEAREST))

@@ -176,7 +176,7 @@ def test_any_name_is_drawn_as_text(draw: Draw) -> None:
 
 def test_neighbouring_parts_differ_without_colour() -> None:
     for rising in (False, True):
-        styles = [part_style(index, rising=rising) for index in range(6 if rising else 9)]
+        styles = [part_style(index, rising=rising) for index in range(6 if rising else 10)]
         assert all(one.hatch != other.hatch for one, other in pairwise(styles))
         assert len({(style.color, style.hatch) for style in styles}) == len(styles)
         assert PAPER not in {style.color for style in styles}

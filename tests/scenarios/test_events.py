@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assignors.configs import AssignmentConfigs
+from assignors.ids import TopicPartition
 from scenarios.load import Scenario, ScenarioError, loads
 from simulator.disturbances import (
     BrokerBounce,
@@ -17,8 +18,10 @@ from simulator.disturbances import (
     Disturbance,
     Join,
     Leave,
+    Reassignment,
     ReplicaMove,
     RollingBounce,
+    Target,
 )
 from tests.scenarios.writing import events, spoiled, told, understood
 
@@ -134,15 +137,18 @@ PLAN = [
 def _with_plan(folder: Path, partitions: object, text: str | None = None) -> Scenario:
     plan = json.dumps({"version": 1, "partitions": partitions}, indent=1) if text is None else text
     (folder / "plan.json").write_text(plan, encoding="utf-8")
-    return loads(events("{at: 10m, replica_move: {plan: plan.json}}"), "s.yaml", folder=folder)
-
-
-def test_a_plan_moves_all_its_partitions_at_once(tmp_path: Path) -> None:
-    scenario = _with_plan(tmp_path, PLAN)
-    assert scenario.world(1).disturbances == (
-        ReplicaMove(10 * MINUTE, "orders", 3, (2, 1)),
-        ReplicaMove(10 * MINUTE, "shop-totals-changelog", 0, (0,)),
+    return loads(
+        events("{at: 10m, reassignment: {plan: plan.json, throttle: 5 MB/s, batch: 1}}"), "s.yaml", folder=folder
     )
+
+
+def test_a_plan_becomes_a_reassignment(tmp_path: Path) -> None:
+    scenario = _with_plan(tmp_path, PLAN)
+    targets = (
+        Target(TopicPartition("orders", 3), (2, 1)),
+        Target(TopicPartition("shop-totals-changelog", 0), (0,)),
+    )
+    assert scenario.world(1).disturbances == (Reassignment(10 * MINUTE, targets, 5_000_000, batch=1),)
     assert [name for name, _ in scenario.imports] == ["plan.json"]
 
 

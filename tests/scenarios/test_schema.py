@@ -78,8 +78,8 @@ def test_the_full_scenario_has_every_key_but_those_about_files() -> None:
         "bad frequency",
         "protocol",
         "order of a bounce",
-        "plan and partition moved",
-        "neither plan nor partition moved",
+        "plan and strategy",
+        "neither plan nor strategy",
     ],
 )
 def test_an_editor_finds_what_stands_in_one_place(name: str) -> None:

@@ -99,6 +99,17 @@ events:
   - {at: 5h, broker_loss: {brokers: [2, 0], down: 20m}}
   - {at: 6h, broker_bounce: {brokers: [0, 1], down: 1m, pause: 1m}}
   - {at: 7h, replica_move: {topic: shop-totals-changelog, partition: 3, replicas: [2, 1]}}
+  - at: 7h
+    reassignment:
+      strategy: exact_flow
+      parameters: {time_limit_s: 5}
+      topics: [orders, payments]
+      remove_brokers: [1]
+      replication_factor: 2
+      rack_aware: true
+      throttle: 10 MB/s
+      batch: 2
+      elects_leaders: at_end
   - {at: 8h, config_change: {configs: {num.standby.replicas: 2}}}
   - {at: 9h, leave: {clients: late}}
   - {at: 10h, join: {clients: [late, late]}}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from assignors import registry
 from assignors.assignment import TaskAssignor
 from assignors.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.ids import TopicPartition
 from simulator.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -16,10 +17,13 @@ from simulator.disturbances import (
     Crash,
     Disturbance,
     Join,
+    LeaderElection,
     Leave,
     RackOutage,
+    Reassignment,
     ReplicaMove,
     RollingBounce,
+    Target,
     TrafficChange,
 )
 from simulator.world import (
@@ -128,6 +132,18 @@ def clients(draw: st.DrawFn, name: str) -> Client:
 
 
 @st.composite
+def reassignments(draw: st.DrawFn, base: World) -> tuple[tuple[Target, ...], int | None, int | None, LeaderElection]:
+    """Up to three targets, a throttle, a batch and an election."""
+    named = sorted(base.cluster.topics.items())
+    known = [TopicPartition(name, number) for name, topic in named for number in range(topic.num_partitions)]
+    chosen = draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
+    some = st.lists(brokers, min_size=1, max_size=3, unique=True).map(tuple)
+    targets = tuple(Target(each, draw(some)) for each in chosen)
+    throttle = draw(st.sampled_from((None, 300, 40_000, 2_000_000)))
+    return targets, throttle, draw(st.sampled_from((None, 1, 2))), draw(st.sampled_from(LeaderElection))
+
+
+@st.composite
 def disturbances(draw: st.DrawFn, base: World) -> Disturbance:
     """Anything that may happen, whether it makes sense by then or not."""
     names = [each.name for each in base.clients]
@@ -141,23 +157,20 @@ def disturbances(draw: st.DrawFn, base: World) -> Disturbance:
     partition = draw(st.integers(0, base.cluster.topics[topic].num_partitions - 1))
     configs = draw(st.none() | assignment_configs())
     announces = draw(st.sampled_from((None, True, False)))
-    chosen: Disturbance = draw(
-        st.sampled_from(
-            (
-                Join(at_ms, draw(some), every_ms),
-                Leave(at_ms, draw(some), every_ms),
-                Crash(at_ms, draw(some), maybe_down_ms, keeps_state),
-                RollingBounce(at_ms, draw(some), down_ms, every_ms, keeps_state, configs, announces),
-                RackOutage(at_ms, draw(st.sampled_from(RACKS)), maybe_down_ms),
-                BrokerLoss(at_ms, moved, maybe_down_ms),
-                BrokerBounce(at_ms, moved, down_ms, every_ms),
-                ReplicaMove(at_ms, topic, partition, moved),
-                ConfigChange(at_ms, configs or AssignmentConfigs(num_standby_replicas=1)),
-                TrafficChange(at_ms, draw(st.sampled_from((0.0, 0.5, 3.0)))),
-            )
-        )
+    every: tuple[Disturbance, ...] = (
+        Join(at_ms, draw(some), every_ms),
+        Leave(at_ms, draw(some), every_ms),
+        Crash(at_ms, draw(some), maybe_down_ms, keeps_state),
+        RollingBounce(at_ms, draw(some), down_ms, every_ms, keeps_state, configs, announces),
+        RackOutage(at_ms, draw(st.sampled_from(RACKS)), maybe_down_ms),
+        BrokerLoss(at_ms, moved, maybe_down_ms),
+        BrokerBounce(at_ms, moved, down_ms, every_ms),
+        ReplicaMove(at_ms, topic, partition, moved),
+        Reassignment(at_ms, *draw(reassignments(base))),
+        ConfigChange(at_ms, configs or AssignmentConfigs(num_standby_replicas=1)),
+        TrafficChange(at_ms, draw(st.sampled_from((0.0, 0.5, 3.0)))),
     )
-    return chosen
+    return draw(st.sampled_from(every))
 
 
 @st.composite

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.sharing import fair_shares, fair_shares_of_two
+from simulator.sharing import fair_shares, fair_shares_between, fair_shares_of_two
 
 INF = float("inf")
 CLOSE = 1e-6
@@ -118,3 +118,20 @@ def test_a_broker_is_shared_by_the_clients_that_read_from_it() -> None:
     weight = np.ones((3, 1))
     shares = fair_shares_of_two(np.array([1.0, 9.0]), np.array([0, 1, 1]), np.array([7.0]), weight, np.full(3, INF))
     assert shares.tolist() == [1.0, 3.0, 3.0]
+
+
+@given(
+    st.lists(st.integers(0, 20).map(float), min_size=3, max_size=3),
+    st.lists(st.integers(0, 20).map(float), min_size=3, max_size=3),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=8),
+)
+def test_shares_between_two_sides_are_those_of_two_capacities(
+    sending: list[float], receiving: list[float], members: list[tuple[int, int]]
+) -> None:
+    sender = np.array([each for each, _ in members], dtype=np.int64)
+    receiver = np.array([each for _, each in members], dtype=np.int64)
+    shares = fair_shares_between(np.array(sending), sender, np.array(receiving), receiver)
+    weights = np.eye(3)[receiver].reshape(len(members), 3)
+    everything = np.full(len(members), INF)
+    expected = fair_shares_of_two(np.array(sending), sender, np.array(receiving), weights, everything)
+    assert shares == pytest.approx(expected)

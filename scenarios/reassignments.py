@@ -1,0 +1,110 @@
+"""Reassignments that a strategy plans, from the cluster as it stands when they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from assignors.errors import AssignorError
+from assignors.ids import TopicPartition
+from assignors.replicas import planning, registry
+from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
+from assignors.replicas.state import NOBODY, Broker, ClusterState
+from scenarios.errors import Mistake, ScenarioError
+from scenarios.paths import Path, format_path
+from scenarios.plans import ReassignmentPlan
+from simulator.disturbances import Reassignment, Target
+from simulator.reassignment import Reassigning
+from simulator.timeline import reassigned
+from simulator.world import World
+
+_Row = tuple[str, int, tuple[int, ...], int, int, int]
+"""A partition: topic, number, replicas, leader, what it holds and what is produced to it."""
+
+
+class NoPlanError(ScenarioError):
+    """A strategy that has no plan; `path` is where the scenario asks for one, and `message` says why there is none."""
+
+    def __init__(self, source: str, path: Path, message: str) -> None:
+        self.path, self.message = path, message
+        super().__init__([Mistake(source, None, format_path(path), message)])
+
+
+def reassign(said: ReassignmentPlan, world: World) -> Reassignment:
+    """Let the strategy plan.
+
+    Args:
+        said: what is asked.
+        world: with all disturbances of brokers and partitions that are settled by then.
+
+    Raises:
+        NoPlanError: the strategy has none.
+    """
+    then = reassigned(world, said.at_ms)
+    rows = tuple(_rows(world, then))
+    alive = then.replicas.alive.tolist()
+    brokers = tuple(
+        Broker(broker.id, broker.rack, is_alive=is_alive)
+        for broker, is_alive in zip(world.cluster.brokers, alive, strict=True)
+    )
+    allowed = tuple(broker.id for broker in brokers if broker.is_alive and broker.id not in said.removed)
+    request = PlanRequest(allowed if said.removed else None, said.replication_factor, said.rack_aware)
+    try:
+        plan = _plan(said.strategy, said.parameters, brokers, rows, request, said.topics)
+    except AssignorError as error:
+        raise NoPlanError(world.name, said.path, str(error)) from error
+    except Exception as error:
+        # Nobody checks what a parameter is until the strategy takes it.
+        what = f"{said.strategy} failed: {type(error).__name__}: {error}"
+        raise NoPlanError(world.name, said.path, what) from error
+    if isinstance(plan, str):
+        raise NoPlanError(world.name, said.path, f"{said.strategy} has no plan: {plan}")
+    changed = [
+        Target(TopicPartition(topic, partition), replicas)
+        for (topic, partition, before, *_), replicas in zip(rows, plan, strict=True)
+        if replicas != before
+    ]
+    return Reassignment(said.at_ms, tuple(changed), said.throttle_bytes_per_s, said.batch, said.election)
+
+
+def _rows(world: World, then: Reassigning) -> Iterator[_Row]:
+    """The partitions as tools print them; of one that is being reassigned, what it is to have."""
+    for name in sorted(world.cluster.topics):
+        topic = world.cluster.topics[name]
+        for number in range(topic.num_partitions):
+            key = TopicPartition(name, number)
+            found = then.replicas.find(key)
+            held = round(then.held_bytes(key))
+            yield name, number, found.target or found.replicas, found.leader, held, topic.bytes_per_s[number]
+
+
+@lru_cache(maxsize=32)
+def _plan(
+    strategy: str,
+    parameters: tuple[tuple[str, Any], ...],
+    brokers: tuple[Broker, ...],
+    rows: tuple[_Row, ...],
+    request: PlanRequest,
+    topics: tuple[str, ...] | None,
+) -> tuple[tuple[int, ...], ...] | str:
+    """The replicas of every row, or why there is no plan. All assignors of a comparison ask for the same."""
+    keys = [(topic, number) for topic, number, *_ in rows]
+    state = ClusterState.of(
+        brokers,
+        {key: row[2] for key, row in zip(keys, rows, strict=True)},
+        leaders={key: row[3] for key, row in zip(keys, rows, strict=True)},
+        size_bytes={key: row[4] for key, row in zip(keys, rows, strict=True)},
+        bytes_per_s={key: row[5] for key, row in zip(keys, rows, strict=True)},
+    )
+    assignor = registry.make(registry.find(strategy), dict(parameters))
+    plan = planning.plan(assignor, state, request, topics)
+    if plan.replicas is None:
+        return _why(plan)
+    ids = state.ids.tolist()
+    return tuple(tuple(ids[broker] for broker in row if broker != NOBODY) for row in plan.replicas.tolist())
+
+
+def _why(plan: Plan) -> str:
+    status = "not applicable" if plan.status is PlanStatus.NOT_APPLICABLE else str(plan.status)
+    return f"{plan.reason} ({status})"
