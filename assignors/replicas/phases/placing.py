@@ -19,7 +19,7 @@ from assignors.replicas.counts import count_replicas, crowding
 from assignors.replicas.phases.residue_flow import arcs_between
 from assignors.replicas.phases.shares import Shares
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.rack_shares import fair_shares
+from assignors.replicas.programmes.rack_shares import fair_shares
 from assignors.replicas.state import ClusterState, replica_sets
 
 DENSE = 500_000

@@ -135,8 +135,8 @@ def test_without_time_there_is_a_plan_within_all_limits_and_a_bound() -> None:
 def test_pools_give_what_a_variable_for_every_cell_gives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     state = random_cluster(seed, num_brokers=5, partitions=(9,), racks=seed % 3)
     in_pools = plan(PreferredLeaderIlp(), state, PlanRequest())
-    monkeypatch.setattr("assignors.replicas.placement_search.spread", lambda programme, values: None)
-    monkeypatch.setattr("assignors.replicas.flow_placement.find", lambda programme: None)
+    monkeypatch.setattr("assignors.replicas.programmes.search.spread", lambda programme, values: None)
+    monkeypatch.setattr("assignors.replicas.programmes.flow_placement.find", lambda programme, carried: None)
     cell_by_cell = plan(PreferredLeaderIlp(), state, PlanRequest())
     assert in_pools.status == cell_by_cell.status == PlanStatus.OPTIMAL
     assert in_pools.value == cell_by_cell.value
@@ -178,3 +178,15 @@ def test_a_row_of_one_variable_has_a_label_so_that_it_is_no_bound() -> None:
 def test_limits_that_leave_nothing_between_them_are_refused(what: str) -> None:
     with pytest.raises(ValueError, match=f"min_{what} 3 is more than max_{what} 2"):
         PreferredLeaderIlp(**{f"min_{what}": 3, f"max_{what}": 2})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_bound_without_a_search_holds_for_the_best_plan(seed: int) -> None:
+    state = random_cluster(seed, num_brokers=7, partitions=(15, 6), racks=seed % 4)
+    best = plan(PreferredLeaderIlp(), state, PlanRequest())
+    hurried = plan(PreferredLeaderIlp(time_limit_s=0), state, PlanRequest())
+    assert best.status == PlanStatus.OPTIMAL
+    assert best.value is not None
+    assert hurried.value is not None
+    assert hurried.bound is not None
+    assert hurried.value <= best.value <= hurried.bound

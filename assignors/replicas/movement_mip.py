@@ -1,0 +1,155 @@
+"""Fewest moves to even loads, as a mixed integer programme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from assignors.columns import IntArray
+from assignors.replicas.counts import added
+from assignors.replicas.exact.question import Question
+from assignors.replicas.integer_programme import FloatArray
+from assignors.replicas.ordering import old_places, ordered
+from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.programmes.outcome import outcome
+from assignors.replicas.programmes.placement import Group, Limit, Placement, PlacementProgramme
+from assignors.replicas.programmes.search import solve
+from assignors.replicas.state import NOBODY, ClusterState
+
+
+@dataclass(frozen=True, slots=True)
+class MovementMip:
+    """Move as little as possible, so that every broker's load is near the mean.
+
+    A replica weighs one, or as many bytes as it has. Every broker's load comes to at least
+    `floor(balanced_factor_min · mean)` and at most `ceil(balanced_factor_max · mean)`. With bytes for weights nothing
+    may fit as tight as that; give the factors room then (0.6 and 1.2, say).
+
+    Guarantees: no plan within these loads moves less weight, where the status is optimal. A leader stays, and stays
+    first, unless its broker may hold no replicas. Kept replicas keep their order; new ones follow by broker id.
+    Priority: leaders stay, then loads, then least weight moved. Racks and the balance of leaders count for nothing.
+    Complexity: with counts for weights, a min-cost flow (`programmes.flow_relaxation`). With bytes, a binary for every
+    partition and broker, and a search that is exponential at worst; what is too large for its time is not begun.
+    Source: everpeace/kafka-reassign-optimizer, `ReassignOptimizationProblem`; its weights of type offset are bytes
+    here. It shuffles the replicas of a partition whose leader leaves; here a seed does, and without one they are
+    sorted. The tool refuses partitions that are not led by their preferred leader, and so does this, unless told not
+    to.
+
+    Attributes:
+        balanced_factor_min: how far below the mean a load may be; at most 1.
+        balanced_factor_max: how far above; at least 1.
+        weights: what a replica weighs.
+        seed: draws the order of replicas whose leader leaves; None sorts them by id.
+        refuses_other_leaders: whether a partition that its preferred leader does not lead ends it all.
+        time_limit_s: how long a search may take.
+    """
+
+    balanced_factor_min: float = 0.9
+    balanced_factor_max: float = 1.0
+    weights: Literal["count", "bytes"] = "count"
+    seed: int | None = None
+    refuses_other_leaders: bool = True
+    time_limit_s: float = 60.0
+
+    abilities: ClassVar[Abilities] = Abilities(
+        balances_replicas=True, drains=True, is_idempotent=True, is_order_free=True
+    )
+
+    def __post_init__(self) -> None:
+        if self.balanced_factor_min > 1 or self.balanced_factor_max < 1:
+            raise ValueError(
+                f"balanced factors {self.balanced_factor_min} and {self.balanced_factor_max} must have 1 between them"
+            )
+        if self.weights not in ("count", "bytes"):
+            raise ValueError(f"weights '{self.weights}' are not count or bytes")
+
+    def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
+        """Propose replicas."""
+        refused = self._refused(state)
+        if refused is not None:
+            return refused
+        question = Question.of(state, request)
+        weight = self._weight(question)
+        programme = self._programme(question, weight)
+        solution = solve(programme, self.time_limit_s)
+        if solution.placement is None:
+            return outcome(question, solution, self.time_limit_s)
+        replicas = self._ordered(question, solution.placement)
+        is_new = added(state.replicas, replicas)
+        moved = int((is_new.sum(axis=1)[question.told.rows] * weight).sum())
+        scale = _scale(weight)
+        return outcome(
+            question,
+            solution,
+            self.time_limit_s,
+            replicas=replicas,
+            objective="replicas moved" if self.weights == "count" else "bytes moved",
+            value=moved,
+            bound=moved if solution.is_optimal else -solution.bound * scale,
+        )
+
+    def _refused(self, state: ClusterState) -> Plan | None:
+        if self.weights == "bytes" and state.size_bytes is None:
+            return Plan.none(PlanStatus.NOT_APPLICABLE, "it needs the sizes of partitions to weigh them by bytes")
+        other = np.flatnonzero(state.leader != state.replicas[:, 0])
+        if not self.refuses_other_leaders or not len(other):
+            return None
+        row = int(other[0])
+        leader = "nobody" if state.leader[row] == NOBODY else f"broker {state.ids[state.leader[row]]}"
+        preferred = state.ids[state.replicas[row, 0]]
+        reason = f"{state.name(row)}: {leader} leads it, not its preferred leader {preferred}; elect that first"
+        return Plan.none(PlanStatus.FAILED, reason)
+
+    def _weight(self, question: Question) -> IntArray:
+        sizes = question.told.state.size_bytes
+        if self.weights == "count" or sizes is None:
+            return np.ones(question.num_partitions, dtype=np.int64)
+        return sizes
+
+    def _programme(self, question: Question, weight: IntArray) -> PlacementProgramme:
+        num_brokers = question.num_brokers
+        factors = question.factors.astype(np.float64)
+        scaled = weight / _scale(weight)
+        mean = float((weight * factors).sum()) / num_brokers
+        least = np.floor(mean * self.balanced_factor_min) / _scale(weight)
+        most = np.ceil(mean * self.balanced_factor_max) / _scale(weight)
+        is_pinned = np.zeros(question.held.shape, dtype=np.bool_)
+        is_pinned[:, 0] = True
+        loads = "replicas" if self.weights == "count" else "times the bytes of a mean replica"
+        return PlacementProgramme(
+            rack=np.zeros(num_brokers, dtype=np.int64),
+            held=question.held,
+            worth=np.zeros((*question.held.shape, 1)),
+            new_worth=-scaled,
+            is_pinned=is_pinned,
+            limits=(
+                Limit("replicas", Group.PARTITION, factors, factors, (0,)),
+                Limit(
+                    loads,
+                    Group.BROKER,
+                    *_everywhere(num_brokers, least, most),
+                    (0,),
+                    None if self.weights == "count" else scaled,
+                ),
+            ),
+        )
+
+    def _ordered(self, question: Question, placement: Placement) -> IntArray:
+        partition, broker = placement.cells.partition, placement.cells.broker
+        place = old_places(question, partition, broker)
+        drawn = np.zeros(len(partition), dtype=np.int64)
+        if self.seed is not None:
+            drawn = np.random.default_rng(self.seed).permutation(len(partition))
+        place = np.where(question.held[partition, 0] == NOBODY, drawn, place)
+        return ordered(question, partition, broker, place, broker)
+
+
+def _everywhere(num_brokers: int, least: float, most: float) -> tuple[FloatArray, FloatArray]:
+    return np.full(num_brokers, least), np.full(num_brokers, most)
+
+
+def _scale(weight: IntArray) -> float:
+    """What a replica weighs in the mean: solvers count badly with large numbers."""
+    return float(weight.mean()) or 1.0

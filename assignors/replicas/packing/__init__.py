@@ -1,0 +1,1 @@
+"""The parts of packing: what has to fit, how it fits without a search, and the search."""

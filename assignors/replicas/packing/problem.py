@@ -1,0 +1,144 @@
+"""Replicas with sizes and rates, and brokers whose disks and networks take so much of them: a bin packing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assignors.columns import BoolArray, IntArray
+from assignors.replicas.exact.question import Question
+from assignors.replicas.state import replica_sets
+
+UNLIMITED = np.iinfo(np.int64).max // 4
+"""Stands for the network capacity of a broker of which nobody said one."""
+
+_MS_PER_S = 1_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackingProblem:
+    """What has to fit; P partitions, B brokers that may hold replicas.
+
+    Attributes:
+        question: the partitions and brokers.
+        factor: shape (P,); replicas of each partition.
+        size_bytes: shape (P,); what one takes on disk.
+        bytes_per_s: shape (P,); what is written to one.
+        capacity_bytes: shape (B,); what the disks take.
+        capacity_bytes_per_s: shape (B,); what the network takes, UNLIMITED where nobody said.
+        rack: shape (B,); the rack of each broker, zero throughout if racks do not matter.
+        most_in_a_rack: shape (P,); how many replicas of a partition a rack may hold.
+        held: shape (P, B); who holds what.
+    """
+
+    question: Question
+    factor: IntArray
+    size_bytes: IntArray
+    bytes_per_s: IntArray
+    capacity_bytes: IntArray
+    capacity_bytes_per_s: IntArray
+    rack: IntArray
+    most_in_a_rack: IntArray
+    held: BoolArray
+
+    @classmethod
+    def of(cls, question: Question, retention_ms: int) -> PackingProblem:
+        """Take it from a cluster whose partitions have sizes, and whose brokers have capacities.
+
+        A partition of unknown rate is written at what fills its size within the retention, rounded up.
+        """
+        state = question.told.state
+        assert state.size_bytes is not None
+        size = state.size_bytes
+        rate = -(-size * _MS_PER_S // retention_ms) if state.bytes_per_s is None else state.bytes_per_s
+        brokers = [state.brokers[row] for row in question.brokers]
+        return cls(
+            question=question,
+            factor=question.factors,
+            size_bytes=size,
+            bytes_per_s=rate,
+            capacity_bytes=np.array([broker.capacity_bytes or 0 for broker in brokers], dtype=np.int64),
+            capacity_bytes_per_s=_known([broker.capacity_bytes_per_s for broker in brokers]),
+            rack=question.rack,
+            most_in_a_rack=question.most_in_a_rack,
+            held=replica_sets(question.held, len(brokers)),
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """P and B."""
+        return self.held.shape[0], self.held.shape[1]
+
+    def preference(self) -> IntArray:
+        """Brokers in the order in which they are taken into use.
+
+        One of each rack by turns; in a rack those that take much, then those that hold much, then by id.
+        """
+        holds = self.held.sum(axis=0)
+        order = np.lexsort((np.arange(len(holds)), -holds, -self.capacity_bytes_per_s, -self.capacity_bytes))
+        turn = np.empty(len(order), dtype=np.int64)
+        for rack in np.unique(self.rack):
+            members = order[self.rack[order] == rack]
+            turn[members] = np.arange(len(members))
+        return order[np.argsort(turn[order], kind="stable")]
+
+    def least_brokers(self) -> int:
+        """So many brokers at least: the largest ones that take all bytes, all rates, and the highest factor.
+
+        Racks ask for as much by themselves: some replicas have to be in a rack, since the others may not have more.
+        """
+        everywhere = np.ones(len(self.rack), dtype=np.bool_)
+        racks = [self.rack == rack for rack in np.unique(self.rack)]
+        room = np.minimum(self.most_in_a_rack[:, None], [brokers.sum() for brokers in racks])
+        forced = np.maximum(self.factor[:, None] - (room.sum(axis=1)[:, None] - room), 0)
+        by_rack = sum(self._fewest(brokers, forced[:, place]) for place, brokers in enumerate(racks))
+        return max(self._fewest(everywhere, self.factor), by_rack)
+
+    def _fewest(self, brokers: BoolArray, replicas: IntArray) -> int:
+        """The fewest of these brokers that take so many replicas of each partition, cut up at will."""
+        disk = _fewest(self.capacity_bytes[brokers], int((self.size_bytes * replicas).sum()))
+        network = _fewest(self.capacity_bytes_per_s[brokers], int((self.bytes_per_s * replicas).sum()))
+        return max(disk, network, int(replicas.max()))
+
+    def fits(self, chosen: BoolArray) -> bool:
+        """Whether a placement, shape (P, B), keeps to everything."""
+        in_rack = np.zeros((len(chosen), int(self.rack.max()) + 1), dtype=np.int64)
+        np.add.at(in_rack.T, self.rack, chosen.T.astype(np.int64))
+        return bool(
+            (chosen.sum(axis=1) == self.factor).all()
+            and (self.size_bytes @ chosen <= self.capacity_bytes).all()
+            and (self.bytes_per_s @ chosen <= self.capacity_bytes_per_s).all()
+            and (in_rack <= self.most_in_a_rack[:, None]).all()
+        )
+
+    def misfit(self) -> str | None:
+        """Why nothing can fit, as far as one look tells: a partition that too few brokers take, or all together."""
+        takes = (self.size_bytes[:, None] <= self.capacity_bytes) & (
+            self.bytes_per_s[:, None] <= self.capacity_bytes_per_s
+        )
+        short = np.flatnonzero(takes.sum(axis=1) < self.factor)
+        if len(short):
+            row = int(short[0])
+            return (
+                f"{self.question.told.state.name(row)}: {self.factor[row]} replicas of "
+                f"{self.size_bytes[row]:,} bytes at {self.bytes_per_s[row]:,} bytes/s need as many brokers that take "
+                f"one, {takes[row].sum()} do"
+            )
+        for what, asked, there in (
+            ("bytes", self.size_bytes * self.factor, self.capacity_bytes),
+            ("bytes/s", self.bytes_per_s * self.factor, self.capacity_bytes_per_s),
+        ):
+            if asked.sum() > there.astype(object).sum():
+                return f"all partitions: they come to {asked.sum():,} {what}, brokers take {there.sum():,}"
+        return None
+
+
+def _known(capacities: list[int | None]) -> IntArray:
+    return np.array([UNLIMITED if capacity is None else capacity for capacity in capacities], dtype=np.int64)
+
+
+def _fewest(capacities: IntArray, total: int) -> int:
+    """The fewest capacities that come to a total."""
+    sums = np.cumsum(np.minimum(np.sort(capacities)[::-1], total))
+    return int(np.searchsorted(sums, total)) + 1 if total else 0

@@ -1,0 +1,148 @@
+"""Searching for placements that use few brokers, then for some that move little, by CP-SAT.
+
+Guarantees: one worker, a fixed seed and deterministic time, so that the same problem gives the same answer; the clock
+ends only what takes far longer than that, and then `was_cut_off` says so.
+Complexity: strongly NP-hard; P·B binaries.
+Source: OR-Tools' CP-SAT.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from assignors.columns import BoolArray, IntArray
+from assignors.replicas.packing.problem import UNLIMITED, PackingProblem
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+ObjectArray = npt.NDArray[np.object_]
+
+_DETERMINISTIC_TIME_PER_S = 0.3
+"""What CP-SAT's deterministic time comes to in a second, about."""
+
+_WALL_FACTOR = 4.0
+"""The clock ends a search that takes so many times longer than it should."""
+
+
+@dataclass(slots=True)
+class PackingSearch:
+    """A problem, and what a search found out about it.
+
+    Attributes:
+        problem: what has to fit.
+        time_limit_s: how long each search may take, about.
+        is_infeasible: whether a search proved that nothing fits.
+        was_cut_off: whether the clock ended a search.
+    """
+
+    problem: PackingProblem
+    time_limit_s: float
+    is_infeasible: bool = False
+    was_cut_off: bool = False
+
+    def fewest_brokers(self, hint: BoolArray | None) -> tuple[BoolArray | None, int]:
+        """The placement in the fewest brokers that it finds, shape (P, B), or None; and how few are not ruled out.
+
+        Args:
+            hint: a placement to begin with.
+        """
+        from ortools.sat.python import cp_model
+
+        model = cp_model.CpModel()
+        cells = self._cells(model, np.arange(self.problem.shape[1]))
+        used = [model.new_bool_var("") for _ in range(self.problem.shape[1])]
+        self._limit(model, cells, np.arange(self.problem.shape[1]), used)
+        for first, second in self._alike():
+            model.add_implication(used[second], used[first])
+        model.add(cp_model.LinearExpr.sum(used) >= self.problem.least_brokers())
+        model.minimize(cp_model.LinearExpr.sum(used))
+        if hint is not None:
+            _hint(model, cells, hint)
+        solver, found = self._solve(model, cells)
+        least = self.problem.least_brokers()
+        return found, least if found is None else max(least, math.ceil(solver.best_objective_bound - 1e-6))
+
+    def fewest_moves(self, packed: BoolArray) -> BoolArray:
+        """Of the placements in the same brokers, the one that adds fewest replicas, as far as it finds one."""
+        from ortools.sat.python import cp_model
+
+        brokers = np.flatnonzero(packed.any(axis=0))
+        model = cp_model.CpModel()
+        cells = self._cells(model, brokers)
+        self._limit(model, cells, brokers, None)
+        kept = cells[self.problem.held[:, brokers]].tolist()
+        model.maximize(cp_model.LinearExpr.sum(kept))
+        _hint(model, cells, packed[:, brokers])
+        _, found = self._solve(model, cells)
+        if found is None:
+            return packed
+        spread = np.zeros_like(packed)
+        spread[:, brokers] = found
+        return spread if (spread & self.problem.held).sum() >= (packed & self.problem.held).sum() else packed
+
+    def _cells(self, model: cp_model.CpModel, brokers: IntArray) -> ObjectArray:
+        names = range(self.problem.shape[0] * len(brokers))
+        cells = np.array([model.new_bool_var("") for _ in names], dtype=object)
+        return cells.reshape(self.problem.shape[0], len(brokers))
+
+    def _limit(
+        self, model: cp_model.CpModel, cells: ObjectArray, brokers: IntArray, used: list[cp_model.IntVar] | None
+    ) -> None:
+        """Every replica somewhere, no rack crowded, no broker too full; one that is not in use is empty."""
+        from ortools.sat.python.cp_model import LinearExpr
+
+        problem = self.problem
+        for row, factor in enumerate(problem.factor.tolist()):
+            model.add(LinearExpr.sum(cells[row].tolist()) == factor)
+        for rack in np.unique(problem.rack[brokers]).tolist():
+            there = problem.rack[brokers] == rack
+            for row in np.flatnonzero(problem.most_in_a_rack < there.sum()).tolist():
+                model.add(LinearExpr.sum(cells[row, there].tolist()) <= int(problem.most_in_a_rack[row]))
+        for column, broker in enumerate(brokers.tolist()):
+            is_used = 1 if used is None else used[broker]
+            loads = [(problem.size_bytes, problem.capacity_bytes), (problem.bytes_per_s, problem.capacity_bytes_per_s)]
+            for weight, capacity in loads:
+                if capacity[broker] < UNLIMITED:
+                    total = LinearExpr.weighted_sum(cells[:, column].tolist(), weight.tolist())
+                    model.add(total <= int(capacity[broker]) * is_used)
+            if used is not None:
+                model.add(LinearExpr.sum(cells[:, column].tolist()) <= len(cells) * used[broker])
+
+    def _alike(self) -> list[tuple[int, int]]:
+        """Brokers that nothing tells apart, each with the one that is taken into use before it."""
+        problem, pairs = self.problem, []
+        last: dict[tuple[int, int, int], int] = {}
+        for broker in problem.preference().tolist():
+            kind = (problem.capacity_bytes[broker], problem.capacity_bytes_per_s[broker], problem.rack[broker])
+            if kind in last:
+                pairs.append((last[kind], broker))
+            last[kind] = broker
+        return pairs
+
+    def _solve(self, model: cp_model.CpModel, cells: ObjectArray) -> tuple[cp_model.CpSolver, BoolArray | None]:
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = 0
+        solver.parameters.max_deterministic_time = self.time_limit_s * _DETERMINISTIC_TIME_PER_S
+        solver.parameters.max_time_in_seconds = self.time_limit_s * _WALL_FACTOR
+        status = solver.solve(model)
+        self.is_infeasible = status == cp_model.INFEASIBLE
+        is_open = status in (cp_model.FEASIBLE, cp_model.UNKNOWN)
+        self.was_cut_off |= is_open and solver.wall_time >= self.time_limit_s * _WALL_FACTOR
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return solver, None
+        values = np.array([solver.boolean_value(cell) for cell in cells.ravel().tolist()], dtype=np.bool_)
+        return solver, values.reshape(cells.shape)
+
+
+def _hint(model: cp_model.CpModel, cells: ObjectArray, values: BoolArray) -> None:
+    for cell, value in zip(cells.ravel().tolist(), values.ravel().tolist(), strict=True):
+        model.add_hint(cell, value)

@@ -1,0 +1,216 @@
+"""Integer programmes over cells: which partition has a replica at which broker, and in which role.
+
+A cell is a partition and a broker; every cell has a variable a role. What a cell is worth is up to who sets the
+programme, and is the same for all brokers that hold no replica of the partition yet; so are the limits, whose rows
+are groups of cells.
+
+Complexity: the whole programme has P·B·K variables, and a coefficient for each in every limit.
+Source: the programmes of killerwhile/kafka-assignment-optimizer and everpeace/kafka-reassign-optimizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from assignors.columns import BoolArray, IntArray
+from assignors.replicas.integer_programme import FloatArray, Programme, sorted_programme
+from assignors.replicas.state import NOBODY
+
+
+class Group(Enum):
+    """What the cells of a row have in common."""
+
+    PARTITION = "partition"
+    BROKER = "broker"
+    RACK = "rack"
+    PARTITION_AND_RACK = "partition and rack"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limit:
+    """How much the cells of each group may come to.
+
+    Attributes:
+        what: what is counted, as a reader is told of it: "leaders of broker".
+        group: what the cells have in common.
+        lower: shape (G,); the least that the cells of each group may come to.
+        upper: shape (G,); the most.
+        roles: the roles that count.
+        weight: shape (P,); what a replica of a partition counts; None for one each.
+    """
+
+    what: str
+    group: Group
+    lower: FloatArray
+    upper: FloatArray
+    roles: tuple[int, ...]
+    weight: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Some cells, sorted by partition, then broker; both shape (C,)."""
+
+    partition: IntArray
+    broker: IntArray
+
+    def __len__(self) -> int:
+        return len(self.partition)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Who has what.
+
+    Attributes:
+        cells: C cells with a replica.
+        role: shape (C,); the role of each.
+    """
+
+    cells: Cells
+    role: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacementProgramme:
+    """A programme over P partitions, B brokers that may hold replicas, and K roles.
+
+    Attributes:
+        rack: shape (B,); the rack of each broker, zero throughout if racks do not matter.
+        held: shape (P, W); places of brokers that hold a replica, NOBODY for none or for one that may not.
+        worth: shape (P, W, K); what it is worth that a replica stays, in each role.
+        new_worth: shape (P,); what a new replica is worth.
+        is_pinned: shape (P, W); which replicas stay in the first role, come what may.
+        limits: what has to hold.
+    """
+
+    rack: IntArray
+    held: IntArray
+    worth: FloatArray
+    new_worth: FloatArray
+    is_pinned: BoolArray
+    limits: tuple[Limit, ...]
+
+    @property
+    def num_brokers(self) -> int:
+        """B."""
+        return len(self.rack)
+
+    @property
+    def num_roles(self) -> int:
+        """K."""
+        return int(self.worth.shape[2])
+
+    def of_one_role(self) -> PlacementProgramme:
+        """The programme in which every replica is worth what it is worth in its best role; no placement is worth more.
+
+        Limits on single roles are left out.
+        """
+        every_role = tuple(range(self.num_roles))
+        limits = tuple(replace(limit, roles=(0,)) for limit in self.limits if limit.roles == every_role)
+        return replace(self, worth=self.worth.max(axis=2, keepdims=True), limits=limits)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows the limits have."""
+        return sum(len(limit.lower) for limit in self.limits)
+
+    def group(self, limit: Limit, partition: IntArray, broker: IntArray) -> IntArray:
+        """The row, of a limit's own, that cells are in; partitions and brokers are broadcast."""
+        ways: dict[Group, Callable[[], IntArray]] = {
+            Group.PARTITION: lambda: partition,
+            Group.BROKER: lambda: broker,
+            Group.RACK: lambda: self.rack[broker],
+            Group.PARTITION_AND_RACK: lambda: partition * self.num_racks + self.rack[broker],
+        }
+        return ways[limit.group]()
+
+    @property
+    def num_racks(self) -> int:
+        """R, up to the last rack that a broker stands in."""
+        return int(self.rack.max()) + 1
+
+    def all_cells(self) -> Cells:
+        """All P·B of them."""
+        return self.cells(np.arange(len(self.held) * self.num_brokers))
+
+    def held_cells(self) -> Cells:
+        """Those that hold a replica."""
+        row, place = np.nonzero(self.held != NOBODY)
+        return self.cells(row * self.num_brokers + self.held[row, place])
+
+    def cells(self, flat: IntArray) -> Cells:
+        """The cells with these numbers, partition times B plus broker, each once."""
+        unique = np.unique(flat)
+        return Cells(unique // self.num_brokers, unique % self.num_brokers)
+
+    def flat(self, cells: Cells) -> IntArray:
+        """Their numbers."""
+        return cells.partition * self.num_brokers + cells.broker
+
+    def programme(self, cells: Cells) -> Programme:
+        """The programme over some cells; all others stay empty.
+
+        Variables are the cells' roles, all cells of the first role first.
+        """
+        rows, columns, coefficients = self._coefficients(cells)
+        lower = np.concatenate([*(limit.lower for limit in self.limits), np.zeros(self.num_cell_rows(cells))])
+        upper = np.concatenate([*(limit.upper for limit in self.limits), np.ones(self.num_cell_rows(cells))])
+        objective, lowest = self.objective(cells), self.lowest(cells)
+        return sorted_programme(objective, lowest, np.ones(len(objective)), (rows, columns, coefficients), lower, upper)
+
+    def _coefficients(self, cells: Cells) -> tuple[IntArray, IntArray, FloatArray]:
+        rows, columns, coefficients = [], [], []
+        first_row, index = 0, np.arange(len(cells))
+        for limit in self.limits:
+            group = self.group(limit, cells.partition, cells.broker)
+            weight = np.ones(len(cells)) if limit.weight is None else limit.weight[cells.partition]
+            for role in limit.roles:
+                rows.append(first_row + group)
+                columns.append(role * len(cells) + index)
+                coefficients.append(weight)
+            first_row += len(limit.lower)
+        for role in range(self.num_roles if self.num_cell_rows(cells) else 0):
+            rows.append(first_row + index)
+            columns.append(role * len(cells) + index)
+            coefficients.append(np.ones(len(cells)))
+        return np.concatenate(rows), np.concatenate(columns), np.concatenate(coefficients)
+
+    def num_cell_rows(self, cells: Cells) -> int:
+        """A cell has one role at most; where a rack has one replica of a partition at most, so it has anyway."""
+        is_said = any(limit.group is Group.PARTITION_AND_RACK and limit.upper.max() <= 1 for limit in self.limits)
+        return len(cells) if self.num_roles > 1 and not is_said else 0
+
+    def objective(self, cells: Cells) -> FloatArray:
+        """What each variable is worth."""
+        objective = np.tile(self.new_worth[cells.partition], (self.num_roles, 1))
+        row, place, where = self._find(cells, self.held != NOBODY)
+        objective[:, where] = self.worth[row, place].T
+        return objective.ravel()
+
+    def lowest(self, cells: Cells) -> FloatArray:
+        """The least each variable may be: one where a replica is pinned."""
+        lowest = np.zeros((self.num_roles, len(cells)))
+        _, _, where = self._find(cells, self.is_pinned & (self.held != NOBODY))
+        lowest[0, where] = 1
+        return lowest.ravel()
+
+    def _find(self, cells: Cells, chosen: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+        """The chosen replicas that are among the cells: their rows, columns, and places there."""
+        row, place = np.nonzero(chosen)
+        wanted, there = row * self.num_brokers + self.held[row, place], self.flat(cells)
+        where = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
+        is_there = there[where] == wanted
+        return row[is_there], place[is_there], where[is_there]
+
+    def row_name(self, row: int) -> tuple[Limit, int]:
+        """The limit that a row belongs to, and the row's group."""
+        for limit in self.limits:
+            if row < len(limit.lower):
+                return limit, row
+            row -= len(limit.lower)
+        raise IndexError(row)
