@@ -30,6 +30,10 @@ class Weights:
     non_overlap_cost: int
 
 
+EQUAL_WEIGHTS = Weights(1, 1)
+"""Those of an assignor that weighs nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Appraisal:
     """What an assignment costs.
@@ -63,13 +67,19 @@ class _Copies:
     placed: BoolArray
 
 
-def appraise(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> Appraisal | None:
+def appraise(
+    state: ApplicationState,
+    columns: AssignmentColumns,
+    weights: Weights,
+    had: tuple[BoolArray, BoolArray] | None = None,
+) -> Appraisal | None:
     """What an assignment costs, and the bound for assignments that are as balanced.
 
     Args:
-        state: what was assigned; what each client had before is its `previous_active` and `previous_standby`.
+        state: what was assigned.
         columns: the assignment.
         weights: the costs.
+        had: what each client had before, as `previous`, which finds it out if this is None.
 
     Returns:
         None where a client has no rack, or it is not known where a partition stands that is read.
@@ -80,7 +90,7 @@ def appraise(state: ApplicationState, columns: AssignmentColumns, weights: Weigh
     read = [tasks.source, tasks.changelog] if columns.standby.any() else [tasks.source]
     if (state.clients.rack == NO_RACK).any() or not all(each.all(state.partitions.located) for each in read):
         return None
-    ran, held = previous(state)
+    ran, held = previous(state) if had is None else had
     active = np.zeros_like(ran)
     running = np.flatnonzero(columns.active != UNASSIGNED)
     active[running, columns.active[running]] = True

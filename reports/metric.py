@@ -56,6 +56,18 @@ def gap_percent(run: Run) -> float | None:
     return 100 * above / least if above is not None and least else None
 
 
+def cost_gap(run: Run) -> int | None:
+    """What the assignment costs above the least possible."""
+    cost, least = run["total_cost"], run["least_total_cost"]
+    return None if cost is None or least is None else cost - least
+
+
+def cost_gap_percent(run: Run) -> float | None:
+    """The same in per cent of the least; None where that is 0."""
+    above, least = cost_gap(run), run["least_total_cost"]
+    return 100 * above / least if above is not None and least else None
+
+
 def one_rack_percent(run: Run) -> float | None:
     """The stateful tasks in one rack, in per cent of all."""
     count, every = run["tasks_in_one_rack"], run["stateful_tasks"]

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from reports.metric import Metric, column, gap, gap_percent, one_rack_percent, rounds_to_stable, usd_per_day
+from reports.metric import (
+    Metric,
+    column,
+    cost_gap,
+    cost_gap_percent,
+    gap,
+    gap_percent,
+    one_rack_percent,
+    rounds_to_stable,
+    usd_per_day,
+)
 from reports.units import (
     write_bytes,
     write_count,
@@ -101,6 +111,39 @@ _CROSS_RACK: tuple[Metric, ...] = (
         "stateless_cost", "Kafka's cost, stateless", CROSS_RACK, "The same for stateless tasks.", less_is_better=False
     ),
     column("standby_cost", "Kafka's cost, standbys", CROSS_RACK, "The same for standbys.", less_is_better=False),
+    column(
+        "total_cost",
+        "Cost by KIP-925",
+        CROSS_RACK,
+        "What all copies cost, in the end, against what was there before the last rebalance: traffic_cost for each "
+        "partition read across racks, non_overlap_cost for each copy in a new place, as configured.",
+        less_is_better=False,
+    ),
+    column(
+        "least_total_cost",
+        "Lower bound of that",
+        CROSS_RACK,
+        "No assignment costs less in which no client has more tasks of a kind per thread than one has here.",
+        less_is_better=False,
+    ),
+    Metric(
+        "cost_gap",
+        "Above the optimum",
+        CROSS_RACK,
+        "What it costs above that bound. Of standbys the bound may be lower than any assignment can come.",
+        write_count,
+        True,
+        cost_gap,
+    ),
+    Metric(
+        "cost_gap_percent",
+        "The same in per cent",
+        CROSS_RACK,
+        "In per cent of the bound; not known where that is 0.",
+        write_percent,
+        False,
+        cost_gap_percent,
+    ),
 )
 
 _MOVES: tuple[Metric, ...] = (

@@ -63,4 +63,4 @@ def run(
     one = assignor if isinstance(assignor, Contestant) else contestants(scenario, [assignor])[0]
     world = scenario.world(scenario.seeds[0] if seed is None else seed, one.choice.configs, one.choice.protocol)
     made = registry.make(one.info, one.choice.parameters)
-    return simulate(world, made, one.info.traffic_cost, question=question)
+    return simulate(world, made, one.info.weights, question=question)

@@ -230,7 +230,7 @@ def answer(
     except InvalidAssignmentError as error:
         return _refusal(found, error, nanos)
     configured = state.assignment_configs.rack_aware_traffic_cost
-    costs = rack_costs(state, columns, info.traffic_cost if configured is None else configured)
+    costs = rack_costs(state, columns, info.weights.traffic_cost if configured is None else configured)
     return {
         "id": found.id,
         "assignment": {

@@ -58,7 +58,7 @@ def watch(scenario: Scenario, contestant: Contestant, seed: int | None = None) -
     world = scenario.world(scenario.seeds[0] if seed is None else seed, choice.configs, choice.protocol)
     made = registry.make(info, choice.parameters)
     watched = _WatchedRecorded(made) if hasattr(made, "assign_recorded") else _Watched(made)
-    trace = simulate(world, watched, info.traffic_cost)
+    trace = simulate(world, watched, info.weights)
     # An answer that was not valid ended the run, and made no round.
     return tuple(
         Shown(round_, state, AssignmentColumns.of(state, assignment))

@@ -12,6 +12,7 @@ from assignors.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.columns import BoolArray, IntArray
 from assignors.configs import AssignmentConfigs
 from assignors.java_order import task_hash
+from assignors.objective import Appraisal, Weights, appraise
 from assignors.recorder import SILENT, Steps
 from assignors.state import ApplicationState
 from assignors.tasks.rack_aware import RackCosts, rack_costs
@@ -35,6 +36,7 @@ class Decision:
         members: the clients it decided for, rows, by process id.
         target: who shall have what.
         costs: Kafka's own costs of the answer.
+        appraisal: what it costs against what was there before, and the bound of that; None if racks are not known.
         measures: what is measured of it.
         followup_delay_ms: in how long another rebalance is asked for, None if none is.
         computing_ms: how long Kafka's leader would compute for it.
@@ -44,6 +46,7 @@ class Decision:
     members: IntArray
     target: Holdings
     costs: RackCosts
+    appraisal: Appraisal | None
     measures: Measures
     followup_delay_ms: int | None
     computing_ms: float
@@ -85,7 +88,7 @@ class Leader:
         fleet: Fleet,
         execution: Execution,
         assignor: TaskAssignor,
-        traffic_cost: int,
+        weights: Weights,
         question: Question | None,
     ) -> None:
         self._speed = world.application.group_configs.leader_speed
@@ -93,7 +96,7 @@ class Leader:
         self._fleet = fleet
         self._execution = execution
         self._assignor = assignor
-        self._traffic_cost = traffic_cost
+        self._weights = weights
         self._question = question
         self._judged: _Judged | None = None
         self.stateful: BoolArray = layout.tasks.stateful
@@ -113,7 +116,8 @@ class Leader:
         """
         rows = self._fleet.in_kafkas_order(members)
         configs = self._fleet.configs(self._fleet.row(leader.client))
-        state = self._look(rows, configs, previous)
+        had = self._had_before(rows, previous)
+        state = self._look(rows, configs, had)
         steps = None if self._question is None else Steps()
         decided = rebalance(state, self._assignor, self._speed, steps or SILENT)
         judged = self._judge(state, decided.columns)
@@ -121,6 +125,7 @@ class Leader:
             members=rows,
             target=self._spread(rows, state, decided.columns),
             costs=judged.costs,
+            appraisal=appraise(state, decided.columns, self._weights_for(state), had),
             measures=judged.measures,
             followup_delay_ms=decided.columns.followup_rebalance_delay_ms,
             computing_ms=decided.computing_ms,
@@ -131,33 +136,42 @@ class Leader:
         if self._question is None:
             return None
         told = steps if decided.told else None
-        return Account(decided.state, self._assignor, self._cost_of_traffic(decided.state), told, self._question)
+        return Account(
+            decided.state, self._assignor, self._weights_for(decided.state).traffic_cost, told, self._question
+        )
 
-    def _cost_of_traffic(self, state: ApplicationState) -> int:
-        configured = state.assignment_configs.rack_aware_traffic_cost
-        return self._traffic_cost if configured is None else configured
+    def _weights_for(self, state: ApplicationState) -> Weights:
+        configs, usual = state.assignment_configs, self._weights
+        traffic, moving = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
+        return Weights(
+            usual.traffic_cost if traffic is None else traffic, usual.non_overlap_cost if moving is None else moving
+        )
 
     def _judge(self, state: ApplicationState, columns: AssignmentColumns) -> _Judged:
         """Measure an answer, unless it is the one before, from the same members, partitions and configs."""
         before = self._judged
         if before is None or not before.holds_for(state, columns):
-            costs = rack_costs(state, columns, self._cost_of_traffic(state))
+            costs = rack_costs(state, columns, self._weights_for(state).traffic_cost)
             before = self._judged = _Judged(state, columns, costs, measure(state, columns))
         return before
 
-    def _look(self, rows: IntArray, configs: AssignmentConfigs, previous: Holdings | None) -> ApplicationState:
-        restoration, running = self._execution.restoration, self._execution.running
+    def _had_before(self, rows: IntArray, previous: Holdings | None) -> tuple[BoolArray, BoolArray]:
+        """What each member ran, and of what it has a copy; two arrays of shape (T, C)."""
         if previous is None:
-            active = self._execution.holdings.owner[:, None] == rows
-            standby = restoration.on_disk(rows) & ~active
-        else:
-            active, standby = previous.owner[:, None] == rows, previous.standby[:, rows]
+            active: BoolArray = self._execution.holdings.owner[:, None] == rows
+            return active, active | self._execution.restoration.on_disk(rows)
+        active = previous.owner[:, None] == rows
+        return active, active | previous.standby[:, rows]
+
+    def _look(self, rows: IntArray, configs: AssignmentConfigs, had: tuple[BoolArray, BoolArray]) -> ApplicationState:
+        restoration, running = self._execution.restoration, self._execution.running
+        active, held = had
         return snapshot(
             self._layout.tasks,
             self._fleet.table(rows),
             self._execution.placing.table,
             restoration.lags(rows, running),
-            (active, standby),
+            (active, held & ~active),
             configs,
             self._layout.listed_tasks,
         )

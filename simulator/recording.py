@@ -164,6 +164,7 @@ class Recording:
                 followup_delay_ms=ended.decision.followup_delay_ms,
                 computing_ms=ended.decision.computing_ms,
                 costs=ended.decision.costs,
+                appraisal=ended.decision.appraisal,
                 measures=ended.decision.measures,
                 steady=ended.steady,
                 bytes=self._execution.take_bytes(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assignors.assignment import TaskAssignor
 from assignors.flow import remembering
+from assignors.objective import EQUAL_WEIGHTS, Weights
 from simulator.execution import Execution
 from simulator.processes.clockwork import Clockwork, Observer
 from simulator.reasons import Question
@@ -18,7 +19,7 @@ def _nobody_looks(execution: Execution) -> None:
 def simulate(
     world: World,
     assignor: TaskAssignor,
-    traffic_cost: int = 1,
+    weights: Weights = EQUAL_WEIGHTS,
     observe: Observer = _nobody_looks,
     question: Question | None = None,
 ) -> Trace:
@@ -27,7 +28,7 @@ def simulate(
     Args:
         world: the cluster, the application and what happens to them; drawn from a seed already.
         assignor: who decides.
-        traffic_cost: what the assignor takes a remote partition to cost where nothing is configured.
+        weights: what the assignor takes a remote partition and a moved task to cost where nothing is configured.
         observe: is shown the execution after every change; must not touch it.
         question: of which tasks to explain the moves; nothing else depends on it.
 
@@ -36,4 +37,4 @@ def simulate(
         the trace.
     """
     with remembering():
-        return Clockwork(world, assignor, traffic_cost, observe, question).run()
+        return Clockwork(world, assignor, weights, observe, question).run()

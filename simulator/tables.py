@@ -57,6 +57,8 @@ RUNS = table_schema(
     ("active_cost", pa.int64(), "final: Kafka's cost of stateful actives, null where rack-aware assignment is off"),
     ("stateless_cost", pa.int64(), "final: Kafka's cost of stateless tasks"),
     ("standby_cost", pa.int64(), "final: Kafka's cost of standbys"),
+    ("total_cost", pa.int64(), "final: what all copies cost against what was there before, at KIP-925's weights"),
+    ("least_total_cost", pa.int64(), "final: what no assignment that is as balanced costs less than"),
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
@@ -108,6 +110,17 @@ ROUNDS = table_schema(
     ("active_cost", pa.int64(), "Kafka's cost of stateful actives, null where rack-aware assignment is off"),
     ("stateless_cost", pa.int64(), "Kafka's cost of stateless tasks"),
     ("standby_cost", pa.int64(), "Kafka's cost of standbys"),
+    (
+        "total_cost",
+        pa.int64(),
+        "what all copies cost against what was there before: traffic_cost for each partition read across racks and "
+        "non_overlap_cost for each copy in a new place, 1 and 0 for stateless tasks; null if racks are not known",
+    ),
+    (
+        "least_total_cost",
+        pa.int64(),
+        "what no assignment costs less than in which no client has more tasks of a kind per thread than one has here",
+    ),
     (
         "cross_rack_bytes_per_s",
         pa.float64(),

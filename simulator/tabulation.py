@@ -86,7 +86,15 @@ def _names(names: Sequence[str | None], places: IntArray) -> pa.Array:
 def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Moves]) -> dict[str, Any]:
     verdict = convergence(trace)
     last = rounds[-1] if rounds else {}
-    kept = (*_OF_MEASURES, "active_cost", "stateless_cost", "standby_cost", "cross_rack_bytes_per_s")
+    kept = (
+        *_OF_MEASURES,
+        "active_cost",
+        "stateless_cost",
+        "standby_cost",
+        "total_cost",
+        "least_total_cost",
+        "cross_rack_bytes_per_s",
+    )
     reasons = np.concatenate([each.reasons for each in moved]) if moved else np.zeros(0, dtype=np.int64)
     bytes_ = _sum_if_known([row["cross_rack_bytes"] for row in rounds])
     price = trace.world.price
@@ -173,6 +181,8 @@ def _rounds(trace: Trace, moved: Sequence[Moves]) -> list[dict[str, Any]]:
                 "active_cost": each.costs.active,
                 "stateless_cost": each.costs.stateless,
                 "standby_cost": each.costs.standby,
+                "total_cost": None if each.appraisal is None else each.appraisal.cost,
+                "least_total_cost": None if each.appraisal is None else each.appraisal.bound,
                 # Where nobody knows in which rack a client stands, nobody knows what crosses; 0 would be a lie.
                 "cross_rack_bytes_per_s": cross_rack(each.steady) if known else None,
                 "cross_rack_bytes": cross_rack(each.bytes) if known else None,

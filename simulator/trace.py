@@ -10,6 +10,7 @@ import numpy as np
 from assignors.assignment import UNASSIGNED
 from assignors.columns import NO_RACK, BoolArray, IntArray
 from assignors.ids import TaskId
+from assignors.objective import Appraisal
 from assignors.tasks.rack_aware import RackCosts
 from simulator.execution import Standing
 from simulator.layout import FloatArray, Layout
@@ -40,6 +41,7 @@ class Round:
         followup_delay_ms: in how long the assignor asked for another rebalance, None if it did not.
         computing_ms: how long Kafka's leader would compute for it.
         costs: Kafka's own costs of the answer.
+        appraisal: what it costs against what was there before, and the bound; None if racks are not known.
         measures: what is measured of it.
         steady: bytes per second once every task runs and every standby keeps up.
         bytes: what travelled until the next round.
@@ -63,6 +65,7 @@ class Round:
     followup_delay_ms: int | None
     computing_ms: float
     costs: RackCosts
+    appraisal: Appraisal | None
     measures: Measures
     steady: Bytes
     bytes: Bytes

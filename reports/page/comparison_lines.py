@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from reports.cells import Cell, Column, column, gap_cell, one_rack_cell, verdict_column
+from reports.cells import Cell, Column, column, cost_gap_cell, gap_cell, one_rack_cell, verdict_column
 from reports.comparison import Row, best, by_scenario
 from reports.metrics import METRICS
 from reports.notes import Note, notes
 
-_COMPOSED = {"gap_partitions": gap_cell, "tasks_in_one_rack": one_rack_cell}
-_IN_COMPOSED = ("gap_percent", "tasks_in_one_rack_percent", "stateful_tasks")
+_COMPOSED = {"gap_partitions": gap_cell, "cost_gap": cost_gap_cell, "tasks_in_one_rack": one_rack_cell}
+_IN_COMPOSED = ("gap_percent", "cost_gap_percent", "tasks_in_one_rack_percent", "stateful_tasks")
 _ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")
 
 

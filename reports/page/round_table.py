@@ -38,6 +38,10 @@ def _remote(row: Round) -> str:
     return f"{_number('remote_source_partitions')(row)} ({_number('least_remote_source_partitions')(row)})"
 
 
+def _cost(row: Round) -> str:
+    return f"{_number('total_cost')(row)} ({_number('least_total_cost')(row)})"
+
+
 _COLUMNS: dict[str, Callable[[Round], str]] = {
     "Round": lambda row: str(row["round"]),
     "Time": _number("at_ms", write_clock),
@@ -55,6 +59,7 @@ _COLUMNS: dict[str, Callable[[Round], str]] = {
     "Downtime, all tasks": _number("down_ms", write_duration),
     "Cross-rack partitions (bound)": _remote,
     "Kafka's cost: stateful, stateless, standby": _several("active_cost", "stateless_cost", "standby_cost"),
+    "Cost by KIP-925 (bound)": _cost,
     "Cross-rack bytes": _number("cross_rack_bytes", write_bytes),
     "Cross-rack traffic at rest": _number("cross_rack_bytes_per_s", write_rate),
     "Follow-up after": _number("followup_delay_ms", write_duration, "–"),

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 
-from reports.cells import Column, column, gap_cell, one_rack_cell, stable_cell
+from reports.cells import Column, column, cost_gap_cell, one_rack_cell, stable_cell
 from reports.comparison import Row, Tables, best, by_scenario, compare
 from reports.markdown import markdown_text
 from reports.notes import WORTH_MENTIONING_MS, notes
@@ -18,7 +18,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 
 COLUMNS: tuple[Column, ...] = (
     column("remote_source_partitions", "x-rack\nparts"),
-    column("gap_partitions", "gap to\nbound", gap_cell),
+    column("cost_gap", "above\noptimum", cost_gap_cell),
     column("cross_rack_bytes_per_s", "x-rack\ntraffic"),
     column("cross_rack_usd", "x-rack\ncost", title="Cross-rack cost, whole run"),
     column("active_moves", "tasks\nmoved"),

@@ -84,10 +84,10 @@ def _table(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Iterat
             if gone:
                 titles = ", ".join(each.title.lower() for each in columns if each.metric.name in gone)
                 yield Text(f"In a wider terminal also: {titles}.", style=QUIET)
-            yield _legend("x-rack: between racks. Bound: no assignment has fewer. Skew: most minus least.", rows)
+            yield _legend("x-rack: between racks. Optimum: proven, as balanced. Skew: most minus least.", rows)
             return
     yield from _one_row_a_metric(labels, [_draw_column(rows, verdict_column()), *drawn], width)
-    yield _legend("Bound: no assignment has fewer. Skew: most minus least.", rows)
+    yield _legend("Optimum: proven, as balanced. Skew: most minus least.", rows)
 
 
 def _legend(text: str, rows: Sequence[Row]) -> Text:

@@ -8,6 +8,7 @@ import simpy
 
 from assignors.assignment import TaskAssignor
 from assignors.ids import TopicPartition
+from assignors.objective import Weights
 from simulator.errors import AssignorFailedError
 from simulator.execution import Execution
 from simulator.fleet import Fleet
@@ -45,7 +46,7 @@ class Clockwork:
         self,
         world: World,
         assignor: TaskAssignor,
-        traffic_cost: int,
+        weights: Weights,
         observe: Observer,
         question: Question | None,
     ) -> None:
@@ -56,7 +57,7 @@ class Clockwork:
         self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
         self._fleet = Fleet(world, layout.racks)
         self._execution = Execution(world, layout, self._brokers, self._fleet)
-        leader = Leader(world, layout, self._fleet, self._execution, assignor, traffic_cost, question)
+        leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, question)
         self._recording = Recording(world, layout, self._execution, self._fleet)
         self._observe = observe
         self._something_changed = self._env.event()

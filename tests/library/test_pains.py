@@ -113,7 +113,7 @@ def test_less_traffic_costs_the_balance_of_subtopologies() -> None:
 def test_the_plan_that_evens_out_leaders_doubles_the_bill_of_one_that_lets_them_be() -> None:
     name, strategy = "a_better_plan_a_worse_bill", "events[0].reassignment.strategy"
     even = runs(name)["high_availability"]
-    kept = runs(name, (strategy, "movement_mip"))["high_availability"]
+    kept = runs(name, (strategy, "goal_chain"))["high_availability"]
     nearest = runs(name, ("cluster.configs.replica.selector.class", NEAREST))["high_availability"]
     assert even["cross_rack_bytes_per_s"] == pytest.approx(60e6 * 2 / 3)
     assert kept["cross_rack_bytes_per_s"] <= even["cross_rack_bytes_per_s"] / 2

@@ -152,6 +152,7 @@ def test_rounds_are_told_one_by_one() -> None:
         "5 s",
         "48 (36)",
         "480, 12, 200",
+        "48 (36)",
         "33 GB",
         "55 MB/s",
         "10 min",

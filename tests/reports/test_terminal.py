@@ -104,9 +104,9 @@ def test_an_assignor_that_never_settles_shows_its_verdict() -> None:
 @pytest.mark.parametrize(
     ("run", "text"),
     [
-        ({"remote_source_partitions": 36}, " at bound"),
-        ({"least_remote_source_partitions": None}, " n/a"),
-        ({"least_remote_source_partitions": 0}, " +48 "),
+        ({"total_cost": 36}, " at bound"),
+        ({"least_total_cost": None}, " n/a"),
+        ({"least_total_cost": 0}, " +48 "),
         ({"tasks_in_one_rack": None}, " n/a"),
         ({"tasks_in_one_rack": 0, "stateful_tasks": 0}, " n/a"),
     ],

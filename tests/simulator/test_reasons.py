@@ -11,6 +11,7 @@ import pytest
 from assignors.assignment import TaskAssignment, TaskAssignor
 from assignors.configs import RackAwareStrategy
 from assignors.ids import TaskId
+from assignors.objective import Weights
 from assignors.recorder import RecordingTaskAssignor, StepKind
 from assignors.state import ApplicationState
 from assignors.tasks.fallback_prior import FallbackPrior
@@ -77,7 +78,7 @@ def disturbed(**configs: object) -> World:
 def rows(
     base: World, question: Question | None, assignor: TaskAssignor | None = None
 ) -> dict[str, list[dict[str, object]]]:
-    trace = simulate(base, assignor or HighAvailability(), 10, question=question)
+    trace = simulate(base, assignor or HighAvailability(), Weights(10, 1), question=question)
     return {name: table.to_pylist() for name, table in tabulate(trace, "own", 1).items()}
 
 

@@ -1,0 +1,20 @@
+"""No stored result, of any assignor in any shipped scenario, costs less than its bound."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
+
+
+@pytest.mark.parametrize(
+    "stored", sorted(LIBRARY.glob("*.expected.json")), ids=lambda path: path.name.partition(".")[0]
+)
+def test_no_run_is_below_its_bound(stored: Path) -> None:
+    runs = [run["figures"] for run in json.loads(stored.read_text(encoding="utf-8"))["runs"]]
+    assert runs
+    known = [run for run in runs if run["total_cost"] is not None]
+    assert all(run["least_total_cost"] <= run["total_cost"] for run in known)

@@ -1,0 +1,97 @@
+"""How far Kafka's recorded answers are from the proven optimum: `python -m tools.kafka_gap` puts it into the docs."""
+
+from __future__ import annotations
+
+import gzip
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from assignors import registry
+from assignors.assignment import UNASSIGNED, AssignmentColumns
+from assignors.ids import ProcessId, TaskId
+from assignors.objective import Appraisal, Weights, appraise
+from assignors.state import ApplicationState
+from scenarios.problems import Problem, parse_state, read_problems
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "tests" / "parity" / "data"
+PAGE = ROOT / "docs" / "explanation" / "optimum.md"
+MARK = "<!-- Measured by `python -m tools.kafka_gap`. -->"
+
+
+@dataclass(frozen=True)
+class Appraised:
+    """What Kafka answered to a problem, and what that costs."""
+
+    id: str
+    kind: tuple[str, str]
+    appraisal: Appraisal
+
+
+def appraised(name: str) -> Iterator[Appraised]:
+    """Kafka's answers to the problems of a file, where racks are known and Kafka had an answer."""
+    with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as source:
+        for problem in read_problems(source, name):
+            if not problem.expected or not problem.expected.get("assignment"):
+                continue
+            state = parse_state(problem.problem)
+            found = appraise(state, _columns(state, problem), _weights(state, problem))
+            if found is not None:
+                yield Appraised(problem.id, problem.kind, found)
+
+
+def _weights(state: ApplicationState, problem: Problem) -> Weights:
+    usual = registry.find(str(problem.problem["assignor"])).weights
+    configs = state.assignment_configs
+    traffic, moving = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
+    return Weights(
+        usual.traffic_cost if traffic is None else traffic, usual.non_overlap_cost if moving is None else moving
+    )
+
+
+def _columns(state: ApplicationState, problem: Problem) -> AssignmentColumns:
+    assert problem.expected is not None
+    active = np.full(len(state.tasks), UNASSIGNED, dtype=np.int64)
+    standby = np.zeros((len(state.tasks), len(state.clients)), dtype=np.bool_)
+    for client, held in problem.expected["assignment"].items():
+        column = state.row_of_client[ProcessId.parse(client)]
+        active[[state.row_of_task[TaskId.parse(task)] for task in held["active"]]] = column
+        standby[[state.row_of_task[TaskId.parse(task)] for task in held["standby"]], column] = True
+    return AssignmentColumns(active, standby, None)
+
+
+def table() -> str:
+    """A row an assignor and strategy: how far above the bound Kafka's answers are."""
+    kinds = defaultdict(list)
+    for each in appraised("public"):
+        kinds[each.kind].append(each.appraisal)
+    rows = [
+        "| assignor | strategy | problems | at the bound | half are within | nine in ten within |",
+        "|---|---|---|---|---|---|",
+    ]
+    for (assignor, strategy), found in sorted(kinds.items()):
+        above = np.array([_percent(each) for each in found])
+        half, nine = (f"{np.quantile(above, q):,.0f} %" for q in (0.5, 0.9))
+        at = f"{(above == 0).mean():.0%}".replace("%", " %")
+        rows.append(f"| {registry.find(assignor).name} | {strategy} | {len(found)} | {at} | {half} | {nine} |")
+    return "\n".join(rows)
+
+
+def _percent(each: Appraisal) -> float:
+    """How far above the bound; what lies above a bound of 0 counts against 1."""
+    return 100.0 * (each.cost - each.bound) / max(each.bound, 1)
+
+
+def refreshed(text: str) -> str:
+    """The page with today's figures behind its mark."""
+    head, _, rest = text.partition(MARK)
+    _, _, tail = rest.partition("\n\n## ")
+    return f"{head}{MARK}\n\n{table()}\n\n## {tail}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
