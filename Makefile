@@ -32,10 +32,10 @@ ANSWERS := tests/parity tests/contract
 APART   := $(ANSWERS) tests/pipeline tests/browser
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
-	.venv/bin/python -m pytest $(APART:%=--ignore=%) $(ARGS)
+	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(APART:%=--ignore=%) $(ARGS)
 
 test-answers: .venv ## Compare with Kafka's recorded answers, and try what every assignor promises on random groups
-	.venv/bin/python -m pytest $(ANSWERS) $(ARGS)
+	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
 
 test-spark: .venv ## Run the tests that need Spark: embedded, and a cluster whose processes are killed
 	.venv/bin/python -m pytest tests/pipeline $(ARGS)

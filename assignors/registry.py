@@ -15,9 +15,13 @@ from typing import Any
 
 from assignors.assignment import TaskAssignor
 from assignors.errors import UnknownAssignorError
+from assignors.objective import EQUAL_WEIGHTS, Weights
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.incremental import Incremental
 from assignors.tasks.legacy_sticky import LegacySticky
+from assignors.tasks.optimal import Optimal
+from assignors.tasks.rack_aware_variant import CurrentOverlap, MinBytes, ReliableStandbys, SubtopologyBalance
 from assignors.tasks.sticky import Sticky
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 
@@ -36,7 +40,7 @@ class AssignorInfo:
         summary: one line on what it is.
         aliases: other names for it.
         identical: whether its answers were checked to be Kafka's, task for task.
-        traffic_cost: what it takes a remote partition to cost where nothing is configured.
+        weights: what it takes a remote partition and a moved task to cost where nothing is configured.
         ignored_configs: Kafka's keys, or beginnings of keys, that have no effect with it.
         in_streams_groups: whether Kafka's group coordinator assigns by it, and not a member that leads a classic group.
     """
@@ -48,7 +52,7 @@ class AssignorInfo:
     summary: str
     aliases: tuple[str, ...] = ()
     identical: bool = False
-    traffic_cost: int = 1
+    weights: Weights = EQUAL_WEIGHTS
     ignored_configs: tuple[str, ...] = ()
     in_streams_groups: bool = False
 
@@ -66,7 +70,7 @@ _BUILT_IN = (
         summary="the default: balanced, keeps tasks where their state is while others warm up (KIP-441, 708, 925)",
         aliases=("ha",),
         identical=True,
-        traffic_cost=HighAvailability.default_traffic_cost,
+        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
     ),
     AssignorInfo(
         name="legacy_sticky",
@@ -76,7 +80,7 @@ _BUILT_IN = (
         summary="keeps tasks where they were, as far as every client gets its share; asks nothing of lags (KIP-925)",
         aliases=("sticky",),
         identical=True,
-        traffic_cost=LegacySticky.default_traffic_cost,
+        weights=Weights(LegacySticky.default_traffic_cost, LegacySticky.default_non_overlap_cost),
     ),
     AssignorInfo(
         name="sticky_task_assignor",
@@ -86,7 +90,7 @@ _BUILT_IN = (
         summary="the sticky assignor rewritten for the pluggable interface, with small differences (KIP-924)",
         aliases=("sticky_public",),
         identical=True,
-        traffic_cost=Sticky.default_traffic_cost,
+        weights=Weights(Sticky.default_traffic_cost, Sticky.default_non_overlap_cost),
     ),
     AssignorInfo(
         name="fallback_prior",
@@ -112,6 +116,60 @@ _BUILT_IN = (
             "client.tag.",
         ),
         in_streams_groups=True,
+    ),
+    AssignorInfo(
+        name="ha_reliable_standbys",
+        make=ReliableStandbys,
+        kafka_version="",
+        kafka_class="",
+        summary="standbys apart first, then at the least cost: option II of KIP-925, which Kafka did not ship",
+        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="ha_current_overlap",
+        make=CurrentOverlap,
+        kafka_version="",
+        kafka_class="",
+        summary="min_traffic that weighs traffic against moving from where tasks run now",
+        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="ha_subtopology_balance",
+        make=SubtopologyBalance,
+        kafka_version="",
+        kafka_class="",
+        summary="balance_subtopology made exact: the least cost with every subtopology even to the task",
+        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="ha_min_bytes",
+        make=MinBytes,
+        kafka_version="",
+        kafka_class="",
+        summary="min_traffic by the bytes that are read of each topic, not by partitions",
+        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="incremental",
+        make=Incremental,
+        kafka_version="",
+        kafka_class="",
+        summary="to the cheapest even assignment with the least restored, the most valuable moves first",
+        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="optimal",
+        make=Optimal,
+        kafka_version="",
+        kafka_class="",
+        summary="the least traffic and movement of all assignments as balanced, with a proof (KIP-925's costs)",
+        weights=Weights(Optimal.default_traffic_cost, Optimal.default_non_overlap_cost),
+        ignored_configs=("rack.aware.assignment.strategy",),
     ),
 )
 

@@ -55,21 +55,22 @@ def metric_cell(row: Row, metric: Metric) -> Cell:
 
 def gap_cell(row: Row) -> Cell:
     """The gap to the lower bound of partitions: `+12 (33%)`, or `at bound`."""
-    return _gap_cell(row, "gap_partitions", "gap_percent")
-
-
-def cost_gap_cell(row: Row) -> Cell:
-    """The gap to the lower bound of cost: `+12 (33%)`, or `at bound`."""
-    return _gap_cell(row, "cost_gap", "cost_gap_percent")
-
-
-def _gap_cell(row: Row, name: str, percent_name: str) -> Cell:
-    gap, percent = row.spreads[name], row.spreads[percent_name]
+    gap, percent = row.spreads["gap_partitions"], row.spreads["gap_percent"]
     if gap is None:
         return Cell(UNKNOWN)
     in_percent = f" ({write_number(round(percent.median))}%)" if percent else ""
     text = f"+{write_count(gap.median)}{in_percent}" if gap.median else "at bound"
-    return Cell(text, _notes(gap, METRIC[name], len(row.seeds)), gap.median)
+    return Cell(text, _notes(gap, METRIC["gap_partitions"], len(row.seeds)), gap.median)
+
+
+def cost_gap_cell(row: Row) -> Cell:
+    """The gap to the lower bound of cost: `+33%`, or `+12` where the bound is 0, or `at bound`."""
+    gap, percent = row.spreads["cost_gap"], row.spreads["cost_gap_percent"]
+    if gap is None:
+        return Cell(UNKNOWN)
+    above = f"+{write_count(gap.median)}" if percent is None else f"+{write_number(round(percent.median))}%"
+    notes = _notes(percent or gap, METRIC["cost_gap_percent" if percent else "cost_gap"], len(row.seeds))
+    return Cell(above if gap.median else "at bound", notes, gap.median)
 
 
 def stable_cell(row: Row) -> Cell:

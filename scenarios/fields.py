@@ -89,6 +89,12 @@ def _check_scalar(value: Any) -> Any:
     return value
 
 
+def _check_scalars(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _check_scalar(each) for key, each in value.items()}
+    return _check_scalar(value)
+
+
 def _unit_schema(pattern: str, unit: str, example: str) -> WithJsonSchema:
     number = {"type": "integer", "minimum": 0, "description": f"in {unit}"}
     text = {"type": "string", "pattern": pattern, "minLength": 1}
@@ -104,7 +110,12 @@ Name = Annotated[str, StringConstraints(max_length=200), AfterValidator(_check_p
 Parameter = Annotated[
     Any, AfterValidator(_check_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})
 ]
-"""A parameter of an assignor."""
+"""A parameter of a strategy for brokers."""
+
+TaskParameter = Annotated[
+    Any, AfterValidator(_check_scalars), WithJsonSchema({"type": ["string", "number", "boolean", "null", "object"]})
+]
+"""A parameter of a task assignor, which may name values by key."""
 
 TopicName = Annotated[
     str,

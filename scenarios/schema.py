@@ -24,13 +24,13 @@ from scenarios.fields import (
     Factor,
     Limit,
     Name,
-    Parameter,
     Rate,
     Rates,
     Replicas,
     ReplicationFactor,
     Size,
     Sizes,
+    TaskParameter,
     TimeOfDay,
     TopicName,
 )
@@ -271,7 +271,7 @@ class AssignorSettings(Section):
 
     assignor: Name = Field(description="The name of a built-in assignor; assignor-sim list shows them.")
     label: Name | None = Field(default=None, description="What tables and pictures call it.")
-    parameters: dict[Name, Parameter] = Field(default={}, description="Parameters of the assignor itself.")
+    parameters: dict[Name, TaskParameter] = Field(default={}, description="Parameters of the assignor itself.")
     configs: ChoiceConfigs = Field(
         default_factory=ChoiceConfigs,
         description="Configs that differ from the application's, with Kafka's own keys.",

@@ -8,9 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from assignors.columns import IntArray
+from assignors.integer_programme import FloatArray
 from assignors.replicas.counts import added
 from assignors.replicas.exact.question import Question
-from assignors.replicas.integer_programme import FloatArray
 from assignors.replicas.ordering import old_places, ordered
 from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.programmes.outcome import outcome

@@ -32,7 +32,7 @@ echo "$*" >>calls
 case "$*" in *" pip "*) exit 1 ;; esac
 """
 APART = ("tests/parity", "tests/contract", "tests/pipeline", "tests/browser")
-TESTS = " ".join(["-m pytest", *(f"--ignore={folder}" for folder in APART)])
+TESTS = " ".join(["-m pytest --numprocesses=auto --dist=loadfile", *(f"--ignore={folder}" for folder in APART)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,13 @@ def test_a_wide_terminal_gets_a_row_an_assignor_with_every_column() -> None:
     header = " ".join(lines[1:3])
     assert all(word in header for each in columns_for(compare(four_assignors())) for word in each.header.split("\n"))
     [row] = [line for line in lines if line.startswith("HA balance_subtopology")]
-    for cell in ("39 ", "+3 (8%)", "32.6 MB/s ", "24 ", "2 ", "12 min ", "52.4 GB ", "25 s*", "0.5 ", "1*", "3/48*"):
+    for cell in ("39 ", "+8%", "32.6 MB/s ", "24 ", "2 ", "12 min ", "52.4 GB ", "25 s*", "0.5 ", "1*", "3/48*"):
         assert f" {cell}" in f"{row} "
 
 
 def test_a_hundred_columns_keep_what_matters_and_say_what_is_left_out() -> None:
     text = render(four_assignors(), width=100, color=False)
-    assert "+16 (44%)" in text
+    assert "+44%" in text
     assert "11/48" in text
     assert "In a wider terminal also: standby moves, state restored." in text
     assert "52.4 GB" not in text
@@ -75,8 +75,8 @@ def test_eighty_columns_get_a_row_a_metric() -> None:
 
 
 def test_assignors_that_do_not_fit_side_by_side_follow_below() -> None:
-    names = [f"mine {number}" for number in range(9)]
-    text = render(tables([{"assignor": name} for name in names]), width=80, color=False)
+    names = [f"mine {number}" for number in range(7)]
+    text = render(tables([{"assignor": name} for name in names]), width=60, color=False)
     assert re.findall(r"mine \d", text) == names
     assert text.count("Cross-rack traffic") == 2
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from assignors.columns import IntArray
 from assignors.flow.min_cost import Arcs, min_cost_flow
-from assignors.replicas.integer_programme import FloatArray
+from assignors.integer_programme import FloatArray
 from assignors.replicas.programmes.placement import Group, PlacementProgramme
 
 

@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 from assignors.columns import IntArray
+from assignors.integer_programme import Programme
 from assignors.replicas.exact.question import Question
-from assignors.replicas.integer_programme import Programme
 from assignors.replicas.programmes.placement import PlacementProgramme
 
 

@@ -17,7 +17,7 @@ from enum import Enum
 import numpy as np
 
 from assignors.columns import BoolArray, IntArray
-from assignors.replicas.integer_programme import FloatArray, Programme, sorted_programme
+from assignors.integer_programme import FloatArray, Programme, sorted_programme
 from assignors.replicas.state import NOBODY
 
 

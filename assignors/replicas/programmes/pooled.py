@@ -17,7 +17,7 @@ import numpy as np
 
 from assignors.columns import BoolArray, IntArray
 from assignors.flow.min_cost import Arcs, min_cost_flow
-from assignors.replicas.integer_programme import FloatArray, Programme, sorted_programme
+from assignors.integer_programme import FloatArray, Programme, sorted_programme
 from assignors.replicas.programmes.placement import Cells, Group, Limit, Placement, PlacementProgramme
 
 

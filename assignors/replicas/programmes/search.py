@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assignors.replicas.integer_programme import Answer, Programme, solve_integer, solve_relaxed, with_shortages
+from assignors.integer_programme import Answer, Programme, solve_integer, solve_relaxed, with_shortages
 from assignors.replicas.programmes import flow_placement
 from assignors.replicas.programmes.flow_relaxation import relaxed
 from assignors.replicas.programmes.placement import Limit, Placement, PlacementProgramme

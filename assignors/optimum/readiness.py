@@ -1,0 +1,32 @@
+"""Whose copy of a task is good enough to run it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assignors.columns import BoolArray
+from assignors.configs import LONG_MAX
+from assignors.errors import IllegalStateError
+from assignors.state import LATEST_OFFSET, NO_LAG, ApplicationState
+
+
+def lags_behind(state: ApplicationState) -> BoolArray:
+    """Where a stateful task would wait: this client is not caught up, and some other one is closer to being so.
+
+    Returns:
+        Shape (N, C), a row for each stateful task; caught up means within `acceptable.recovery.lag`.
+
+    Raises:
+        IllegalStateError: the lag of a stateful task is not known of some client, as in Kafka.
+    """
+    lags = state.lags[state.tasks.stateful]
+    missing = (lags == NO_LAG).any(axis=1)
+    if missing.any():
+        task = state.tasks.ids[int(np.flatnonzero(state.tasks.stateful)[missing.argmax()])]
+        raise IllegalStateError(f"Tried to lookup lag for unknown task {task}")
+    if not lags.size:
+        return np.zeros(lags.shape, dtype=np.bool_)
+    acceptable = state.assignment_configs.acceptable_recovery_lag
+    caught_up = (lags == LATEST_OFFSET) | ((lags >= 0) & (lags <= acceptable)) | (acceptable == LONG_MAX)
+    behind: BoolArray = ~caught_up & (lags > lags.min(axis=1, keepdims=True))
+    return behind

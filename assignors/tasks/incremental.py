@@ -1,0 +1,215 @@
+"""Optimal over time: to the cheapest assignment with what must be restored for it and nothing more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from assignors.assignment import UNASSIGNED, AssignmentColumns, TaskAssignment
+from assignors.columns import BoolArray, IntArray
+from assignors.ids import ProcessId, TaskId
+from assignors.objective import previous
+from assignors.state import LATEST_OFFSET, ApplicationState
+from assignors.tasks.cheapest_target import cheapest_target
+from assignors.tasks.parameters import check_count
+from assignors.tasks.placement import Placement
+from assignors.tasks.restoration import at_hand, caught_up, records_to_restore
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMove:
+    """An active task that goes to another client; `source` is None if nobody ran it."""
+
+    task: TaskId
+    source: ProcessId | None
+    destination: ProcessId
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRound:
+    """What one rebalance of a plan does.
+
+    Attributes:
+        moves: the active tasks that move.
+        warm_ups: the copies, task and client, that are restored after it.
+        records: what they lack.
+        remote_partitions: source partitions that the active tasks then read across racks.
+    """
+
+    moves: tuple[PlannedMove, ...]
+    warm_ups: tuple[tuple[TaskId, ProcessId], ...]
+    records: int
+    remote_partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Incremental:
+    """Moves towards the cheapest even assignment, the most valuable moves first.
+
+    Attributes:
+        reliable_standbys: how many standbys of a task are kept in racks apart; all, with `rack.aware.assignment.tags`.
+
+    Guarantees: the target is that of `cheapest_target`, so of the cheapest assignments one with the fewest records to
+    restore. As long as nobody comes or goes and every task is caught up somewhere, no copy is restored twice, and
+    without standbys no more is restored than the first target lacks. (A standby that was restored can make another
+    target as cheap with less to restore: of random groups with standbys, one copy in 500 was restored in vain.) A task
+    runs on a caught-up client if there is one. At most `max.warmup.replicas` copies are restored besides those without
+    which a task would have too few. A probing rebalance is asked for until the target is reached.
+
+    Priority: being caught up; then copies that were begun; then traffic saved for each record restored.
+
+    Complexity: that of the target, and O(C) for each copy that is not caught up.
+
+    Source: KIP-441 (warm-ups, probing rebalances), KIP-925 (costs); what is restored when is this project's.
+    """
+
+    reliable_standbys: int = 1
+
+    def __post_init__(self) -> None:
+        check_count("reliable_standbys", self.reliable_standbys)
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Decide the next round."""
+        return _Round(state, self.reliable_standbys).columns().to_assignment(state)
+
+    def plan(self, state: ApplicationState) -> tuple[PlannedRound, ...]:
+        """The rounds until the target is reached, if nobody comes or goes and each round's copies are restored in time.
+
+        The last one reaches it.
+        """
+        rounds = []
+        while True:
+            columns = _Round(state, self.reliable_standbys).columns()
+            rounds.append(_told(state, columns))
+            if columns.followup_rebalance_delay_ms is None:
+                return tuple(rounds)
+            state = _restored(state, columns)
+
+
+class _Round:
+    """The way from what there is to a target, as far as one rebalance can go."""
+
+    def __init__(self, state: ApplicationState, reliable_standbys: int) -> None:
+        self._state = state
+        self._target = cheapest_target(state, reliable_standbys)
+        self._ready = caught_up(state)
+        self._records = records_to_restore(state)
+        self._at_hand, self._held = at_hand(state), previous(state)[1]
+        self._remote_source = state.remote_partitions(state.tasks.source)
+        self._remote_changelog = state.remote_partitions(state.tasks.changelog)
+
+    def columns(self) -> AssignmentColumns:
+        """Decide it."""
+        state, wanted = self._state, self._target.columns(None)
+        if not len(state.clients):
+            return wanted
+        active, standby = self._actives(wanted.active), wanted.standby.copy()
+        rows = np.arange(len(active))
+        is_complete = self._ready[rows, wanted.active] & (self._ready | ~wanted.standby).all(axis=1)
+        candidates = []
+        for task in np.flatnonzero(state.tasks.stateful & ~(is_complete & (active == wanted.active))).tolist():
+            standby[task], waiting = self._copies(task, int(active[task]), wanted)
+            candidates += [(*self._rank(task, client, saved), task, client) for client, saved in waiting]
+        for *_, task, client in sorted(candidates)[: state.assignment_configs.max_warmup_replicas]:
+            standby[task, client] = True
+        is_reached = (active == wanted.active).all() and (standby == wanted.standby).all()
+        followup_ms = None if is_reached else state.assignment_configs.probing_rebalance_interval_ms
+        return AssignmentColumns(active, standby, followup_ms)
+
+    def _actives(self, wanted: IntArray) -> IntArray:
+        """Who runs each task for now."""
+        active = wanted.copy()
+        placement = Placement(self._state)
+        waiting = ~self._ready[np.arange(len(wanted)), wanted]
+        runs = np.flatnonzero(~waiting)
+        placement.move_actives(runs, wanted[runs])
+        for task in np.flatnonzero(waiting).tolist():
+            active[task] = self._stand_in(placement, task, int(wanted[task]))
+            placement.assign_active(task, int(active[task]))
+        return active
+
+    def _stand_in(self, placement: Placement, task: int, wanted: int) -> int:
+        held = self._held[task]
+        return min(
+            np.flatnonzero(self._at_hand[task]).tolist(),
+            key=lambda client: (client != wanted, not held[client], placement.active_load(client)),
+        )
+
+    def _copies(self, task: int, runs: int, wanted: AssignmentColumns) -> tuple[BoolArray, list[tuple[int, int]]]:
+        """The standbys of a task for now, and the clients that wait to be warmed up, with the partitions that saves."""
+        ready, records, destination = self._ready[task], self._records[task], int(wanted.active[task])
+        listed = [client for client in np.flatnonzero(wanted.standby[task]).tolist() if client != runs]
+        number = int(wanted.standby[task].sum())
+        kept = [client for client in listed if ready[client]]
+        missing = sorted(
+            (client for client in listed if not ready[client]), key=lambda client: (records[client], client)
+        )
+        substitutes = self._substitutes(task, {runs, destination, *listed})[: number - len(kept)]
+        if destination != runs:
+            missing.append(destination)
+        needed = max(number - len(kept) - len(substitutes), 0)
+        standby = np.zeros(len(ready), dtype=np.bool_)
+        standby[[*kept, *substitutes, *missing[:needed]]] = True
+        replaced = iter(substitutes)
+        return standby, [
+            (client, self._saved(task, client, runs if client == destination else next(replaced, client), destination))
+            for client in missing[needed:]
+        ]
+
+    def _substitutes(self, task: int, others: set[int]) -> list[int]:
+        """Caught-up copies there are besides, the closest first."""
+        found = [c for c in np.flatnonzero(self._held[task] & self._ready[task]).tolist() if c not in others]
+        return sorted(found, key=lambda client: (self._records[task, client], client))
+
+    def _saved(self, task: int, client: int, replaced: int, destination: int) -> int:
+        remote = self._remote_source if client == destination else self._remote_changelog
+        return int(remote[task, replaced] - remote[task, client])
+
+    def _rank(self, task: int, client: int, saved: int) -> tuple[bool, Fraction, int]:
+        """The lower, the sooner."""
+        records = int(self._records[task, client])
+        return not self._held[task, client], Fraction(-saved, records), records
+
+
+def _told(state: ApplicationState, columns: AssignmentColumns) -> PlannedRound:
+    ids, clients = state.tasks.ids, state.clients.ids
+    ran = previous(state)[0]
+    moves = []
+    for task in np.flatnonzero(columns.active != UNASSIGNED).tolist():
+        destination = int(columns.active[task])
+        if not ran[task, destination]:
+            sources = np.flatnonzero(ran[task]).tolist()
+            moves.append(PlannedMove(ids[task], clients[sources[0]] if sources else None, clients[destination]))
+    assigned = _assigned(columns) & ~caught_up(state)
+    return PlannedRound(
+        moves=tuple(moves),
+        warm_ups=tuple((ids[task], clients[client]) for task, client in np.argwhere(assigned).tolist()),
+        records=int(records_to_restore(state)[assigned].sum()),
+        remote_partitions=int(state.remote_partitions(state.tasks.source)[_active(columns)].sum()),
+    )
+
+
+def _active(columns: AssignmentColumns) -> BoolArray:
+    active = np.zeros_like(columns.standby)
+    runs = np.flatnonzero(columns.active != UNASSIGNED)
+    active[runs, columns.active[runs]] = True
+    return active
+
+
+def _assigned(columns: AssignmentColumns) -> BoolArray:
+    return columns.standby | _active(columns)
+
+
+def _restored(state: ApplicationState, columns: AssignmentColumns) -> ApplicationState:
+    """The state after everybody has caught up on what was assigned."""
+    stateful, active = state.tasks.stateful[:, None], _active(columns)
+    lags = np.where(stateful & active, LATEST_OFFSET, np.where(columns.standby, 0, state.lags))
+    ids = state.tasks.ids
+    return replace(
+        state,
+        lags=lags,
+        previous_active=[tuple(ids[task] for task in np.flatnonzero(held).tolist()) for held in active.T],
+        previous_standby=[tuple(ids[task] for task in np.flatnonzero(held).tolist()) for held in columns.standby.T],
+    )

@@ -1,0 +1,216 @@
+"""What KIP-925 discussed and Kafka did not ship, each as a variation of its high-availability assignor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import MappingProxyType
+
+import numpy as np
+
+from assignors.assignment import TaskAssignment, TaskType
+from assignors.columns import IntArray
+from assignors.configs import RackAwareStrategy
+from assignors.flow import min_traffic
+from assignors.flow.even_flow import EvenFlow, solve
+from assignors.objective import previous
+from assignors.recorder import SILENT
+from assignors.state import ApplicationState
+from assignors.tasks.balance import balance_over_threads
+from assignors.tasks.exchange import exchange_standbys
+from assignors.tasks.flows import RowArray, costs_of_moving
+from assignors.tasks.high_availability import DEFAULT_NON_OVERLAP_COST, DEFAULT_TRAFFIC_COST
+from assignors.tasks.movement import move_to_caught_up_clients
+from assignors.tasks.parameters import check_count
+from assignors.tasks.partition_weights import mean_weight, partition_weights, weighed_traffic
+from assignors.tasks.placement import Placement
+from assignors.tasks.rack_aware import STATELESS_NON_OVERLAP_COST, STATELESS_TRAFFIC_COST, can_enable
+from assignors.tasks.standby import standby_policy
+from assignors.tasks.standby_flow import place_standbys
+
+
+class StandbyStep(StrEnum):
+    """How standbys are made cheap."""
+
+    EXCHANGE = "exchange"
+    """Kafka's, the KIP's option I: they are placed apart, then pairs of clients exchange some where that saves cost."""
+    LEAST_COST = "least_cost"
+    """The KIP's option II: a flow in which being near to another copy has a price above all; `standby_flow`."""
+
+
+class OverlapTarget(StrEnum):
+    """Which assignment a stateful task must stay with not to cost `rack.aware.assignment.non_overlap_cost`."""
+
+    FRESH = "fresh"
+    """Kafka's: what the assignor makes afresh before it looks at racks."""
+    CURRENT = "current"
+    """What was run until now."""
+
+
+class Balance(StrEnum):
+    """What active tasks are kept even by while they are made cheap."""
+
+    CLIENT = "client"
+    """Kafka's min_traffic: every client keeps its number of tasks."""
+    SUBTOPOLOGY = "subtopology"
+    """Every client has its share of each subtopology, and of all, rounded down or up."""
+
+
+@dataclass(frozen=True, slots=True)
+class RackAwareVariant:
+    """`HighAvailability` with other rack-aware steps; as it stands, with Kafka's min_traffic.
+
+    Where racks are not known of all clients and partitions, it answers as `HighAvailability` without a strategy.
+    `rack.aware.assignment.strategy` is not looked at.
+
+    Attributes:
+        standby_step: how standbys are made cheap.
+        reliable_standbys: how many standbys of a task are kept apart by `StandbyStep.LEAST_COST`.
+        overlap_target: what it costs to differ from.
+        balance: what actives are kept even by.
+        bytes_per_s: bytes that are read of each topic; see `partition_weights`. Empty to count partitions. The
+            non-overlap cost is then that many times the weight of the mean partition.
+
+    Guarantees: as `HighAvailability`. The stateful actives of the target are the cheapest by the chosen costs that are
+    as even as `balance` says; of stateless tasks the same.
+
+    Priority: being caught up, then balance, then traffic against the overlap.
+
+    Complexity: as `HighAvailability`; with `Balance.SUBTOPOLOGY` and `StandbyStep.LEAST_COST` flows of T·C arcs.
+
+    Source: KIP-925, sections 4.B and 4.C.
+    """
+
+    standby_step: StandbyStep = StandbyStep.EXCHANGE
+    reliable_standbys: int = 1
+    overlap_target: OverlapTarget = OverlapTarget.FRESH
+    balance: Balance = Balance.CLIENT
+    bytes_per_s: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+
+    def __post_init__(self) -> None:
+        StandbyStep(self.standby_step)
+        OverlapTarget(self.overlap_target)
+        Balance(self.balance)
+        check_count("reliable_standbys", self.reliable_standbys)
+        object.__setattr__(self, "bytes_per_s", MappingProxyType(_checked_rates(self.bytes_per_s)))
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Assign tasks.
+
+        Raises:
+            KafkaError: Kafka would throw here; see `assignors.errors`.
+        """
+        return _Round(self, state).assignment()
+
+
+@dataclass(frozen=True, slots=True)
+class ReliableStandbys(RackAwareVariant):
+    """Standbys apart from their actives first, at the least cost that this allows (KIP-925, standby option II)."""
+
+    standby_step: StandbyStep = StandbyStep.LEAST_COST
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentOverlap(RackAwareVariant):
+    """Min-cost that weighs traffic against moving from where tasks run now."""
+
+    overlap_target: OverlapTarget = OverlapTarget.CURRENT
+
+
+@dataclass(frozen=True, slots=True)
+class SubtopologyBalance(RackAwareVariant):
+    """The least cost with every subtopology spread evenly to the task."""
+
+    balance: Balance = Balance.SUBTOPOLOGY
+
+
+@dataclass(frozen=True, slots=True)
+class MinBytes(RackAwareVariant):
+    """Min-traffic by bytes; `bytes_per_s` is to be given."""
+
+
+def _checked_rates(bytes_per_s: object) -> dict[str, int]:
+    if not isinstance(bytes_per_s, Mapping):
+        raise TypeError(
+            f"bytes_per_s says how many bytes are read of each topic, as in {{orders: 5000000}}, not {bytes_per_s!r}"
+        )
+    for topic, rate in bytes_per_s.items():
+        check_count(f"bytes_per_s of {topic}", rate)
+    return {str(topic): int(bytes_per_s[topic]) for topic in sorted(bytes_per_s)}
+
+
+class _Round:
+    """One assignment in the making."""
+
+    def __init__(self, variant: RackAwareVariant, state: ApplicationState) -> None:
+        configs = state.assignment_configs
+        given = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
+        optimized = replace(configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
+        self._variant = variant
+        self._state = state
+        self._placement = Placement(state)
+        self._rack_aware = can_enable(replace(state, assignment_configs=optimized))
+        self._weights = partition_weights(state, variant.bytes_per_s)
+        self._traffic_cost = DEFAULT_TRAFFIC_COST if given[0] is None else given[0]
+        self._moving = (DEFAULT_NON_OVERLAP_COST if given[1] is None else given[1]) * mean_weight(self._weights)
+
+    def assignment(self) -> TaskAssignment:
+        """Make it in the steps of `HighAvailability`."""
+        state, placement = self._state, self._placement
+        if not len(state.clients):
+            return placement.columns(None).to_assignment(state)
+        stateful = np.flatnonzero(state.tasks.stateful)
+        placement.move_actives(stateful, np.arange(len(stateful)) % len(state.clients))
+        balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True, SILENT)
+        self._optimize_actives(stateful, self._traffic_cost, self._moving)
+        if state.assignment_configs.num_standby_replicas > 0:
+            self._assign_standbys(stateful)
+        movements = move_to_caught_up_clients(placement, SILENT)
+        stateless = np.flatnonzero(~state.tasks.stateful)
+        for task in stateless.tolist():
+            placement.assign_active(task, min(range(len(state.clients)), key=placement.active_load))
+        self._optimize_actives(stateless, STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST)
+        followup_ms = state.assignment_configs.probing_rebalance_interval_ms if movements else None
+        return placement.columns(followup_ms).to_assignment(state)
+
+    def _optimize_actives(self, rows: RowArray, traffic_cost: int, moving: int) -> None:
+        if not len(rows) or not self._rack_aware:
+            return
+        state, placement = self._state, self._placement
+        traffic = weighed_traffic(state, state.tasks.source, self._weights)[rows] * traffic_cost
+        here, owner = traffic[:, state.clients.rack], placement.owners()[rows].astype(np.intp)
+        if self._variant.overlap_target == OverlapTarget.CURRENT:
+            costs = here + moving * ~previous(state)[0][rows]
+        else:
+            costs = costs_of_moving(here, owner, moving)
+        is_spread = self._variant.balance == Balance.SUBTOPOLOGY
+        placement.move_actives(rows, self._spread(costs, rows) if is_spread else min_traffic(costs, owner))
+
+    def _spread(self, costs: IntArray, rows: RowArray) -> IntArray:
+        state, threads = self._state, self._state.clients.threads
+        others = np.delete(self._placement.owners(), rows)
+        taken = np.bincount(others[others >= 0], minlength=len(threads))
+        return solve(EvenFlow(costs, threads, taken, group=state.tasks.subtopology[rows]))
+
+    def _assign_standbys(self, stateful: RowArray) -> None:
+        state, placement = self._state, self._placement
+        policy = standby_policy(state)
+        policy.assign(placement, stateful.tolist(), SILENT)
+        balance_over_threads(placement, TaskType.STANDBY, policy.may_balance, SILENT)
+        if not self._rack_aware:
+            return
+        traffic = weighed_traffic(state, state.tasks.changelog, self._weights) * self._traffic_cost
+        if self._variant.standby_step == StandbyStep.EXCHANGE:
+            exchange_standbys(
+                placement, range(len(state.clients)), traffic, self._moving, policy.tags_to_keep(), SILENT
+            )
+            return
+        held = placement.standbys().T.copy()
+        if self._variant.overlap_target == OverlapTarget.CURRENT:
+            held = previous(state)[1]
+        for client, task in np.argwhere(placement.standbys()).tolist():
+            placement.unassign_standby(task, client)
+        place_standbys(
+            placement, traffic[:, state.clients.rack] + self._moving * ~held, self._variant.reliable_standbys
+        )

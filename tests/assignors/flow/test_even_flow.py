@@ -1,0 +1,65 @@
+"""Placing tasks evenly, then cheaply, then as ties are to be decided."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from assignors.columns import IntArray
+from assignors.flow.even_flow import EvenFlow, solve
+
+
+def drawn(seed: int, *, grouped: bool) -> EvenFlow:
+    chance = np.random.default_rng(seed)
+    tasks, clients = int(chance.integers(1, 7)), int(chance.integers(1, 4))
+    return EvenFlow(
+        costs=chance.integers(-1, 3, (tasks, clients)),
+        threads=chance.integers(1, 4, clients),
+        taken=chance.integers(0, 4, clients),
+        group=np.sort(chance.integers(0, 3, tasks)) if grouped else None,
+        tie=chance.integers(0, 50, (tasks, clients)),
+    )
+
+
+def unevenness(problem: EvenFlow, counts: list[int]) -> int:
+    """One for every task beyond the share rounded down, one more for every further task a thread."""
+    total, sum_threads = int(problem.taken.sum()) + len(problem.costs), int(problem.threads.sum())
+    levels = 0
+    for count, taken, threads in zip(counts, problem.taken.tolist(), problem.threads.tolist(), strict=True):
+        low, high = total * threads // sum_threads, -(-total * threads // sum_threads)
+        for number in range(taken + 1, taken + count + 1):
+            levels += 0 if number <= low else 1 if number <= high else 1 - (high - number) // threads
+    return levels
+
+
+def worth(problem: EvenFlow, owner: IntArray) -> tuple[int, int, int]:
+    counts = np.bincount(owner, minlength=len(problem.threads)).tolist()
+    each = np.arange(len(owner))
+    assert problem.tie is not None
+    return unevenness(problem, counts), int(problem.costs[each, owner].sum()), int(problem.tie[each, owner].sum())
+
+
+def is_spread(problem: EvenFlow, owner: IntArray) -> bool:
+    if problem.group is None:
+        return True
+    total = int(problem.threads.sum())
+    for group in np.unique(problem.group):
+        inside = owner[problem.group == group]
+        counts = np.bincount(inside, minlength=len(problem.threads))
+        shares = len(inside) * problem.threads
+        if (counts < shares // total).any() or (counts > -(-shares // total)).any():
+            return False
+    return True
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_no_placement_is_better_than_the_one_that_is_found(grouped: bool) -> None:
+    for seed in range(120):
+        problem = drawn(seed, grouped=grouped)
+        clients = range(len(problem.threads))
+        choices = [np.array(choice) for choice in itertools.product(clients, repeat=len(problem.costs))]
+        found = solve(problem)
+        assert is_spread(problem, found), seed
+        assert worth(problem, found) == min(worth(problem, each) for each in choices if is_spread(problem, each)), seed

@@ -1,0 +1,82 @@
+"""How evenly Kafka's balance_subtopology and the exact one spread subtopologies, on random problems.
+
+`python -m tests.assignors.tasks.subtopology_skew` prints the table of docs/explanation/kip-925-alternatives.md.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assignors.assignment import AssignmentColumns, TaskAssignor
+from assignors.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.ids import ProcessId, TaskId, TopicPartition
+from assignors.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.rack_aware_variant import SubtopologyBalance
+
+PROBLEMS = 1_000
+MANY = 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Skew: the largest difference of two clients in tasks of one subtopology; and partitions read across racks."""
+
+    skew: int
+    remote: int
+    total_skew: int
+
+
+def problem(seed: int) -> ApplicationState:
+    """Up to 5 subtopologies with up to 30 partitions on up to 12 clients of one thread, everything caught up."""
+    chance = random.Random(seed)
+    racks = ["a", "b", "c"][: chance.randint(2, 3)]
+    weights = [chance.random() for _ in racks]
+    tasks = []
+    for subtopology in range(chance.randint(1, 5)):
+        for partition in range(chance.randint(1, 30)):
+            rack = (chance.choices(racks, weights)[0],)
+            name = TopicPartition(f"in{subtopology}", partition)
+            tasks.append(TaskInfo(TaskId(subtopology, partition), True, (TaskTopicPartition(name, True, False, rack),)))
+    lags = {task.id: 0 for task in tasks}
+    clients = [
+        KafkaStreamsState(ProcessId(0, number), 1, racks[number % len(racks)], task_lags=lags)
+        for number in range(chance.randint(2, 12))
+    ]
+    configs = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.BALANCE_SUBTOPOLOGY)
+    return ApplicationState.of(tasks, clients, configs)
+
+
+def answer(state: ApplicationState, assignor: TaskAssignor) -> Answer:
+    active = AssignmentColumns.of(state, assignor.assign(state)).active
+    of_each = [active[state.tasks.subtopology == number] for number in np.unique(state.tasks.subtopology)]
+    skews = [int(np.ptp(np.bincount(owners, minlength=len(state.clients)))) for owners in (*of_each, active)]
+    remote = state.remote_partitions(state.tasks.source)[np.arange(len(active)), active].sum()
+    return Answer(max(skews[:-1]), int(remote), skews[-1])
+
+
+def with_strategy(state: ApplicationState, strategy: RackAwareStrategy) -> ApplicationState:
+    return replace(state, assignment_configs=replace(state.assignment_configs, rack_aware_assignment_strategy=strategy))
+
+
+def main() -> None:
+    answers: dict[str, list[Answer]] = {"none": [], "min_traffic": [], "balance_subtopology": [], "exact": []}
+    for seed in range(PROBLEMS):
+        state = problem(seed)
+        for strategy in RackAwareStrategy:
+            answers[strategy].append(answer(with_strategy(state, strategy), HighAvailability()))
+        answers["exact"].append(answer(state, SubtopologyBalance()))
+    print(f"| | {' | '.join(f'skew {skew}' for skew in range(MANY))} | {MANY} or more | read across racks |")
+    print("|---|" + "---|" * (MANY + 2))
+    for name, every in answers.items():
+        counts = Counter(min(found.skew, MANY) for found in every)
+        cells = [f"{counts[skew]:,}" for skew in range(MANY + 1)]
+        print(f"| {name} | {' | '.join(cells)} | {sum(found.remote for found in every):,} |")
+
+
+if __name__ == "__main__":
+    main()

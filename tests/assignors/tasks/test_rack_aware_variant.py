@@ -1,0 +1,208 @@
+"""What KIP-925 discussed and Kafka did not ship: what each alternative changes, and what it buys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assignors import registry
+from assignors.assignment import AssignmentColumns, TaskAssignor
+from assignors.columns import NO_RACK, IntArray
+from assignors.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.errors import UnknownAssignorError
+from assignors.ids import ProcessId, TaskId, TopicPartition
+from assignors.objective import previous
+from assignors.state import NO_LAG, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.partition_weights import HEAVIEST, mean_weight, partition_weights
+from assignors.tasks.rack_aware_variant import (
+    CurrentOverlap,
+    MinBytes,
+    RackAwareVariant,
+    ReliableStandbys,
+    SubtopologyBalance,
+)
+from tests.assignors.tasks.subtopology_skew import answer, problem, with_strategy
+from tests.contract.harness import Life
+
+RATES = {"in0": 50_000_000, "in1": 1_000, "in2": 2_000_000, "in3": 10}
+
+
+def lives(number: int, **changed: object) -> list[ApplicationState]:
+    """States of groups that somebody has just joined or left, by min_traffic, with all copies caught up."""
+    states = []
+    for seed in range(number):
+        life = Life.from_seed(seed)
+        configs = replace(life.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
+        life.configs = replace(configs, **changed)  # type: ignore[arg-type]
+        for _ in range(2):
+            life.settle(HighAvailability().assign(life.state()))
+            life.something_happens()
+        state = life.state()
+        states.append(replace(state, lags=np.where(state.lags == NO_LAG, NO_LAG, 0)))
+    return states
+
+
+def columns(state: ApplicationState, assignor: TaskAssignor) -> AssignmentColumns:
+    return AssignmentColumns.of(state, assignor.assign(state))
+
+
+def test_as_it_stands_it_is_high_availability_with_min_traffic_task_for_task() -> None:
+    for seed in range(60):
+        life = Life.from_seed(seed)
+        life.configs = replace(life.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
+        for _ in range(3):
+            life.something_happens()
+            state = life.state()
+            assert RackAwareVariant().assign(state) == HighAvailability().assign(state), seed
+            life.settle(HighAvailability().assign(state))
+
+
+@pytest.mark.parametrize(
+    "variant", [ReliableStandbys(), CurrentOverlap(), SubtopologyBalance(), MinBytes(bytes_per_s=RATES)]
+)
+def test_where_racks_are_not_known_it_is_high_availability_without_a_strategy(variant: RackAwareVariant) -> None:
+    for state in lives(20):
+        nowhere = replace(state, clients=replace(state.clients, rack=np.full(len(state.clients), NO_RACK)))
+        assert variant.assign(nowhere) == HighAvailability().assign(with_strategy(nowhere, RackAwareStrategy.NONE))
+
+
+def in_one_rack(state: ApplicationState, found: AssignmentColumns) -> int:
+    """Stateful tasks all of whose copies are in one rack, although there is a client in another."""
+    holds = found.standby.copy()
+    holds[np.arange(len(found.active)), found.active] = True
+    racks = state.clients.rack
+    rows = np.flatnonzero(state.tasks.stateful)
+    return sum(len(set(racks[holds[row]].tolist())) == 1 for row in rows) if len(set(racks.tolist())) > 1 else 0
+
+
+def standby_traffic(state: ApplicationState, found: AssignmentColumns) -> int:
+    return int(state.remote_partitions(state.tasks.changelog)[found.standby].sum())
+
+
+def test_reliable_standbys_leave_no_task_in_one_rack_where_kafka_leaves_many() -> None:
+    ours, theirs = 0, 0
+    for state in lives(80, num_standby_replicas=1, rack_aware_assignment_tags=()):
+        ours += in_one_rack(state, columns(state, ReliableStandbys()))
+        theirs += in_one_rack(state, columns(state, HighAvailability()))
+    assert ours == 0
+    assert theirs > 100
+
+
+def test_without_reliability_the_flow_finds_cheaper_standbys_than_kafkas_exchange() -> None:
+    ours, theirs = 0, 0
+    cheapest = ReliableStandbys(reliable_standbys=0)
+    for state in lives(80, num_standby_replicas=1, rack_aware_assignment_tags=(), rack_aware_non_overlap_cost=0):
+        ours += standby_traffic(state, columns(state, cheapest))
+        theirs += standby_traffic(state, columns(state, HighAvailability()))
+    assert ours < theirs
+
+
+def overlap_cost(state: ApplicationState, found: AssignmentColumns) -> int:
+    """Of stateful tasks, against who ran them."""
+    rows = np.flatnonzero(state.tasks.stateful)
+    remote = state.remote_partitions(state.tasks.source)[rows, found.active[rows]]
+    return int(10 * remote.sum() + (~previous(state)[0][rows, found.active[rows]]).sum())
+
+
+def test_against_the_current_assignment_it_no_answer_costs_more_than_kafkas_and_all_together_cost_less() -> None:
+    ours, theirs = 0, 0
+    for state in lives(80, rack_aware_traffic_cost=10, rack_aware_non_overlap_cost=1):
+        mine, kafkas = (overlap_cost(state, columns(state, each)) for each in (CurrentOverlap(), HighAvailability()))
+        assert mine <= kafkas
+        ours, theirs = ours + mine, theirs + kafkas
+    assert ours < theirs
+
+
+def test_the_exact_balance_gives_every_client_its_share_of_every_subtopology_by_threads() -> None:
+    for state in lives(80):
+        found, total = columns(state, SubtopologyBalance()), int(state.clients.threads.sum())
+        for subtopology in np.unique(state.tasks.subtopology):
+            owners = found.active[state.tasks.subtopology == subtopology]
+            counts, shares = np.bincount(owners, minlength=len(state.clients)), len(owners) * state.clients.threads
+            assert (counts >= shares // total).all()
+            assert (counts <= -(-shares // total)).all()
+
+
+def test_the_published_balance_is_less_even_and_reads_more_across_racks_than_the_exact_one() -> None:
+    published, exact = [], []
+    for seed in range(60):
+        state = problem(seed)
+        published.append(answer(state, HighAvailability()))
+        exact.append(answer(state, SubtopologyBalance()))
+    assert max(found.skew for found in exact) == max(found.total_skew for found in exact) == 1
+    assert max(found.skew for found in published) >= 3
+    assert sum(found.remote for found in exact) < sum(found.remote for found in published)
+
+
+def byte_cost(state: ApplicationState, found: AssignmentColumns) -> int:
+    weights = partition_weights(state, RATES)
+    rows = np.arange(len(found.active))
+    far: IntArray = ~state.partitions.in_rack * weights[:, None]
+    return int(state.tasks.source.sum(far)[rows, state.clients.rack[found.active]].sum())
+
+
+def test_weighed_by_bytes_no_more_bytes_cross_racks_than_with_partitions_counted() -> None:
+    ours, theirs = 0, 0
+    for state in lives(80, rack_aware_traffic_cost=1, rack_aware_non_overlap_cost=0):
+        mine, kafkas = (
+            byte_cost(state, columns(state, each)) for each in (MinBytes(bytes_per_s=RATES), HighAvailability())
+        )
+        assert mine <= kafkas
+        ours, theirs = ours + mine, theirs + kafkas
+    assert ours < theirs
+
+
+def state_reading(topics: Mapping[str, int]) -> ApplicationState:
+    """One task for each partition of topics that have so many."""
+    tasks = [
+        TaskInfo(
+            TaskId(number, partition),
+            False,
+            (TaskTopicPartition(TopicPartition(topic, partition), True, False, ("a",)),),
+        )
+        for number, (topic, partitions) in enumerate(topics.items())
+        for partition in range(partitions)
+    ]
+    return ApplicationState.of(tasks, [KafkaStreamsState(ProcessId(0, 1), 1, "a")], AssignmentConfigs())
+
+
+def test_a_topics_bytes_are_shared_by_its_partitions_and_unnamed_topics_weigh_the_mean() -> None:
+    state = state_reading({"busy": 2, "quiet": 2, "unnamed": 1})
+    weights = partition_weights(state, {"busy": 8_000, "quiet": 2_000, "elsewhere": 9_999_999})
+    named = {partition.topic: int(weight) for partition, weight in zip(state.partitions.names, weights, strict=True)}
+    assert named == {"busy": HEAVIEST, "quiet": HEAVIEST // 4, "unnamed": HEAVIEST * 5 // 8}
+    assert mean_weight(weights) == HEAVIEST * 5 // 8
+
+
+def test_where_no_topic_is_named_every_partition_weighs_the_same() -> None:
+    assert set(partition_weights(state_reading({"busy": 2, "quiet": 1}), {}).tolist()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"bytes_per_s": {"orders": "much"}}, "bytes_per_s of orders is a whole number"),
+        ({"bytes_per_s": {"orders": -1}}, "bytes_per_s of orders is a whole number, 0 at least, not -1"),
+        ({"bytes_per_s": 5}, "says how many bytes are read of each topic"),
+        ({"standby_step": "greedy"}, "'greedy' is not a valid StandbyStep"),
+        ({"reliable_standbys": -1}, "reliable_standbys is a whole number, 0 at least, not -1"),
+        ({"reliable_standbys": "one"}, "reliable_standbys is a whole number"),
+    ],
+)
+def test_parameters_that_mean_nothing_are_refused(parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(UnknownAssignorError, match=message):
+        registry.make(registry.find("ha_min_bytes"), parameters)
+
+
+def test_what_it_was_given_cannot_be_changed_from_outside() -> None:
+    given = {"orders": 5}
+    made = MinBytes(bytes_per_s=given)
+    given["orders"] = 7
+    assert made.bytes_per_s == {"orders": 5}
+    assert hash(made) == hash(MinBytes(bytes_per_s={"orders": 5}))
+    with pytest.raises(TypeError):
+        made.bytes_per_s["orders"] = 7  # type: ignore[index]

@@ -1,0 +1,108 @@
+"""Standbys that are apart first, then even, then cheap."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assignors.assignment import TaskType
+from assignors.columns import IntArray
+from assignors.recorder import SILENT
+from assignors.state import ApplicationState
+from assignors.tasks.balance import balance_over_threads
+from assignors.tasks.placement import Placement
+from assignors.tasks.standby_flow import place_standbys
+from tests.contract.harness import Life
+
+
+def tiny(seed: int, replicas: int, tags: tuple[str, ...]) -> ApplicationState | None:
+    """At most four stateful tasks on two to four clients."""
+    life = Life.from_seed(seed)
+    while len(life.clients) > 4:
+        life.leave()
+    state = life.state()
+    rows = np.flatnonzero(state.tasks.stateful)
+    if len(state.clients) < 2 or not 1 <= len(rows) <= 4:
+        return None
+    configs = replace(state.assignment_configs, num_standby_replicas=replicas, rack_aware_assignment_tags=tags)
+    return replace(state, assignment_configs=configs)
+
+
+def with_actives(state: ApplicationState) -> Placement:
+    placement = Placement(state)
+    rows = np.flatnonzero(state.tasks.stateful)
+    placement.move_actives(rows, np.arange(len(rows)) % len(state.clients))
+    balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True, SILENT)
+    return placement
+
+
+def is_near(state: ApplicationState, one: int, other: int) -> bool:
+    keys = state.assignment_configs.rack_aware_assignment_tags
+    if not keys:
+        return bool(state.clients.rack[one] == state.clients.rack[other])
+    tags = state.clients.tags
+    return any(tags[one][key] == tags[other][key] for key in keys)
+
+
+def lacking(state: ApplicationState, owner: int, standbys: tuple[int, ...], reliable: int) -> int:
+    keys = state.assignment_configs.rack_aware_assignment_tags
+    tags, rack = state.clients.tags, state.clients.rack.tolist()
+    apart = [client for client in standbys if not is_near(state, owner, client)]
+    places = {tuple(tags[client][key] for key in keys) if keys else (str(rack[client]),) for client in apart}
+    return max(min(reliable, len(standbys)) - len(places), 0)
+
+
+def unevenness(state: ApplicationState, taken: list[int], counts: list[int]) -> int:
+    total, sum_threads = sum(taken) + sum(counts), int(state.clients.threads.sum())
+    levels = 0
+    for before, count, threads in zip(taken, counts, state.clients.threads.tolist(), strict=True):
+        low, high = total * threads // sum_threads, -(-total * threads // sum_threads)
+        for number in range(before + 1, before + count + 1):
+            levels += 0 if number <= low else 1 if number <= high else 1 - (high - number) // threads
+    return levels
+
+
+def worth(
+    state: ApplicationState, placement: Placement, costs: IntArray, chosen: list[tuple[int, ...]], reliable: int
+) -> tuple[int, int, int]:
+    """Of standbys for each stateful task, in order."""
+    rows = np.flatnonzero(state.tasks.stateful).tolist()
+    owners = [placement.owner[row] for row in rows]
+    numbers = range(len(state.clients))
+    taken = [owners.count(client) for client in numbers]
+    counts = [sum(client in standbys for standbys in chosen) for client in numbers]
+    return (
+        sum(lacking(state, owner, standbys, reliable) for owner, standbys in zip(owners, chosen, strict=True)),
+        unevenness(state, taken, counts),
+        sum(int(costs[row, client]) for row, standbys in zip(rows, chosen, strict=True) for client in standbys),
+    )
+
+
+@pytest.mark.parametrize(
+    ("replicas", "reliable", "tags"),
+    [(1, 1, ()), (2, 1, ()), (2, 2, ()), (2, 0, ()), (1, 1, ("zone",)), (2, 2, ("zone", "cluster"))],
+)
+def test_no_standbys_of_all_that_there_could_be_are_better(replicas: int, reliable: int, tags: tuple[str, ...]) -> None:
+    tried = 0
+    for seed in range(400):
+        state = tiny(seed, replicas, tags)
+        if state is None or tried == 25:
+            continue
+        tried += 1
+        placement = with_actives(state)
+        chance = random.Random(seed)
+        costs = np.array([[chance.randrange(20) for _ in state.clients.ids] for _ in state.tasks.ids])
+        rows = np.flatnonzero(state.tasks.stateful).tolist()
+        others = [[c for c in range(len(state.clients)) if c != placement.owner[row]] for row in rows]
+        copies = min(replicas, len(state.clients) - 1)
+        possible = itertools.product(*(itertools.combinations(clients, copies) for clients in others))
+        best = min(worth(state, placement, costs, list(each), reliable) for each in possible)
+        place_standbys(placement, costs, reliable)
+        found = [tuple(np.flatnonzero(placement.standbys()[:, row]).tolist()) for row in rows]
+        assert all(len(standbys) == copies for standbys in found)
+        assert worth(state, placement, costs, found, reliable) == best, seed
+    assert tried == 25

@@ -1,0 +1,58 @@
+"""How long the cheapest of all assignments takes, with its proof: `make bench`."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from assignors.configs import AssignmentConfigs
+from assignors.state import ApplicationState
+from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.optimal import Apart, Optimal, OptimalAnswer, Status
+from scenarios.problems import parse_state
+from tests.benchmarks.conftest import Measure
+from tests.benchmarks.shapes import rack_problem
+from tests.contract.harness import Life
+
+
+def proven(state: ApplicationState, assignor: Optimal) -> OptimalAnswer:
+    answer = assignor.solve(state)
+    assert answer.status is Status.OPTIMAL
+    assert answer.bound == answer.cost
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("tasks", "clients", "standbys", "apart", "goal_ms"),
+    [
+        (200, 20, 1, Apart.PLACES, 60_000),
+        (200, 20, 1, Apart.CLIENTS, 60_000),
+        (200, 20, 2, Apart.PLACES, 60_000),
+        (1_000, 100, 0, Apart.PLACES, 1_000),
+        (1_000, 100, 1, Apart.PLACES, 60_000),
+    ],
+)
+def test_the_cheapest_assignment(
+    measure: Measure, tasks: int, clients: int, standbys: int, apart: Apart, goal_ms: int
+) -> None:
+    state = parse_state(rack_problem("min_traffic", tasks, clients, standbys=standbys))
+    where = "racks" if apart is Apart.PLACES else "clients"
+    kept = f", {standbys} standbys on other {where}" if standbys else ", no standbys"
+    what = f"`optimal`, {tasks:,} × {clients:,}{kept}"
+    measure(proven, state, Optimal(apart=apart), rounds=3, what=what, goal_ms=goal_ms)
+
+
+@pytest.mark.parametrize("standbys", [1, 2])
+def test_the_cheapest_assignment_of_uneven_clients_by_two_tags(measure: Measure, standbys: int) -> None:
+    tasks = list(parse_state(rack_problem("min_traffic", 200, 20)).all_tasks.values())
+    tags = ("zone", "cluster")
+    life = Life(
+        random.Random(4), tasks, AssignmentConfigs(num_standby_replicas=standbys, rack_aware_assignment_tags=tags)
+    )
+    for _ in range(20):
+        life.join()
+    life.settle(HighAvailability().assign(life.state()))
+    life.leave()
+    what = f"`optimal`, 200 × 19 after one left, {standbys} standbys apart by two tags"
+    measure(proven, life.state(), Optimal(), rounds=3, what=what, goal_ms=60_000)
