@@ -13,6 +13,12 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 HOW_TO = ROOT / "docs" / "how-to" / "write-an-assignor.md"
 
+PLAN = (
+    *("plan", "cross_zone_bill", "--add-broker", "9:az1", "--add-broker", "10:az2", "--add-broker", "11:az3"),
+    *("--strategy", "kafka_generate", "--strategy", "kafka_assigner", "--strategy", "exact_flow"),
+)
+"""What the README shows of brokers."""
+
 MISTAKES = (
     ("rack.aware.assignment.strategy: min_traffic", "rack.aware.assignment.strategy: cheapest"),
     ("clients: app, down: 30s", "clients: apps, down: 30s"),
@@ -55,6 +61,7 @@ def refreshed(text: str) -> str:
         (folder / "first.yaml").write_text(bad, encoding="utf-8")
         mistakes = "$ assignor-sim validate first.yaml\n" + assignor_sim("validate", "first.yaml", folder=folder)
         text = block(text, "output", assignor_sim("run", "order_processing", folder=folder))
+        text = block(text, "plan", "$ assignor-sim " + " ".join(PLAN) + "\n" + assignor_sim(*PLAN, folder=folder))
     text = block(text, "mistakes", mistakes)
     code = HOW_TO.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0].strip()
     return block(text, "assignor", code, "python")
