@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -91,26 +92,39 @@ def strategies(
     """Build strategies by name.
 
     Args:
-        names: built-in ones, installed ones, or package.module:Class.
-        parameters: given to those that have them.
+        names: built-in ones, installed ones, or package.module:Class; behind each, parameters of its own, as in
+            `leader_max_flow,costs=published,pruning=none`.
+        parameters: given to those that have them, and were not given one of their own.
         needed: parameters of these that at least one has to have.
 
     Raises:
         UnknownAssignorError: there is no such strategy.
-        PlanError: none takes a parameter that is needed.
+        PlanError: none takes a parameter that is needed, or one of its own is no NAME=VALUE.
     """
     found: dict[str, ReplicaAssignor] = {}
     taken: set[str] = set()
-    for name in dict.fromkeys(names):
+    for text in dict.fromkeys(names):
+        name, *own = text.split(",")
         info = load(name)
         has = getattr(info.find_class(), "__dataclass_fields__", {})
         given = {key: value for key, value in parameters.items() if key in has}
         taken |= given.keys()
-        found[name] = make(info, given)
+        found[text] = make(info, {**given, **dict(_parameter(name, each) for each in own)})
     for key in needed:
         if key not in taken:
             raise PlanError(f"{listing('strategies', found)}: none has a {key}")
     return found
+
+
+def _parameter(strategy: str, text: str) -> tuple[str, Any]:
+    """A parameter and its value: a number, true, false or null as in JSON, and text otherwise."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise PlanError(f"--strategy {strategy}: '{text}' is not a parameter (NAME=VALUE, as in pruning=none)")
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value
 
 
 def _added(text: str, there: Sequence[int]) -> Broker:

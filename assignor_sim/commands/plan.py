@@ -40,7 +40,10 @@ def plan(
     ],
     strategy: Annotated[
         list[str] | None,
-        typer.Option(help=f"Ask this one, in place of {_USUAL}: a name, or package.module:Class. May be repeated."),
+        typer.Option(
+            help=f"Ask this one, in place of {_USUAL}: a name, or package.module:Class; with its parameters behind it, "
+            "as in leader_max_flow,pruning=none. May be repeated."
+        ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Ask every built-in strategy.")] = False,
     brokers: Annotated[

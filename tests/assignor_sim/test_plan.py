@@ -320,3 +320,21 @@ def test_the_same_command_gives_the_same_bytes_whatever_the_hash_seed(shell: She
             (ended.out, {name: (shell.folder / "out" / name).read_bytes() for name in files(shell.folder / "out")})
         )
     assert outs[0] == outs[1]
+
+
+def test_a_strategy_takes_parameters_behind_its_name() -> None:
+    variants = ("leader_max_flow,pruning=none", "leader_max_flow", "exact_flow,keeps_replicas=true")
+    chosen = [part for variant in variants for part in ("--strategy", variant)]
+    ended = CliRunner().invoke(app, ["plan", "order_processing", *chosen, "--shuffles", "0", "--format", "json"])
+    assert ended.exit_code == 0, ended.output
+    rows = {row["strategy"]: row for row in json.loads(ended.stdout)["plans"]}
+    assert set(variants) < set(rows)
+    assert rows["exact_flow,keeps_replicas=true"]["replicas_moved"] == 0
+    for wrong, message in (
+        ("leader_max_flow,pruning", "'pruning' is not a parameter"),
+        ("leader_max_flow,prune=none", "prune"),
+        ("leader_max_flow,pruning=some", "some"),
+    ):
+        refused = CliRunner().invoke(app, ["plan", "order_processing", "--strategy", wrong])
+        assert refused.exit_code == 2
+        assert message in refused.stderr
