@@ -100,10 +100,13 @@ def appraise(
         _copies(state, tasks.changelog, columns.standby, held, weights),
     )
     racks, threads = state.clients.rack, state.clients.threads
-    return Appraisal(
-        cost=sum(_cost(kind, racks) for kind in kinds),
-        bound=sum(_bound(kind, racks, _room(kind.placed, threads)) for kind in kinds),
-    )
+    costs = [_cost(kind, racks) for kind in kinds]
+    # Where every copy is where it costs least there is nothing to solve.
+    bounds = [
+        cost if cost == _least(kind) else _bound(kind, racks, _room(kind.placed, threads))
+        for kind, cost in zip(kinds, costs, strict=True)
+    ]
+    return Appraisal(sum(costs), sum(bounds))
 
 
 def previous(state: ApplicationState) -> tuple[BoolArray, BoolArray]:
@@ -132,6 +135,14 @@ def _cost(copies: _Copies, rack: IntArray) -> int:
     rows, clients = np.nonzero(copies.placed)
     moved = int((~copies.held[rows, clients]).sum())
     return int(copies.traffic[rows, rack[clients]].sum()) + copies.moving * moved
+
+
+def _least(copies: _Copies) -> int:
+    """What the copies cost at least, each by itself and wherever it likes."""
+    if not len(copies.number):
+        return 0
+    least = copies.traffic.min(axis=1) + copies.moving * ~copies.held.any(axis=1)
+    return int((copies.number * least).sum())
 
 
 def _room(placed: BoolArray, threads: IntArray) -> IntArray:

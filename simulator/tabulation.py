@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from assignors.assignment import UNASSIGNED
 from assignors.columns import BoolArray, IntArray
+from simulator.arrow_columns import arrow_column, arrow_names
 from simulator.convergence import convergence
 from simulator.lives import TaskState
 from simulator.moves import REASONS, Moves, moves
@@ -70,17 +71,12 @@ def _table(name: str, columns: Columns, key: Mapping[str, Any]) -> pa.Table:
     arrays = []
     for field in schema:
         values = [key[field.name]] * length if field.name in key else columns[field.name]
-        arrays.append(values if isinstance(values, pa.Array) else pa.array(values, field.type))
+        arrays.append(values if isinstance(values, pa.Array) else arrow_column(values, field.type))
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> Columns:
     return {field.name: [row.get(field.name) for row in rows] for field in SCHEMAS[name]}
-
-
-def _names(names: Sequence[str | None], places: IntArray) -> pa.Array:
-    """The names in these places; null where a place is UNASSIGNED."""
-    return pa.array(names, pa.string()).take(pa.array(places, pa.int64(), mask=places == UNASSIGNED))
 
 
 def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Moves]) -> dict[str, Any]:
@@ -198,11 +194,11 @@ def _tasks(trace: Trace, moved: Sequence[Moves]) -> Columns:
         times[each.tasks] += 1
     return {
         "task": _ids(trace),
-        "stateful": pa.array(stateful),
-        "down_ms": pa.array(trace.down_ms),
-        "out_of_reach_ms": pa.array(trace.out_of_reach_ms, mask=~stateful),
-        "most_waiting_ms": pa.array(np.rint(trace.most_waiting_s * 1000).astype(np.int64)),
-        "active_moves": pa.array(times),
+        "stateful": stateful,
+        "down_ms": trace.down_ms,
+        "out_of_reach_ms": arrow_column(trace.out_of_reach_ms, pa.int64(), stateful),
+        "most_waiting_ms": np.rint(trace.most_waiting_s * 1000).astype(np.int64),
+        "active_moves": times,
     }
 
 
@@ -213,10 +209,10 @@ def _assignments(trace: Trace) -> Columns:
         np.concatenate([part[place] for part in parts]) if parts else np.zeros(0, dtype=np.int64) for place in range(4)
     )
     return {
-        "round": pa.array(number, pa.int64()),
-        "task": _names(_ids(trace), task),
-        "client": _names(names, client),
-        "role": _names(["active", "standby"], role),
+        "round": number,
+        "task": arrow_names(_ids(trace), task),
+        "client": arrow_names(names, client),
+        "role": arrow_names(["active", "standby"], role),
     }
 
 
@@ -246,13 +242,13 @@ def _moves(trace: Trace, moved: Sequence[Moves]) -> Columns:
         for name, parts in columns.items()
     }
     return {
-        "round": pa.array(flat["round"]),
-        "at_ms": pa.array(flat["at_ms"]),
-        "task": _names(ids, flat["task"]),
-        "role": _names(["active", "standby"], flat["role"]),
-        "from_client": _names(names, flat["from"]),
-        "to_client": _names(names, flat["to"]),
-        "reason": _names([str(reason) for reason in REASONS], flat["reason"]),
+        "round": flat["round"],
+        "at_ms": flat["at_ms"],
+        "task": arrow_names(ids, flat["task"]),
+        "role": arrow_names(["active", "standby"], flat["role"]),
+        "from_client": arrow_names(names, flat["from"]),
+        "to_client": arrow_names(names, flat["to"]),
+        "reason": arrow_names([str(reason) for reason in REASONS], flat["reason"]),
     }
 
 
@@ -262,13 +258,13 @@ def _lives(trace: Trace) -> Columns:
     lengths = [len(each.tasks) for each in steps]
     nothing = np.zeros(0, dtype=np.int64)
     return {
-        "at_ms": pa.array(np.repeat([each.at_ms for each in steps] or nothing, lengths or nothing), pa.int64()),
-        "task": _names(_ids(trace), np.concatenate([nothing, *(each.tasks for each in steps)])),
-        "state": _names(
+        "at_ms": np.repeat([each.at_ms for each in steps] or nothing, lengths or nothing),
+        "task": arrow_names(_ids(trace), np.concatenate([nothing, *(each.tasks for each in steps)])),
+        "state": arrow_names(
             [str(state) for state in TaskState],
             np.repeat(np.array([int(each.state) for each in steps], dtype=np.int64), lengths or nothing),
         ),
-        "client": _names(names, np.concatenate([nothing, *(each.clients for each in steps)])),
+        "client": arrow_names(names, np.concatenate([nothing, *(each.clients for each in steps)])),
     }
 
 

@@ -40,7 +40,7 @@ def test_a_run_that_writes_nothing_imports_neither_spark_nor_figures(shell: Shel
         "import sys; sys.argv = ['assignor-sim', 'run', 'small.yaml']\n"
         "from assignor_sim.cli import app\n"
         "app(standalone_mode=False)\n"
-        "print(sorted({'pyspark', 'matplotlib'} & set(sys.modules)), file=sys.stderr)"
+        "print(sorted({'pyspark', 'matplotlib', 'pandas'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=shell.folder, capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
