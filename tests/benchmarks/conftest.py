@@ -49,10 +49,12 @@ def kafka_version(request: pytest.FixtureRequest) -> str:
 def measure(benchmark: BenchmarkFixture) -> Measure:
     """Measures a call: the time of some rounds after one that warms up, then the memory of another process."""
 
-    def measured(function: Callable[..., Any], *arguments: Any, rounds: int = 5, **about: Any) -> None:
+    def measured(
+        function: Callable[..., Any], *arguments: Any, rounds: int = 5, compiled: bool = True, **about: Any
+    ) -> None:
         warm_up()
         benchmark.pedantic(function, args=arguments, rounds=rounds, warmup_rounds=1)
-        benchmark.extra_info.update(about, peak_bytes=peak_bytes(function, *arguments))
+        benchmark.extra_info.update(about, peak_bytes=peak_bytes(function, *arguments, compiled=compiled))
 
     return measured
 

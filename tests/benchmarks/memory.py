@@ -20,14 +20,17 @@ ROOT = Path(__file__).parents[2]
 STATUS = Path("/proc/self/status")
 
 
-def peak_bytes(function: Callable[..., Any], *arguments: Any) -> int | None:
-    """The most memory that a new process holds which calls the function once; None where there is no telling."""
+def peak_bytes(function: Callable[..., Any], *arguments: Any, compiled: bool = True) -> int | None:
+    """The most memory that a new process holds which calls the function once; None where there is no telling.
+
+    `compiled` says whether the function uses kernels, whose compiler then counts, too.
+    """
     if not STATUS.exists():
         return None
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks.memory"],
         cwd=ROOT,
-        input=pickle.dumps((function, arguments)),
+        input=pickle.dumps((function, arguments, compiled)),
         stdout=subprocess.PIPE,
         check=True,
     )
@@ -35,8 +38,9 @@ def peak_bytes(function: Callable[..., Any], *arguments: Any) -> int | None:
 
 
 def _call() -> None:
-    warm_up()
-    function, arguments = pickle.load(sys.stdin.buffer)
+    function, arguments, compiled = pickle.load(sys.stdin.buffer)
+    if compiled:
+        warm_up()
     function(*arguments)
     [kibibytes] = re.findall(r"^VmHWM:\s+(\d+) kB$", STATUS.read_text(), re.MULTILINE)
     print(int(kibibytes) * 1024)
