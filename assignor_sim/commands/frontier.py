@@ -72,8 +72,9 @@ def frontier(
         from reports.figures import rendered
         from reports.frontier.figure import traffic_against_movement
 
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_bytes(rendered(traffic_against_movement(front), out.suffix[1:]))
+        with told_to_the_user(OSError):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_bytes(rendered(traffic_against_movement(front), out.suffix[1:]))
 
 
 def _check_out(out: Path | None) -> None:
