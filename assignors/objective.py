@@ -87,8 +87,7 @@ def appraise(
     Complexity: a min-cost flow over T·R + C + H arcs for each kind of task, where H copies were held before.
     """
     tasks = state.tasks
-    read = [tasks.source, tasks.changelog] if columns.standby.any() else [tasks.source]
-    if (state.clients.rack == NO_RACK).any() or not all(each.all(state.partitions.located) for each in read):
+    if not knows_racks(state, standbys=bool(columns.standby.any())):
         return None
     ran, held = previous(state) if had is None else had
     active = np.zeros_like(ran)
@@ -107,6 +106,14 @@ def appraise(
         for kind, cost in zip(kinds, costs, strict=True)
     ]
     return Appraisal(sum(costs), sum(bounds))
+
+
+def knows_racks(state: ApplicationState, *, standbys: bool) -> bool:
+    """Whether every client has a rack, and it is known where partitions stand: sources, and changelogs if need be."""
+    located = state.partitions.located
+    if (state.clients.rack == NO_RACK).any() or not state.tasks.source.all(located):
+        return False
+    return not standbys or state.tasks.changelog.all(located)
 
 
 def previous(state: ApplicationState) -> tuple[BoolArray, BoolArray]:

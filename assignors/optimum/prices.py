@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.columns import NO_RACK, BoolArray, IntArray
-from assignors.objective import STATELESS_TRAFFIC_COST, Weights, previous
+from assignors.columns import BoolArray, IntArray
+from assignors.objective import STATELESS_TRAFFIC_COST, Weights, knows_racks, previous
 from assignors.optimum.readiness import lags_behind
 from assignors.state import ApplicationState
 
@@ -44,12 +44,6 @@ class Prices:
         return -((self.scale - 1 - total) // self.scale)
 
 
-def knows_racks(state: ApplicationState, copies: int) -> bool:
-    """Whether every client has a rack, and it is known where the partitions stand that are read."""
-    read = [state.tasks.source, state.tasks.changelog] if copies else [state.tasks.source]
-    return bool((state.clients.rack != NO_RACK).all()) and all(each.all(state.partitions.located) for each in read)
-
-
 def most_remote(state: ApplicationState, copies: int) -> int:
     """How many partitions the copies of all stateful tasks can read across racks, at most."""
     stateful = state.tasks.stateful
@@ -70,7 +64,7 @@ def prices(state: ApplicationState, copies: int, weights: Weights, downtime_cost
     ran, held = previous(state)
     behind = lags_behind(state)
     scale = _WORST * (int(stateful.sum()) * (1 + copies) + int((~stateful).sum())) + 1
-    known = knows_racks(state, copies)
+    known = knows_racks(state, standbys=copies > 0)
     read = state.remote_partitions(state.tasks.source) if known else np.zeros_like(state.lags)
     restored = state.remote_partitions(state.tasks.changelog) if known and copies else np.zeros_like(state.lags)
     active = weights.traffic_cost * read + weights.non_overlap_cost * ~ran

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from assignors.columns import BoolArray
-from assignors.configs import LONG_MAX
 from assignors.errors import IllegalStateError
-from assignors.state import LATEST_OFFSET, NO_LAG, ApplicationState
+from assignors.state import NO_LAG, ApplicationState
+from assignors.tasks.movement import is_caught_up
 
 
 def lags_behind(state: ApplicationState) -> BoolArray:
@@ -26,7 +26,5 @@ def lags_behind(state: ApplicationState) -> BoolArray:
         raise IllegalStateError(f"Tried to lookup lag for unknown task {task}")
     if not lags.size:
         return np.zeros(lags.shape, dtype=np.bool_)
-    acceptable = state.assignment_configs.acceptable_recovery_lag
-    caught_up = (lags == LATEST_OFFSET) | ((lags >= 0) & (lags <= acceptable)) | (acceptable == LONG_MAX)
-    behind: BoolArray = ~caught_up & (lags > lags.min(axis=1, keepdims=True))
+    behind: BoolArray = ~is_caught_up(state, lags) & (lags > lags.min(axis=1, keepdims=True))
     return behind

@@ -125,7 +125,7 @@ class _Movement:
         """
         state = self._placement.state
         lags = state.lags[tasks, destinations]
-        is_ready = _is_ready(state, lags)
+        is_ready = is_caught_up(state, lags)
         planned = ~is_ready & (self._least[tasks] < lags)
         telling = _Telling(self._placement, self._recorder, role) if self._recorder.wants_steps else None
         if telling is not None and role is TaskType.ACTIVE:
@@ -133,7 +133,7 @@ class _Movement:
         if not planned.any():
             return 0
         kernels = CHOICE.choose(int(planned.sum()) * len(state.clients) // STEPS_OF_WORK)
-        ready = _is_ready(state, state.lags)
+        ready = is_caught_up(state, state.lags)
         plan = _plan(kernels, tasks[planned], destinations[planned], ready)
         copies = self._copies(kernels, ready)
         remaining = self._remaining[0]
@@ -196,7 +196,8 @@ class _Telling:
                 self._recorder.step(Step(StepKind.WARM_UP, *back, UNASSIGNED, placed, destination_lag=lags[0]))
 
 
-def _is_ready(state: ApplicationState, lags: IntArray) -> BoolArray:
+def is_caught_up(state: ApplicationState, lags: IntArray) -> BoolArray:
+    """Which lags are within `acceptable.recovery.lag`, or of a task that runs there."""
     acceptable = state.assignment_configs.acceptable_recovery_lag
     ready: BoolArray = (lags == LATEST_OFFSET) | ((lags >= 0) & (lags <= acceptable)) | (acceptable == LONG_MAX)
     return ready

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.assignment import UNASSIGNED, AssignmentColumns
-from assignors.columns import NO_RACK, IntArray, Ragged
+from assignors.columns import IntArray, Ragged
 from assignors.configs import RackAwareStrategy
 from assignors.errors import IllegalStateError
+from assignors.objective import knows_racks
 from assignors.recorder import Recorder
 from assignors.state import ApplicationState
 from assignors.tasks.exchange import exchange_standbys
@@ -44,14 +45,9 @@ def can_enable(state: ApplicationState) -> bool:
     Replicas of changelogs count only if standbys are asked for.
     """
     configs = state.assignment_configs
-    return configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE and _racks_are_known(state)
-
-
-def _racks_are_known(state: ApplicationState) -> bool:
-    located = state.partitions.located
-    if (state.clients.rack == NO_RACK).any() or not state.tasks.source.all(located):
+    if configs.rack_aware_assignment_strategy is RackAwareStrategy.NONE:
         return False
-    return state.assignment_configs.num_standby_replicas == 0 or state.tasks.changelog.all(located)
+    return knows_racks(state, standbys=configs.num_standby_replicas > 0)
 
 
 def optimize_active_tasks(
