@@ -16,6 +16,7 @@ import numpy as np
 
 from assignors.assignment import UNASSIGNED, AssignmentColumns
 from assignors.columns import NO_RACK, BoolArray, IntArray, Ragged
+from assignors.configs import AssignmentConfigs
 from assignors.flow.transport import Transport, solve
 from assignors.state import ApplicationState
 
@@ -28,6 +29,13 @@ class Weights:
 
     traffic_cost: int
     non_overlap_cost: int
+
+    def configured(self, configs: AssignmentConfigs) -> Weights:
+        """Those that are configured, and these where nothing is."""
+        traffic, moving = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
+        return Weights(
+            self.traffic_cost if traffic is None else traffic, self.non_overlap_cost if moving is None else moving
+        )
 
 
 EQUAL_WEIGHTS = Weights(1, 1)

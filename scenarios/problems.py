@@ -229,8 +229,7 @@ def answer(
         columns = AssignmentColumns.of(state, assignment)
     except InvalidAssignmentError as error:
         return _refusal(found, error, nanos)
-    configured = state.assignment_configs.rack_aware_traffic_cost
-    costs = rack_costs(state, columns, info.weights.traffic_cost if configured is None else configured)
+    costs = rack_costs(state, columns, info.weights.configured(state.assignment_configs).traffic_cost)
     return {
         "id": found.id,
         "assignment": {

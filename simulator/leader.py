@@ -141,11 +141,7 @@ class Leader:
         )
 
     def _weights_for(self, state: ApplicationState) -> Weights:
-        configs, usual = state.assignment_configs, self._weights
-        traffic, moving = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
-        return Weights(
-            usual.traffic_cost if traffic is None else traffic, usual.non_overlap_cost if moving is None else moving
-        )
+        return self._weights.configured(state.assignment_configs)
 
     def _judge(self, state: ApplicationState, columns: AssignmentColumns) -> _Judged:
         """Measure an answer, unless it is the one before, from the same members, partitions and configs."""

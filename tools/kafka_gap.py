@@ -45,12 +45,7 @@ def appraised(name: str) -> Iterator[Appraised]:
 
 
 def _weights(state: ApplicationState, problem: Problem) -> Weights:
-    usual = registry.find(str(problem.problem["assignor"])).weights
-    configs = state.assignment_configs
-    traffic, moving = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
-    return Weights(
-        usual.traffic_cost if traffic is None else traffic, usual.non_overlap_cost if moving is None else moving
-    )
+    return registry.find(str(problem.problem["assignor"])).weights.configured(state.assignment_configs)
 
 
 def _columns(state: ApplicationState, problem: Problem) -> AssignmentColumns:

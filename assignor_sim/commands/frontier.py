@@ -151,17 +151,17 @@ def _told(scenario: Scenario, contestant: Contestant, shown: Shown, points: tupl
 
 def _costs(contestant: Contestant) -> dict[str, tuple[int, int]]:
     """Costs worth a mark, by name: Kafka's defaults, and those configured where they are others."""
-    from assignors.tasks import high_availability, legacy_sticky
+    from assignors import registry
 
-    defaults = {
-        module.__name__.rpartition(".")[2]: (module.DEFAULT_TRAFFIC_COST, module.DEFAULT_NON_OVERLAP_COST)
-        for module in (high_availability, legacy_sticky)
-    }
-    marks = {f"{name}'s default, {pair[0]}:{pair[1]}": pair for name, pair in defaults.items()}
+    marks = {}
+    for name in ("high_availability", "legacy_sticky"):
+        usual = registry.find(name).weights
+        pair = usual.traffic_cost, usual.non_overlap_cost
+        marks[f"{name}'s default, {pair[0]}:{pair[1]}"] = pair
     configs = contestant.choice.configs
-    traffic, moving = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
-    usual = defaults.get(contestant.info.name, defaults["high_availability"])
-    pair = (usual[0] if traffic is None else traffic, usual[1] if moving is None else moving)
-    if pair not in defaults.values():
-        marks[f"configured, {pair[0]}:{pair[1]}"] = pair
+    if (configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost) != (None, None):
+        weights = contestant.info.weights.configured(configs)
+        pair = weights.traffic_cost, weights.non_overlap_cost
+        if pair not in marks.values():
+            marks[f"configured, {pair[0]}:{pair[1]}"] = pair
     return marks
