@@ -1,7 +1,7 @@
 """Start a real Kafka cluster, or capture what its tools print.
 
-python tools/kafka_cluster run --brokers 3 --seconds 600
-python tools/kafka_cluster capture OUT_DIR
+python -m tools.kafka_cluster run --brokers 3 --seconds 600
+python -m tools.kafka_cluster capture OUT_DIR
 """
 
 import argparse
@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from capture import capture
-from cluster import KAFKA_VERSION, ClusterSpec, KafkaCluster
-from java import ClusterError
+from tools.kafka_cluster.capture import capture
+from tools.kafka_cluster.cluster import KAFKA_VERSION, ClusterSpec, KafkaCluster
+from tools.kafka_cluster.java import ClusterError
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:

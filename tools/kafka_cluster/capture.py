@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cluster import KafkaCluster
+from tools.kafka_cluster.cluster import KafkaCluster
 
 APPLICATION = "assignorsim.OrderProcessing"
 PREPARE_TIMEOUT_S = 120

@@ -1,11 +1,11 @@
 """A real Kafka cluster on loopback: one KRaft controller and some brokers in racks, each a small process.
 
-As a library (with this folder on `sys.path`):
+As a library:
 
     with KafkaCluster(ClusterSpec(brokers=3)) as cluster:
         print(cluster.run_tool("TopicCommand", "--list"))
 
-`python tools/kafka_cluster` is the command.
+`python -m tools.kafka_cluster` is the command.
 """
 
 import base64
@@ -18,12 +18,21 @@ import sys
 import tempfile
 import time
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from java import ClusterError, build_classpath, find_main_class, run_java, start_java, stop_java, tail
+from tools.kafka_cluster.java import (
+    ClusterError,
+    build_classpath,
+    find_main_class,
+    run_java,
+    start_java,
+    stop_java,
+    tail,
+)
 
 KAFKA_VERSION = "4.3.1"
 """The newest release on Maven Central when the captured files were made."""
@@ -49,6 +58,7 @@ class ClusterSpec:
         heap_mb: maximum heap of each broker and of the controller, in MB.
         data_dir: holds the data while the cluster runs and is removed afterwards; must not exist yet. A temporary
             folder if not given. Kafka's tools print it, so give a telling one where their output is kept.
+        broker_configs: what else the brokers' `server.properties` says, or says otherwise.
     """
 
     brokers: int = 6
@@ -56,6 +66,7 @@ class ClusterSpec:
     kafka_version: str = KAFKA_VERSION
     heap_mb: int = 256
     data_dir: Path | None = None
+    broker_configs: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 1 <= self.brokers < CONTROLLER_ID:
@@ -204,6 +215,7 @@ class KafkaCluster:
             "num.network.threads": 2,
             # The default takes half of the small heap.
             "log.cleaner.dedupe.buffer.size": 8 * 1024 * 1024,
+            **self.spec.broker_configs,
         }
 
 
