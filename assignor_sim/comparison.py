@@ -16,6 +16,7 @@ from assignor_sim.kept_scenario import kept_name
 from assignors import registry
 from scenarios.contestants import Contestant, contestants, run
 from scenarios.load import Scenario
+from scenarios.proofs import run_proven
 from simulator.model import MODEL
 from simulator.reasons import Question
 from simulator.tables import joined
@@ -83,6 +84,7 @@ def compare(
     command: str = "",
     progress: Callable[[str], None] = lambda _: None,
     question: Question | None = None,
+    proof_limit_s: float | None = None,
 ) -> Comparison:
     """Simulate a scenario with every assignor and every seed.
 
@@ -93,6 +95,8 @@ def compare(
         command: how this came about, for the manifest.
         progress: told before each run what comes.
         question: of which tasks to explain the moves, in the tables `reasons` and `cycles`; of none if None.
+        proof_limit_s: for how many seconds to look for the proven optimum of each round, as in `run_proven`, which
+            the tables have in place of its lower bound; not at all if None.
     """
     chosen = contestants(scenario, assignors)
     used = tuple(seeds) or scenario.seeds
@@ -100,8 +104,22 @@ def compare(
     for one in chosen:
         for seed in used:
             progress(f"{one.choice.label}, seed {seed}")
-            parts.append(tabulate(run(scenario, one, seed, question), one.choice.label, seed))
-    return Comparison(joined(parts), _manifest(scenario, chosen, used, command))
+            if proof_limit_s is None:
+                trace = run(scenario, one, seed, question)
+            else:
+                trace = run_proven(scenario, one, proof_limit_s, seed, question)
+            parts.append(tabulate(trace, one.choice.label, seed))
+    tables, manifest = joined(parts), _manifest(scenario, chosen, used, command)
+    if proof_limit_s is not None:
+        manifest["proofs"] = _proofs(tables["proofs"], proof_limit_s)
+    return Comparison(tables, manifest)
+
+
+def _proofs(proofs: pa.Table, limit_s: float) -> dict[str, Any]:
+    """How many rounds there was something to prove of, and of how many the optimum is known."""
+    rows = proofs.to_pylist()
+    exact = sum(row["least_total_cost"] == row["cheapest_total_cost"] for row in rows)
+    return {"limit_s": limit_s, "rounds": len(rows), "proven": exact, "unproven": len(rows) - exact}
 
 
 def _warnings(assignor: Mapping[str, Any]) -> Iterator[str]:

@@ -43,6 +43,19 @@ EQUAL_WEIGHTS = Weights(1, 1)
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """What was found out by looking for the cheapest of the assignments that a bound is of.
+
+    Attributes:
+        relaxed: the bound by flows, to which it adds.
+        cheapest: what the cheapest of them costs that is known.
+    """
+
+    relaxed: int
+    cheapest: int
+
+
+@dataclass(frozen=True, slots=True)
 class Appraisal:
     """What an assignment costs.
 
@@ -50,17 +63,20 @@ class Appraisal:
         cost: its cost.
         bound: what no assignment of the same copies costs less than in which no client has more stateful tasks,
             stateless tasks or standbys per thread than some client has here.
+        proof: how that was raised; None if it is the bound by flows.
     """
 
     cost: int
     bound: int
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Copies:
+class Copies:
     """N tasks of a kind and the copies of them that are to be placed.
 
     Attributes:
+        tasks: shape (N,); their rows in the state, ascending.
         number: shape (N,); how many copies of each, on different clients.
         traffic: shape (N, R); what a copy costs in a rack.
         held: shape (N, C); where it costs nothing more.
@@ -68,11 +84,27 @@ class _Copies:
         placed: shape (N, C); where the copies are.
     """
 
+    tasks: IntArray
     number: IntArray
     traffic: IntArray
     held: BoolArray
     moving: int
     placed: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kinds:
+    """An assignment by kinds of copies, each of which is balanced by itself.
+
+    Attributes:
+        stateful: the active stateful tasks.
+        stateless: the stateless ones.
+        standbys: the standbys and warm-ups.
+    """
+
+    stateful: Copies
+    stateless: Copies
+    standbys: Copies
 
 
 def appraise(
@@ -94,6 +126,21 @@ def appraise(
 
     Complexity: a min-cost flow over T·R + C + H arcs for each kind of task, where H copies were held before.
     """
+    kinds = copies_by_kind(state, columns, weights, had)
+    if kinds is None:
+        return None
+    every, clients = (kinds.stateful, kinds.stateless, kinds.standbys), state.clients
+    cost = sum(copies_cost(kind, clients.rack) for kind in every)
+    return Appraisal(cost, sum(flow_bound(kind, clients.rack, clients.threads) for kind in every))
+
+
+def copies_by_kind(
+    state: ApplicationState,
+    columns: AssignmentColumns,
+    weights: Weights,
+    had: tuple[BoolArray, BoolArray] | None = None,
+) -> Kinds | None:
+    """The copies of an assignment and what they would cost anywhere; arguments and None as in `appraise`."""
     tasks = state.tasks
     if not knows_racks(state, standbys=bool(columns.standby.any())):
         return None
@@ -101,19 +148,12 @@ def appraise(
     active = np.zeros_like(ran)
     running = np.flatnonzero(columns.active != UNASSIGNED)
     active[running, columns.active[running]] = True
-    kinds = (
-        _copies(state, tasks.source, active & tasks.stateful[:, None], ran, weights),
-        _copies(state, tasks.source, active & ~tasks.stateful[:, None], ran, Weights(STATELESS_TRAFFIC_COST, 0)),
-        _copies(state, tasks.changelog, columns.standby, held, weights),
+    stateless = Weights(STATELESS_TRAFFIC_COST, 0)
+    return Kinds(
+        stateful=_copies(state, tasks.source, active & tasks.stateful[:, None], ran, weights),
+        stateless=_copies(state, tasks.source, active & ~tasks.stateful[:, None], ran, stateless),
+        standbys=_copies(state, tasks.changelog, columns.standby, held, weights),
     )
-    racks, threads = state.clients.rack, state.clients.threads
-    costs = [_cost(kind, racks) for kind in kinds]
-    # Where every copy is where it costs least there is nothing to solve.
-    bounds = [
-        cost if cost == _least(kind) else _bound(kind, racks, _room(kind.placed, threads))
-        for kind, cost in zip(kinds, costs, strict=True)
-    ]
-    return Appraisal(sum(costs), sum(bounds))
 
 
 def knows_racks(state: ApplicationState, *, standbys: bool) -> bool:
@@ -135,9 +175,10 @@ def previous(state: ApplicationState) -> tuple[BoolArray, BoolArray]:
     return ran, ran | stood_by
 
 
-def _copies(state: ApplicationState, read: Ragged, placed: BoolArray, held: BoolArray, weights: Weights) -> _Copies:
+def _copies(state: ApplicationState, read: Ragged, placed: BoolArray, held: BoolArray, weights: Weights) -> Copies:
     rows = np.flatnonzero(placed.any(axis=1))
-    return _Copies(
+    return Copies(
+        tasks=rows,
         number=placed[rows].sum(axis=1),
         traffic=state.partitions.remote(read)[rows] * weights.traffic_cost,
         held=held[rows],
@@ -146,13 +187,14 @@ def _copies(state: ApplicationState, read: Ragged, placed: BoolArray, held: Bool
     )
 
 
-def _cost(copies: _Copies, rack: IntArray) -> int:
+def copies_cost(copies: Copies, rack: IntArray) -> int:
+    """What copies cost where they are, on clients in these racks."""
     rows, clients = np.nonzero(copies.placed)
     moved = int((~copies.held[rows, clients]).sum())
     return int(copies.traffic[rows, rack[clients]].sum()) + copies.moving * moved
 
 
-def _least(copies: _Copies) -> int:
+def _least(copies: Copies) -> int:
     """What the copies cost at least, each by itself and wherever it likes."""
     if not len(copies.number):
         return 0
@@ -160,28 +202,33 @@ def _least(copies: _Copies) -> int:
     return int((copies.number * least).sum())
 
 
-def _room(placed: BoolArray, threads: IntArray) -> IntArray:
+def room(placed: BoolArray, threads: IntArray) -> IntArray:
     """Shape (C,); how many copies each client has if it has as many per thread as the one that has most."""
     loads = placed.sum(axis=0)
     fullest = int((loads / threads).argmax()) if len(loads) else 0
-    room: IntArray = loads[fullest] * threads // threads[fullest] if len(loads) else loads
-    return room
+    most: IntArray = loads[fullest] * threads // threads[fullest] if len(loads) else loads
+    return most
 
 
-def _bound(copies: _Copies, rack: IntArray, room: IntArray) -> int:
-    """The least that any placement of the copies costs with this room.
+def flow_bound(copies: Copies, rack: IntArray, threads: IntArray) -> int:
+    """The least that any placement of the copies costs in which no client has more per thread than some client has.
 
     Two copies of one task may meet on a client here, which they may not in an assignment, so standbys may really cost
-    more.
+    more: `assignors.optimum.proof` finds how much.
     """
+    cost = copies_cost(copies, rack)
+    if cost == _least(copies):
+        # Every copy is where it costs least: there is nothing to solve.
+        return cost
+    most = room(copies.placed, threads)
     problem = Transport(
         copies=copies.number,
         traffic=copies.traffic,
         held=copies.held,
         moving=copies.moving,
         rack=rack,
-        most=room,
-        least=np.zeros_like(room),
+        most=most,
+        least=np.zeros_like(most),
     )
     route = solve(problem)
     if route is None:

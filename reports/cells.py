@@ -64,13 +64,20 @@ def gap_cell(row: Row) -> Cell:
 
 
 def cost_gap_cell(row: Row) -> Cell:
-    """The gap to the lower bound of cost: `+33%`, or `+12` where the bound is 0, or `at bound`."""
+    """The gap to the lower bound of cost: `+33%`, or `+12` where the bound is 0, or `at bound`; and what is proven."""
     gap, percent = row.spreads["cost_gap"], row.spreads["cost_gap_percent"]
     if gap is None:
         return Cell(UNKNOWN)
     above = f"+{write_count(gap.median)}" if percent is None else f"+{write_number(round(percent.median))}%"
     notes = _notes(percent or gap, METRIC["cost_gap_percent" if percent else "cost_gap"], len(row.seeds))
-    return Cell(above if gap.median else "at bound", notes, gap.median)
+    return Cell(above if gap.median else "at bound", (*notes, *_proven(row)), gap.median)
+
+
+def _proven(row: Row) -> tuple[str, ...]:
+    exact, runs = sum(each.is_exact for each in row.proofs), len(row.proofs)
+    if not runs:
+        return ()
+    return ("proven" if exact == runs else f"proven {exact}/{runs}" if exact else "unproven",)
 
 
 def stable_cell(row: Row) -> Cell:

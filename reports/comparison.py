@@ -51,6 +51,26 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """What is proven of the cost of a run's last assignment, if that was asked for.
+
+    Attributes:
+        seed: of the run.
+        least: nothing as balanced costs less.
+        cheapest: what the cheapest known costs.
+    """
+
+    seed: int
+    least: int
+    cheapest: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the optimum is known."""
+        return self.least == self.cheapest
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """An assignor in a scenario.
 
@@ -61,6 +81,7 @@ class Row:
         verdicts: how many runs ended how, most first.
         causes: why runs failed, cycle or never come to rest, one for each of these.
         spreads: every metric by its name; None where no run has it.
+        proofs: of the runs of which something was proven.
     """
 
     scenario: str
@@ -69,6 +90,7 @@ class Row:
     verdicts: tuple[tuple[str, int], ...]
     causes: tuple[Cause, ...]
     spreads: Mapping[str, Spread | None]
+    proofs: tuple[Proof, ...]
 
     @property
     def took_part(self) -> bool:
@@ -131,7 +153,19 @@ def compare(tables: Tables) -> list[Row]:
     runs: dict[tuple[str, str], list[Run]] = {}
     for run in table_rows(tables, "runs"):
         runs.setdefault((run["scenario"], run["assignor"]), []).append(run)
-    return [_row(scenario, assignor, of_one) for (scenario, assignor), of_one in runs.items()]
+    proofs = proofs_by_round(tables)
+    return [_row(scenario, assignor, of_one, proofs) for (scenario, assignor), of_one in runs.items()]
+
+
+def proofs_by_round(tables: Tables) -> dict[tuple[str, str, int, int], Proof]:
+    """What is proven, by scenario, assignor, seed and number of the round; nothing if there is no table `proofs`."""
+    rows = table_rows(tables, "proofs") if "proofs" in tables else []
+    return {
+        (row["scenario"], row["assignor"], row["seed"], row["round"]): Proof(
+            row["seed"], row["least_total_cost"], row["cheapest_total_cost"]
+        )
+        for row in rows
+    }
 
 
 def by_scenario(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -169,7 +203,8 @@ def verdict_text(row: Row) -> str:
     return ", ".join(f"{verdict} {count}/{len(row.seeds)}" for verdict, count in row.verdicts)
 
 
-def _row(scenario: str, assignor: str, runs: Sequence[Run]) -> Row:
+def _row(scenario: str, assignor: str, runs: Sequence[Run], proofs: Mapping[tuple[str, str, int, int], Proof]) -> Row:
+    last = [proofs.get((scenario, assignor, run["seed"], run["rounds"])) for run in runs]
     verdicts: dict[str, int] = {}
     for run in runs:
         verdicts[run["verdict"]] = verdicts.get(run["verdict"], 0) + 1
@@ -180,6 +215,7 @@ def _row(scenario: str, assignor: str, runs: Sequence[Run]) -> Row:
         verdicts=tuple(sorted(verdicts.items(), key=lambda item: (-item[1], item[0]))),
         causes=tuple(_causes(runs)),
         spreads={metric.name: _spread([metric.of(run) for run in runs]) for metric in METRICS},
+        proofs=tuple(each for each in last if each is not None),
     )
 
 

@@ -130,7 +130,8 @@ _CROSS_RACK: tuple[Metric, ...] = (
         "cost_gap",
         "Above the optimum",
         CROSS_RACK,
-        "What it costs above that bound. Of standbys the bound may be lower than any assignment can come.",
+        "What it costs above that bound. With standbys the bound may be lower than any assignment can come, unless the "
+        "optimum was proven (run --prove).",
         write_count,
         True,
         cost_gap,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reports.comparison import Cause, Row, by_scenario
 from reports.metric import Metric
 from reports.metrics import METRIC
-from reports.units import write_duration
+from reports.units import write_count, write_duration, write_range
 
 WORTH_MENTIONING_MS = 1_000
 """From here on it matters how long the group leader computes."""
@@ -31,11 +31,12 @@ class Note:
 
 
 def notes(rows: Sequence[Row]) -> list[Note]:
-    """Say why runs did not end well, for how long leaders compute, and where partitions and bytes disagree."""
+    """Say why runs did not end well, for how long leaders compute, what is proven, and where figures disagree."""
     found: list[Note] = []
     for scenario, group in by_scenario(rows).items():
         for row in group:
             found += (Note(scenario, (row.assignor,), text) for text in _on_one(row))
+        found += _proofs(scenario, group)
         found += _disagreement(scenario, group)
     return found
 
@@ -49,6 +50,30 @@ def _on_one(row: Row) -> Iterator[str]:
     # Where the leader computes for too long, the cause has told so already.
     if computing and computing.most >= WORTH_MENTIONING_MS and not any(_LIMIT in each.text for each in row.causes):
         yield f"{row.assignor}: the group leader would compute for about {write_duration(computing.most)}."
+
+
+def _proofs(scenario: str, rows: Sequence[Row]) -> Iterator[Note]:
+    """Say which optima are known, and how far the others are from it."""
+    known = [row for row in rows if row.proofs and all(each.is_exact for each in row.proofs)]
+    if known:
+        optima = ", ".join(f"{_optimum(row)} of {row.assignor}" for row in known)
+        text = f"Proven optimum, what nothing as balanced as the last assignment costs less than: {optima}."
+        yield Note(scenario, tuple(_names(known)), text)
+    for row in rows:
+        unknown = [each for each in row.proofs if not each.is_exact]
+        if unknown:
+            first = unknown[0]
+            which = (
+                f" ({len(unknown)} of {len(row.seeds)} runs, as with seed {first.seed})" if len(row.seeds) > 1 else ""
+            )
+            between = f"{write_count(first.least)} and {write_count(first.cheapest)}"
+            text = f"{row.assignor}: the optimum is not proven{which}; it is between {between}."
+            yield Note(scenario, (row.assignor,), text)
+
+
+def _optimum(row: Row) -> str:
+    costs = [each.least for each in row.proofs]
+    return write_range(min(costs), max(costs), write_count) if min(costs) < max(costs) else write_count(costs[0])
 
 
 def _why(row: Row, cause: Cause) -> str:

@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assignors import registry
+from assignors.assignment import TaskAssignor
 from assignors.registry import AssignorInfo
+from assignors.traffic_rates import Rated
 from scenarios.load import AssignorChoice, Scenario
+from scenarios.usual_traffic import usual_traffic
 from simulator.reasons import Question
 from simulator.run import simulate
 from simulator.trace import Trace
+from simulator.world import World
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +53,12 @@ def contestants(
     return found
 
 
+def make(contestant: Contestant, world: World) -> TaskAssignor:
+    """The assignor for a run in a world: if it weighs bytes, and was not told what flows, it is told the usual."""
+    made = registry.make(contestant.info, contestant.choice.parameters)
+    return made.with_rates(usual_traffic(world)) if isinstance(made, Rated) and made.wants_rates else made
+
+
 def run(
     scenario: Scenario, assignor: str | Contestant, seed: int | None = None, question: Question | None = None
 ) -> Trace:
@@ -62,5 +72,4 @@ def run(
     """
     one = assignor if isinstance(assignor, Contestant) else contestants(scenario, [assignor])[0]
     world = scenario.world(scenario.seeds[0] if seed is None else seed, one.choice.configs, one.choice.protocol)
-    made = registry.make(one.info, one.choice.parameters)
-    return simulate(world, made, one.info.weights, question=question)
+    return simulate(world, make(one, world), one.info.weights, question=question)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assignors import registry
 from assignors.assignment import AssignmentColumns, TaskAssignment, TaskAssignor
 from assignors.recorder import Recorder
 from assignors.state import ApplicationState
-from scenarios.contestants import Contestant
+from scenarios.contestants import Contestant, make
 from scenarios.load import Scenario
+from simulator.reasons import Question
 from simulator.run import simulate
-from simulator.trace import Round
+from simulator.trace import FOUND, Round, Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +54,28 @@ def watch(scenario: Scenario, contestant: Contestant, seed: int | None = None) -
         contestant: the assignor.
         seed: the scenario's first if None.
     """
+    return run_watched(scenario, contestant, seed)[1]
+
+
+def run_watched(
+    scenario: Scenario, contestant: Contestant, seed: int | None = None, question: Question | None = None
+) -> tuple[Trace, tuple[Shown, ...]]:
+    """As `watch`, with all that happened.
+
+    Args:
+        scenario: what to simulate.
+        contestant: the assignor.
+        seed: the scenario's first if None.
+        question: as in `simulate`, without break-evens: for these an assignor is asked more than once a round.
+    """
     choice, info = contestant.choice, contestant.info
     world = scenario.world(scenario.seeds[0] if seed is None else seed, choice.configs, choice.protocol)
-    made = registry.make(info, choice.parameters)
+    made = make(contestant, world)
     watched = _WatchedRecorded(made) if hasattr(made, "assign_recorded") else _Watched(made)
-    trace = simulate(world, watched, info.weights)
+    trace = simulate(world, watched, info.weights, question=question)
+    decided = [each for each in trace.rounds if each.number != FOUND]
     # An answer that was not valid ended the run, and made no round.
-    return tuple(
+    return trace, tuple(
         Shown(round_, state, AssignmentColumns.of(state, assignment))
-        for round_, (state, assignment) in zip(trace.rounds, watched.answers, strict=False)
+        for round_, (state, assignment) in zip(decided, watched.answers, strict=False)
     )

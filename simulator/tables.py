@@ -31,7 +31,7 @@ RUNS = table_schema(
     ("verdict_round", pa.int64(), "the round that proves the verdict"),
     ("repeats_round", pa.int64(), "the earlier round that it repeats, if the run is cycling"),
     ("cause", pa.string(), "why the group never comes to rest, or why the assignor failed; null otherwise"),
-    ("rounds", pa.int64(), "rebalances in the whole run"),
+    ("rounds", pa.int64(), "rebalances in the whole run, without what was there before"),
     ("rounds_to_stable", pa.int64(), "rebalances after the last change up to the final assignment"),
     ("stable_after_ms", pa.int64(), "time from the last change to the final assignment, null unless stable"),
     ("computing_ms", pa.float64(), "the longest that Kafka's group leader would compute for an assignment"),
@@ -84,9 +84,9 @@ RUNS = table_schema(
 )
 
 ROUNDS = table_schema(
-    "One row a rebalance.",
+    "One row a rebalance, and one for what was there of an application that was running already.",
     *_KEY,
-    ("round", pa.int64(), "number of the rebalance, from 1; Kafka's generation"),
+    ("round", pa.int64(), "number of the rebalance, from 1; 0 for what was there of an application that was running"),
     ("asked_at_ms", pa.int64(), "when it was asked for"),
     ("at_ms", pa.int64(), "when its assignment was handed out"),
     ("until_ms", pa.int64(), "until when this assignment held"),
@@ -204,7 +204,7 @@ CLIENTS = table_schema(
 REASONS = table_schema(
     "One row a step by which a copy came to a new place in a round; empty unless reasons were asked for.",
     *_KEY,
-    ("round", pa.int64(), "number of the rebalance; in the first, every copy is new"),
+    ("round", pa.int64(), "number of the round; in the first, every copy is new"),
     ("task", pa.string(), "task id"),
     ("role", pa.string(), "active or standby; a warm-up is a standby"),
     ("from_client", pa.string(), "who ran it the round before; null if nobody did, and for standbys"),
@@ -254,6 +254,19 @@ CYCLES = table_schema(
     ("cycle_break_even", pa.int64(), "the least non_overlap_cost with which the cycle saves nothing; null if it pays"),
 )
 
+PROOFS = table_schema(
+    "One row a round whose least_total_cost was proven by an exact search; empty unless that was asked for.",
+    *_KEY,
+    ("round", pa.int64(), "number of the rebalance"),
+    ("least_total_cost", pa.int64(), "as in the table rounds: raised from relaxed_total_cost as far as was proven"),
+    ("relaxed_total_cost", pa.int64(), "the bound by flows, which least_total_cost is where no proof was asked for"),
+    (
+        "cheapest_total_cost",
+        pa.int64(),
+        "what the cheapest of the assignments of the bound costs that is known; the proven optimum if equal to it",
+    ),
+)
+
 LOSSES = table_schema(
     "One row a rack: what its loss would take with it in the end.",
     *_KEY,
@@ -279,6 +292,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "clients": CLIENTS,
     "reasons": REASONS,
     "cycles": CYCLES,
+    "proofs": PROOFS,
     "losses": LOSSES,
     "events": EVENTS,
 }

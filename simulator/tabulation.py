@@ -17,7 +17,7 @@ from simulator.lives import TaskState
 from simulator.moves import REASONS, Moves, moves
 from simulator.reason_rows import cycle_rows, reason_rows
 from simulator.tables import SCHEMAS
-from simulator.trace import Round, Trace
+from simulator.trace import Round, Trace, num_rebalances
 from simulator.traffic import cross_rack
 
 Columns = Mapping[str, Any]
@@ -59,6 +59,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "clients": _clients(trace),
         "reasons": _of_rows(list(reason_rows(trace)), "reasons"),
         "cycles": _of_rows(list(cycle_rows(trace)), "cycles"),
+        "proofs": _proofs(trace),
         "losses": _losses(trace),
         "events": _of_rows([{"at_ms": timed.at_ms, "event": str(timed.change)} for timed in trace.changes], "events"),
     }
@@ -103,7 +104,7 @@ def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Move
         "verdict_round": verdict.round,
         "repeats_round": verdict.repeats,
         "cause": verdict.cause,
-        "rounds": len(trace.rounds),
+        "rounds": num_rebalances(trace.rounds),
         "rounds_to_stable": verdict.rounds,
         "stable_after_ms": verdict.after_ms,
         "computing_ms": max((each.computing_ms for each in trace.rounds), default=0.0),
@@ -310,6 +311,20 @@ def _stays(numbers: Sequence[int], present: BoolArray) -> list[tuple[int | None,
     changes = np.flatnonzero(np.diff(present, prepend=False)).tolist()
     bounds = [numbers[place] for place in changes]
     return list(zip_longest(bounds[::2], bounds[1::2]))
+
+
+def _proofs(trace: Trace) -> Columns:
+    rows = [
+        {
+            "round": each.number,
+            "least_total_cost": each.appraisal.bound,
+            "relaxed_total_cost": each.appraisal.proof.relaxed,
+            "cheapest_total_cost": each.appraisal.proof.cheapest,
+        }
+        for each in trace.rounds
+        if each.appraisal is not None and each.appraisal.proof is not None
+    ]
+    return _of_rows(rows, "proofs")
 
 
 def _losses(trace: Trace) -> Columns:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from assignor_sim.comparison import Comparison
     from scenarios.load import Scenario
 
+PROOF_LIMIT_S = 60.0
+"""How long a round's optimum is looked for if nobody says."""
+
 
 class RunFormat(StrEnum):
     """How the comparison is printed."""
@@ -44,12 +47,22 @@ def run(
         list[int] | None, typer.Option(help="Seed, in place of the scenario's. May be repeated.", min=0)
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for tables, figures and report.", metavar="DIR")] = None,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Raise the bound of every round's cost to the proven optimum.")
+    ] = False,
+    prove_limit: Annotated[
+        float | None,
+        typer.Option(help=f"With --prove: seconds for a round (default: {PROOF_LIMIT_S:g}).", metavar="SECONDS"),
+    ] = None,
     format_: Annotated[RunFormat, typer.Option("--format", help="How to print it.")] = RunFormat.TABLE,
 ) -> None:
     """Simulate a scenario and compare assignors on it.
 
     Example: [bold]assignor-sim run order_processing --out out/first[/bold]
     """
+    if prove_limit is not None and not (prove and prove_limit > 0):
+        print("--prove-limit SECONDS goes with --prove, and is more than 0", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT)
     from assignor_sim.comparison import compare
     from assignor_sim.kept_scenario import KeptError
     from assignor_sim.overrides import overrides_of
@@ -66,7 +79,8 @@ def run(
         loaded = load(find(scenario), overrides_of(set_))
         with progress() as tell:
             command = shlex.join(["assignor-sim", *sys.argv[1:]])
-            comparison = compare(loaded, assignor or (), seed or (), command, tell, question)
+            limit_s = (prove_limit or PROOF_LIMIT_S) if prove else None
+            comparison = compare(loaded, assignor or (), seed or (), command, tell, question, limit_s)
         for warning in comparison.warnings:
             print(f"warning: {warning}", file=sys.stderr)
         print(render(comparison.tables, format_.value), end="")

@@ -1,6 +1,6 @@
 """What a copy of a task costs on each client, in whole numbers that also settle ties.
 
-The objective is that of `assignors.objective`. Ties are settled in favour of clients that need not warm up, then of
+The costs are those of `costs` or `byte_costs`. Ties are settled in favour of clients that need not warm up, then of
 those that do so already, so that an answer stays what it was while its copies are restored.
 """
 
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from assignors.columns import BoolArray, IntArray
-from assignors.objective import STATELESS_TRAFFIC_COST, Weights, knows_racks, previous
+from assignors.objective import previous
+from assignors.optimum.costs import Costs
 from assignors.optimum.readiness import lags_behind
 from assignors.state import ApplicationState
 
 _WORST = 2
-"""What a copy counts at most in settling ties."""
+"""What a copy that waits counts at most in settling ties."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,36 +43,28 @@ class Prices:
         return -((self.scale - 1 - total) // self.scale)
 
 
-def most_remote(state: ApplicationState, copies: int) -> int:
-    """How many partitions the copies of all stateful tasks can read across racks, at most."""
-    stateful = state.tasks.stateful
-    sources, changelogs = state.tasks.source.counts()[stateful], state.tasks.changelog.counts()[stateful]
-    return int(sources.sum() + copies * changelogs.sum())
-
-
-def prices(state: ApplicationState, copies: int, weights: Weights, downtime_cost: int) -> Prices:
+def prices(state: ApplicationState, copies: int, costs: Costs, downtime_cost: int) -> Prices:
     """Price every copy on every client.
 
     Args:
-        state: what is to be assigned. Where racks are not known, traffic costs nothing.
+        state: what is to be assigned.
         copies: standbys of each stateful task.
-        weights: the costs.
-        downtime_cost: what a task costs besides, that would run on a client that lags behind another one.
+        costs: what copies cost.
+        downtime_cost: what a task costs besides, that would run on a client that lags behind another one, in what the
+            costs count.
     """
     stateful = state.tasks.stateful
     ran, held = previous(state)
     behind = lags_behind(state)
-    scale = _WORST * (int(stateful.sum()) * (1 + copies) + int((~stateful).sum())) + 1
-    known = knows_racks(state, standbys=copies > 0)
-    read = state.remote_partitions(state.tasks.source) if known else np.zeros_like(state.lags)
-    restored = state.remote_partitions(state.tasks.changelog) if known and copies else np.zeros_like(state.lags)
-    active = weights.traffic_cost * read + weights.non_overlap_cost * ~ran
-    standby = weights.traffic_cost * restored + weights.non_overlap_cost * ~held
+    is_new, is_new_standby = (costs.settles_moves * ~had[stateful] for had in (ran, held))
+    worst = _WORST + costs.settles_moves
+    scale = worst * (int(stateful.sum()) * (1 + copies) + int((~stateful).sum())) + 1
     waits = behind * (_WORST - held[stateful])
+    down = round(downtime_cost / costs.unit) * behind
     return Prices(
-        active=(active[stateful] + downtime_cost * behind) * scale + waits,
-        standby=standby[stateful] * scale + waits,
-        stateless=STATELESS_TRAFFIC_COST * read[~stateful] * scale + ~ran[~stateful],
+        active=(costs.running[stateful] + down) * scale + waits + is_new,
+        standby=costs.standing_by[stateful] * scale + waits + is_new_standby,
+        stateless=costs.running[~stateful] * scale + ~ran[~stateful],
         scale=scale,
     )
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 
 import numpy as np
 
 from assignors.assignment import AssignmentColumns, TaskAssignment
 from assignors.columns import NO_RACK, BoolArray, IntArray
+from assignors.errors import AssignorError
 from assignors.objective import Weights
 from assignors.optimum import prices as priced
+from assignors.optimum.byte_costs import Terms, byte_costs
+from assignors.optimum.checks import check
+from assignors.optimum.costs import Costs, Priority, partition_costs
 from assignors.optimum.joint import Found, Joint
 from assignors.optimum.pools import Pools
 from assignors.optimum.rooms import Rooms, active_shares, rooms, standby_shares
@@ -21,17 +26,10 @@ from assignors.recorder import SILENT
 from assignors.state import ApplicationState
 from assignors.tasks.movement import move_to_caught_up_clients
 from assignors.tasks.placement import Placement
+from assignors.traffic_rates import Minimised, TrafficRates, checked_rates, chosen_price, chosen_rates
 
 DEFAULT_TRAFFIC_COST = 10
 DEFAULT_NON_OVERLAP_COST = 1
-
-
-class Priority(StrEnum):
-    """What wins: the weighted sum, or traffic whatever it takes to move, or staying put whatever is read remotely."""
-
-    WEIGHTED = "weighted"
-    TRAFFIC_FIRST = "traffic_first"
-    MOVES_FIRST = "moves_first"
 
 
 class Apart(StrEnum):
@@ -56,7 +54,9 @@ class OptimalAnswer:
     Attributes:
         assignment: what to do now; tasks that wait for a warm-up run elsewhere.
         target: where all is to be when copies have warmed up.
-        weights: what the costs are.
+        weights: what traffic and movement count in the cost.
+        unit: what a cost of 1 is worth, in partitions, bytes per second or US dollars a day.
+        traffic: what the target brings across racks at rest, in the same, whatever else it costs.
         cost: what the target costs, by the weights, the price of downtime included.
         bound: what no target as balanced, and with copies as far apart, costs less than.
         status: optimal if that is the cost.
@@ -67,6 +67,8 @@ class OptimalAnswer:
     assignment: TaskAssignment
     target: AssignmentColumns
     weights: Weights
+    unit: float
+    traffic: float
     cost: int
     bound: int
     status: Status
@@ -75,13 +77,17 @@ class OptimalAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Optimal:
-    """The least traffic and movement, as KIP-925 counts them, of all assignments that are as balanced.
+    """The least traffic and movement of all assignments that are as balanced, in partitions, bytes or dollars.
 
     Attributes:
+        minimises: what counts: partitions without a replica in the rack and copies in new places, as in KIP-925; or
+            bytes per second that cross racks (`bytes`), or their price in US dollars a day (`dollars`), where a copy
+            in a new place costs what it still has to read across racks.
         traffic_cost: what a partition costs that is read across racks; None takes `rack.aware.assignment.traffic_cost`,
-            10 if that is not set. Partitions of stateless tasks cost 1.
+            10 if that is not set. Partitions of stateless tasks cost 1. Not for bytes and dollars.
         non_overlap_cost: what a copy costs where it was not before; None takes
-            `rack.aware.assignment.non_overlap_cost`, 1 if that is not set.
+            `rack.aware.assignment.non_overlap_cost`, 1 if that is not set. For bytes and dollars that comes on top of
+            what is restored, in bytes per second or dollars a day, and None is 0.
         priority: whether the two are added up, or the one decides and the other settles what is left.
         apart: where copies of a task are kept apart, as far as shares admit it: by the tags of
             `rack.aware.assignment.tags`, else by racks (`places`), by these tags alone, as Kafka does (`tags`), or
@@ -92,11 +98,16 @@ class Optimal:
         downtime_cost: what it costs to run a task, at once, on a client that lags behind another one, in units of the
             costs; None never does, and warms the client up first.
         time_limit_s: how long an integer programme may take, by nodes of its search first and by the clock only then.
+        horizon_s: over how many seconds what is restored is spread, to be weighed against what flows for good.
+        bytes_per_s: what is produced to each topic, in place of `rates`; see `rates_of_topics`.
+        usd_per_gb: what a gigabyte costs that crosses racks; None takes that of `rates`.
+        rates: what flows, and between which racks; a run gives those of its world at the start.
 
     Guarantees: nothing that keeps to the priorities costs less, if the status says so; else nothing costs less than the
-    bound. With a downtime cost of None a task runs on a caught-up client if there is one; `max.warmup.replicas` and
-    probing rebalances are as in `HighAvailability`, and the group comes to rest: ties fall to clients that are caught
-    up. Where racks are not known, only movement counts.
+    bound. Bytes and dollars are first rounded to units, of which the dearest copy costs 100,000 at most. With a
+    downtime cost of None a task runs on a caught-up client if there is one; `max.warmup.replicas` and probing
+    rebalances are as in `HighAvailability`, and the group comes to rest: ties fall to clients that are caught up. Where
+    racks are not known, only movement counts.
 
     Priority: every task runs and has its standbys, on different clients; balance; copies of a task in different racks,
     or at different values of `rack.aware.assignment.tags`; cost; then caught-up clients, then warm ones.
@@ -114,21 +125,28 @@ class Optimal:
     subtopology_slack: int | None = None
     downtime_cost: int | None = None
     time_limit_s: float = 60.0
+    minimises: Minimised = Minimised.PARTITIONS
+    horizon_s: float = 86_400.0
+    bytes_per_s: Mapping[str, int] = field(default_factory=dict, hash=False)
+    usd_per_gb: float | None = None
+    rates: TrafficRates | None = None
 
     default_traffic_cost = DEFAULT_TRAFFIC_COST
     default_non_overlap_cost = DEFAULT_NON_OVERLAP_COST
 
     def __post_init__(self) -> None:
-        for name, kind in (("priority", Priority), ("apart", Apart)):
-            if getattr(self, name) not in list(kind):
-                raise ValueError(f"{name} is '{getattr(self, name)}' (one of: {', '.join(kind)})")
-        named = ("traffic_cost", "non_overlap_cost", "slack", "subtopology_slack", "downtime_cost")
-        for name in named:
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise ValueError(f"{name} is {value} (at least 0)")
-        if self.time_limit_s <= 0:
-            raise ValueError(f"time_limit_s is {self.time_limit_s} (more than 0)")
+        object.__setattr__(self, "bytes_per_s", checked_rates(self.bytes_per_s))
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        check(given, {"priority": Priority, "apart": Apart, "minimises": Minimised})
+
+    @property
+    def wants_rates(self) -> bool:
+        """Whether it weighs bytes, and nobody gave it rates."""
+        return self.minimises != Minimised.PARTITIONS and self.rates is None
+
+    def with_rates(self, rates: TrafficRates) -> Optimal:
+        """The same with these; `bytes_per_s` and `usd_per_gb` go before them."""
+        return replace(self, rates=rates)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Assign tasks at the least cost.
@@ -141,8 +159,8 @@ class Optimal:
     def solve(self, state: ApplicationState) -> OptimalAnswer:
         """As `assign`, with the cost and the bound."""
         copies = _copies(state)
-        weights = self._weights(state, copies)
-        price = priced.prices(state, copies, weights, self.downtime_cost or 0)
+        costs = self._costs(state, copies)
+        price = priced.prices(state, copies, costs, self.downtime_cost or 0)
         found, slack = self._stateful(state, price, copies)
         stateless = self._stateless(state, price)
         rest = priced.total(price.stateless, stateless)
@@ -152,23 +170,30 @@ class Optimal:
         return OptimalAnswer(
             assignment=self._now(state, target).to_assignment(state),
             target=target,
-            weights=weights,
+            weights=costs.weights,
+            unit=costs.unit,
+            traffic=costs.traffic.total(target.active, target.standby),
             cost=cost,
             bound=bound,
             status=Status.OPTIMAL if bound == cost else Status.FEASIBLE,
             slack=slack,
         )
 
-    def _weights(self, state: ApplicationState, copies: int) -> Weights:
-        if self.priority == Priority.TRAFFIC_FIRST:
-            return Weights(int(state.tasks.stateful.sum()) * (1 + copies) + 1, 1)
-        if self.priority == Priority.MOVES_FIRST:
-            return Weights(1, priced.most_remote(state, copies) + 1)
-        configs = state.assignment_configs
-        return Weights(
-            _first(self.traffic_cost, configs.rack_aware_traffic_cost, DEFAULT_TRAFFIC_COST),
-            _first(self.non_overlap_cost, configs.rack_aware_non_overlap_cost, DEFAULT_NON_OVERLAP_COST),
-        )
+    def _costs(self, state: ApplicationState, copies: int) -> Costs:
+        priority = Priority(self.priority)
+        if self.minimises == Minimised.PARTITIONS:
+            configured = Weights(DEFAULT_TRAFFIC_COST, DEFAULT_NON_OVERLAP_COST).configured(state.assignment_configs)
+            traffic, moving = self.traffic_cost, self.non_overlap_cost
+            weights = Weights(
+                configured.traffic_cost if traffic is None else traffic,
+                configured.non_overlap_cost if moving is None else moving,
+            )
+            return partition_costs(state, copies, priority, weights)
+        rates = chosen_rates(state, self.bytes_per_s, self.rates)
+        if rates is None:
+            raise AssignorError(f"nobody says what flows, so {self.minimises} cannot be minimised: give bytes_per_s")
+        price = None if self.minimises == Minimised.BYTES else chosen_price(self.usd_per_gb, rates)
+        return byte_costs(state, copies, rates, Terms(priority, self.non_overlap_cost or 0, self.horizon_s, price))
 
     def _stateful(self, state: ApplicationState, price: priced.Prices, copies: int) -> tuple[Found, int]:
         number, threads = len(price.active), state.clients.threads
@@ -213,10 +238,6 @@ class Optimal:
             placement.assign_standby(int(task), int(client))
         moved = move_to_caught_up_clients(placement, SILENT)
         return placement.columns(state.assignment_configs.probing_rebalance_interval_ms if moved else None)
-
-
-def _first(*values: int | None) -> int:
-    return next(value for value in values if value is not None)
 
 
 def _copies(state: ApplicationState) -> int:

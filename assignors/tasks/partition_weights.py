@@ -2,42 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.columns import IntArray, Ragged
+from assignors.columns import BoolArray, IntArray, Ragged
 from assignors.state import ApplicationState
+from assignors.traffic_rates import PartitionRates, TrafficRates
 
 HEAVIEST = 1_000_000
 """The weight of the heaviest partition; the others' are rounded to whole numbers of this scale."""
 
 
-def partition_weights(state: ApplicationState, bytes_per_s: Mapping[str, int]) -> IntArray:
-    """The weight of each partition of a state, shape (P,).
+@dataclass(frozen=True, slots=True, eq=False)
+class PartitionWeights:
+    """What it weighs to read each of P partitions in each of R racks.
+
+    Attributes:
+        weights: shape (P,).
+        is_remote: shape (P, R); whether what is read in the rack comes from another one.
+    """
+
+    weights: IntArray
+    is_remote: BoolArray
+
+    @property
+    def mean(self) -> int:
+        """What the mean partition weighs, in whole numbers; 1 at least."""
+        return max(1, round(float(self.weights.mean()))) if len(self.weights) else 1
+
+    def traffic(self, partitions: Ragged) -> IntArray:
+        """The weight of what is read across racks of each row's partitions, in each rack; shape (T, R)."""
+        weighed: IntArray = self.is_remote * self.weights[:, None]
+        return partitions.sum(weighed)
+
+
+def partition_weights(state: ApplicationState, rates: TrafficRates | None) -> PartitionWeights:
+    """The weights of a state's partitions.
 
     Args:
         state: whose partitions.
-        bytes_per_s: what is read of each topic; its partitions share that evenly. The partitions of a topic that is not
-            named weigh the mean of those of the named ones; if none is named, every partition weighs 1.
+        rates: what flows; None, or where nothing does, to let every partition weigh 1 and any replica in a rack serve.
     """
-    topics = [partition.topic for partition in state.partitions.names]
-    named = np.array([topic in bytes_per_s for topic in topics], dtype=np.bool_)
-    numbers = {topic: topics.count(topic) for topic in dict.fromkeys(topics)}
-    rates = np.array([bytes_per_s.get(topic, 0) / numbers[topic] for topic in topics], dtype=np.float64)
-    if not named.any() or not rates.max():
-        return np.ones(len(topics), dtype=np.int64)
-    rates[~named] = rates[named].mean()
-    scaled: IntArray = np.rint(rates / rates.max() * HEAVIEST).astype(np.int64)
-    return scaled
-
-
-def mean_weight(weights: IntArray) -> int:
-    """What the mean partition weighs, in whole numbers; 1 at least."""
-    return max(1, round(float(weights.mean()))) if len(weights) else 1
-
-
-def weighed_traffic(state: ApplicationState, partitions: Ragged, weights: IntArray) -> IntArray:
-    """The weight of each task's partitions without a replica in each rack, shape (T, R)."""
-    weighed: IntArray = ~state.partitions.in_rack * weights[:, None]
-    return partitions.sum(weighed)
+    found = None if rates is None else PartitionRates.of(state, rates)
+    if found is None or not found.bytes_per_s.any():
+        return PartitionWeights(np.ones(len(state.partitions.names), dtype=np.int64), ~state.partitions.in_rack)
+    scaled = np.rint(found.bytes_per_s / found.bytes_per_s.max() * HEAVIEST).astype(np.int64)
+    return PartitionWeights(scaled, found.is_remote)

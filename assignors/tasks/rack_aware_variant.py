@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from types import MappingProxyType
 
 import numpy as np
 
@@ -23,11 +22,12 @@ from assignors.tasks.flows import RowArray, costs_of_moving
 from assignors.tasks.high_availability import DEFAULT_NON_OVERLAP_COST, DEFAULT_TRAFFIC_COST
 from assignors.tasks.movement import move_to_caught_up_clients
 from assignors.tasks.parameters import check_count
-from assignors.tasks.partition_weights import mean_weight, partition_weights, weighed_traffic
+from assignors.tasks.partition_weights import partition_weights
 from assignors.tasks.placement import Placement
 from assignors.tasks.rack_aware import STATELESS_NON_OVERLAP_COST, STATELESS_TRAFFIC_COST, can_enable
 from assignors.tasks.standby import standby_policy
 from assignors.tasks.standby_flow import place_standbys
+from assignors.traffic_rates import Minimised, TrafficRates, checked_rates, chosen_rates
 
 
 class StandbyStep(StrEnum):
@@ -69,8 +69,11 @@ class RackAwareVariant:
         reliable_standbys: how many standbys of a task are kept apart by `StandbyStep.LEAST_COST`.
         overlap_target: what it costs to differ from.
         balance: what actives are kept even by.
-        bytes_per_s: bytes that are read of each topic; see `partition_weights`. Empty to count partitions. The
-            non-overlap cost is then that many times the weight of the mean partition.
+        minimises: whether partitions are counted or weighed by bytes; then the non-overlap cost is that many times the
+            weight of the mean partition.
+        bytes_per_s: bytes that are produced to each topic, in place of `rates`; see `rates_of_topics`.
+        rates: what flows, and who leads; a run gives those of its world at the start. Without either, every partition
+            weighs the same.
 
     Guarantees: as `HighAvailability`. The stateful actives of the target are the cheapest by the chosen costs that are
     as even as `balance` says; of stateless tasks the same.
@@ -86,14 +89,29 @@ class RackAwareVariant:
     reliable_standbys: int = 1
     overlap_target: OverlapTarget = OverlapTarget.FRESH
     balance: Balance = Balance.CLIENT
-    bytes_per_s: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    minimises: Minimised = Minimised.PARTITIONS
+    bytes_per_s: Mapping[str, int] = field(default_factory=dict, hash=False)
+    rates: TrafficRates | None = None
 
     def __post_init__(self) -> None:
         StandbyStep(self.standby_step)
         OverlapTarget(self.overlap_target)
         Balance(self.balance)
         check_count("reliable_standbys", self.reliable_standbys)
-        object.__setattr__(self, "bytes_per_s", MappingProxyType(_checked_rates(self.bytes_per_s)))
+        object.__setattr__(self, "bytes_per_s", checked_rates(self.bytes_per_s))
+        if self.minimises not in (Minimised.PARTITIONS, Minimised.BYTES):
+            raise ValueError(f"minimises is '{self.minimises}' (one of: partitions, bytes)")
+        if self.bytes_per_s and self.minimises == Minimised.PARTITIONS:
+            raise ValueError("bytes_per_s plays no part where partitions are minimised; say minimises: bytes")
+
+    @property
+    def wants_rates(self) -> bool:
+        """Whether it weighs bytes, and nobody gave it rates."""
+        return self.minimises == Minimised.BYTES and self.rates is None and not self.bytes_per_s
+
+    def with_rates(self, rates: TrafficRates) -> RackAwareVariant:
+        """The same with these."""
+        return replace(self, rates=rates)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Assign tasks.
@@ -127,17 +145,9 @@ class SubtopologyBalance(RackAwareVariant):
 
 @dataclass(frozen=True, slots=True)
 class MinBytes(RackAwareVariant):
-    """Min-traffic by bytes; `bytes_per_s` is to be given."""
+    """Min-traffic by bytes."""
 
-
-def _checked_rates(bytes_per_s: object) -> dict[str, int]:
-    if not isinstance(bytes_per_s, Mapping):
-        raise TypeError(
-            f"bytes_per_s says how many bytes are read of each topic, as in {{orders: 5000000}}, not {bytes_per_s!r}"
-        )
-    for topic, rate in bytes_per_s.items():
-        check_count(f"bytes_per_s of {topic}", rate)
-    return {str(topic): int(bytes_per_s[topic]) for topic in sorted(bytes_per_s)}
+    minimises: Minimised = Minimised.BYTES
 
 
 class _Round:
@@ -151,9 +161,9 @@ class _Round:
         self._state = state
         self._placement = Placement(state)
         self._rack_aware = can_enable(replace(state, assignment_configs=optimized))
-        self._weights = partition_weights(state, variant.bytes_per_s)
+        self._weights = partition_weights(state, chosen_rates(state, variant.bytes_per_s, variant.rates))
         self._traffic_cost = DEFAULT_TRAFFIC_COST if given[0] is None else given[0]
-        self._moving = (DEFAULT_NON_OVERLAP_COST if given[1] is None else given[1]) * mean_weight(self._weights)
+        self._moving = (DEFAULT_NON_OVERLAP_COST if given[1] is None else given[1]) * self._weights.mean
 
     def assignment(self) -> TaskAssignment:
         """Make it in the steps of `HighAvailability`."""
@@ -178,7 +188,7 @@ class _Round:
         if not len(rows) or not self._rack_aware:
             return
         state, placement = self._state, self._placement
-        traffic = weighed_traffic(state, state.tasks.source, self._weights)[rows] * traffic_cost
+        traffic = self._weights.traffic(state.tasks.source)[rows] * traffic_cost
         here, owner = traffic[:, state.clients.rack], placement.owners()[rows].astype(np.intp)
         if self._variant.overlap_target == OverlapTarget.CURRENT:
             costs = here + moving * ~previous(state)[0][rows]
@@ -200,7 +210,7 @@ class _Round:
         balance_over_threads(placement, TaskType.STANDBY, policy.may_balance, SILENT)
         if not self._rack_aware:
             return
-        traffic = weighed_traffic(state, state.tasks.changelog, self._weights) * self._traffic_cost
+        traffic = self._weights.traffic(state.tasks.changelog) * self._traffic_cost
         if self._variant.standby_step == StandbyStep.EXCHANGE:
             exchange_standbys(
                 placement, range(len(state.clients)), traffic, self._moving, policy.tags_to_keep(), SILENT

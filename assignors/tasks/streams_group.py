@@ -8,7 +8,8 @@ Source: `AssignmentMemberSpec` and `ProcessState` in `org.apache.kafka.coordinat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ class Member(NamedTuple):
     """One stream thread, which in a streams group is a member of its own.
 
     Attributes:
-        id: its member id, `PROCESS-StreamThread-N`, N from 1.
+        id: its member id; `PROCESS-StreamThread-N`, N from 1, where it is not known.
         process: the row of its client.
         previous_active: rows of the tasks that it ran, by our reckoning.
         previous_standby: rows of the tasks that it held besides.
@@ -36,27 +37,37 @@ class Member(NamedTuple):
     previous_standby: tuple[int, ...]
 
 
-def members_of(state: ApplicationState, order: CollectionOrder) -> list[Member]:
+def members_of(
+    state: ApplicationState, order: CollectionOrder, member_ids: Mapping[str, str] = MappingProxyType({})
+) -> list[Member]:
     """The threads of all clients as members, in the order of the coordinator's map.
+
+    Args:
+        state: the clients.
+        order: of the map.
+        member_ids: by process id, what the threads of a client are called, with commas between them; those that are
+            not told get names of our own.
 
     A state tells what a client had, not which of its threads. The tasks that still exist are dealt out in Kafka's
     order, one a thread in turn: actives from the first thread on, standbys from the thread after the last active.
     """
     listed = range(len(state.clients)) if state.listed_clients is None else state.listed_clients.tolist()
-    members = [member for client in listed for member in _threads(state, client)]
+    members = [member for client in listed for member in _threads(state, client, member_ids)]
     if order == CollectionOrder.SORTED:
         return sorted(members)
     return [members[position] for position in hash_order([string_hash(member.id) for member in members])]
 
 
-def _threads(state: ApplicationState, client: int) -> Iterator[Member]:
+def _threads(state: ApplicationState, client: int, member_ids: Mapping[str, str]) -> Iterator[Member]:
     threads = int(state.clients.threads[client])
+    process = str(state.clients.ids[client])
+    told = member_ids[process].split(",") if process in member_ids else []
     active = _known(state, state.previous_active[client])
     standby = _known(state, state.previous_standby[client])
     for thread in range(threads):
         first_standby = (thread - len(active)) % threads
         yield Member(
-            f"{state.clients.ids[client]}-StreamThread-{thread + 1}",
+            told[thread] if thread < len(told) else f"{process}-StreamThread-{thread + 1}",
             client,
             tuple(active[thread::threads]),
             tuple(standby[first_standby::threads]),
@@ -77,8 +88,8 @@ class StreamsGroup:
         processes: the clients that have members, in the order of the coordinator's hash map.
     """
 
-    def __init__(self, state: ApplicationState, order: CollectionOrder) -> None:
-        self.members = members_of(state, order)
+    def __init__(self, state: ApplicationState, order: CollectionOrder, member_ids: Mapping[str, str]) -> None:
+        self.members = members_of(state, order, member_ids)
         self.count = [0] * len(self.members)
         self.held: list[set[int]] = [set() for _ in state.clients.ids]
         self._capacity: list[int] = state.clients.threads.tolist()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from assignors.assignment import UNASSIGNED, TaskAssignment, TaskType
@@ -27,6 +27,8 @@ class StreamsGroupSticky:
 
     Attributes:
         order: whether the coordinator's members come in a hash map, as in production, or sorted; ties hang on it.
+        member_ids: by process id, the member ids of a client's threads, with commas between them. Clients draw them at
+            random, and where members come in the map hangs on them; where they are not told, we name members ourselves.
 
     A client with N threads is a process with N members; `assignors.tasks.streams_group` says how they are named and
     what each is taken to have had. Only the threads, the previous tasks and `num.standby.replicas` count. Racks, tags,
@@ -48,6 +50,7 @@ class StreamsGroupSticky:
     """
 
     order: CollectionOrder = CollectionOrder.PRODUCTION
+    member_ids: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         CollectionOrder(self.order)
@@ -62,7 +65,7 @@ class StreamsGroupSticky:
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """As `assign`, and tell the recorder how."""
-        decision = _Decision(state, StreamsGroup(state, self.order), recorder)
+        decision = _Decision(state, StreamsGroup(state, self.order, self.member_ids), recorder)
         decision.assign_actives()
         if state.assignment_configs.num_standby_replicas > 0:
             decision.assign_standbys()

@@ -155,5 +155,6 @@ _WORDS: Mapping[str, Callable[[Row], str]] = {
     "rack": lambda step: f"racks, {_name(step['step_from'])} → {_name(step['step_to'])}, along a cycle that saves:",
     "spread": lambda step: f"subtopologies, {_name(step['step_from'])} → {_name(step['step_to'])}, along a cycle:",
     "member_lost": lambda step: f"{_name(step['step_from'])} was gone",
+    "there": lambda step: f"{_name(step['step_to'])} had it when the run began",
     "untold": lambda step: f"to {_name(step['step_to'])}, by an assignor that does not say why",
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.cells import UNKNOWN
-from reports.comparison import Tables, table_rows
+from reports.comparison import Tables, proofs_by_round, table_rows
 from reports.text import shortened
 from reports.units import Writer, write_bytes, write_clock, write_count, write_duration, write_rate
 
@@ -39,7 +39,9 @@ def _remote(row: Round) -> str:
 
 
 def _cost(row: Round) -> str:
-    return f"{_number('total_cost')(row)} ({_number('least_total_cost')(row)})"
+    proof = row["proof"]
+    proven = "" if proof is None else " proven" if proof.is_exact else f", optimum up to {write_count(proof.cheapest)}"
+    return f"{_number('total_cost')(row)} ({_number('least_total_cost')(row)}{proven})"
 
 
 _COLUMNS: dict[str, Callable[[Round], str]] = {
@@ -76,12 +78,14 @@ def first_runs(tables: Tables) -> list[RunRounds]:
         TableError: there is no table `runs` or `rounds`.
     """
     found: dict[tuple[str, str, int], list[tuple[str, ...]]] = {}
+    proofs = proofs_by_round(tables)
     for row in table_rows(tables, "rounds"):
-        cells = tuple(cell(row) for cell in _COLUMNS.values())
-        found.setdefault((row["scenario"], row["assignor"], row["seed"]), []).append(cells)
+        key = (row["scenario"], row["assignor"], row["seed"])
+        proof = proofs.get((*key, row["round"]))
+        found.setdefault(key, []).append(tuple(cell({**row, "proof": proof}) for cell in _COLUMNS.values()))
     runs: dict[tuple[str, str], RunRounds] = {}
     for run in table_rows(tables, "runs"):
-        key = run["scenario"], run["assignor"]
-        if key not in runs:
-            runs[key] = RunRounds(*key, run["seed"], tuple(found.get((*key, run["seed"]), ())))
+        name = run["scenario"], run["assignor"]
+        if name not in runs:
+            runs[name] = RunRounds(*name, run["seed"], tuple(found.get((*name, run["seed"]), ())))
     return list(runs.values())

@@ -101,7 +101,8 @@ def _rounds(rounds: Sequence[Row], moves: Mapping[int, Sequence[Row]]) -> Table:
     for first, last in _runs_of_alike(rounds):
         number = str(first["round"]) if first is last else f"{first['round']}–{last['round']}"
         reason = Text(shortened(printable(first["reason"]), _REASON_CHARS))
-        changed = Text(_changed(first, moves.get(first["round"], ())))
+        beginning = "all is new" if first["round"] else "all was there"
+        changed = Text(beginning if first is rounds[0] else _changed(first, moves.get(first["round"], ())))
         table.add_row(Text(number), Text(write_clock(first["at_ms"])), reason, changed)
     table.padding = _SPACE
     return table
@@ -111,7 +112,7 @@ def _runs_of_alike(rounds: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
     """The first and the last of rounds that follow each other for the same reason without a change."""
 
     def alike(row: Row) -> tuple[Any, ...]:
-        is_quiet = not row["active_moves"] and not row["standby_moves"] and row["round"] > 1
+        is_quiet = not row["active_moves"] and not row["standby_moves"] and row is not rounds[0]
         return (row["reason"],) if is_quiet else (row["reason"], row["round"])
 
     for _, group in groupby(rounds, key=alike):
@@ -133,7 +134,7 @@ def _changed(row: Row, moves: Sequence[Row]) -> str:
         said.append(f"{write_count(standbys)} new standby{'' if standbys == 1 else 's'}")
     if row["withheld_tasks"]:
         said.append(f"{write_count(row['withheld_tasks'])} handed over later")
-    return ", ".join(said) or ("all is new" if row["round"] == 1 else "–")
+    return ", ".join(said) or "–"
 
 
 def _move(move: Row) -> str:

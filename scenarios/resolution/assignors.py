@@ -9,6 +9,7 @@ from typing import Any
 from assignors import registry
 from assignors.configs import AssignmentConfigs
 from assignors.errors import UnknownAssignorError
+from assignors.traffic_rates import RATES
 from scenarios.errors import did_you_mean, show
 from scenarios.fields import intact
 from scenarios.paths import Path
@@ -76,6 +77,7 @@ def _check_assignor(entry: AssignorSettings, path: Path, places: Places) -> str 
         places.wrong((*path, "assignor"), str(error))
         return None
     known = [field.name for field in fields(info.make)] if is_dataclass(info.make) else list(entry.parameters)
+    known = [name for name in known if name != RATES]
     for key in entry.parameters:
         if key not in known:
             places.wrong((*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})")

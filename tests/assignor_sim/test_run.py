@@ -224,3 +224,24 @@ def test_why_a_run_never_comes_to_rest_stands_below_the_table(shell: Shell, smal
     ended = shell("run", "small.yaml", "--assignor", "high_availability", "--set", clients)
     assert ended.code == 0, ended.err
     assert "– high_availability never comes to rest: late-0 never reports the offsets of its copies.\n" in ended.out
+
+
+def test_proofs_are_in_what_is_printed_in_tables_and_in_the_manifest(shell: Shell, small: Path) -> None:
+    ended = shell("run", "small.yaml", "--prove", "--out", "proven")
+    assert (ended.code, ended.err) == (0, "")
+    assert "proven" in ended.out
+    assert "Proven optimum, what nothing as balanced as the last assignment costs less than: " in ended.out
+    out = shell.folder / "proven"
+    proofs = pq.read_table(out / "proofs.parquet").to_pylist()
+    assert len(proofs) == len(pq.read_table(out / "rounds.parquet"))
+    assert all(row["least_total_cost"] == row["cheapest_total_cost"] for row in proofs)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["proofs"] == {"limit_s": 60.0, "rounds": len(proofs), "proven": len(proofs), "unproven": 0}
+    assert " proven)" in (out / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [["--prove-limit", "5"], ["--prove", "--prove-limit", "0"]])
+def test_a_limit_without_a_proof_is_refused(shell: Shell, small: Path, options: list[str]) -> None:
+    ended = shell("run", "small.yaml", *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "--prove-limit SECONDS goes with --prove, and is more than 0\n"

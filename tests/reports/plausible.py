@@ -119,6 +119,16 @@ ROUND: dict[str, Any] = {
     "tasks_in_one_rack": 3,
 }
 
+PROOF: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "round": 3,
+    "least_total_cost": 36,
+    "relaxed_total_cost": 30,
+    "cheapest_total_cost": 36,
+}
+
 TASK: dict[str, Any] = {
     "scenario": "rack_outage",
     "assignor": "sticky",
@@ -167,14 +177,16 @@ def tables(
     events: Sequence[Mapping[str, Any]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
     traffic: Sequence[Mapping[str, Any]] = (),
+    proofs: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, pa.Table]:
-    """Tables of these rows; what a row does not say is as in `RUN`, `ROUND`, `TASK` and `SENT`."""
+    """Tables of these rows; what a row does not say is as in `RUN`, `ROUND`, `TASK`, `SENT` and `PROOF`."""
     made = joined([])
     rows = {
         "runs": [{**RUN, **row} for row in runs],
         "rounds": [{**ROUND, **row} for row in rounds],
         "tasks": [{**TASK, **row} for row in tasks],
         "traffic": [{**SENT, **row} for row in traffic],
+        "proofs": [{**PROOF, **row} for row in proofs],
         "events": [{**{key: RUN[key] for key in ("scenario", "assignor", "seed")}, **row} for row in events],
     }
     return {**made, **{name: pa.Table.from_pylist(rows[name], schema=SCHEMAS[name]) for name in rows}}

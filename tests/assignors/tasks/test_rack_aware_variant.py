@@ -17,7 +17,7 @@ from assignors.ids import ProcessId, TaskId, TopicPartition
 from assignors.objective import previous
 from assignors.state import NO_LAG, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.partition_weights import HEAVIEST, mean_weight, partition_weights
+from assignors.tasks.partition_weights import HEAVIEST, partition_weights
 from assignors.tasks.rack_aware_variant import (
     CurrentOverlap,
     MinBytes,
@@ -25,6 +25,7 @@ from assignors.tasks.rack_aware_variant import (
     ReliableStandbys,
     SubtopologyBalance,
 )
+from assignors.traffic_rates import Minimised, PartitionRate, TrafficRates, rates_of_topics
 from tests.assignors.tasks.subtopology_skew import answer, problem, with_strategy
 from tests.contract.harness import Life
 
@@ -139,9 +140,9 @@ def test_the_published_balance_is_less_even_and_reads_more_across_racks_than_the
 
 
 def byte_cost(state: ApplicationState, found: AssignmentColumns) -> int:
-    weights = partition_weights(state, RATES)
+    weights = partition_weights(state, rates_of_topics(state, RATES))
     rows = np.arange(len(found.active))
-    far: IntArray = ~state.partitions.in_rack * weights[:, None]
+    far: IntArray = ~state.partitions.in_rack * weights.weights[:, None]
     return int(state.tasks.source.sum(far)[rows, state.clients.rack[found.active]].sum())
 
 
@@ -172,14 +173,41 @@ def state_reading(topics: Mapping[str, int]) -> ApplicationState:
 
 def test_a_topics_bytes_are_shared_by_its_partitions_and_unnamed_topics_weigh_the_mean() -> None:
     state = state_reading({"busy": 2, "quiet": 2, "unnamed": 1})
-    weights = partition_weights(state, {"busy": 8_000, "quiet": 2_000, "elsewhere": 9_999_999})
-    named = {partition.topic: int(weight) for partition, weight in zip(state.partitions.names, weights, strict=True)}
+    rates = rates_of_topics(state, {"busy": 8_000, "quiet": 2_000, "elsewhere": 9_999_999})
+    found = partition_weights(state, rates)
+    weighed = zip(state.partitions.names, found.weights, strict=True)
+    named = {partition.topic: int(weight) for partition, weight in weighed}
     assert named == {"busy": HEAVIEST, "quiet": HEAVIEST // 4, "unnamed": HEAVIEST * 5 // 8}
-    assert mean_weight(weights) == HEAVIEST * 5 // 8
+    assert found.mean == HEAVIEST * 5 // 8
 
 
-def test_where_no_topic_is_named_every_partition_weighs_the_same() -> None:
-    assert set(partition_weights(state_reading({"busy": 2, "quiet": 1}), {}).tolist()) == {1}
+@pytest.mark.parametrize("rates", [None, TrafficRates({})])
+def test_where_no_rate_is_known_every_partition_weighs_the_same(rates: TrafficRates | None) -> None:
+    assert set(partition_weights(state_reading({"busy": 2, "quiet": 1}), rates).weights.tolist()) == {1}
+
+
+def test_told_what_flows_it_weighs_that_and_what_topics_are_said_to_carry_goes_before_it() -> None:
+    made = MinBytes()
+    differs = 0
+    for state in lives(20, rack_aware_traffic_cost=1, rack_aware_non_overlap_cost=0):
+        told = made.with_rates(rates_of_topics(state, RATES))
+        assert told.assign(state) == MinBytes(bytes_per_s=RATES).assign(state)
+        assert MinBytes(bytes_per_s=RATES, rates=TrafficRates({})).assign(state) == told.assign(state)
+        differs += told.assign(state) != made.assign(state)
+    assert made.wants_rates
+    assert not told.wants_rates
+    assert not MinBytes(bytes_per_s=RATES).wants_rates
+    assert not ReliableStandbys().wants_rates
+    assert ReliableStandbys(minimises=Minimised.BYTES).wants_rates
+    assert differs > 3
+
+
+def test_where_leaders_serve_a_replica_in_the_rack_is_no_help() -> None:
+    state = state_reading({"busy": 1})
+    led_from = {"a": 0, "b": 1}
+    for rack, remote in led_from.items():
+        rates = TrafficRates({TopicPartition("busy", 0): PartitionRate(5, rack)}, reads_from_nearest=False)
+        assert partition_weights(state, rates).is_remote.tolist() == [[bool(remote)]]
 
 
 @pytest.mark.parametrize(
@@ -188,6 +216,8 @@ def test_where_no_topic_is_named_every_partition_weighs_the_same() -> None:
         ({"bytes_per_s": {"orders": "much"}}, "bytes_per_s of orders is a whole number"),
         ({"bytes_per_s": {"orders": -1}}, "bytes_per_s of orders is a whole number, 0 at least, not -1"),
         ({"bytes_per_s": 5}, "says how many bytes are read of each topic"),
+        ({"minimises": "dollars"}, "minimises is 'dollars' .one of: partitions, bytes"),
+        ({"minimises": "partitions", "bytes_per_s": {"orders": 5}}, "bytes_per_s plays no part"),
         ({"standby_step": "greedy"}, "'greedy' is not a valid StandbyStep"),
         ({"reliable_standbys": -1}, "reliable_standbys is a whole number, 0 at least, not -1"),
         ({"reliable_standbys": "one"}, "reliable_standbys is a whole number"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -45,6 +46,10 @@ def grown(seed: int) -> ApplicationState:
     return life.state()
 
 
+CopyCost = Callable[[TaskInfo, KafkaStreamsState, bool], int]
+"""What a task costs on a client; true for a standby."""
+
+
 @dataclass(frozen=True)
 class Rules:
     """What an assignment has to keep to, and what it costs."""
@@ -53,6 +58,8 @@ class Rules:
     slack: int = 0
     subtopology_slack: int | None = None
     downtime_cost: int = 0
+    copy_cost: CopyCost | None = None
+    """In place of weighing partitions and moves."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,7 @@ def _least_of_stateful(state: ApplicationState, rules: Rules) -> tuple[int, int,
 def _least_of_stateless(state: ApplicationState, rules: Rules) -> int:
     tasks = [info for info in state.all_tasks.values() if not info.is_stateful]
     clients = list(state.kafka_streams_states.values())
-    cost = np.array([[_remote(info, client, source=True) for client in clients] for info in tasks], dtype=np.int64)
+    cost = np.array([[_stateless_cost(info, client, rules) for client in clients] for info in tasks], dtype=np.int64)
     tried = np.array(list(itertools.product(range(len(clients)), repeat=len(tasks))), dtype=np.int64)
     runs = np.eye(len(clients), dtype=np.bool_)[tried]
     subtopology = state.tasks.subtopology[~state.tasks.stateful]
@@ -141,8 +148,15 @@ def _remote(task: TaskInfo, client: KafkaStreamsState, *, source: bool) -> int:
     return sum(client.rack_id not in (partition.rack_ids or ()) for partition in read)
 
 
+def _stateless_cost(task: TaskInfo, client: KafkaStreamsState, rules: Rules) -> int:
+    return _remote(task, client, source=True) if rules.copy_cost is None else rules.copy_cost(task, client, False)
+
+
 def _cost(state: ApplicationState, task: TaskInfo, clients: list[KafkaStreamsState], way: Option, rules: Rules) -> int:
     owner, weights = clients[way.owner], rules.weights
+    if rules.copy_cost is not None:
+        held = sum(rules.copy_cost(task, clients[number], True) for number in way.standbys)
+        return rules.copy_cost(task, owner, False) + held
     paid = weights.traffic_cost * _remote(task, owner, source=True)
     paid += weights.non_overlap_cost * (task.id not in owner.previous_active_tasks)
     lag, most = owner.lag_for(task.id), state.assignment_configs.acceptable_recovery_lag

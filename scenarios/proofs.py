@@ -1,0 +1,43 @@
+"""A run whose bounds of cost are raised to the optimum, as far as that can be proven."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from assignors.optimum.proof import prove
+from scenarios.contestants import Contestant
+from scenarios.load import Scenario
+from scenarios.watched import run_watched
+from simulator.reasons import Question
+from simulator.trace import Trace
+
+
+def run_proven(
+    scenario: Scenario,
+    contestant: Contestant,
+    time_limit_s: float,
+    seed: int | None = None,
+    question: Question | None = None,
+) -> Trace:
+    """Simulate a scenario with one assignor, and look for the cheapest assignment of every round.
+
+    Args:
+        scenario: what to simulate.
+        contestant: the assignor.
+        time_limit_s: how long to look in each round, as in `assignors.optimum.proof.prove`.
+        seed: the scenario's first if None.
+        question: as in `run_watched`.
+
+    Returns:
+        What happened, as without proofs but for the appraisals of the rounds.
+    """
+    trace, shown = run_watched(scenario, contestant, seed, question)
+    weights = contestant.info.weights
+    proven = {
+        each.round.number: prove(
+            each.state, each.columns, weights.configured(each.state.assignment_configs), time_limit_s
+        )
+        for each in shown
+    }
+    rounds = [replace(each, appraisal=proven.get(each.number, each.appraisal)) for each in trace.rounds]
+    return replace(trace, rounds=rounds)

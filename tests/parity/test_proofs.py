@@ -1,0 +1,24 @@
+"""No answer that Kafka gave to the recorded problems costs less than what is proven to be the optimum."""
+
+from __future__ import annotations
+
+import pytest
+
+from assignors.assignment import AssignmentColumns
+from assignors.objective import Appraisal, Weights
+from assignors.optimum.proof import prove
+from assignors.state import ApplicationState
+from tools.kafka_gap import appraised
+
+
+def proven(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> Appraisal | None:
+    return prove(state, columns, weights, 60.0)
+
+
+@pytest.mark.parametrize(("name", "every"), [("public", 30), ("extras", 4), ("rare", 4)])
+def test_kafka_is_never_below_the_proven_optimum(name: str, every: int) -> None:
+    found = [each.appraisal for each in appraised(name, proven, every)]
+    proofs = [each.proof for each in found if each.proof is not None]
+    assert len(proofs) == len(found) > 10
+    assert all(each.bound == proof.cheapest <= each.cost for each, proof in zip(found, proofs, strict=True))
+    assert any(each.bound > proof.relaxed for each, proof in zip(found, proofs, strict=True))

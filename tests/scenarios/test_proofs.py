@@ -1,0 +1,49 @@
+"""Runs whose bounds are proven: nothing else about them is different."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from scenarios.contestants import contestants, run
+from scenarios.load import load
+from scenarios.proofs import run_proven
+from scenarios.shipped import find
+from simulator.tabulation import tabulate
+
+BOUND = "least_total_cost"
+
+
+def tables_of(name: str, assignor: str) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
+    """The tables of a run, without proofs and with them."""
+    scenario = load(find(Path(name)))
+    [one] = contestants(scenario, [assignor])
+    traces = (run(scenario, one), run_proven(scenario, one, 60.0))
+    plain, proven = (tabulate(trace, assignor, 1) for trace in traces)
+    return plain, proven
+
+
+@pytest.mark.parametrize(
+    ("name", "assignor"),
+    [
+        ("migration_to_streams_groups", "streams sticky"),
+        ("order_processing", "streams sticky"),
+        ("stateful_imbalance", "classic HA"),
+    ],
+)
+def test_only_bounds_differ_from_the_run_without_proofs(name: str, assignor: str) -> None:
+    plain, proven = tables_of(name, assignor)
+    for table in plain:
+        if table != "proofs":
+            columns = [each for each in plain[table].column_names if each != BOUND]
+            assert proven[table].select(columns).equals(plain[table].select(columns)), table
+    assert len(plain["proofs"]) == 0
+    rounds, proofs = proven["rounds"].to_pylist(), proven["proofs"].to_pylist()
+    assert [row["relaxed_total_cost"] for row in proofs] == plain["rounds"][BOUND].to_pylist()
+    assert [row[BOUND] for row in proofs] == [row[BOUND] for row in rounds]
+    assert all(row[BOUND] == row["cheapest_total_cost"] for row in proofs)
+    assert all(row[BOUND] <= row["total_cost"] for row in rounds)
+    assert proven["runs"][BOUND].to_pylist() == [rounds[-1][BOUND]]
+    assert any(row[BOUND] > row["relaxed_total_cost"] for row in proofs)

@@ -1,0 +1,87 @@
+"""What `run --prove` adds to bounds of shipped scenarios: `python -m tools.proven_optima` puts it into the docs.
+
+It takes a minute or two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assignor_sim.commands.run import PROOF_LIMIT_S
+from assignor_sim.comparison import compare
+from scenarios.load import load
+from scenarios.shipped import shipped
+
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "optimum.md"
+MARK = "<!-- Measured by `python -m tools.proven_optima`. -->"
+
+Row = dict[str, Any]
+
+
+def proofs(scenario: Path) -> list[Row]:
+    """The rounds of a scenario's runs of which something was proven, with their costs, and whether they are last."""
+    tables = compare(load(scenario), proof_limit_s=PROOF_LIMIT_S).tables
+    key = ("assignor", "seed", "round")
+    costs = {tuple(row[name] for name in key): row["total_cost"] for row in tables["rounds"].to_pylist()}
+    last = {(row["assignor"], row["seed"], row["rounds"]) for row in tables["runs"].to_pylist()}
+    return [
+        {**row, "total_cost": costs[place], "is_last": place in last}
+        for row in tables["proofs"].to_pylist()
+        for place in [tuple(row[name] for name in key)]
+    ]
+
+
+def _all_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
+    yield "| scenario | rounds | bound raised | optimum proven |"
+    yield "|---|---|---|---|"
+    for name, rows in every.items():
+        yield f"| {name} | {_counts(rows)} |"
+    yield f"| all | {_counts([row for rows in every.values() for row in rows])} |"
+
+
+def _counts(rows: list[Row]) -> str:
+    raised = sum(row["least_total_cost"] > row["relaxed_total_cost"] for row in rows)
+    proven = sum(row["least_total_cost"] == row["cheapest_total_cost"] for row in rows)
+    return f"{len(rows):,} | {raised:,} | {proven:,}"
+
+
+def _last_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
+    yield "| scenario | assignor | cost | bound by flows | optimum | above the bound | above the optimum |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, rows in every.items():
+        for row in rows:
+            least, relaxed, cost = row["least_total_cost"], row["relaxed_total_cost"], row["total_cost"]
+            if row["is_last"] and least > relaxed:
+                gaps = f"{_above(cost, relaxed)} | {_above(cost, least)}"
+                yield f"| {name} | {row['assignor']} | {cost:,} | {relaxed:,} | {_optimum(row)} | {gaps} |"
+
+
+def _optimum(row: Row) -> str:
+    least, cheapest = row["least_total_cost"], row["cheapest_total_cost"]
+    return f"{least:,}" if least == cheapest else f"{least:,} to {cheapest:,}"
+
+
+def _above(cost: int, least: int) -> str:
+    if cost == least:
+        return "nothing"
+    return f"{round(100 * (cost - least) / least):,} %" if least else f"by {cost:,}"
+
+
+def refreshed(text: str, every: dict[str, list[Row]]) -> str:
+    """The page with these figures behind its mark."""
+    head, _, rest = text.partition(MARK)
+    _, _, tail = rest.partition("\n\n## ")
+    told = "Of the last rounds, which `run` and the page show, it raised these:"
+    tables = f"{_joined(_all_rounds(every))}\n\n{told}\n\n{_joined(_last_rounds(every))}"
+    return f"{head}{MARK}\n\n{tables}\n\n## {tail}"
+
+
+def _joined(lines: Iterator[str]) -> str:
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    figures = {path.stem: proofs(path) for path in shipped()}
+    PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")
