@@ -18,6 +18,7 @@ from assignor_sim.commands import (
     explain,
     frontier,
     generate,
+    import_,
     ingest,
     listing,
     plan,
@@ -49,6 +50,7 @@ PIPELINE = "Pipeline"
 app.command("validate", rich_help_panel=SCENARIOS)(validate.validate)
 app.command("schema", rich_help_panel=SCENARIOS)(schema.schema)
 app.command("list", rich_help_panel=SCENARIOS)(listing.list_)
+app.command("import", rich_help_panel=SCENARIOS)(import_.import_)
 app.command("run", rich_help_panel=ANSWERS)(run.run)
 app.command("assign", rich_help_panel=ANSWERS)(assign.assign)
 app.command("frontier", rich_help_panel=ANSWERS)(frontier.frontier)

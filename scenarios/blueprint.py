@@ -20,8 +20,10 @@ from simulator.world import (
     Cluster,
     GroupConfigs,
     GroupProtocol,
+    HeldTasks,
     OffsetReports,
     Price,
+    Start,
     Topic,
     World,
 )
@@ -93,6 +95,7 @@ class ClientPlan:
     records_per_s: int | None
     is_static: bool
     reports: OffsetReports
+    tasks: HeldTasks
 
     def start(self, seed: int) -> Client:
         """The client with its process id, which the seed decides if it is not given."""
@@ -108,6 +111,7 @@ class ClientPlan:
             records_per_s=self.records_per_s,
             is_static=self.is_static,
             reports=self.reports,
+            tasks=self.tasks,
         )
 
 
@@ -134,7 +138,8 @@ class Blueprint:
     clients: tuple[ClientPlan, ...]
     events: tuple[PlannedEvent, ...]
     duration_ms: int
-    starts_warm: bool
+    start: Start
+    next_rebalance_ms: int | None
     price: Price | None
 
     def world(self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol) -> World:
@@ -151,7 +156,8 @@ class Blueprint:
             ),
             clients=tuple(plan.start(seed) for plan in self.clients),
             duration_ms=self.duration_ms,
-            starts_warm=self.starts_warm,
+            start=self.start,
+            next_rebalance_ms=self.next_rebalance_ms if protocol is GroupProtocol.CLASSIC else None,
             price=self.price,
         )
         return replace(world, disturbances=settle(self.events, world, seed))

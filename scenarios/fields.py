@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    PlainValidator,
     StringConstraints,
     Tag,
     ValidatorFunctionWrapHandler,
@@ -19,8 +20,10 @@ from pydantic import (
     WrapValidator,
 )
 
+from assignors.ids import TaskId
 from scenarios import units
 from scenarios.errors import show
+from simulator.world import NO_LEADER
 
 INT_MAX: Final = 2**31 - 1
 """Java's largest int, which Kafka's INT configs end at."""
@@ -28,6 +31,10 @@ INT_MAX: Final = 2**31 - 1
 ONE: Final = "<one>"
 EACH: Final = "<each>"
 """What pydantic calls the two ways of writing an amount, in the places that it names."""
+
+FLAT: Final = "<flat>"
+BY_THREAD: Final = "<by thread>"
+"""The same of the two ways of listing tasks."""
 
 
 T = TypeVar("T")
@@ -77,6 +84,21 @@ def _let_holes_pass(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 
 def _one_or_each(value: Any) -> str:
     return EACH if isinstance(value, list) else ONE
+
+
+def _flat_or_by_thread(value: Any) -> str:
+    return BY_THREAD if isinstance(value, list) and any(isinstance(one, list) for one in value) else FLAT
+
+
+def _parse_task(value: Any) -> TaskId:
+    try:
+        return TaskId.parse(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{show(value)} is not a task id (SUBTOPOLOGY_PARTITION, as in 0_3)") from None
+
+
+def _parse_leader(value: Any) -> Any:
+    return NO_LEADER if value == "none" else value
 
 
 def _in_list(value: Any) -> Any:
@@ -153,6 +175,26 @@ Limit = Annotated[Rate, Field(ge=1)]
 ReplicationFactor = Annotated[int, Field(ge=1, le=32_767)]
 
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
+
+Leader = Annotated[
+    int,
+    Field(ge=NO_LEADER, le=INT_MAX),
+    BeforeValidator(_parse_leader),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": NO_LEADER, "maximum": INT_MAX}, {"enum": ["none"]}]}),
+]
+"""The broker that leads a partition; -1 or none if there is no leader."""
+
+Task = Annotated[
+    TaskId, PlainValidator(_parse_task), WithJsonSchema({"type": "string", "pattern": r"^\d{1,9}_\d{1,9}$"})
+]
+"""A task id."""
+
+Tasks = Annotated[
+    Annotated[list[Task], Tag(FLAT)] | Annotated[list[list[Task]], Tag(BY_THREAD), Field(min_length=1)],
+    Discriminator(_flat_or_by_thread),
+]
+"""Tasks of a client: one list, or a list for each of its threads."""
+
 Replicas = Annotated[list[BrokerId], Field(min_length=1)]
 """The brokers of a partition, the leader first."""
 

@@ -28,11 +28,12 @@ from scenarios.resolution.events import resolve_events
 from scenarios.resolution.files import Files, UnreadableError, read_text
 from scenarios.resolution.foresight import foretell
 from scenarios.resolution.price import resolve_price
+from scenarios.resolution.running import KnownTasks, check_start, resolve_tasks
 from scenarios.resolution.surroundings import Surroundings
 from scenarios.resolution.traffic import resolve_traffic
 from scenarios.schema import Document
 from scenarios.validation import Places, understand
-from simulator.world import Application, GroupProtocol, World
+from simulator.world import Application, GroupProtocol, Start, World
 
 __all__ = ["AssignorChoice", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
 
@@ -172,11 +173,14 @@ def _resolve(
     streams, path = document.application.configs, (*APPLICATION, "configs")
     cluster = resolve_cluster(document.cluster, files, places, mistakes)
     application = resolve_application(document.application, cluster, files, places, mistakes)
+    is_clear = not mistakes
     clients = resolve_clients(document.clients, streams.num_stream_threads, cluster.brokers, places)
     clients.check_tags(streams.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), places)
     changes: dict[str, Any] = check_configs(streams, path, places)
     configs = AssignmentConfigs(**changes)
     traffic = resolve_traffic(document.traffic, application, files, places)
+    known = KnownTasks.of(application.subtopologies, traffic.topics) if is_clear else None
+    held = resolve_tasks(document.clients, clients, known, places)
     around = Surroundings(
         brokers=cluster.brokers,
         clients=clients,
@@ -191,6 +195,8 @@ def _resolve(
     events = resolve_events(document.events, around)
     choices = resolve_assignors(document.assignors, configs, clients, places)
     groups = group_configs(document.application, document.cluster.configs, places)
+    protocol = GroupProtocol(streams.group_protocol)
+    check_start(document, {choice.protocol or protocol for choice in choices}, places)
     price = resolve_price(document.price, places)
     _check_seeds(document.seeds, places)
     _check_size(application.num_tasks, len(clients.plans), places)
@@ -203,17 +209,18 @@ def _resolve(
             id=document.application.id,
             subtopologies=application.subtopologies,
             assignment_configs=configs,
-            group_configs=groups[GroupProtocol(streams.group_protocol)],
+            group_configs=groups[protocol],
         ),
         group_configs=groups,
         clients=clients.plans,
         events=events,
         duration_ms=document.duration,
-        starts_warm=document.application.starts == "warm",
+        start=Start(document.application.starts),
+        next_rebalance_ms=document.application.next_rebalance,
         price=price,
     )
     foretold = () if mistakes else foretell(blueprint, document.seeds[0], places)
-    return blueprint, choices, (*application.notes, *traffic.notes, *foretold)
+    return blueprint, choices, (*application.notes, *traffic.notes, *held, *foretold)
 
 
 def _check_size(num_tasks: int, num_clients: int, places: Places) -> None:

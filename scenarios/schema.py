@@ -15,13 +15,16 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from scenarios.configs import MAX_TAGS, BrokerConfigs, ChoiceConfigs, Section, StreamsConfigs
 from scenarios.event_entries import EventEntry
 from scenarios.fields import (
+    BY_THREAD,
     EACH,
+    FLAT,
     INT_MAX,
     ONE,
     BrokerId,
     Duration,
     Entry,
     Factor,
+    Leader,
     Limit,
     Name,
     Rate,
@@ -30,7 +33,9 @@ from scenarios.fields import (
     ReplicationFactor,
     Size,
     Sizes,
+    Task,
     TaskParameter,
+    Tasks,
     TimeOfDay,
     TopicName,
 )
@@ -81,7 +86,12 @@ class TopicEntry(Section):
     )
     replicas: Annotated[list[Replicas], Field(min_length=1)] | None = Field(
         default=None,
-        description="The broker ids of each partition, the leader first; placed as Kafka would if not given.",
+        description="The broker ids of each partition, the preferred leader first; placed as Kafka would if not given.",
+    )
+    leaders: Annotated[list[Leader], Field(min_length=1)] | None = Field(
+        default=None,
+        description="The broker that leads each partition, -1 or none where there is no leader; the first of its "
+        "replicas if not given.",
     )
     bytes_per_s: Rates | None = Field(
         default=None, description="What is produced to it: for the whole topic, or a list with one rate a partition."
@@ -193,9 +203,15 @@ class ApplicationSection(Section):
     """The Kafka Streams application."""
 
     id: TopicName = Field(description="Its application.id.")
-    starts: Literal["warm", "cold"] = Field(
+    starts: Literal["warm", "cold", "running"] = Field(
         default="warm",
-        description="Whether the application has run before and has its state in place, or has to restore all of it.",
+        description="Whether the application has run before and has its state in place, or has to restore all of it, "
+        "or is running already, with the tasks that its clients have.",
+    )
+    next_rebalance: Duration | None = Field(
+        default=None,
+        description="If it is running already, with the classic protocol: in how long the rebalance is due that its "
+        "last assignment asked for, to probe whether warm-ups have caught up; none is if not given.",
     )
     configs: StreamsConfigs = Field(default_factory=StreamsConfigs, description="Configs, with Kafka's own keys.")
     rejoins_when_brokers_bounce: bool = Field(
@@ -215,6 +231,21 @@ class ApplicationSection(Section):
     )
     files: ApplicationFiles | None = Field(
         default=None, alias="from", description="What the application says about itself."
+    )
+
+
+class TasksEntry(Section):
+    """What a client has of an application that is running already."""
+
+    active: Tasks = Field(
+        default=[],
+        description="The tasks that it runs: a list for each of its threads, or one list, dealt out over them.",
+    )
+    standby: Tasks = Field(default=[], description="Its standby and warm-up tasks, in the same way.")
+    lags: dict[Task, Annotated[int, Field(ge=0, le=LONG_MAX)]] = Field(
+        default={},
+        description="By how many records its copies are behind, by task: those of its tasks that are not level, and "
+        "those that lie on its disk unassigned.",
     )
 
 
@@ -252,9 +283,12 @@ class ClientEntry(Section):
         "before, or none but for tasks that run there.",
     )
     starts: bool = Field(default=True, description="Whether it is there from the start; if not, an event adds it.")
+    tasks: TasksEntry | None = Field(
+        default=None, description="What it has at the start, where the application is running already."
+    )
 
 
-TAGS: Final = frozenset([ONE, EACH, POOL, LIST])
+TAGS: Final = frozenset([ONE, EACH, FLAT, BY_THREAD, POOL, LIST])
 """What stands in the places that pydantic names without standing in the data."""
 
 

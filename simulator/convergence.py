@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from simulator.trace import Round, Trace
+from simulator.trace import Round, Trace, num_rebalances
 
 
 class Verdict(StrEnum):
@@ -52,26 +52,26 @@ def convergence(trace: Trace) -> Convergence:
     last_change_ms = max((timed.at_ms for timed in trace.changes), default=0)
     since = [each for each in trace.rounds if each.at_ms >= last_change_ms] or list(trace.rounds[-1:])
     if trace.failure is not None:
-        return Convergence(Verdict.FAILED, len(trace.rounds) + 1, len(since), cause=trace.failure)
+        return Convergence(Verdict.FAILED, num_rebalances(trace.rounds) + 1, num_rebalances(since), cause=trace.failure)
     if trace.hindrance is not None:
         number = since[-1].number if since else None
-        return Convergence(Verdict.NEVER, number, len(since), cause=trace.hindrance)
+        return Convergence(Verdict.NEVER, number, num_rebalances(since), cause=trace.hindrance)
     if not since:
         return Convergence(Verdict.REBALANCING if trace.unfinished else Verdict.EMPTY, None, 0)
     last = since[-1]
     if trace.unfinished:
-        return Convergence(Verdict.REBALANCING, last.number, len(since))
+        return Convergence(Verdict.REBALANCING, last.number, num_rebalances(since))
     if last.is_final:
         # The round that asks for nothing more may only confirm what an earlier one had decided already.
         final = _first_of_the_final(since)
         after_ms = max(0, (final.settled_at_ms or final.at_ms) - last_change_ms)
-        rounds = since.index(final) + 1 if final.at_ms >= last_change_ms else 0
+        rounds = num_rebalances(since[: since.index(final) + 1]) if final.at_ms >= last_change_ms else 0
         return Convergence(Verdict.STABLE, final.number, rounds, after_ms=after_ms)
     repeated = _repeated(since)
     if repeated is not None:
         earlier, later = repeated
-        return Convergence(Verdict.CYCLING, later.number, len(since), repeats=earlier.number)
-    return Convergence(Verdict.PROBING, last.number, len(since))
+        return Convergence(Verdict.CYCLING, later.number, num_rebalances(since), repeats=earlier.number)
+    return Convergence(Verdict.PROBING, last.number, num_rebalances(since))
 
 
 def _first_of_the_final(rounds: Sequence[Round]) -> Round:

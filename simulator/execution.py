@@ -14,6 +14,7 @@ import numpy as np
 from assignors.assignment import UNASSIGNED
 from assignors.columns import BoolArray, IntArray
 from simulator.fleet import Fleet
+from simulator.found import Found
 from simulator.handover import Handover, Holdings
 from simulator.hours import Hours
 from simulator.layout import FloatArray, Layout
@@ -109,6 +110,11 @@ class Execution:
         seconds = min(self.restoration.next_change_s(), self.processing.next_change_s())
         return None if np.isinf(seconds) else self._now_ms + max(1, int(np.ceil(seconds * 1000)))
 
+    def take_over(self, found: Found) -> None:
+        """Let clients have what they have at the start."""
+        self.restoration.place(found.lags)
+        self.hand_out(Handover.of(found.holdings))
+
     def hand_out(self, handover: Handover, *, filled: bool = False) -> None:
         """Let clients have what a rebalance gives them.
 
@@ -139,8 +145,7 @@ class Execution:
         owner = np.where(free, client, self.holdings.owner)
         thread = self.holdings.thread.copy()
         thread[:, client] = before.thread[:, client]
-        nothing = np.zeros_like(free)
-        self.hand_out(Handover(Holdings(owner, standby, thread), nothing, nothing))
+        self.hand_out(Handover.of(Holdings(owner, standby, thread)))
 
     def start(self, client: int) -> None:
         """Let a client start."""

@@ -12,7 +12,7 @@ Source: `GroupCoordinator`/`GroupMetadataManager` of the classic protocol (KIP-6
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -160,6 +160,12 @@ class Group:
     _is_first: bool = False
     _more_came: bool = False
     _reasons: list[str] = field(default_factory=list)
+
+    @classmethod
+    def running(cls, members: Mapping[Member, bool]) -> Group:
+        """A stable group that goes on with members, one at least, each with whether it is static; the first leads."""
+        static = {one.client: one for one, is_static in members.items() if is_static}
+        return cls(Phase.STABLE, members=dict.fromkeys(members, True), leader=next(iter(members)), _static=static)
 
     def handle(self, event: Event) -> list[Instruction]:
         """Take in what happened, and say what to do about it.

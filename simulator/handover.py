@@ -65,6 +65,12 @@ class Handover:
     revoked: BoolArray
     withheld: BoolArray
 
+    @classmethod
+    def of(cls, given: Holdings) -> Handover:
+        """Nobody gives anything back."""
+        nothing: BoolArray = np.zeros(len(given.owner), dtype=np.bool_)
+        return cls(given, nothing, nothing)
+
 
 def within_reach(target: Holdings, up: Sequence[bool]) -> Holdings:
     """What was decided, as far as it reaches anybody: a client that has gone since takes nothing.

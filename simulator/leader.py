@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -101,6 +101,32 @@ class Leader:
         self._judged: _Judged | None = None
         self.stateful: BoolArray = layout.tasks.stateful
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
+
+    def take_over(self, members: Sequence[Member], followup_delay_ms: int | None) -> Decision:
+        """Take what members have for what was decided last, without knowing how.
+
+        Args:
+            members: who took part.
+            followup_delay_ms: in how long another rebalance is due.
+        """
+        rows = self._fleet.in_kafkas_order(members)
+        held = self._execution.holdings
+        had = self._had_before(rows, held)
+        state = self._look(rows, self._fleet.configs(self._fleet.row(members[0].client)), had)
+        column_of = np.full(len(held.standby[0]) + 1, UNASSIGNED, dtype=np.int64)
+        column_of[rows] = np.arange(len(rows))
+        columns = AssignmentColumns(column_of[held.owner], held.standby[:, rows], followup_delay_ms)
+        judged = self._judge(state, columns)
+        return Decision(
+            members=rows,
+            target=held,
+            costs=judged.costs,
+            appraisal=appraise(state, columns, self._weights_for(state), had),
+            measures=judged.measures,
+            followup_delay_ms=followup_delay_ms,
+            computing_ms=0.0,
+            account=None,
+        )
 
     def decide(self, members: tuple[Member, ...], leader: Member, previous: Holdings | None = None) -> Decision:
         """Assign the tasks to the members, by what they report now.

@@ -25,6 +25,8 @@ MEMBER_LOST = "member_lost"
 """The kind of a step away from a client that is gone."""
 UNTOLD = "untold"
 """The kind of a step of an assignor that does not tell how it decides."""
+THERE = "there"
+"""The kind of a step of what was there when the run began."""
 
 
 class Edge(NamedTuple):
@@ -102,8 +104,8 @@ class Reasons:
     """Why everything moved in a round.
 
     Attributes:
-        moves: one for each active task that moved, by row, then one for each new standby; in a group's first round one
-            for each copy.
+        moves: one for each active task that moved, by row, then one for each new standby; in the first round one for
+            each copy.
         edges: the moves of all cycles.
         acceptable_lag: `acceptable.recovery.lag` of the round.
         tags: of each client of the world, by row, what it has of `rack.aware.assignment.tags`.
@@ -180,6 +182,26 @@ def explain(account: Account, members: IntArray, before: Holdings | None, target
     return Reasons(
         moves, edges, configs.acceptable_recovery_lag, _tags(account.state, members, target.standby.shape[1])
     )
+
+
+def explain_found(question: Question, ids: Sequence[TaskId], found: Holdings) -> Reasons:
+    """Tell of the copies that are asked about that they were there when the run began.
+
+    Args:
+        question: what is asked.
+        ids: the tasks.
+        found: what was there.
+    """
+    asked = question.rows(ids)
+    runs = np.flatnonzero(asked & (found.owner != UNASSIGNED))
+    actives = [(int(task), int(found.owner[task]), TaskType.ACTIVE, NoBreakEven.NEW) for task in runs]
+    stands_by = np.argwhere(asked[:, None] & found.standby).tolist()
+    standbys = [(task, client, TaskType.STANDBY, None) for task, client in stands_by]
+    moves = [
+        Reason(task, role, UNASSIGNED, client, (Taken(THERE, UNASSIGNED, client),), no_break_even=why)
+        for task, client, role, why in (*actives, *standbys)
+    ]
+    return Reasons(moves, (), 0, ())
 
 
 def _tags(state: ApplicationState, members: IntArray, num_clients: int) -> list[str]:

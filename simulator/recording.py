@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +11,14 @@ from assignors.assignment import UNASSIGNED
 from assignors.columns import IntArray
 from simulator.execution import Execution, Standing
 from simulator.fleet import Fleet
-from simulator.group import ComputeAssignment
+from simulator.group import ComputeAssignment, Member
 from simulator.handover import Handover, Holdings
 from simulator.layout import Layout
 from simulator.leader import Decision
 from simulator.measures import survey
-from simulator.reasons import Reasons, explain
+from simulator.reasons import Question, Reasons, explain, explain_found
 from simulator.timeline import TimedChange
-from simulator.trace import Round, Trace
+from simulator.trace import FOUND, Round, Trace
 from simulator.traffic import Bytes, Routes, steady
 from simulator.world import OffsetReports, World
 
@@ -65,6 +66,15 @@ class Recording:
         """Note that a leader would compute for longer than it may."""
         self._slowest_ms = max(self._slowest_ms, computing_ms)
 
+    def begin(self, members: Sequence[Member], found: Decision, question: Question | None) -> None:
+        """Begin with what is there when the run begins: a round like any other, but that nobody asked for it."""
+        wanted = ComputeAssignment(FOUND, tuple(members), members[0], "found running")
+        self.open_round(wanted, found, Handover.of(found.target), 0, 0)
+        if self._open is not None and question is not None:
+            self._open.reasons = explain_found(question, self._layout.tasks.ids, found.target)
+        self.look_around()
+        self.settle(0)
+
     def open_round(
         self, wanted: ComputeAssignment, decision: Decision, handover: Handover, asked_at_ms: int, now_ms: int
     ) -> None:
@@ -84,11 +94,10 @@ class Recording:
         )
 
     def _explain(self, decision: Decision) -> Reasons | None:
+        before, self._decided = self._decided, decision.target
         if decision.account is None:
             return None
-        reasons = explain(decision.account, decision.members, self._decided, decision.target)
-        self._decided = decision.target
-        return reasons
+        return explain(decision.account, decision.members, before, decision.target)
 
     def _at_rest(self, target: Holdings, standby: IntArray) -> Bytes:
         """Bytes per second once all is in place; those of the round before if nothing is different."""

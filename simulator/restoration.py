@@ -20,6 +20,7 @@ import numpy as np
 from assignors.assignment import UNASSIGNED
 from assignors.columns import BoolArray, IntArray
 from assignors.state import LATEST_OFFSET, NO_LAG
+from simulator.found import NO_COPY
 from simulator.layout import FloatArray, Layout
 from simulator.sharing import fair_shares, fair_shares_of_two
 from simulator.traffic import TrafficKind
@@ -76,6 +77,7 @@ class Restoration:
         self._stale = np.array([client.reports is OffsetReports.STALE for client in clients], dtype=np.bool_)
         self._never = np.array([client.reports is OffsetReports.NEVER for client in clients], dtype=np.bool_)
         self._end: FloatArray = layout.state_bytes.astype(np.float64)
+        self._empty: BoolArray = np.zeros(shape, dtype=np.bool_)
         self._held: FloatArray = np.zeros(shape, dtype=np.float64)
         self._had: FloatArray = np.zeros(shape, dtype=np.float64)
         self._reported: FloatArray = np.zeros(shape, dtype=np.float64)
@@ -90,6 +92,20 @@ class Restoration:
         self._read: FloatArray = np.zeros((2, 0), dtype=np.float64)
         self.restored_bytes = 0.0
         self.restored_again_bytes = 0.0
+
+    def place(self, lags: IntArray) -> None:
+        """Put copies where they are at the start, before anything is assigned.
+
+        A copy that is behind is in the middle of a record: how far it is into that, whole records do not tell.
+
+        Args:
+            lags: shape (T, N); by how many records each copy is behind, NO_COPY where there is none.
+        """
+        behind = np.where(lags > 0, (lags + 0.5) * self._record_bytes[:, None], 0.0)
+        there = (lags != NO_COPY) & self._stateful[:, None]
+        self._held = np.where(there, np.maximum(self._end[:, None] - behind, 0.0), 0.0)
+        self._empty = there & (self._held == 0)
+        self._had = self._held.copy()
 
     def advance(self, seconds: float) -> None:
         """Let time pass at the rates of now."""
@@ -140,6 +156,7 @@ class Restoration:
         self._idle_since_ms[:, client] = _NOBODY_CLEANS_UP
         if not keeps_state:
             self._held[:, client] = 0.0
+            self._empty[:, client] = False
 
     def start(self, client: int, now_ms: int) -> None:
         """Let a client start; what lies on its disk is not cleaned up before the delay has passed from now."""
@@ -153,9 +170,10 @@ class Restoration:
 
     def clean_up(self, delay_ms: int, now_ms: int) -> None:
         """Delete the copies that have lain unassigned for longer than `state.cleanup.delay.ms`."""
-        expired = (self._held > 0) & (now_ms - self._idle_since_ms > delay_ms)
+        expired = ((self._held > 0) | self._empty) & (now_ms - self._idle_since_ms > delay_ms)
         expired[self.copies.task, self.copies.client] = False
         self._held[expired] = 0.0
+        self._empty[expired] = False
 
     def level(self) -> tuple[BoolArray, BoolArray]:
         """Find out which copies (K,) have caught up, and which tasks (T,) thereby have their state where they run."""
@@ -163,6 +181,7 @@ class Restoration:
         end = self._end[self.copies.task]
         level = end - self._held[at] <= _LEVEL_BYTES
         self._held[at] = np.where(level, end, self._held[at])
+        self._empty[at] |= level & (end == 0)
         self._had[at] = np.maximum(self._had[at], self._held[at])
         self._level = level
         ready = (self._owner != UNASSIGNED) & ~self._stateful
@@ -232,8 +251,13 @@ class Restoration:
         return reach
 
     def on_disk(self, clients: IntArray) -> BoolArray:
-        """Whether the given clients (rows) have a copy of each task, shape (T, C)."""
-        return (self._held[:, clients] > 0) & self._stateful[:, None]
+        """Whether the given clients (rows) have a copy of each task, shape (T, C).
+
+        A copy that is assigned counts, even if nothing was read yet; so does an empty one that was found, or of which
+        the changelog is empty. (Source: `TaskManager.taskOffsetSums`, which tells the offset sum 0 for such a task.)
+        """
+        some = (self._held > 0) | self._empty | self._assigned()
+        return some[:, clients] & self._stateful[:, None]
 
     def lags(self, clients: IntArray, running: BoolArray) -> IntArray:
         """What the given clients (rows) report at a rebalance, shape (T, C), in records; NO_LAG at stateless tasks.
@@ -283,3 +307,4 @@ class Restoration:
     def _lose_memory(self, tasks: IntArray, clients: IntArray) -> None:
         persistent = (1.0 - self._memory_share[tasks]) * self._end[tasks]
         self._held[tasks, clients] = np.minimum(self._held[tasks, clients], persistent)
+        self._empty[tasks, clients] &= self._memory_share[tasks] < 1.0

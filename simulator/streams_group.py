@@ -8,6 +8,7 @@ Source: `GroupMetadataManager` and `StreamsGroup` of Kafka 4.2; `group.streams.i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simulator.errors import IllegalTransitionError
@@ -35,6 +36,11 @@ class StreamsGroup:
     _is_first: bool = False
     _static: dict[str, Member] = field(default_factory=dict)
     _reasons: list[str] = field(default_factory=list)
+
+    @classmethod
+    def running(cls, members: Mapping[Member, bool]) -> StreamsGroup:
+        """A group that goes on with members, each with whether it is static."""
+        return cls(members=list(members), _static={one.client: one for one, is_static in members.items() if is_static})
 
     def join(self, member: Member, *, is_static: bool) -> list[Instruction]:
         """A member joins; a static one that is back takes the place of its predecessor, and nothing changes.

@@ -21,13 +21,16 @@ from simulator.timeline import TimedChange
 from simulator.traffic import Bytes
 from simulator.world import World
 
+FOUND = 0
+"""The number of the round that stands for what was there of an application that was running already."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
     """One rebalance of a run, and what went on until the next.
 
     Attributes:
-        number: 1 for the first; Kafka's generation.
+        number: 1 for the first rebalance; Kafka's generation. FOUND for what was there before it.
         asked_at_ms: when the rebalance was asked for.
         at_ms: when its assignment was handed out.
         until_ms: when the next one was, or the end of the run.
@@ -94,6 +97,11 @@ class Round:
         return self.followup_delay_ms is None and self.settled_at_ms is not None
 
 
+def num_rebalances(rounds: Sequence[Round]) -> int:
+    """How many of these rounds are rebalances: all but what was found."""
+    return sum(each.number != FOUND for each in rounds)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """A finished run.
@@ -101,7 +109,7 @@ class Trace:
     Attributes:
         world: what was simulated.
         layout: the rows.
-        rounds: the rebalances, in order.
+        rounds: the rebalances, in order; before them, what was found if the application was running already.
         changes: what the scenario did, in order.
         after: what all had come to in the end.
         most_waiting_s: shape (T,); the most input that ever waited, in seconds of usual input.

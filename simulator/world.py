@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from assignors.configs import AssignmentConfigs
-from assignors.ids import ProcessId
+from assignors.ids import ProcessId, TaskId
 from simulator.disturbances import Disturbance
 
 NO_LEADER = -1
@@ -169,6 +169,22 @@ class OffsetReports(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class HeldTasks:
+    """What a client has at the start, where the application is running already.
+
+    Attributes:
+        active: the tasks that it runs, one entry a thread.
+        standby: the standbys and warm-ups that it holds, one entry a thread.
+        lags: by how many records a copy is behind: of its tasks those that are not level, and of others those that lie
+            dormant on its disk.
+    """
+
+    active: tuple[tuple[TaskId, ...], ...] = ()
+    standby: tuple[tuple[TaskId, ...], ...] = ()
+    lags: Mapping[TaskId, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
     """A Kafka Streams process.
 
@@ -185,6 +201,7 @@ class Client:
         is_static: whether its members have a `group.instance.id`.
         reports: which offsets it reports.
         starts: whether it is a member from the start; if not, an event lets it join.
+        tasks: what it has at the start; nothing unless the world starts running.
     """
 
     name: str
@@ -198,6 +215,7 @@ class Client:
     records_per_s: int | None = None
     is_static: bool = False
     reports: OffsetReports = OffsetReports.CURRENT
+    tasks: HeldTasks = field(default_factory=HeldTasks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +233,29 @@ class Price:
     as_of: str
 
 
+class Start(StrEnum):
+    """How an application comes into a run.
+
+    warm: it has run before; all clients start at once, and what the first rebalance assigns is there already. cold: all
+    clients start at once, and every copy has to be restored from its changelog. running: it goes on with the group and
+    the tasks that its clients have.
+    """
+
+    WARM = "warm"
+    COLD = "cold"
+    RUNNING = "running"
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """A cluster, an application, every client that will ever take part, and what happens when.
 
-    The run lasts `duration_ms`. If it starts warm, the application has run before: what the first rebalance assigns is
-    there already. If it starts cold, every copy has to be restored from its changelog. `price` is None where nobody
-    said which cloud it runs in.
+    Attributes:
+        duration_ms: how long the run lasts.
+        start: how the application comes into it.
+        next_rebalance_ms: of a classic group that is running already, when the follow-up is due that its last
+            assignment asked for; None if it asked for none.
+        price: None where nobody said which cloud it runs in.
     """
 
     name: str
@@ -230,5 +264,6 @@ class World:
     clients: tuple[Client, ...]
     disturbances: tuple[Disturbance, ...] = ()
     duration_ms: int = 86_400_000
-    starts_warm: bool = True
+    start: Start = Start.WARM
+    next_rebalance_ms: int | None = None
     price: Price | None = None

@@ -114,6 +114,7 @@ SECTIONS = {
     "StreamsConfigs": "application.configs",
     "ApplicationFiles": "application.from",
     "ClientEntry": "clients[]",
+    "TasksEntry": "clients[].tasks",
     "TrafficSection": "traffic",
     "EventEntry": "events[]",
     "StaggeredEvent": "events[].join, leave, scale_out, scale_in",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assignor_sim.failures import BAD_INPUT
+
+if TYPE_CHECKING:
+    from scenarios.blueprint import Blueprint
 
 
 def validate(
@@ -18,7 +22,7 @@ def validate(
 ) -> None:
     """Check scenario files, and name every mistake in them with file and line.
 
-    What was inferred from imported files is listed too.
+    What was inferred from imported files, and what else is to be known, is listed too.
 
     Example: [bold]assignor-sim validate scenarios/*.yaml[/bold]
     """
@@ -34,7 +38,22 @@ def validate(
             print(error, file=sys.stderr)
         else:
             print(f"{file}: fine ({scenario.name})")
-            for note in scenario.notes:
-                print(f"  inferred: {note}")
+            for note in (*_standing(scenario.blueprint), *scenario.notes):
+                print(f"  note: {note}")
     if wrong:
         raise typer.Exit(BAD_INPUT)
+
+
+def _standing(blueprint: Blueprint) -> Iterator[str]:
+    """What there is of an application that is running already."""
+    from scenarios.units import format_duration
+    from simulator.world import Start
+
+    if blueprint.start is not Start.RUNNING:
+        return
+    there = [client.tasks for client in blueprint.clients if client.starts]
+    active = sum(len(tasks) for held in there for tasks in held.active)
+    standby = sum(len(tasks) for held in there for tasks in held.standby)
+    due_ms = blueprint.next_rebalance_ms
+    due = "" if due_ms is None else f"; a rebalance is due in {format_duration(due_ms)}"
+    yield f"starts running: {len(there)} clients with {active:,} active and {standby:,} standby tasks{due}"

@@ -27,13 +27,22 @@ _OPTIONAL = "GROUP-INSTANCE-ID"
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """A member of a consumer group, and what it has, sorted; `line` is where it stands first."""
+    """A member of a consumer group.
+
+    Attributes:
+        line: where it stands first.
+        partitions: what it has, sorted.
+        host: where it runs.
+        instance_id: its `group.instance.id`; None if it has none, or if that is not printed, as of offsets.
+    """
 
     line: int
     group: str
     consumer_id: str
     client_id: str
     partitions: tuple[TopicPartition, ...]
+    host: str
+    instance_id: str | None
 
 
 def read_group_members(text: str) -> tuple[GroupMember, ...]:
@@ -42,7 +51,8 @@ def read_group_members(text: str) -> tuple[GroupMember, ...]:
     Raises:
         FormatError: this is not what the tool prints, or it lacks what members have or the names of topics.
     """
-    drafts: dict[tuple[str, str], tuple[int, str, list[TopicPartition]]] = {}
+    first: dict[tuple[str, str], tuple[int, Mapping[str, str]]] = {}
+    partitions: dict[tuple[str, str], list[TopicPartition]] = {}
     header: _Header | None = None
     for number, line in lines_of(text):
         if _REMARK.match(line):
@@ -55,13 +65,22 @@ def read_group_members(text: str) -> tuple[GroupMember, ...]:
         row = header.row(number, line)
         if row["CONSUMER-ID"] == _NONE:
             continue
-        _, _, partitions = drafts.setdefault((row["GROUP"], row["CONSUMER-ID"]), (number, row["CLIENT-ID"], []))
-        partitions.extend(_partitions(number, row))
+        member = row["GROUP"], row["CONSUMER-ID"]
+        first.setdefault(member, (number, row))
+        partitions.setdefault(member, []).extend(_partitions(number, row))
     if header is None:
         raise FormatError(None, f"no line of titles (GROUP CONSUMER-ID …); this should be what {_COMMAND} prints")
     return tuple(
-        GroupMember(line, group, consumer, client, tuple(sorted(partitions)))
-        for (group, consumer), (line, client, partitions) in drafts.items()
+        GroupMember(
+            line=line,
+            group=member[0],
+            consumer_id=member[1],
+            client_id=row["CLIENT-ID"],
+            partitions=tuple(sorted(partitions[member])),
+            host=row.get("HOST", "").removeprefix("/"),
+            instance_id=row.get(_OPTIONAL) or None,
+        )
+        for member, (line, row) in first.items()
     )
 
 

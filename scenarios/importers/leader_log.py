@@ -4,13 +4,13 @@ Read is what `StreamsPartitionAssignor` logs, in the wordings of 2.4 to 4.x; wha
 over. Times are taken as they stand; a log does not say in which zone.
 
 Source: `org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor` (`assignTasksToClients`,
-`computeNewAssignment`), `ClientState.currentAssignment`.
+`computeNewAssignment`, `addClientAssignments`), `ClientState.currentAssignment`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -30,8 +30,11 @@ _CONSUMERS = re.compile(rf"({_PROCESS}): \[([^\]]*)\]")
 _STATEFUL = re.compile(r"(?:Assigning stateful tasks: |including stateful )\[([^\]]*)\]")
 _TASKS_OF = re.compile(rf"({_PROCESS})=\[activeTasks: \(\[([^\]]*)\]\) standbyTasks: \(\[([^\]]*)\]\)")
 _TASK = re.compile(r"(?:[\w.-]+__)?\d{1,9}_\d{1,9}")
-_DEBUG = "Assigning tasks "
-"""What the leader says at DEBUG before it assigns has the same form, with what clients had before."""
+_CLIENT = re.compile(rf"Client ({_PROCESS}) per-consumer assignment")
+_OF_THREADS = re.compile(r"\s+assigned (active|standby) \{(.*)\}")
+_OF_THREAD = re.compile(r"([^\s={,]+)=\[([^\]]*)\]")
+_IN_BRACES = re.compile(rf"\{{{_PROCESS}=\[activeTasks: \(")
+"""What assignors and the leader tell of what clients have before and while they decide has the same form."""
 _BEGINS = ("Assigned tasks ", "Assignment of tasks to nodes: ")
 
 
@@ -46,6 +49,15 @@ class ClientTasks:
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedThread:
+    """What a consumer, which is a stream thread, is to have; tasks sorted as in the text."""
+
+    consumer: str
+    active: tuple[str, ...]
+    standby: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LoggedRebalance:
     """One assignment of the leader.
 
@@ -55,6 +67,7 @@ class LoggedRebalance:
         leader: the stream thread that led; None if the line has none.
         stateful: the tasks that have state; None if it was not logged.
         stable: whether no follow-up rebalance was needed; None if it was not logged.
+        by_thread: the threads of each process, by name, as far as it was logged.
     """
 
     line: int
@@ -63,6 +76,7 @@ class LoggedRebalance:
     clients: tuple[ClientTasks, ...]
     stateful: frozenset[str] | None
     stable: bool | None
+    by_thread: Mapping[str, tuple[LoggedThread, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -71,9 +85,11 @@ class _Draft:
     at_ms: int | None
     leader: str | None
     stateful: frozenset[str] | None
-    threads: dict[str, int]
+    consumers: dict[str, list[str]]
     clients: list[ClientTasks] = field(default_factory=list)
     stable: bool | None = None
+    of_threads: dict[tuple[str, str], dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    """Tasks by role of each process and consumer."""
 
 
 def read_rebalances(text: str) -> tuple[LoggedRebalance, ...]:
@@ -83,19 +99,24 @@ def read_rebalances(text: str) -> tuple[LoggedRebalance, ...]:
         FormatError: an assignment is cut off or lists what is no task, or there is none at all.
     """
     drafts: list[_Draft] = []
-    threads: dict[str, int] = {}
+    told: dict[str, list[str]] = {}
     stateful: frozenset[str] | None = None
+    process: str | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         if "participating in this rebalance" in line:
-            threads, stateful = {}, None
-        for process, consumers in _CONSUMERS.findall(line):
-            threads[process] = len(_split(consumers))
+            told, stateful = {}, None
+        told.update((process_id, _split(consumers)) for process_id, consumers in _CONSUMERS.findall(line))
         if match := _STATEFUL.search(line):
             stateful = frozenset(_tasks(number, match[1]))
-        if any(begin in line for begin in _BEGINS):
-            drafts.append(_Draft(number, _time_ms(line), _leader(line), stateful, threads))
-        if "activeTasks: (" in line and _DEBUG not in line:
+        begins = any(begin in line for begin in _BEGINS)
+        if begins:
+            drafts.append(_Draft(number, _time_ms(line), _leader(line), stateful, told))
+        if "activeTasks: (" in line and (begins or not _IN_BRACES.search(line)):
             _add_clients(drafts, number, line)
+        if match := _CLIENT.search(line):
+            process = match[1]
+        if drafts and process is not None and (match := _OF_THREADS.fullmatch(line.rstrip())):
+            _add_threads(drafts[-1], number, process, match[1], match[2])
         if drafts and drafts[-1].stable is None and "stable assignment of tasks" in line:
             drafts[-1].stable = "unstable" not in line
     if not drafts:
@@ -111,15 +132,39 @@ def _add_clients(drafts: list[_Draft], number: int, line: str) -> None:
         )
     draft = drafts[-1]
     for process, active, standby in found:
-        tasks = ClientTasks(process, draft.threads.get(process), _tasks(number, active), _tasks(number, standby))
-        draft.clients.append(tasks)
+        consumers = draft.consumers.get(process)
+        threads = None if consumers is None else len(consumers)
+        draft.clients.append(ClientTasks(process, threads, _tasks(number, active), _tasks(number, standby)))
+
+
+def _add_threads(draft: _Draft, number: int, process: str, role: str, text: str) -> None:
+    for consumer, tasks in _OF_THREAD.findall(text):
+        draft.of_threads.setdefault((process, consumer), {})[role] = _tasks(number, tasks)
 
 
 def _finished(drafts: list[_Draft]) -> Iterator[LoggedRebalance]:
     for draft in drafts:
         if not draft.clients:
             raise FormatError(draft.line, "an assignment without clients: the lines that should follow are missing")
-        yield LoggedRebalance(draft.line, draft.at_ms, draft.leader, tuple(draft.clients), draft.stateful, draft.stable)
+        yield LoggedRebalance(
+            draft.line,
+            draft.at_ms,
+            draft.leader,
+            tuple(draft.clients),
+            draft.stateful,
+            draft.stable,
+            _by_thread(draft),
+        )
+
+
+def _by_thread(draft: _Draft) -> dict[str, tuple[LoggedThread, ...]]:
+    """The threads of the processes of which it was logged; those without tasks are in the list of all alone."""
+    found: dict[str, tuple[LoggedThread, ...]] = {}
+    for process in dict.fromkeys(process for process, _ in draft.of_threads):
+        consumers = {*draft.consumers.get(process, ()), *(name for owner, name in draft.of_threads if owner == process)}
+        roles = [(name, draft.of_threads.get((process, name), {})) for name in sorted(consumers)]
+        found[process] = tuple(LoggedThread(name, of.get("active", ()), of.get("standby", ())) for name, of in roles)
+    return found
 
 
 def _split(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from scenarios.paths import Path
 from scenarios.resolution.brokers import Brokers
 from scenarios.schema import ClientEntry
 from scenarios.validation import Places
-from simulator.world import OffsetReports
+from simulator.world import HeldTasks, OffsetReports
 
 _CLIENTS: Path = ("clients",)
 MAX_TAG_KEY: Final = 20
@@ -110,6 +110,7 @@ def _plan(entry: ClientEntry, number: int, name: str, process_id: ProcessId | No
         records_per_s=entry.records_per_s,
         is_static=entry.static_membership,
         reports=OffsetReports(entry.reports),
+        tasks=HeldTasks(),
     )
 
 

@@ -19,6 +19,7 @@ from scenarios.resolution.brokers import CLUSTER, Brokers, Budget, resolve_broke
 from scenarios.resolution.files import Files, Imported
 from scenarios.schema import ClusterFiles, ClusterSection, TopicEntry
 from scenarios.validation import Places
+from simulator.world import NO_LEADER
 
 _Described = Imported[tuple[DescribedTopic, ...]]
 _Sizes = Imported[Mapping[TopicPartition, int]]
@@ -137,7 +138,7 @@ def _add_entries(draft: ClusterDraft, places: Places) -> None:
             places.wrong((*path, "name"), f"{show(entry.name)} is the name of topics[{seen[entry.name]}] too")
             continue
         seen[entry.name] = i
-        plan = _plan_entry(draft, entry, path, places)
+        plan = _lead(_plan_entry(draft, entry, path, places), entry, path, places)
         if plan is None:
             draft.topics.pop(entry.name, None)
             places.cut(path)
@@ -167,6 +168,23 @@ def _plan_entry(draft: ClusterDraft, entry: TopicEntry, path: Path, places: Plac
     ):
         return None
     return make_plan(entry.name, factor, default_traffic(count, draft.section.partition_defaults))
+
+
+def _lead(plan: TopicPlan | None, entry: TopicEntry, path: Path, places: Places) -> TopicPlan | None:
+    """The topic with the leaders of its entry."""
+    if plan is None or entry.leaders is None:
+        return plan
+    at = (*path, "leaders")
+    if plan.replicas is None:
+        places.wrong(at, "who leads is one of replicas that are given; give replicas too")
+        return plan
+    if len(entry.leaders) != plan.num_partitions:
+        places.wrong(at, f"{len(entry.leaders)} given, but the topic has {plan.num_partitions} partitions")
+        return plan
+    for i, (leader, replicas) in enumerate(zip(entry.leaders, plan.replicas, strict=True)):
+        if leader != NO_LEADER and leader not in replicas:
+            places.wrong((*at, i), f"{leader} is not one of the partition's replicas ({listing('replicas', replicas)})")
+    return replace(plan, leaders=tuple(entry.leaders))
 
 
 def _plan_given(

@@ -9,6 +9,7 @@ from simulator.group import ComputeAssignment, Group, Member, Phase
 from simulator.handover import Handover, Holdings, hand_over, within_reach
 from simulator.leader import Decision
 from simulator.processes.parts import Parts, Process
+from simulator.world import Start
 
 
 class ClassicProtocol:
@@ -23,7 +24,7 @@ class ClassicProtocol:
         self._heartbeats_since_ms = 0
         self._given = parts.execution.holdings
         self._overdue = 0
-        self._starts_warm = parts.world.starts_warm
+        self._fills = parts.world.start is Start.WARM
 
     @property
     def is_at_rest(self) -> bool:
@@ -36,10 +37,17 @@ class ClassicProtocol:
         """The number of the round that is being decided, or was last."""
         return self._group.generation
 
+    def go_on(self, members: Sequence[Member]) -> None:
+        """The group goes on with what its members have; it may be in the middle of probing rebalances."""
+        self._group = Group.running({member: self._parts.is_static(member) for member in members})
+        self._given = self._parts.execution.holdings
+        due_ms = self._parts.world.next_rebalance_ms
+        if due_ms is not None:
+            self._parts.env.process(self._follow_up(self._group.generation, due_ms))
+
     def join(self, member: Member) -> None:
         """A client that has just started joins."""
-        client = self._parts.world.clients[self._parts.fleet.row(member.client)]
-        self._tell(protocol.Joined(member, client.is_static))
+        self._tell(protocol.Joined(member, self._parts.is_static(member)))
 
     def stop(self, member: Member, *, says_so: bool) -> None:
         """A client has ended; if it did not say so, it is missed for the session timeout after its last heartbeat."""
@@ -133,8 +141,8 @@ class ClassicProtocol:
         handover = hand_over(target, execution.holdings, stateful)
         concerned = self._threads_concerned(target, handover)
         recording.open_round(wanted, decision, handover, self._asked_at_ms, self._parts.now_ms)
-        execution.hand_out(handover, filled=self._starts_warm)
-        self._starts_warm = False
+        execution.hand_out(handover, filled=self._fills)
+        self._fills = False
         recording.look_around()
         self._heartbeats_since_ms = self._parts.now_ms
         self._parts.announce_change()

@@ -12,6 +12,7 @@ from assignors.objective import Weights
 from simulator.errors import AssignorFailedError
 from simulator.execution import Execution
 from simulator.fleet import Fleet
+from simulator.found import find
 from simulator.layout import lay_out
 from simulator.leader import Leader
 from simulator.placing import Brokers
@@ -33,7 +34,7 @@ from simulator.timeline import (
     timeline,
 )
 from simulator.trace import Trace
-from simulator.world import GroupProtocol, World
+from simulator.world import GroupProtocol, Start, World
 
 Observer = Callable[[Execution], None]
 """Is shown the execution after every change of it."""
@@ -51,17 +52,21 @@ class Clockwork:
         question: Question | None,
     ) -> None:
         self._world = world
+        self._question = question
         self._env = simpy.Environment(initial_time=0)
         layout = lay_out(world)
+        self._tasks = layout.tasks.ids
         self._brokers = Brokers(world, layout)
         self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
         self._fleet = Fleet(world, layout.racks)
         self._execution = Execution(world, layout, self._brokers, self._fleet)
-        leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, question)
+        self._leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, question)
         self._recording = Recording(world, layout, self._execution, self._fleet)
         self._observe = observe
         self._something_changed = self._env.event()
-        parts = Parts(world, self._env, self._fleet, self._execution, leader, self._recording, self._announce_change)
+        parts = Parts(
+            world, self._env, self._fleet, self._execution, self._leader, self._recording, self._announce_change
+        )
         is_classic = world.application.group_configs.protocol is GroupProtocol.CLASSIC
         self._group: Protocol = ClassicProtocol(parts) if is_classic else StreamsProtocol(parts)
 
@@ -78,9 +83,12 @@ class Clockwork:
         return self._recording.finish(self._now_ms, failure, unfinished=not self._group.is_at_rest)
 
     def _live_through_the_timeline(self) -> Process:
-        for client in self._world.clients:
-            if client.starts:
-                self._apply(ClientUp(client.name))
+        if self._world.start is Start.RUNNING:
+            self._go_on()
+        else:
+            for client in self._world.clients:
+                if client.starts:
+                    self._apply(ClientUp(client.name))
         for timed in timeline(self._world):
             if timed.at_ms >= self._world.duration_ms:
                 return
@@ -89,6 +97,20 @@ class Clockwork:
             self._apply(timed.change)
             if str(timed.change):
                 self._recording.note(timed)
+
+    def _go_on(self) -> None:
+        """Begin with the group that is there, and with what its members have."""
+        rows = [row for row, client in enumerate(self._world.clients) if client.starts]
+        if not rows:
+            return
+        for row in rows:
+            self._execution.start(row)
+        members = [self._fleet.start(row, None, None) for row in rows]
+        self._execution.take_over(find(self._tasks, self._world.clients))
+        found = self._leader.take_over(members, self._world.next_rebalance_ms)
+        self._recording.begin(members, found, self._question)
+        self._group.go_on(members)
+        self._announce_change()
 
     def _apply(self, change: Change) -> None:
         self._execution.advance(self._now_ms)

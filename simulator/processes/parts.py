@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,10 @@ class Parts:
         """The time."""
         return int(self.env.now)
 
+    def is_static(self, member: Member) -> bool:
+        """Whether a member has a `group.instance.id`."""
+        return self.world.clients[self.fleet.row(member.client)].is_static
+
 
 class Protocol(typing.Protocol):
     """How a group comes to its assignments and its members to their tasks."""
@@ -50,6 +54,9 @@ class Protocol(typing.Protocol):
     @property
     def round_under_way(self) -> int:
         """The number of the round that is being decided, or was last."""
+
+    def go_on(self, members: Sequence[Member]) -> None:
+        """These members are in the group already, and have been handed out what they have."""
 
     def join(self, member: Member) -> None:
         """A client that has just started joins."""

@@ -9,10 +9,13 @@ Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordina
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simulator.group import AwaitFirstMembers, Member
 from simulator.handover import hand_over, reconcile, within_reach
 from simulator.processes.parts import Parts, Process
 from simulator.streams_group import ComputeTarget, Instruction, StreamsGroup
+from simulator.world import Start
 
 
 class StreamsProtocol:
@@ -41,11 +44,17 @@ class StreamsProtocol:
         """The epoch of the last target."""
         return self._group.epoch
 
+    def go_on(self, members: Sequence[Member]) -> None:
+        """The group goes on with what its members have, which is their target."""
+        self._group = StreamsGroup.running({member: self._parts.is_static(member) for member in members})
+        self._target = self._parts.execution.holdings
+        # Their hearts have just beaten; nobody hears anything by joining.
+        self._joined_at_ms = dict.fromkeys(members, self._parts.now_ms - self._configs.streams_heartbeat_interval_ms)
+
     def join(self, member: Member) -> None:
         """A client that has just started joins; a static one that is back gets what it had."""
-        client = self._parts.world.clients[self._parts.fleet.row(member.client)]
         self._joined_at_ms[member] = self._parts.now_ms
-        self._tell(self._group.join(member, is_static=client.is_static))
+        self._tell(self._group.join(member, is_static=self._parts.is_static(member)))
         self._beat(member)
 
     def stop(self, member: Member, *, says_so: bool) -> None:
@@ -87,7 +96,7 @@ class StreamsProtocol:
         execution.advance(self._parts.now_ms)
         execution.clean_up()
         decision = self._parts.leader.decide(wanted.members, wanted.leader, previous=self._target)
-        first = wanted.generation == 1 and self._parts.world.starts_warm
+        first = wanted.generation == 1 and self._parts.world.start is Start.WARM
         target = within_reach(decision.target, self._parts.fleet.up)
         handover = hand_over(target, execution.holdings, self._parts.leader.stateful)
         recording.open_round(wanted, decision, handover, self._asked_at_ms, self._parts.now_ms)

@@ -21,10 +21,11 @@ from scenarios.importers.topics import read_topics
 from scenarios.importers.topology import read_topology
 from scenarios.load import ScenarioError, loads
 from scenarios.reader import read
-from tests.scenarios.writing import FULL, SMALL
+from tests.scenarios.writing import FULL, RUNNING, SMALL
 
 DIALECTS = Path(__file__).parent / "importers" / "dialects"
 WHOLE: dict[str, Any] = read(FULL).value
+FOUND: dict[str, Any] = read(RUNNING).value
 WORDS = st.sampled_from(
     [*"{}[]:,-?*&!|>'\"%#\n\t ~=<", "a", "no", "1", "&a ", "*a ", "<<: ", "!!str ", "- ", ": ", "\n  "]
 )
@@ -84,6 +85,7 @@ SCALARS = st.one_of(
             "2 MB/s",
             "totals",
             "none",
+            "0_0",
             "9" * 5000,
             "2/h",
             "9/s",
@@ -101,8 +103,8 @@ VALUES = st.recursive(
 
 @st.composite
 def _spoiled(draw: st.DrawFn) -> Any:
-    """A full scenario with up to three values replaced, removed or taken from elsewhere in it."""
-    document = copy.deepcopy(WHOLE)
+    """A full scenario, or a running one, with up to three values replaced, removed or taken from elsewhere in it."""
+    document = copy.deepcopy(draw(st.sampled_from((WHOLE, FOUND))))
     for _ in range(draw(st.integers(1, 3))):
         places = _places(document)
         path = draw(st.sampled_from(places))

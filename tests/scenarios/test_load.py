@@ -359,9 +359,9 @@ def test_the_selector_says_where_consumers_read(selector: str, nearest: bool) ->
     assert understood(SMALL).world(1).cluster.reads_from_nearest_replica is False
 
 
-@pytest.mark.parametrize(("starts", "warm"), [("  starts: cold\n", False), ("  starts: warm\n", True), ("", True)])
-def test_an_application_starts_warm_unless_it_is_to_start_cold(starts: str, warm: bool) -> None:
-    assert understood(spoiled("  id: shop\n", f"  id: shop\n{starts}")).world(1).starts_warm is warm
+@pytest.mark.parametrize(("starts", "start"), [("  starts: cold\n", "cold"), ("", "warm")])
+def test_an_application_starts_warm_unless_it_is_to_start_cold(starts: str, start: str) -> None:
+    assert understood(spoiled("  id: shop\n", f"  id: shop\n{starts}")).world(1).start == start
 
 
 EVENTS = """\

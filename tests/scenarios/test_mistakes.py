@@ -20,20 +20,20 @@ class Case(NamedTuple):
     mistakes: list[str]
 
 
-def _cases() -> Iterator[Case]:
-    """Blocks of lines.
+def cases(file: str) -> Iterator[Case]:
+    """Blocks of lines in a file beside this one.
 
     `#` says what the mistake is, `-` what goes, `+` what comes, `!` all that is said (after the file's name, and with …
     where the rest does not matter).
     """
-    for block in Path(__file__).with_name("mistakes.txt").read_text(encoding="utf-8").strip().split("\n\n"):
+    for block in Path(__file__).with_name(file).read_text(encoding="utf-8").strip().split("\n\n"):
         parts: dict[str, list[str]] = {mark: [] for mark in "#-+!"}
         for line in block.split("\n"):
             parts[line[0]].append(line[2:])
         yield Case(parts["#"][0], "\n".join(parts["-"]), "\n".join(parts["+"]), parts["!"])
 
 
-CASES = list(_cases())
+CASES = list(cases("mistakes.txt"))
 
 
 def test_the_small_scenario_is_fine() -> None:

@@ -17,7 +17,7 @@ from scenarios.reader import read
 from scenarios.schema import SCHEMA_FILE, json_schema, json_schema_text
 from scenarios.units import parse_bytes, parse_bytes_per_s, parse_duration_ms, parse_per_hour, parse_time_of_day_ms
 from tests.scenarios.test_mistakes import CASES
-from tests.scenarios.writing import FULL, SMALL, spoiled, told
+from tests.scenarios.writing import FULL, RUNNING, SMALL, spoiled, told
 
 LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
@@ -38,7 +38,7 @@ def test_shipped_scenarios_follow_it(path: Path) -> None:
     VALIDATOR.validate(read(path.read_text(encoding="utf-8")).value)
 
 
-@pytest.mark.parametrize("text", [SMALL, FULL], ids=["small", "full"])
+@pytest.mark.parametrize("text", [SMALL, FULL, RUNNING], ids=["small", "full", "running"])
 def test_scenarios_that_are_understood_follow_it(text: str) -> None:
     assert told(text) == []
     VALIDATOR.validate(read(text).value)
@@ -51,10 +51,10 @@ def _keys(value: Any) -> Iterator[str]:
         yield from _keys(part)
 
 
-def test_the_full_scenario_has_every_key_but_those_about_files() -> None:
+def test_the_full_and_the_running_scenario_have_every_key_but_those_about_files() -> None:
     files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at"}
     declared = {key for key, _ in _properties(json_schema())}
-    assert declared - files - set(_keys(read(FULL).value)) == set()
+    assert declared - files - {*_keys(read(FULL).value), *_keys(read(RUNNING).value)} == set()
 
 
 @pytest.mark.parametrize(

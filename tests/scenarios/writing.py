@@ -127,6 +127,27 @@ seeds: [1, 2]
 price: {provider: aws, usd_per_gb: 0.015}
 """
 
+RUNNING = """\
+name: running
+cluster:
+  brokers: {count: 3, racks: [az1, az2, az3]}
+  topics:
+    - {name: orders, partitions: 4, bytes_per_s: 4 MB/s}
+    - {name: payments, replicas: [[0, 1], [1, 2]], leaders: [1, none]}
+application:
+  id: shop
+  starts: running
+  next_rebalance: 8m
+  subtopologies:
+    - sources: [orders]
+      stores: [{name: totals, size: 4 MB, record_size: 100}]
+    - sources: [payments]
+clients:
+  - {name: one, threads: 2, tasks: {active: [[0_0], [1_1]], standby: [[0_3]], lags: {0_3: 40}}}
+  - {name: two, threads: 2, tasks: {active: [0_1, 0_2, 0_3, 1_0], standby: [0_0]}}
+  - {name: three}
+"""
+
 
 def understood(text: str, *overrides: tuple[str, str]) -> Scenario:
     """The scenario; its mistakes are shown where there should be none."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assignors import registry
 from assignors.assignment import TaskAssignor
 from assignors.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.ids import TopicPartition
+from assignors.ids import TaskId, TopicPartition
 from simulator.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -26,6 +26,7 @@ from simulator.disturbances import (
     Target,
     TrafficChange,
 )
+from simulator.layout import lay_out
 from simulator.world import (
     Application,
     Broker,
@@ -33,7 +34,9 @@ from simulator.world import (
     Cluster,
     GroupConfigs,
     GroupProtocol,
+    HeldTasks,
     OffsetReports,
+    Start,
     Store,
     Subtopology,
     Topic,
@@ -132,6 +135,31 @@ def clients(draw: st.DrawFn, name: str) -> Client:
 
 
 @st.composite
+def running(draw: st.DrawFn, base: World) -> World:
+    """The world with an application that is running already, whose clients have some of its tasks."""
+    there = [row for row, each in enumerate(base.clients) if each.starts]
+    roles: list[tuple[list[list[TaskId]], ...]] = [
+        tuple([[] for _ in range(each.threads)] for _ in ("active", "standby")) for each in base.clients
+    ]
+    lags: list[dict[TaskId, int]] = [{} for _ in base.clients]
+    tasks = lay_out(base).tasks
+    for task, stateful in zip(tasks.ids, tasks.stateful.tolist(), strict=True):
+        owner = draw(st.sampled_from((*there, None)))
+        for row in there:
+            role = 0 if row == owner else draw(st.sampled_from((1, 2, None))) if stateful else None
+            if role in (0, 1):
+                roles[row][role][draw(st.integers(0, base.clients[row].threads - 1))].append(task)
+            if stateful and (role == 2 or (role is not None and draw(st.booleans()))):
+                lags[row][task] = draw(st.sampled_from((0, 1, 500, 10**9)))
+    held = [HeldTasks(*(tuple(map(tuple, of)) for of in roles[row]), lags[row]) for row in range(len(base.clients))]
+    return dataclasses.replace(
+        base,
+        clients=tuple(dataclasses.replace(each, tasks=of) for each, of in zip(base.clients, held, strict=True)),
+        next_rebalance_ms=draw(st.sampled_from((None, 0, 500, MINUTE))),
+    )
+
+
+@st.composite
 def reassignments(draw: st.DrawFn, base: World) -> tuple[tuple[Target, ...], int | None, int | None, LeaderElection]:
     """Up to three targets, a throttle, a batch and an election."""
     named = sorted(base.cluster.topics.items())
@@ -186,7 +214,9 @@ def disturbed_worlds(draw: st.DrawFn) -> World:
         application=application,
         clients=tuple(draw(clients(f"c{i}")) for i in range(draw(st.integers(1, 4)))),
         duration_ms=DURATION_MS,
-        starts_warm=draw(st.booleans()),
+        start=draw(st.sampled_from(Start)),
     )
+    if base.start is Start.RUNNING:
+        base = draw(running(base))
     happens = draw(st.lists(disturbances(base), max_size=6))
     return dataclasses.replace(base, disturbances=tuple(happens))

@@ -13,7 +13,7 @@ from simulator.hours import Flow, Hours
 from simulator.layout import FloatArray, lay_out, listing
 from simulator.trace import Trace
 from simulator.traffic import TrafficKind
-from simulator.world import Store, Subtopology, World
+from simulator.world import Start, Store, Subtopology, World
 from tests.simulator.running import run
 from tests.simulator.worlds import HOUR, MINUTE, client, topic, with_configs, world
 
@@ -150,7 +150,7 @@ def test_input_of_an_hour_is_counted_in_records_too() -> None:
 
 def _run(base: World, *happens: Disturbance, hours: int = 3, starts: int = 0) -> Trace:
     changes = [TrafficChange(hour * HOUR, 1.0, (starts + hour) % 24) for hour in range(hours)]
-    return run(dataclasses.replace(base, duration_ms=hours * HOUR, starts_warm=False), *changes, *happens)
+    return run(dataclasses.replace(base, duration_ms=hours * HOUR, start=Start.COLD), *changes, *happens)
 
 
 def _read(trace: Trace, kind: TrafficKind = TrafficKind.SOURCE_READ) -> float:

@@ -9,6 +9,7 @@ import pytest
 
 from assignors.assignment import UNASSIGNED
 from assignors.state import LATEST_OFFSET, NO_LAG
+from simulator.found import NO_COPY
 from simulator.layout import Layout, lay_out
 from simulator.restoration import Restoration
 from simulator.traffic import TrafficKind
@@ -319,6 +320,40 @@ def test_nobody_cleans_up_where_a_client_is_down_and_the_delay_begins_when_it_is
     assert copying.has(T0, 0)
     copying.it.clean_up(600_000, 4_200_001)
     assert not copying.has(T0, 0)
+
+
+def without_state() -> World:
+    """The small world before anything was written to its changelogs."""
+    base = world()
+    empty = dataclasses.replace(base.cluster.topics["app-counts-changelog"], size_bytes=(0,) * 6, bytes_per_s=(0,) * 6)
+    topics = {**base.cluster.topics, empty.name: empty}
+    return dataclasses.replace(base, cluster=dataclasses.replace(base.cluster, topics=topics))
+
+
+def test_a_copy_of_an_empty_changelog_is_there_until_it_is_deleted_or_its_disk_is_lost() -> None:
+    copying = Copying(without_state())
+    assert not copying.has(T0, 0)
+    copying.assign({T0: 0, T1: 1})
+    copying.assign({})
+    assert copying.has(T0, 0)
+    assert copying.has(T1, 1)
+    copying.stop(1, keeps_state=False)
+    assert not copying.has(T1, 1)
+    copying.it.clean_up(600_000, 600_001)
+    assert not copying.has(T0, 0)
+
+
+def test_copies_are_put_where_they_are_found_in_whole_records(copying: Copying) -> None:
+    lags = np.full((len(copying.layout.tasks), copying.num_clients), NO_COPY, dtype=np.int64)
+    lags[T0, :3] = 0, 7, 600_000
+    lags[STATELESS, 0] = 0
+    copying.it.place(lags)
+    assert [copying.has(T0, row) for row in range(4)] == [True, True, True, False]
+    assert [copying.lag(T0, row) for row in range(4)] == [0, 7, 600_000, 600_000]
+    assert not copying.has(STATELESS, 0)
+    copying.assign({T0: 2})
+    copying.pass_(60)
+    assert copying.it.restored_again_bytes == 0, "an empty copy has never been any more"
 
 
 def test_a_client_that_reports_late_reports_the_offsets_of_the_rebalance_before() -> None:

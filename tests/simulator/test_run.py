@@ -18,6 +18,7 @@ from simulator.disturbances import (
 )
 from simulator.layout import lay_out
 from simulator.lives import TaskState
+from simulator.world import Start
 from tests.simulator.running import (
     GIGABYTES,
     SECOND,
@@ -49,7 +50,7 @@ def test_a_warm_start_is_stable_at_once() -> None:
 
 
 def test_a_cold_start_restores_everything_first() -> None:
-    trace = run(dataclasses.replace(world(), starts_warm=False))
+    trace = run(dataclasses.replace(world(), start=Start.COLD))
     assert trace.rounds[0].restoring == 6
     assert trace.after.restored_bytes == pytest.approx(GIGABYTES)
     stateful = trace.layout.tasks.stateful

@@ -45,6 +45,15 @@ def test_offsets_say_as_much_and_partitions_of_nobody_are_left_out() -> None:
     assert found[0].partitions == (TopicPartition("orders", 0), TopicPartition("orders", 1))
 
 
+def test_hosts_and_instance_ids_are_read_where_they_are_printed() -> None:
+    found = read_group_members((DIALECTS / "groups_3_7.txt").read_text())
+    assert [(member.host, member.instance_id) for member in found] == [
+        ("10.0.0.7", "one"),
+        ("10.0.0.8", None),
+        ("10.0.0.9", None),
+    ]
+
+
 def test_pasted_text_whose_columns_are_gone_is_read_too() -> None:
     text = TITLES + "shop c1 /10.0.0.7 app-1 2 orders(0,1)\nshop c2 /10.0.0.8 app-2 2 orders(2), returns(0)\n"
     assert [len(member.partitions) for member in read_group_members(text)] == [2, 2]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.importers.leader_log import RELEVANT, ClientTasks, read_rebalances
+from scenarios.importers.leader_log import RELEVANT, ClientTasks, LoggedThread, read_rebalances
 from scenarios.importers.lines import FormatError
 
 DIALECTS = Path(__file__).with_name("dialects")
@@ -67,3 +67,25 @@ def test_a_log_that_is_cut_off_or_of_someone_else_is_refused(text: str, line: in
         read_rebalances(text)
     assert caught.value.line == line
     assert message in str(caught.value)
+
+
+def test_the_tasks_of_threads_are_read_where_they_were_logged() -> None:
+    first, second, _ = read_rebalances(_text("leader_4_3.log"))
+    thread = f"shop-{ONE}-StreamThread-{{}}-consumer-{{}}"
+    assert first.by_thread == {
+        ONE: (
+            LoggedThread(thread.format(1, "a"), ("0_0",), ("1_1",)),
+            LoggedThread(thread.format(2, "b"), ("1_0",), ()),
+        ),
+        TWO: (LoggedThread(f"shop-{TWO}-StreamThread-1-consumer-c", ("0_1", "1_1"), ("1_0",)),),
+    }
+    assert second.by_thread == {}
+
+
+def test_what_an_assignor_tells_while_it_decides_is_not_an_assignment() -> None:
+    rebalances = read_rebalances(_text("leader_4_3.log"))
+    assert [[client.process_id[0] for client in each.clients] for each in rebalances] == [
+        ["1", "2"],
+        ["1", "2", "3"],
+        ["1", "3"],
+    ]

@@ -1,0 +1,123 @@
+"""Sizes, rates and lags of what was seen, in the terms of a scenario."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from scenarios.observed.observation import Observation, SeenProcess, SeenTopic
+
+_DEFAULT_RECORD_BYTES: Final = 1_000
+"""What a scenario takes for the size of a record if it is not given."""
+
+_PURGED: Final = re.compile(
+    r"-repartition$|-subscription-(registration|response)-topic$|-FK-JOIN-SUBSCRIPTION-.*-topic$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAmounts:
+    """What a scenario says of a topic, an entry a partition; None where it says nothing."""
+
+    bytes_per_s: tuple[int, ...] | None
+    size_bytes: tuple[int, ...] | None
+    record_bytes: int | None
+
+
+def changelogs(seen: Observation) -> frozenset[str]:
+    """The topics that are changelogs."""
+    return frozenset(topic for part in seen.subtopologies for topic in part.changelogs.values())
+
+
+def amounts_by_topic(seen: Observation) -> Mapping[str, TopicAmounts]:
+    """Turn offsets and sizes into rates and sizes.
+
+    A record is as large as a partition's bytes come to an offset, on average over the topic. Changelogs get the size
+    that this makes of their end offsets: to Kafka, a client without a copy is behind by the whole end offset, whatever
+    compaction and retention have left of the records; the simulator counts by size and size of a record.
+
+    Of repartition topics Kafka Streams deletes what it has read, but the bytes stay until a segment is full. There a
+    record is as large as one of the topics that it is made of, within what the bytes allow.
+    """
+    logs = changelogs(seen)
+    means = {topic.name: _bytes_per_offset(topic) for topic in seen.topics}
+    made = {name: mean for name, mean in means.items() if mean is not None and not is_purged(name, seen)}
+    amounts = {}
+    for topic in seen.topics:
+        mean = means[topic.name]
+        if mean is not None and is_purged(topic.name, seen):
+            mean = _like_what_it_is_made_of(topic, seen, made)
+        amounts[topic.name] = _amounts(topic, mean, is_changelog=topic.name in logs)
+    return amounts
+
+
+def is_purged(topic: str, seen: Observation) -> bool:
+    """Whether Kafka Streams deletes records of a topic once it has read them."""
+    return topic.startswith(f"{seen.application_id}-") and _PURGED.search(topic) is not None
+
+
+def lags_of(process: SeenProcess, seen: Observation) -> Mapping[str, int]:
+    """By how many records the copies of a process are behind: standbys that are not level, and all dormant ones.
+
+    A copy's lag is the sum of its changelogs' end offsets less the sum of offsets that the process told.
+    """
+    if process.copies is None:
+        return {}
+    ends = _end_offset_sums(seen)
+    active = {task for thread in process.threads for task in thread.active}
+    standby = {task for thread in process.threads for task in thread.standby}
+    lags: dict[str, int] = {}
+    for task in standby | set(process.copies) - active:
+        if task not in ends:
+            continue
+        offset_sum = process.copies.get(task, 0)
+        lag = 0 if offset_sum < 0 else max(0, ends[task] - offset_sum)
+        if lag or task not in standby:
+            lags[task] = lag
+    return lags
+
+
+def _amounts(topic: SeenTopic, mean: float | None, is_changelog: bool) -> TopicAmounts:
+    record_bytes = None if mean is None else max(1, round(mean))
+    size = topic.size_bytes
+    if is_changelog and topic.end_offsets is not None:
+        size = tuple(end * (record_bytes or _DEFAULT_RECORD_BYTES) for end in topic.end_offsets)
+    rate = None
+    if topic.records_per_s is not None:
+        each = record_bytes if is_changelog else mean
+        rate = tuple(round(records * (each or _DEFAULT_RECORD_BYTES)) for records in topic.records_per_s)
+    return TopicAmounts(rate, size, record_bytes)
+
+
+def _bytes_per_offset(topic: SeenTopic) -> float | None:
+    if topic.size_bytes is None or topic.start_offsets is None or topic.end_offsets is None:
+        return None
+    offsets = sum(topic.end_offsets) - sum(topic.start_offsets)
+    return sum(topic.size_bytes) / offsets if offsets > 0 and any(topic.size_bytes) else None
+
+
+def _like_what_it_is_made_of(topic: SeenTopic, seen: Observation, made: Mapping[str, float]) -> float | None:
+    """The mean record of what the writers of a repartition topic read; of all sources if its writers are not known."""
+    writers = [part for part in seen.subtopologies if topic.name in part.writes]
+    read = {name for part in writers for name in part.sources} & set(made)
+    sources = read or {name for part in seen.subtopologies for name in part.sources} & set(made)
+    most = _bytes_per_offset(topic)
+    ends, size = sum(topic.end_offsets or ()), sum(topic.size_bytes or ())
+    if not sources or most is None:
+        return most
+    return min(max(sum(made[name] for name in sorted(sources)) / len(sources), size / ends), most)
+
+
+def _end_offset_sums(seen: Observation) -> Mapping[str, int]:
+    """The sum of the end offsets of each task's changelogs, where all of them were seen."""
+    topics = {topic.name: topic for topic in seen.topics}
+    sums: dict[str, int] = {}
+    for part in seen.subtopologies:
+        ends = [topics[name].end_offsets for name in part.changelogs.values() if name in topics]
+        known = [end for end in ends if end is not None]
+        if known and len(known) == len(part.changelogs):
+            for partition in range(min(map(len, known))):
+                sums[f"{part.id}_{partition}"] = sum(end[partition] for end in known)
+    return sums

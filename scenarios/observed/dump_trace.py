@@ -1,0 +1,109 @@
+"""Successive rounds of a leader's log as a trace that can be replayed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from scenarios.importers.leader_log import LoggedRebalance
+from scenarios.observed.dump_groups import Group, from_leader, sorted_tasks
+from scenarios.observed.errors import ObservationError
+from scenarios.observed.observation import SeenProcess, SeenThread
+from scenarios.observed.trace import SeenChange, SeenRound, Trace
+
+_SHORTEST_GAP_MS = 1
+
+
+def trace_of(
+    logged: Sequence[LoggedRebalance], application_id: str, session_timeout_ms: int, threads: int | None
+) -> Trace:
+    """The rounds, and who came and went between them.
+
+    Who joins makes the round at once, so it came when that was logged; who shuts down says nothing, and the round comes
+    when its session has timed out: it went so long before, but not before the last round.
+
+    Raises:
+        ObservationError: the lines have no times.
+    """
+    start_ms = logged[0].at_ms
+    if start_ms is None or any(each.at_ms is None for each in logged):
+        raise ObservationError(
+            "the leader's log has no times, so it cannot be replayed; --last takes its last round alone"
+        )
+    rounds = tuple(_round(number, each, (each.at_ms or 0) - start_ms) for number, each in enumerate(logged))
+    first = {client.process_id for client in logged[0].clients}
+    newcomers: dict[str, SeenProcess] = {}
+    for each in logged[1:]:
+        for process in from_leader(each, application_id, threads).processes:
+            known = newcomers.get(process.process_id)
+            if process.process_id not in first and (known is None or len(known.threads) < len(process.threads)):
+                newcomers[process.process_id] = process
+    changes = tuple(_changes(logged, rounds, session_timeout_ms))
+    return Trace(tuple(newcomers[process] for process in sorted(newcomers)), changes, rounds)
+
+
+def with_all_threads(group: Group, logged: Sequence[LoggedRebalance], application_id: str) -> Group:
+    """The processes of the first round with all threads that they ever had: threads join one after the other."""
+    most: Counter[str] = Counter()
+    for each in logged:
+        for process in from_leader(each, application_id, None).processes:
+            most[process.process_id] = max(most[process.process_id], len(process.threads))
+    late = [process for process in group.processes if len(process.threads) < most[process.process_id]]
+    if not late:
+        return group
+    processes = tuple(
+        replace(process, threads=(*process.threads, *_idle(process, most[process.process_id])))
+        for process in group.processes
+    )
+    names = ", ".join(process.client_id for process in late)
+    told = (
+        f"Threads of {names} joined after the first round that was logged; they are taken to be there from the start."
+    )
+    return replace(group, processes=processes, assumptions=(*group.assumptions, told))
+
+
+def _idle(process: SeenProcess, most: int) -> list[SeenThread]:
+    return [SeenThread(f"{process.process_id}-{i:04}", (), ()) for i in range(len(process.threads), most)]
+
+
+def follow_up_ms(logged: Sequence[LoggedRebalance], probing_interval_ms: int) -> int | None:
+    """In how long the rebalance is due that the first round asked for; None if it asked for none."""
+    first, *later = logged
+    if first.stable is not False:
+        return None
+    if later and first.at_ms is not None and later[0].at_ms is not None and _members(later[0]) == _members(first):
+        return later[0].at_ms - first.at_ms
+    return probing_interval_ms
+
+
+def _round(number: int, logged: LoggedRebalance, at_ms: int) -> SeenRound:
+    active = {task: client.process_id for client in logged.clients for task in client.active}
+    standby: dict[str, list[str]] = {}
+    for client in logged.clients:
+        for task in client.standby:
+            standby.setdefault(task, []).append(client.process_id)
+    return SeenRound(
+        number,
+        at_ms,
+        {task: active[task] for task in sorted_tasks(active)},
+        {task: tuple(sorted(standby[task])) for task in sorted_tasks(standby)},
+        logged.stable,
+    )
+
+
+def _changes(
+    logged: Sequence[LoggedRebalance], rounds: Sequence[SeenRound], session_timeout_ms: int
+) -> Iterator[SeenChange]:
+    for i in range(1, len(logged)):
+        before, now = _members(logged[i - 1]), _members(logged[i])
+        at_ms, earliest_ms = rounds[i].at_ms, rounds[i - 1].at_ms + _SHORTEST_GAP_MS
+        if before - now:
+            went_ms = min(max(earliest_ms, at_ms - session_timeout_ms), at_ms)
+            yield SeenChange(went_ms, "leave", tuple(sorted(before - now)))
+        if now - before:
+            yield SeenChange(at_ms, "join", tuple(sorted(now - before)))
+
+
+def _members(logged: LoggedRebalance) -> set[str]:
+    return {client.process_id for client in logged.clients}

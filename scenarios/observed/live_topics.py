@@ -1,0 +1,145 @@
+"""Topics of a running cluster: replicas, leaders, sizes, offsets, and how fast they grow.
+
+Source: `MetadataResponse.json`, `DescribeLogDirsResponse.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from assignors.ids import TopicPartition
+from scenarios.observed.errors import ObservationError
+from scenarios.observed.live_answers import Answer, Cluster
+from scenarios.observed.observation import SeenTopic
+
+_Offsets = Mapping[TopicPartition, int]
+_NO_LEADER: Final = -1
+_REPARTITION: Final = "-repartition"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTopics:
+    """Topics by name, and what was assumed."""
+
+    topics: tuple[SeenTopic, ...]
+    assumptions: tuple[str, ...]
+
+
+def look_at_topics(cluster: Cluster, described: Sequence[Answer], seconds: float) -> SeenTopics:
+    """Measure topics that the metadata describes, for `seconds` seconds; no rates if that is 0.
+
+    Raises:
+        ObservationError: the cluster does not answer.
+    """
+    topics = [_placed(topic) for topic in sorted(described, key=lambda topic: str(topic["name"]))]
+    led = [each for each, leader in _leaders(topics).items() if leader != _NO_LEADER]
+    asked = {topic.name: range(len(topic.replicas)) for topic in topics}
+
+    def sample() -> _Sample:
+        return _Sample(cluster.now_ms(), cluster.end_offsets(led), _sizes(topics, cluster.log_dirs(asked)))
+
+    starts, first = cluster.start_offsets(led), sample()
+    last = None
+    if seconds > 0:
+        cluster.wait(seconds)
+        last = sample()
+    measured = tuple(_measured(topic, starts, first, last) for topic in topics)
+    return SeenTopics(measured, tuple(_assumptions(measured)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    at_ms: int
+    ends: _Offsets
+    sizes: Mapping[TopicPartition, int]
+
+    def records_per_s(self, earlier: _Sample, partition: TopicPartition) -> float:
+        grown = self.ends.get(partition, 0) - earlier.ends.get(partition, 0)
+        return 1000 * max(0, grown) / max(1, self.at_ms - earlier.at_ms)
+
+
+def _leaders(topics: Iterable[SeenTopic]) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic.name, number): leader for topic in topics for number, leader in enumerate(topic.leaders)
+    }
+
+
+def _placed(topic: Answer) -> SeenTopic:
+    partitions = sorted(topic["partitions"], key=lambda partition: int(partition["partition_index"]))
+    if [partition["partition_index"] for partition in partitions] != list(range(len(partitions))) or not partitions:
+        raise ObservationError(f"topic {topic['name']} is being made or deleted; look again in a while")
+    return SeenTopic(
+        topic["name"],
+        tuple(tuple(partition["replica_nodes"]) for partition in partitions),
+        tuple(partition["leader_id"] for partition in partitions),
+    )
+
+
+def _measured(topic: SeenTopic, starts: _Offsets, first: _Sample, last: _Sample | None) -> SeenTopic:
+    """A partition without a leader has no records to be read: offsets 0, nothing written."""
+    partitions = [TopicPartition(topic.name, number) for number in range(len(topic.replicas))]
+    sizes = tuple(first.sizes[each] for each in partitions if each in first.sizes)
+    if topic.name.endswith(_REPARTITION) and last is not None:
+        starts = _starts_on_disk(partitions, starts, first, last)
+    return SeenTopic(
+        topic.name,
+        topic.replicas,
+        topic.leaders,
+        sizes if len(sizes) == len(partitions) else None,
+        tuple(starts.get(each, 0) for each in partitions),
+        tuple(first.ends.get(each, 0) for each in partitions),
+        None if last is None else tuple(last.records_per_s(first, each) for each in partitions),
+    )
+
+
+def _starts_on_disk(partitions: Sequence[TopicPartition], starts: _Offsets, first: _Sample, last: _Sample) -> _Offsets:
+    """The first offsets whose records take room.
+
+    Kafka Streams purges what it has read of repartition topics, but segments with purged records stay on disk until
+    they are full. So sizes go with earlier offsets; with which ones follows from how large records are that came.
+    """
+    records = sum(last.ends.get(each, 0) - first.ends.get(each, 0) for each in partitions)
+    size = sum(last.sizes.get(each, 0) - first.sizes.get(each, 0) for each in partitions)
+    if records <= 0 or size <= 0:
+        return starts
+    held = {each: round(first.sizes.get(each, 0) * records / size) for each in partitions}
+    return {each: min(starts.get(each, 0), max(0, first.ends.get(each, 0) - held[each])) for each in partitions}
+
+
+def _sizes(topics: Iterable[SeenTopic], log_dirs: Sequence[Answer]) -> dict[TopicPartition, int]:
+    """What the leader's replica holds on disk; that of the largest replica where the leader did not tell."""
+    told: dict[TopicPartition, dict[int, int]] = {}
+    for broker, partition, size in _replicas(log_dirs):
+        told.setdefault(partition, {})[broker] = size
+    leaders = _leaders(topics)
+    return {
+        partition: held.get(leaders[partition], max(held.values()))
+        for partition, held in told.items()
+        if partition in leaders
+    }
+
+
+def _replicas(log_dirs: Sequence[Answer]) -> Iterator[tuple[int, TopicPartition, int]]:
+    for answer in log_dirs:
+        for directory in answer["log_dirs"]:
+            for topic in directory["topics"]:
+                for replica in topic["partitions"]:
+                    if not replica["is_future_key"]:
+                        partition = TopicPartition(topic["name"], replica["partition_index"])
+                        yield answer["broker"], partition, replica["partition_size"]
+
+
+def _assumptions(topics: Sequence[SeenTopic]) -> Iterator[str]:
+    unsized = [topic.name for topic in topics if topic.size_bytes is None]
+    if unsized:
+        yield f"No broker told the sizes of {', '.join(unsized)} (that takes Describe on the cluster)."
+    unled = [
+        f"{topic.name}-{number}"
+        for topic in topics
+        for number, leader in enumerate(topic.leaders)
+        if leader == _NO_LEADER
+    ]
+    if unled:
+        yield f"These partitions have no leader; they are taken to be empty: {', '.join(unled)}."

@@ -1,0 +1,224 @@
+"""Which subtopologies a classic group has, and whose the changelogs are.
+
+What a group's members tell has the topics that each task reads. It does not have the stores: those follow from the
+text of `Topology.describe()`, or else from what rules all subtopologies out but one.
+
+Source: `org.apache.kafka.streams.processor.internals.InternalTopologyBuilder.topologyDescription`,
+`ProcessorStateManager.storeChangelogTopic` and `RepartitionedInternal` on the names of internal topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from typing import Final
+
+from assignors.ids import TaskId
+from scenarios.importers.lines import FormatError
+from scenarios.importers.topology import DescribedStore, DescribedSubtopology, read_topology
+from scenarios.observed.errors import ObservationError
+from scenarios.observed.observation import SeenSubtopology
+
+_CHANGELOG: Final = "-changelog"
+_REPARTITION: Final = "-repartition"
+
+
+def subtopologies_of(reads: Mapping[TaskId, Sequence[str]]) -> tuple[SeenSubtopology, ...]:
+    """The subtopologies of these tasks with their sources, by id."""
+    sources: dict[int, set[str]] = {}
+    for task, topics in reads.items():
+        sources.setdefault(task.subtopology, set()).update(topics)
+    return tuple(SeenSubtopology(id, tuple(sorted(sources[id]))) for id in sorted(sources))
+
+
+def changelogs_of(application_id: str, partitions: Mapping[str, int], groups: Sequence[str]) -> tuple[str, ...]:
+    """The changelogs among topics, those of applications left out whose ids begin with this one's."""
+    prefix = f"{application_id}-"
+    others = tuple(f"{group}-" for group in groups if group.startswith(prefix))
+    return tuple(
+        topic
+        for topic in sorted(partitions)
+        if topic.startswith(prefix) and topic.endswith(_CHANGELOG) and not topic.startswith(others)
+    )
+
+
+def store_of(application_id: str, changelog: str) -> str:
+    """The store whose changelog that is; a topic that is no `…-changelog` keeps its name."""
+    if not changelog.endswith("-changelog"):
+        return changelog
+    return changelog.removeprefix(f"{application_id}-").removesuffix("-changelog")
+
+
+def with_described_stores(
+    seen: Sequence[SeenSubtopology], text: str, application_id: str, partitions: Mapping[str, int]
+) -> tuple[tuple[SeenSubtopology, ...], tuple[str, ...]]:
+    """Add what `Topology.describe()` says: stores, their changelogs and the topics that are written.
+
+    Args:
+        seen: subtopologies with their sources.
+        text: what it prints.
+        application_id: of the application.
+        partitions: the topics of the cluster, and how many partitions each has.
+
+    Returns:
+        The subtopologies, and what was assumed.
+
+    Raises:
+        ObservationError: it is something else, or of another application.
+    """
+    try:
+        described = {each.id: each for each in read_topology(text)}
+    except FormatError as error:
+        place = "" if error.line is None else f", line {error.line}"
+        raise ObservationError(f"the topology{place}: {error}") from None
+    if sorted(described) != [each.id for each in seen]:
+        theirs, ours = ", ".join(map(str, sorted(described))), ", ".join(str(each.id) for each in seen)
+        raise ObservationError(f"the topology has subtopologies {theirs}, but the group's tasks are of {ours}")
+    reading = _Reading(application_id, partitions, {topic for each in seen for topic in each.changelogs.values()})
+    result = tuple(reading.read(each, described[each.id]) for each in seen)
+    return result, tuple(reading.assumptions)
+
+
+def with_likely_stores(
+    seen: Sequence[SeenSubtopology],
+    changelogs: Sequence[str],
+    application_id: str,
+    partitions: Mapping[str, int],
+    stateful: frozenset[int],
+) -> tuple[tuple[SeenSubtopology, ...], tuple[str, ...]]:
+    """Find whose each changelog is where only one subtopology can have it.
+
+    A changelog has as many partitions as its subtopology has tasks, and that must be one that has state as far as
+    members told of any. A repartition topic is read where the store of the same name is.
+
+    Returns:
+        The subtopologies, and what was assumed.
+
+    Raises:
+        ObservationError: several could have it; it asks for the topology.
+    """
+    owners, open_ones, assumptions = _owners(seen, changelogs, application_id, partitions, stateful)
+    if open_ones:
+        listed = "; ".join(
+            f"{topic} (subtopology {' or '.join(map(str, candidates))})" for topic, candidates in open_ones.items()
+        )
+        raise ask_for_topology(f"these changelogs could belong to several subtopologies: {listed}")
+    result = []
+    for each in seen:
+        own = {store_of(application_id, topic): topic for topic in changelogs if owners.get(topic) == each.id}
+        if not own and each.id in stateful:
+            own = _source_changelog(each, application_id)
+            assumptions.append(
+                f"Subtopology {each.id} has state but no changelog of its own: its source {next(iter(own))} is taken "
+                "for it, as with topology.optimization."
+            )
+        result.append(replace(each, changelogs=own))
+    return tuple(result), tuple(assumptions)
+
+
+def ask_for_topology(why: str) -> ObservationError:
+    """The error where stores cannot be told from what was seen."""
+    return ObservationError(
+        f"{why}. Save what the application's Topology.describe() prints, and give it with --topology FILE"
+    )
+
+
+def _owners(
+    seen: Sequence[SeenSubtopology],
+    changelogs: Sequence[str],
+    application_id: str,
+    partitions: Mapping[str, int],
+    stateful: frozenset[int],
+) -> tuple[dict[str, int], dict[str, list[int]], list[str]]:
+    owners: dict[str, int] = {}
+    open_ones: dict[str, list[int]] = {}
+    assumptions: list[str] = []
+    unseen: list[str] = []
+    deduced: list[str] = []
+    tasks = {each.id: max(partitions.get(source, 0) for source in each.sources) for each in seen}
+    readers = {source: each.id for each in seen for source in each.sources}
+    for topic in changelogs:
+        namesake = readers.get(f"{topic.removesuffix(_CHANGELOG)}{_REPARTITION}")
+        fitting = [id for id, count in tasks.items() if count == partitions[topic] and (not stateful or id in stateful)]
+        if namesake is not None:
+            owners[topic] = namesake
+        elif len(fitting) == 1:
+            owners[topic] = fitting[0]
+            deduced.append(f"{store_of(application_id, topic)} to {fitting[0]}")
+        elif fitting:
+            open_ones[topic] = fitting
+        else:
+            unseen.append(topic)
+    if deduced:
+        assumptions.append(
+            "Stores were given to the only subtopologies that can have them, by their numbers of partitions: "
+            f"{', '.join(deduced)}. A store whose changelog is one of the sources does not show beside others."
+        )
+    if unseen:
+        assumptions.append(f"No running subtopology can have these changelogs, left out: {', '.join(unseen)}.")
+    return owners, open_ones, assumptions
+
+
+def _source_changelog(subtopology: SeenSubtopology, application_id: str) -> dict[str, str]:
+    sources = [source for source in subtopology.sources if not source.startswith(f"{application_id}-")]
+    if len(sources) != 1:
+        raise ask_for_topology(f"subtopology {subtopology.id} has state, but no changelog fits it")
+    return {sources[0]: sources[0]}
+
+
+class _Reading:
+    """A described subtopology read into one that was seen."""
+
+    def __init__(self, application_id: str, partitions: Mapping[str, int], told: Set[str]) -> None:
+        """`told` are the changelogs if the group has told them, as streams groups do."""
+        self._application_id = application_id
+        self._partitions = partitions
+        self._told = told
+        self.assumptions: list[str] = []
+
+    def read(self, seen: SeenSubtopology, described: DescribedSubtopology) -> SeenSubtopology:
+        topics = {self._full_name(topic) for source in described.sources for topic in source.topics}
+        has_pattern = any(source.pattern is not None for source in described.sources)
+        if not has_pattern and topics != set(seen.sources):
+            raise ObservationError(
+                f"subtopology {seen.id} reads {', '.join(sorted(topics))} by the topology, but "
+                f"{', '.join(seen.sources)} in the group; is it the text of this application, with its configs?"
+            )
+        changelogs, unlogged = dict[str, str](), list[str]()
+        for store in described.stores:
+            changelog = self._changelog(store)
+            if changelog is None:
+                unlogged.append(store.name)
+            else:
+                changelogs[store.name] = changelog
+        # Of a streams group the changelogs were told; the text has better names for their stores.
+        changelogs |= {store: topic for store, topic in seen.changelogs.items() if topic not in changelogs.values()}
+        writes = {self._full_name(topic) for topic in described.sinks}
+        return replace(
+            seen,
+            changelogs={store: changelogs[store] for store in sorted(changelogs)},
+            unlogged_stores=tuple(sorted(unlogged)),
+            writes=tuple(sorted({*seen.writes, *writes})),
+        )
+
+    def _changelog(self, store: DescribedStore) -> str | None:
+        """The changelog of a store: its own, or the topic that a table is read from; None if it has none."""
+        own = f"{self._application_id}-{store.name}{_CHANGELOG}"
+        if own in self._partitions:
+            return own
+        if store.table_of is None:
+            return None
+        source = self._full_name(store.table_of)
+        if self._told:
+            return source if source in self._told else None
+        self.assumptions.append(
+            f"Store {store.name} has no changelog of its own: its topic {source} is taken for it, as with "
+            "topology.optimization."
+        )
+        return source
+
+    def _full_name(self, topic: str) -> str:
+        """Internal topics stand in the text without the application's id."""
+        internal = f"{self._application_id}-{topic}"
+        is_internal = topic.endswith(_REPARTITION) or topic not in self._partitions
+        return internal if is_internal and internal in self._partitions else topic

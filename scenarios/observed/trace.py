@@ -1,0 +1,56 @@
+"""What a leader's log tells beyond one moment: who came and went when, and what each round assigned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from scenarios.observed.observation import SeenProcess
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChange:
+    """Processes that were there in a round and not in the one before, or the other way round.
+
+    Attributes:
+        at_ms: when, from the start of the trace.
+        process_ids: sorted.
+    """
+
+    at_ms: int
+    kind: Literal["join", "leave"]
+    process_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRound:
+    """What one round assigned.
+
+    Attributes:
+        number: from 0, which is the assignment that the trace starts with.
+        at_ms: when it was logged, from the start of the trace.
+        active: the process of each task.
+        standby: the processes of each task that has any, sorted.
+        is_stable: whether no follow-up was asked for; None if that was not logged.
+    """
+
+    number: int
+    at_ms: int
+    active: dict[str, str]
+    standby: dict[str, tuple[str, ...]]
+    is_stable: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Successive rounds of one group.
+
+    Attributes:
+        newcomers: the processes that were not there at first.
+        changes: by time.
+        rounds: by time, the first assignment included.
+    """
+
+    newcomers: tuple[SeenProcess, ...]
+    changes: tuple[SeenChange, ...]
+    rounds: tuple[SeenRound, ...]
