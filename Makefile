@@ -12,7 +12,7 @@ DEMO_REPORT   := assignor-sim report out/demo out/demo-sweep -o out/report.html
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-answers test-spark test-browser lint types layers check bench performance bench-pipeline spark-cluster \
+.PHONY: help demo test test-answers test-spark test-kafka test-browser lint types layers check bench performance bench-pipeline spark-cluster \
 	parity wheel-test lock clean .venv machine
 
 help: ## List what there is to do
@@ -29,7 +29,7 @@ demo: .venv ## Set up, then compare assignors on a shipped scenario, 48 runs of 
 
 # What takes long has targets of its own.
 ANSWERS := tests/parity tests/contract
-APART   := $(ANSWERS) tests/pipeline tests/browser
+APART   := $(ANSWERS) tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(APART:%=--ignore=%) $(ARGS)
@@ -39,6 +39,9 @@ test-answers: .venv ## Compare with Kafka's recorded answers, and try what every
 
 test-spark: .venv ## Run the tests that need Spark: embedded, and a cluster whose processes are killed
 	.venv/bin/python -m pytest tests/pipeline $(ARGS)
+
+test-kafka: .venv ## Predict what real Kafkas will do, and look; carry out plans on one (needs Maven)
+	.venv/bin/python -m pytest tests/real_kafka $(ARGS)
 
 test-browser: .venv ## Run the tests of the pages in Chromium (Debian's: apt-get install chromium)
 	.venv/bin/python -m pytest tests/browser $(ARGS)

@@ -3,6 +3,7 @@
 python -m tools.kafka_oracle parity --kafka 3.9.1 --problems 3000 --seed 1
 python -m tools.kafka_oracle check --kafka 4.0.2 tests/parity/data/*.jsonl.gz
 python -m tools.kafka_oracle answer --kafka 4.3.1 problems.jsonl > answered.jsonl
+python -m tools.kafka_oracle answer --kafka 4.3.1 --assignor mine.Nearest --classes mine.jar problems.jsonl
 python -m tools.kafka_oracle time --kafka 4.3.1 problem.json.gz
 python -m tools.kafka_oracle threads --kafka 4.3.1 --problems 3000 --seed 1
 python -m tools.kafka_oracle generate --problems 100 --seed 1 > problems.jsonl
@@ -79,9 +80,10 @@ def run_check(options: argparse.Namespace) -> int:
 
 def run_answer(options: argparse.Namespace) -> int:
     """Write that Kafka's answers, as pairs of problem and answer."""
-    with KafkaOracle(options.kafka) as oracle:
+    named = {} if options.assignor is None else {"assignor": options.assignor}
+    with KafkaOracle(options.kafka, classes=options.classes) as oracle:
         for path in options.files:
-            for problem, answers in oracle.ask(dict(found.problem) for found in _read(path)):
+            for problem, answers in oracle.ask({**found.problem, **named} for found in _read(path)):
                 pair = {"problem": problem, "expected": answers["sorted"], "expected_hash_order": answers["production"]}
                 print(json.dumps(pair))
     return 0
@@ -174,6 +176,11 @@ def _parser() -> argparse.ArgumentParser:
             added.add_argument("--seed", type=int, default=1)
         if name in ("parity", "check", "reference", "threads"):
             added.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="where runs are kept")
+        if name == "answer":
+            added.add_argument("--assignor", metavar="CLASS", help="a TaskAssignor, asked in place of those named")
+            added.add_argument(
+                "--classes", type=Path, action="append", default=[], metavar="PATH", help="folder or jar of its classes"
+            )
         if name == "threads":
             added.add_argument("--record", type=Path, metavar="FILE", help="keep Kafka's answers there, compressed")
         if name == "time":

@@ -42,6 +42,8 @@ class KafkaOracle:
 
     Attributes:
         kafka_version: of `org.apache.kafka:kafka-streams` on Maven Central.
+
+    `classes` are jars, or folders with classes, of assignors that are not Kafka's; a problem names one by its class.
     """
 
     def __init__(
@@ -52,14 +54,17 @@ class KafkaOracle:
         main_class: str = MAIN_CLASS,
         options: Sequence[str] = ANSWER_OPTIONS,
         limit_s: float = ANSWER_LIMIT_S,
+        classes: Sequence[Path] = (),
     ) -> None:
         check_version(kafka_version)
+        self._classes = classes
         self.kafka_version = kafka_version
         self._command = [find_executable("java", "a JDK, version 17 or newer"), *options, main_class, *mode]
         self._limit_s = limit_s
 
     def __enter__(self) -> Self:
-        environment = {**os.environ, "CLASSPATH": build_classpath(self.kafka_version, HERE)}
+        classpath = [build_classpath(self.kafka_version, HERE), *map(str, self._classes)]
+        environment = {**os.environ, "CLASSPATH": os.pathsep.join(classpath)}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
         self._process = subprocess.Popen(
             self._command,

@@ -22,14 +22,14 @@ interface Assignor {
     /** Builds the assignor's input anew and calls it; only the call is timed. */
     Assigned assign(Problem problem, AssignmentConfigs configs, ListingOrder order);
 
-    /** The assignor that goes by this name in problem files. */
+    /** The assignor that goes by this name in problem files; other names are those of classes. */
     static Assignor named(final String name) {
         return switch (name) {
             case "ha", "high_availability" -> legacy(new HighAvailabilityTaskAssignor());
             case "sticky", "legacy_sticky" -> legacy(new LegacyStickyTaskAssignor());
             case "fallback_prior" -> legacy(new FallbackPriorTaskAssignor());
-            case "sticky_public", "sticky_task_assignor" -> new PluggableSticky();
-            default -> throw new IllegalArgumentException("no assignor '" + name + "' is known here");
+            case "sticky_public", "sticky_task_assignor" -> new Pluggable(new StickyTaskAssignor());
+            default -> Pluggable.ofClass(name);
         };
     }
 

@@ -1,5 +1,6 @@
 package org.apache.kafka.streams.processor.internals.assignment;
 
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
@@ -16,20 +17,36 @@ import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment.AssignedTask;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.apache.kafka.streams.processor.assignment.TaskInfo;
 import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
-import org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor;
 import org.apache.kafka.streams.processor.internals.OracleMembers;
 import org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor.ClientMetadata;
 
-/** The sticky assignor of KIP-924, given an application state made as {@code StreamsPartitionAssignor} makes it. */
-final class PluggableSticky implements Assignor {
+/** An assignor of KIP-924, given an application state made as {@code StreamsPartitionAssignor} makes it. */
+final class Pluggable implements Assignor {
+
+    private static final String CONSUMER = "consumer";
+
+    private final TaskAssignor assignor;
+
+    Pluggable(final TaskAssignor assignor) {
+        this.assignor = assignor;
+    }
+
+    /** The assignor of a class on the class path, which needs no configuration. */
+    static Pluggable ofClass(final String name) {
+        try {
+            return new Pluggable(Class.forName(name).asSubclass(TaskAssignor.class).getConstructor().newInstance());
+        } catch (final ReflectiveOperationException | ClassCastException error) {
+            throw new IllegalArgumentException("no assignor '" + name + "' is known here: " + error, error);
+        }
+    }
 
     @Override
     public Assigned assign(final Problem problem, final AssignmentConfigs configs, final ListingOrder order) {
         final ApplicationState state = applicationState(problem, configs, order);
-        final StickyTaskAssignor assignor = new StickyTaskAssignor();
         final long started = System.nanoTime();
         final TaskAssignment assignment = assignor.assign(state);
         final long nanos = System.nanoTime() - started;
@@ -61,9 +78,24 @@ final class PluggableSticky implements Assignor {
             }
             metadata.state().addPreviousActiveTasks(client.previousActive());
             metadata.state().addPreviousStandbyTasks(client.previousStandby());
+            tellLags(client, metadata.state());
             clients.put(client.id(), metadata);
         }
         return new DefaultApplicationState(configs, tasks(problem, order), clients);
+    }
+
+    /** Lets a state come to the lags of a client by offsets and ends, as it does when members have told their offsets. */
+    private static void tellLags(final Problem.Client client, final ClientState state) {
+        final Map<TaskId, Long> offsets = new HashMap<>();
+        final Map<TaskId, Long> ends = new HashMap<>();
+        client.lags().forEach((task, lag) -> {
+            ends.put(task, Math.max(lag, 0L));
+            if (lag < 0 || client.previousActive().contains(task) || client.previousStandby().contains(task)) {
+                offsets.put(task, Math.min(lag, 0L));
+            }
+        });
+        state.addPreviousTasksAndOffsetSums(CONSUMER, offsets);
+        state.computeTaskLags(client.id(), ends);
     }
 
     private static Map<TaskId, TaskInfo> tasks(final Problem problem, final ListingOrder order) {
@@ -95,7 +127,7 @@ final class PluggableSticky implements Assignor {
     /**
      * A task whose place in a hash set is its rank among the tasks with changelogs.
      *
-     * <p>Kafka puts such objects into a {@code HashSet} before it hands out standbys, and its own class has no hash
+     * <p>Kafka's utilities put such objects into a {@code HashSet} before they hand out standbys, and its own class has no hash
      * code: the order changes from run to run. With this one it is the order of task ids.
      */
     private static final class RankedTaskInfo extends DefaultTaskInfo {

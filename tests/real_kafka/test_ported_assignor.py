@@ -1,0 +1,48 @@
+"""An assignor in Java and its twin in Python: put to the same problems, they answer the same."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assignors import registry
+from scenarios.problems import Problem, answer, differences
+from tools.kafka_cluster.cluster import KAFKA_VERSION
+from tools.kafka_cluster.java import build_classpath
+from tools.kafka_oracle.generate import generate
+from tools.kafka_oracle.oracle import KafkaOracle
+
+Json = dict[str, Any]
+
+JAVA, PYTHON = "assignorsim.StayPut", "tests.real_kafka.stay_put:StayPut"
+PROBLEMS, SEED = 500, 20
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[KafkaOracle]:
+    classes = Path(build_classpath(KAFKA_VERSION).split(os.pathsep)[0])
+    with KafkaOracle(KAFKA_VERSION, classes=[classes]) as oracle:
+        yield oracle
+
+
+def problems() -> Iterator[Json]:
+    """Random problems of all kinds, odd ones among them."""
+    return ({**problem, "assignor": JAVA} for problem in generate(SEED, PROBLEMS))
+
+
+def test_both_answer_every_problem_alike(kafka: KafkaOracle) -> None:
+    twin = registry.load(PYTHON)
+    wrong, seen = [], Counter[str]()
+    for problem, kafkas in kafka.ask(problems()):
+        ours = answer(Problem(0, problem), "generated", twin)
+        wrong += [f"{problem['id']}: {each}" for order in kafkas for each in differences(kafkas[order], ours)]
+        held = {role for tasks in (ours["assignment"] or {}).values() for role, ids in tasks.items() if ids}
+        seen.update({"problems", *held})
+    assert wrong == []
+    assert seen["problems"] == PROBLEMS
+    assert min(seen["active"], seen["standby"]) > PROBLEMS / 3

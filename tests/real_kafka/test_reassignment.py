@@ -1,0 +1,135 @@
+"""Plans for brokers, carried out by Kafka's own tools: what the cluster then has is what was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from assignors.ids import TopicPartition
+from assignors.replicas import planning, registry
+from assignors.replicas.plan import PlanRequest
+from assignors.replicas.state import ClusterState
+from scenarios.cluster_state import read_cluster
+from scenarios.exporters.changes import changes, led_by_others
+from scenarios.exporters.files import REASSIGNMENT, plan_files
+from scenarios.exporters.reassignment import reassignment_text
+from scenarios.importers.reassignment import read_plan
+from scenarios.load import load
+from simulator.reassignment import ReassignmentStep
+from simulator.timeline import timeline
+from tests.assignor_sim.conftest import Shell
+from tests.real_kafka.reassigning import RECORDS, Operator, Placement, placement
+from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+
+CROWDED = {"orders": [(1, 2)] * 9, "clicks": [(2, 1), (2, 1), (1, 2), (1, 2)]}
+"""Two topics whose replicas all lie on two brokers, most of them led by the first."""
+
+SCENARIO = """\
+name: copying
+cluster:
+  from: {topics: topics.txt, brokers: brokers.txt, log_dirs: sizes.txt}
+application: {id: app, subtopologies: [{id: 0, sources: [timed-orders]}]}
+clients: [{name: app, count: 1}]
+events: [{at: 1m, reassignment: {plan: plan.json, throttle: 4 MB/s}}]
+duration: 10m
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[KafkaCluster]:
+    with KafkaCluster(ClusterSpec(brokers=4)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def brokers(cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `kafka-broker-api-versions.sh` prints of the cluster."""
+    path = tmp_path_factory.mktemp("brokers") / "brokers.txt"
+    path.write_text(cluster.run_tool("BrokerApiVersionsCommand"), encoding="utf-8")
+    return path
+
+
+def planned(strategy: str, state: ClusterState, request: PlanRequest) -> tuple[ClusterState, Mapping[str, bytes]]:
+    """The cluster as the strategy plans it, and the files of the plan."""
+    plan = planning.plan(registry.make(registry.find(strategy)), state, request)
+    assert plan.replicas is not None, plan.reason
+    changed = changes(state, plan.replicas)
+    assert changed
+    return state.with_replicas(plan.replicas), plan_files(changed, led_by_others(state, plan.replicas))
+
+
+def test_leaders_are_where_a_strategy_that_moves_no_replica_wants_them(
+    cluster: KafkaCluster, brokers: Path, tmp_path: Path
+) -> None:
+    operator = Operator(cluster, "led", tmp_path)
+    operator.create(CROWDED)
+    goal, files = planned("leader_max_flow", operator.look(brokers), PlanRequest())
+    operator.carry_out(operator.write(files))
+    assert placement(operator.look(brokers)) == placement(goal)
+    assert operator.throttles() == []
+
+
+def test_every_partition_has_one_more_replica_as_planned_and_one_less_after_the_rollback(
+    cluster: KafkaCluster, brokers: Path, tmp_path: Path
+) -> None:
+    operator = Operator(cluster, "grown", tmp_path)
+    operator.create(CROWDED)
+    offsets = operator.end_offsets()
+    before = operator.look(brokers)
+    goal, files = planned("greedy_per_topic", before, PlanRequest(replication_factor=3))
+    plan = operator.write(files)
+    operator.carry_out(plan)
+    assert placement(operator.look(brokers)) == placement(goal)
+    operator.roll_back(plan)
+    assert placement(operator.look(brokers)) == placement(before)
+    assert operator.end_offsets() == offsets
+    assert set(offsets.values()) == {RECORDS}
+    assert operator.throttles() == []
+
+
+def promised(plan: Path) -> Placement:
+    """What the batches of a plan say that its partitions shall have, led by the first."""
+    files = [path.read_text(encoding="utf-8") for path in sorted(plan.glob(f"batch-*/{REASSIGNMENT}"))]
+    moves = [move for text in files for move in read_plan(text)]
+    return {f"{move.topic}-{move.partition}": (move.replicas, move.replicas[0]) for move in moves}
+
+
+def test_a_broker_is_emptied_by_the_commands_of_the_how_to(
+    cluster: KafkaCluster, brokers: Path, tmp_path: Path
+) -> None:
+    operator = Operator(cluster, "typed", tmp_path)
+    operator.create(CROWDED)
+    shell = Shell(tmp_path)
+    described = shell.write("topics.txt", operator.describe())
+    before = placement(read_cluster("topics.txt", described.read_text(encoding="utf-8")).state)
+    shell.write("sizes.txt", cluster.run_tool("LogDirsCommand", "--describe"))
+    asked = ["--strategy", "exact_flow", "--remove-broker", "2", "--out", "plan", "--batch-partitions", "8"]
+    ended = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *asked)
+    assert (ended.code, ended.err) == (0, "")
+    assert len(list(tmp_path.glob("plan/batch-*"))) == 2
+
+    operator.carry_out(tmp_path / "plan")
+    after = placement(operator.look(brokers))
+    assert all(2 not in replicas and leader == replicas[0] for replicas, leader in after.values())
+    assert after == {**before, **promised(tmp_path / "plan")}
+    assert operator.throttles() == []
+
+
+def test_a_throttled_reassignment_takes_as_long_as_the_simulator_says(
+    cluster: KafkaCluster, brokers: Path, tmp_path: Path
+) -> None:
+    operator = Operator(cluster, "timed", tmp_path)
+    operator.create({"orders": [(1,), (2,)]}, record_bytes=200_000)
+    shell = Shell(tmp_path)
+    shell.write("topics.txt", operator.describe())
+    shell.write("brokers.txt", brokers.read_text(encoding="utf-8"))
+    shell.write("sizes.txt", cluster.run_tool("LogDirsCommand", "--describe"))
+    keys = [TopicPartition("timed-orders", partition) for partition in (0, 1)]
+    plan = shell.write("plan.json", reassignment_text(zip(keys, [(3,), (3,)], strict=True)))
+    world = load(shell.write("copying.yaml", SCENARIO)).world(1)
+    steps = [timed.at_ms for timed in timeline(world) if isinstance(timed.change, ReassignmentStep)]
+    predicted_s = (max(steps) - min(steps)) / 1_000
+    assert predicted_s == pytest.approx(10, rel=0.02)
+    assert operator.time(plan, 4_000_000) == pytest.approx(predicted_s, rel=0.25)

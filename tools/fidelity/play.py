@@ -1,0 +1,322 @@
+"""What is done to real applications, step by step, and what was said before each step beside what came of it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from scenarios.observed.live import observe_cluster
+from scenarios.observed.observation import Observation
+from scenarios.observed.writing import scenario_text
+from simulator.trace import Trace
+from tools.fidelity.applications import COMMON, WatchedApplication
+from tools.fidelity.forecast import EVENT_AT_MS, Forecast, Shares, forecast, read_document, simulate_document
+from tools.kafka_cluster.applications import Host, Hosts
+from tools.kafka_cluster.cluster import KafkaCluster
+from tools.kafka_cluster.java import ClusterError
+
+ALL_TASKS = 26
+QUIET_S = 3.0
+"""Longer than any pause within a rebalance: members hear of one within a heartbeat, which is a second."""
+REST_TIMEOUT_S = 90
+PROBING_TIMEOUT_S = 400
+LONG_MS = 600_000
+"""Enough for everything that a step may set off in the simulation."""
+DOWN_MS = 60_000
+"""How long a host is away in the simulation: long enough for the others to settle."""
+SAMPLE_S = 0.2
+IDLE_S = 2.0
+"""Longer than the commit interval."""
+
+_ASSIGNED = re.compile(
+    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \[([\w.-]+?)-StreamThread-\d+\].*Assigned \d+ total tasks"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What was said and what came of it, for one application and one stage of a step.
+
+    Attributes:
+        kafka: the release.
+        step: what happened.
+        application: its id.
+        title: who assigned.
+        predicted: what was said before.
+        observed: who has what.
+        rounds: how many rebalances there were; None where the log does not tell (streams groups).
+        first_ms: from what happened to the first assignment; None if there was none, or a process had to start first.
+        settling_ms: from the first assignment until everybody had what the last one decided.
+    """
+
+    kafka: str
+    step: str
+    application: str
+    title: str
+    predicted: Forecast
+    observed: Shares
+    rounds: int | None
+    first_ms: int | None
+    settling_ms: int | None
+
+    @property
+    def differences(self) -> list[str]:
+        """What did not come as predicted."""
+        return self.predicted.shares.differences(self.observed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """An imported scenario with what is going to happen, and what the simulator makes of it."""
+
+    document: dict[str, Any]
+    trace: Trace
+
+
+@dataclass(slots=True)
+class Play:
+    """Applications on hosts of a cluster, and what was confirmed of them so far."""
+
+    cluster: KafkaCluster
+    hosts: Hosts
+    applications: Sequence[WatchedApplication]
+    topology: str
+    confirmed: list[Confirmation] = field(default_factory=list)
+    _later: bool = False
+    _scenarios: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def begin(self, host: Host) -> None:
+        """Start the first host; there is nothing yet that could be imported."""
+        host.start(self._configs())
+        self._await_rest()
+        for each in self.applications:
+            self.hosts.await_that(
+                f"{each.id} has read its input", lambda each=each: self._is_idle(each), REST_TIMEOUT_S
+            )
+        self._look()
+
+    def join(self, host: Host) -> None:
+        """A host that was never there joins."""
+        said = self._predict(lambda each: self._with_newcomer(each, host))
+        at_ms = _now_ms()
+        host.start(self._configs())
+        self._confirm(f"{host.name} joins", at_ms, said, (EVENT_AT_MS, LONG_MS), starts=True)
+
+    def restart(self, host: Host) -> None:
+        """A host leaves, says so, and comes back with its disk."""
+        self._away(host, "leaves", "is back", host.stop, "rolling_bounce")
+
+    def crash(self, host: Host) -> None:
+        """A host dies, is missed, and comes back with its disk."""
+        self._away(host, "crashes", "is back after the crash", host.kill, "crash")
+
+    def roll_out(self, hosts: Sequence[Host]) -> None:
+        """One host after the other leaves and comes back with other configs; what comes of each is confirmed."""
+        said = self._predict(lambda each: self._with_rollout(each, hosts))
+        self._later = True
+        for turn, host in enumerate(hosts):
+            gone_ms = EVENT_AT_MS + turn * 2 * DOWN_MS
+            back_ms = gone_ms + DOWN_MS
+            until_ms = back_ms + (DOWN_MS if turn + 1 < len(hosts) else LONG_MS)
+            at_ms = _now_ms()
+            host.stop()
+            self._confirm(f"{host.name} leaves for other configs", at_ms, said, (gone_ms, back_ms))
+            at_ms = _now_ms()
+            host.start(self._configs())
+            self._confirm(f"{host.name} is back with them", at_ms, said, (back_ms, until_ms), starts=True)
+
+    def _away(self, host: Host, goes: str, is_back: str, go: Callable[[], None], event: str) -> None:
+        said = self._predict(lambda each: self._with_absence(each, host, event))
+        back_ms = EVENT_AT_MS + DOWN_MS
+        at_ms = _now_ms()
+        go()
+        self._confirm(f"{host.name} {goes}", at_ms, said, (EVENT_AT_MS, back_ms))
+        at_ms = _now_ms()
+        host.start(self._configs())
+        self._confirm(f"{host.name} {is_back}", at_ms, said, (back_ms, back_ms + LONG_MS), starts=True)
+
+    def _predict(self, edited: Callable[[WatchedApplication], dict[str, Any]]) -> dict[str, _Said]:
+        """Simulate every application's imported scenario with what is going to happen."""
+        said = {}
+        for each in self.applications:
+            document = edited(each)
+            said[each.id] = _Said(document, simulate_document(document, each.assignor, each.id))
+        return said
+
+    def _configs(self) -> dict[str, dict[str, object]]:
+        return {
+            each.id: {**COMMON, **each.configs, **(each.later if self._later else {})} for each in self.applications
+        }
+
+    def _document(self, each: WatchedApplication) -> dict[str, Any]:
+        """The imported scenario, to be edited."""
+        return {**self._scenarios[each.id], "duration": 2 * LONG_MS}
+
+    def _with_newcomer(self, each: WatchedApplication, host: Host) -> dict[str, Any]:
+        document = self._document(each)
+        newcomer = {
+            "name": host.name,
+            "process_id": host.process_id(each.id),
+            "rack": host.rack,
+            "threads": {**COMMON, **each.configs}["num.stream.threads"],
+            "starts": False,
+        }
+        document["clients"] = [*document["clients"], newcomer]
+        document["events"] = [{"at": EVENT_AT_MS, "join": {"clients": host.name}}]
+        return document
+
+    def _with_absence(self, each: WatchedApplication, host: Host, event: str) -> dict[str, Any]:
+        what = {"clients": self._names(each, [host]), "down": DOWN_MS}
+        return {**self._document(each), "events": [{"at": EVENT_AT_MS, event: what}]}
+
+    def _with_rollout(self, each: WatchedApplication, hosts: Sequence[Host]) -> dict[str, Any]:
+        bounce: dict[str, Any] = {"clients": self._names(each, hosts), "down": DOWN_MS, "pause": DOWN_MS}
+        if each.later:
+            bounce["configs"] = dict(each.later)
+        return {**self._document(each), "events": [{"at": EVENT_AT_MS, "rolling_bounce": bounce}]}
+
+    def _names(self, each: WatchedApplication, hosts: Sequence[Host]) -> list[str]:
+        """What the imported scenario calls hosts."""
+        named = {client["process_id"]: client["name"] for client in self._scenarios[each.id]["clients"]}
+        return [named[host.process_id(each.id)] for host in hosts]
+
+    def _confirm(
+        self, step: str, at_ms: int, said: Mapping[str, _Said], between_ms: tuple[int, int], *, starts: bool = False
+    ) -> None:
+        """Wait until all is calm, look, and write down what was said beside what came.
+
+        Args:
+            step: what happened.
+            at_ms: when, in milliseconds of the epoch.
+            said: what was said of each application.
+            between_ms: which part of it this is about: from when until when, in the scenario's time.
+            starts: whether a process had to start first, which the simulation does not count.
+        """
+        self._await_rest()
+        for each, observation in self._look():
+            assigned = self._assigned_ms(each, at_ms)
+            settled_ms = max((told.at_ms for host in self.hosts.running() for told in host.story(each.id)), default=0)
+            trace = _with_member_ids(said[each.id], observation) if each.uses_streams_groups else said[each.id].trace
+            self.confirmed.append(
+                Confirmation(
+                    kafka=self.cluster.spec.kafka_version,
+                    step=step,
+                    application=each.id,
+                    title=each.title,
+                    predicted=forecast(trace, *between_ms),
+                    observed=shares_of(observation),
+                    rounds=None if each.uses_streams_groups else len(assigned),
+                    first_ms=assigned[0] - at_ms if assigned and not starts else None,
+                    settling_ms=max(0, settled_ms - assigned[0]) if assigned else None,
+                )
+            )
+
+    def _look(self) -> list[tuple[WatchedApplication, Observation]]:
+        """Import every application, after the last probing rebalance that it asks for."""
+        seen = []
+        for each in self.applications:
+            observation = self._observe(each)
+            deadline_s = time.monotonic() + PROBING_TIMEOUT_S
+            while observation.next_rebalance_ms is not None:
+                if time.monotonic() > deadline_s:
+                    raise ClusterError(f"{each.id} still probes after {PROBING_TIMEOUT_S} s")
+                time.sleep(max(1.0, observation.next_rebalance_ms / 1000))
+                self._await_rest()
+                observation = self._observe(each)
+            self._check_own_words(each, observation)
+            self._scenarios[each.id] = read_document(scenario_text(observation))
+            seen.append((each, observation))
+        return seen
+
+    def _observe(self, each: WatchedApplication, seconds: float = SAMPLE_S) -> Observation:
+        configs = {**COMMON, **each.configs, **(each.later if self._later else {})}
+        return observe_cluster(
+            self.cluster.bootstrap_servers,
+            each.id,
+            seconds=seconds,
+            topology=self.topology,
+            configs={key: str(value) for key, value in configs.items()},
+        )
+
+    def _is_idle(self, each: WatchedApplication) -> bool:
+        """Whether nothing is written to any of its topics."""
+        topics = self._observe(each, IDLE_S).topics
+        return not any(rate for topic in topics for rate in topic.records_per_s or ())
+
+    def _check_own_words(self, each: WatchedApplication, observation: Observation) -> None:
+        """What was imported must be what the applications themselves say."""
+        told = Shares(
+            *(
+                {
+                    host.process_id(each.id): has
+                    for host in self.hosts.running()
+                    if (has := getattr(_last(host, each), role))
+                }
+                for role in ("active", "standby")
+            )
+        )
+        differences = told.differences(shares_of(observation))
+        if differences:
+            raise ClusterError(f"{each.id}: the import is not what the application says: {'; '.join(differences)}")
+
+    def _await_rest(self) -> None:
+        self.hosts.await_that("all tasks run, and nothing changes", self._is_at_rest, REST_TIMEOUT_S)
+
+    def _is_at_rest(self) -> bool:
+        latest_ms = _now_ms() - round(QUIET_S * 1000)
+        for each in self.applications:
+            told = [host.story(each.id) for host in self.hosts.running()]
+            if not all(story and story[-1].state == "RUNNING" and story[-1].at_ms < latest_ms for story in told):
+                return False
+            if len([task for story in told for task in story[-1].active]) != ALL_TASKS:
+                return False
+        return True
+
+    def _assigned_ms(self, each: WatchedApplication, since_ms: int) -> list[int]:
+        """When leaders assigned, in milliseconds of the epoch."""
+        found = []
+        for host in self.hosts.all():
+            for line in host.log.read_text(errors="replace").splitlines() if host.log.exists() else ():
+                match = _ASSIGNED.match(line)
+                if match and match[2] == f"{each.id}-{host.name}":
+                    at_ms = round(datetime.fromisoformat(match[1]).timestamp() * 1000)
+                    if at_ms >= since_ms:
+                        found.append(at_ms)
+        return sorted(found)
+
+
+def shares_of(observation: Observation) -> Shares:
+    """Who has what, as it was seen."""
+    active = {
+        process.process_id: frozenset(task for thread in process.threads for task in thread.active)
+        for process in observation.processes
+    }
+    standby = {
+        process.process_id: frozenset(task for thread in process.threads for task in thread.standby)
+        for process in observation.processes
+    }
+    return Shares(*({process: has for process, has in each.items() if has} for each in (active, standby)))
+
+
+def _with_member_ids(said: _Said, observation: Observation) -> Trace:
+    """The same prediction, once it is known what clients call themselves.
+
+    A member of a streams group draws its id at random, and the coordinator breaks ties by the order of ids in a hash
+    map. Nothing else of what came after is looked at.
+    """
+    ids = {each.process_id: ",".join(thread.member_id for thread in each.threads) for each in observation.processes}
+    name = "streams_group_sticky"
+    document = {**said.document, "assignors": [{"assignor": name, "parameters": {"member_ids": ids}}]}
+    return simulate_document(document, name, "with member ids")
+
+
+def _last(host: Host, each: WatchedApplication) -> Any:
+    return host.story(each.id)[-1]
+
+
+def _now_ms() -> int:
+    return round(time.time() * 1000)
