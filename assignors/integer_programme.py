@@ -1,7 +1,8 @@
 """Linear and integer programmes, arrays in and arrays out.
 
-Guarantees: one thread and a fixed seed, so that what ends before its limits ends the same way every time. An integer
-programme explores no more than a number of nodes; the clock only bounds what one node may take.
+Guarantees: one thread, a fixed seed and a limit in nodes of the search, so that the same programme gives the same
+answer; the clock ends only what takes far longer than that, and then `was_cut_off` says so. Nodes are counted once the
+first is done, which on large programmes takes some seconds.
 Complexity: building takes time and memory linear in the coefficients; solving is exponential at worst.
 Source: HiGHS, through `ortools.math_opt`, whose models are read from protocol buffers of whole columns.
 """
@@ -24,6 +25,9 @@ FloatArray = npt.NDArray[np.float64]
 
 _NODE_COEFFICIENTS_PER_S = 2_000_000
 """Coefficients times nodes that a search gets through in a second, at least."""
+
+_WALL_FACTOR = 4.0
+"""The clock ends what takes so many times longer than it should."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +108,7 @@ class Answer:
 
 
 def solve_relaxed(programme: Programme, time_limit_s: float) -> Answer:
-    """Solve it as a linear programme."""
+    """Solve it as a linear programme, which has no nodes; `time_limit_s` counts by the clock as in `solve_integer`."""
     return _solve(programme, np.zeros(len(programme.objective), dtype=np.bool_), time_limit_s)
 
 
@@ -113,8 +117,8 @@ def solve_integer(programme: Programme, time_limit_s: float) -> Answer:
 
     Args:
         programme: what to solve.
-        time_limit_s: how long it may take: by nodes first, so that the outcome does not hang on the machine, and by
-            the clock where nodes take too long.
+        time_limit_s: how long it may take, about: it stands for a number of nodes, so that the outcome does not hang
+            on the machine or on what else runs there. The clock ends the search only after four times as long.
     """
     return _solve(programme, np.ones(len(programme.objective), dtype=np.bool_), time_limit_s)
 
@@ -125,15 +129,15 @@ def _solve(programme: Programme, is_whole: BoolArray, time_limit_s: float) -> An
     model = _model(programme, is_whole)
     limit = max(time_limit_s, 0.1)
     nodes = max(1, int(limit * _NODE_COEFFICIENTS_PER_S / max(1, len(programme.row))))
-    result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=_parameters(limit, nodes))
+    result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=_parameters(limit * _WALL_FACTOR, nodes))
     return _answer(model, result)
 
 
-def _parameters(time_limit_s: float, nodes: int) -> SolveParameters:
+def _parameters(clock_s: float, nodes: int) -> SolveParameters:
     from ortools.math_opt.python import mathopt
 
     parameters = mathopt.SolveParameters(
-        time_limit=timedelta(seconds=time_limit_s), random_seed=0, relative_gap_tolerance=0.0
+        time_limit=timedelta(seconds=clock_s), random_seed=0, relative_gap_tolerance=0.0
     )
     parameters.highs.string_options["parallel"] = "off"
     for unhelpful in ("mip_heuristic_run_feasibility_jump", "mip_detect_symmetry"):

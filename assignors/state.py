@@ -33,7 +33,8 @@ NO_LAG = -(2**63)
 class TaskTopicPartition:
     """A partition that a task reads, as source, as changelog, or as both.
 
-    `rack_ids` holds one rack a replica, None for a broker without rack; it is None if the partition is unknown.
+    `rack_ids` holds one rack a replica, None for a broker without rack; it is None if the partition is unknown. An
+    `ApplicationState` tells each rack that it knows once, as Kafka does, and None if it knows none.
     """
 
     topic_partition: TopicPartition
@@ -204,9 +205,8 @@ class ApplicationState:
         )
 
     def _racks_of(self, partition: int) -> tuple[str | None, ...] | None:
-        if not self.partitions.located[partition]:
-            return None
-        return tuple(self.partitions.racks[column] for column in np.flatnonzero(self.partitions.in_rack[partition]))
+        known = np.flatnonzero(self.partitions.in_rack[partition])
+        return tuple(self.partitions.racks[column] for column in known) or None
 
     def _kafka_streams_state(self, row: int) -> KafkaStreamsState:
         rack = int(self.clients.rack[row])

@@ -31,7 +31,7 @@ def prove(
         state: what was assigned.
         columns: a valid assignment.
         weights: the costs.
-        time_limit_s: how long an integer programme may take, by nodes of its search first, by the clock only then.
+        time_limit_s: how long an integer programme may take, counted in nodes of its search; see `solve_integer`.
 
     Returns:
         An appraisal with its proof, None where `appraise` knows nothing. The bound is the optimum if it is what the

@@ -16,7 +16,7 @@ from assignors.optimum.single import cheapest
 from assignors.optimum.spread import NO_VALUE, repeats
 
 
-def place(joint: Joint, time_limit_s: float) -> Found | None:
+def place(joint: Joint, time_limit_s: float) -> tuple[Found | None, bool]:
     """Find the cheapest of the answers with the fewest repeats.
 
     Args:
@@ -25,22 +25,23 @@ def place(joint: Joint, time_limit_s: float) -> Found | None:
             as they are cheapest, then the standbys, with no promise but the bound.
 
     Returns:
-        None if the clients' rooms do not admit any answer.
+        What was found, None if nothing was; and whether it is proven that the clients' rooms admit nothing. Neither
+        where a programme found nothing in its time, and standbys have no room beside the cheapest actives.
     """
     active = _alone(joint.active, joint.running, 1)
     standby = _alone(joint.standby, joint.standing_by, joint.copies)
     if active is None or standby is None:
-        return None
+        return None, True
     bound = total(joint.active, active) + total(joint.standby, standby)
     least = least_repeats(joint)
     if not (active & standby).any() and repeats(joint.where, active | standby) <= least:
-        return Found(active, standby, bound)
+        return Found(active, standby, bound), False
     found, is_impossible = _programmed(joint, least, time_limit_s)
     if is_impossible:
-        return None
+        return None, True
     if found is not None:
-        return Found(found.active, found.standby, max(found.bound, bound))
-    return _one_after_the_other(joint, active, bound)
+        return Found(found.active, found.standby, max(found.bound, bound)), False
+    return _one_after_the_other(joint, active, bound), False
 
 
 def _programmed(joint: Joint, least: int, time_limit_s: float) -> tuple[Found | None, bool]:

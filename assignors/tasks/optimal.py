@@ -9,19 +9,16 @@ from enum import StrEnum
 import numpy as np
 
 from assignors.assignment import AssignmentColumns, TaskAssignment
-from assignors.columns import NO_RACK, BoolArray, IntArray
+from assignors.columns import BoolArray, IntArray
 from assignors.errors import AssignorError
 from assignors.objective import Weights
 from assignors.optimum import prices as priced
 from assignors.optimum.byte_costs import Terms, byte_costs
 from assignors.optimum.checks import check
 from assignors.optimum.costs import Costs, Priority, partition_costs
-from assignors.optimum.joint import Found, Joint
-from assignors.optimum.pools import Pools
-from assignors.optimum.rooms import Rooms, active_shares, rooms, standby_shares
-from assignors.optimum.single import cheapest
+from assignors.optimum.joint import Found
+from assignors.optimum.sharing import Slack, share_stateful, share_stateless
 from assignors.optimum.spread import places
-from assignors.optimum.stateful import place
 from assignors.recorder import SILENT
 from assignors.state import ApplicationState
 from assignors.tasks.movement import move_to_caught_up_clients
@@ -59,9 +56,9 @@ class OptimalAnswer:
         traffic: what the target brings across racks at rest, in the same, whatever else it costs.
         cost: what the target costs, by the weights, the price of downtime included.
         bound: what no target as balanced, and with copies as far apart, costs less than.
-        status: optimal if that is the cost.
+        status: optimal if that is the cost, and it is proven that there is none with less slack.
         slack: by how many copies clients differ from their shares; more than asked for only where standbys could not
-            be placed otherwise.
+            be placed otherwise, or, if the status is feasible, no place was found for them in the time.
     """
 
     assignment: TaskAssignment
@@ -97,7 +94,8 @@ class Optimal:
         subtopology_slack: the same of every subtopology; None asks nothing of subtopologies.
         downtime_cost: what it costs to run a task, at once, on a client that lags behind another one, in units of the
             costs; None never does, and warms the client up first.
-        time_limit_s: how long an integer programme may take, by nodes of its search first and by the clock only then.
+        time_limit_s: how long an integer programme may take, about; counted in nodes of its search, and by the clock
+            only where it takes four times as long.
         horizon_s: over how many seconds what is restored is spread, to be weighed against what flows for good.
         bytes_per_s: what is produced to each topic, in place of `rates`; see `rates_of_topics`.
         usd_per_gb: what a gigabyte costs that crosses racks; None takes that of `rates`.
@@ -161,8 +159,9 @@ class Optimal:
         copies = _copies(state)
         costs = self._costs(state, copies)
         price = priced.prices(state, copies, costs, self.downtime_cost or 0)
-        found, slack = self._stateful(state, price, copies)
-        stateless = self._stateless(state, price)
+        slack = Slack(self.slack, self.subtopology_slack)
+        shared = share_stateful(state, price, copies, self._places(state), slack, self.time_limit_s)
+        found, stateless = shared.found, share_stateless(state, price, slack)
         rest = priced.total(price.stateless, stateless)
         paid = priced.total(price.active, found.active) + priced.total(price.standby, found.standby)
         cost, bound = price.cost(paid + rest), price.least_cost(found.bound + rest)
@@ -175,8 +174,8 @@ class Optimal:
             traffic=costs.traffic.total(target.active, target.standby),
             cost=cost,
             bound=bound,
-            status=Status.OPTIMAL if bound == cost else Status.FEASIBLE,
-            slack=slack,
+            status=Status.OPTIMAL if bound == cost and shared.is_needed else Status.FEASIBLE,
+            slack=shared.slack,
         )
 
     def _costs(self, state: ApplicationState, copies: int) -> Costs:
@@ -195,38 +194,11 @@ class Optimal:
         price = None if self.minimises == Minimised.BYTES else chosen_price(self.usd_per_gb, rates)
         return byte_costs(state, copies, rates, Terms(priority, self.non_overlap_cost or 0, self.horizon_s, price))
 
-    def _stateful(self, state: ApplicationState, price: priced.Prices, copies: int) -> tuple[Found, int]:
-        number, threads = len(price.active), state.clients.threads
-        if not price.active.size:
-            nothing = np.zeros(price.active.shape, dtype=np.bool_)
-            return Found(nothing, nothing, 0), self.slack
-        subtopology = state.tasks.subtopology[state.tasks.stateful]
-        for slack in range(self.slack, max(self.slack, number) + 1):
-            running = rooms(active_shares(number, threads), slack, subtopology, self.subtopology_slack)
-            if not copies:
-                active = _flow(state, price.active, running)
-                return Found(active, np.zeros_like(active), priced.total(price.active, active)), slack
-            shares = standby_shares(number, copies, threads)
-            extra = None if self.subtopology_slack is None else self.subtopology_slack + slack - self.slack
-            standing_by = rooms(shares, slack, subtopology, extra)
-            joint = Joint(price.active, price.standby, copies, running, standing_by, self._places(state))
-            found = place(joint, self.time_limit_s)
-            if found is not None:
-                return found, slack
-        raise AssertionError("with slack enough for all tasks everything fits")
-
     def _places(self, state: ApplicationState) -> IntArray:
         is_tagged = bool(state.assignment_configs.rack_aware_assignment_tags)
         if self.apart == Apart.CLIENTS or (self.apart == Apart.TAGS and not is_tagged):
             return np.zeros((0, len(state.clients)), dtype=np.int64)
         return places(state)
-
-    def _stateless(self, state: ApplicationState, price: priced.Prices) -> BoolArray:
-        if not price.stateless.size:
-            return np.zeros(price.stateless.shape, dtype=np.bool_)
-        shares = active_shares(len(price.stateless), state.clients.threads)
-        subtopology = state.tasks.subtopology[~state.tasks.stateful]
-        return _flow(state, price.stateless, rooms(shares, self.slack, subtopology, self.subtopology_slack))
 
     def _now(self, state: ApplicationState, target: AssignmentColumns) -> AssignmentColumns:
         if self.downtime_cost is not None or not len(state.clients):
@@ -242,14 +214,6 @@ class Optimal:
 
 def _copies(state: ApplicationState) -> int:
     return max(min(state.assignment_configs.num_standby_replicas, len(state.clients) - 1), 0)
-
-
-def _flow(state: ApplicationState, price: IntArray, room: Rooms) -> BoolArray:
-    """The cheapest place of tasks of which one copy is placed; clients of a rack are one."""
-    held = cheapest(Pools(price, room, state.clients.rack - NO_RACK), 1)
-    if held is None:
-        raise AssertionError("every client can have its share")
-    return held
 
 
 def _columns(state: ApplicationState, found: Found, stateless: BoolArray) -> AssignmentColumns:

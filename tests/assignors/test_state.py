@@ -83,6 +83,16 @@ def test_a_client_without_rack_and_a_partition_without_racks_are_told_apart() ->
     assert state.clients.rack.tolist() == [NO_RACK]
 
 
+def test_of_a_partition_with_replicas_on_brokers_without_rack_the_racks_that_are_known_are_told() -> None:
+    told = {"half": ("r2", None, "r1", "r2"), "none": (None, None), "unknown": None}
+    tasks = [
+        TaskInfo(TaskId(0, row), False, (partition(f"{name}-0", racks),))
+        for row, (name, racks) in enumerate(told.items())
+    ]
+    state = ApplicationState.of(tasks, [KafkaStreamsState(ZERO, rack_id="r1")])
+    assert [info.topic_partitions[0].rack_ids for info in state.all_tasks.values()] == [("r1", "r2"), None, None]
+
+
 @given(st.lists(st.lists(st.integers(0, 4), max_size=4), max_size=6))
 def test_ragged_rows_add_up(rows: list[list[int]]) -> None:
     ragged = Ragged.of(rows)

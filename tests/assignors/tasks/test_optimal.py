@@ -14,12 +14,12 @@ from assignors.assignment import AssignmentColumns, validate
 from assignors.configs import AssignmentConfigs
 from assignors.ids import ProcessId
 from assignors.objective import Weights, appraise
-from assignors.optimum import joint, stateful
+from assignors.optimum import joint, sharing, stateful
+from assignors.optimum.costs import Priority
 from assignors.optimum.rooms import Rooms, active_shares, rooms, standby_shares
 from assignors.optimum.spread import places, repeats
 from assignors.state import ApplicationState, KafkaStreamsState
-from assignors.tasks import optimal
-from assignors.tasks.optimal import Apart, Optimal, OptimalAnswer, Priority, Status
+from assignors.tasks.optimal import Apart, Optimal, OptimalAnswer, Status
 from tests.assignors.tasks.tiny import Rules, grown, in_another_order, least_cost, tiny_state
 
 
@@ -199,19 +199,47 @@ def test_a_programme_that_is_too_large_is_answered_by_flows_with_a_bound(monkeyp
     assert gaps > 5
 
 
-def test_where_standbys_cannot_have_their_shares_the_slack_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("proven", "status"),
+    [((True, True), Status.OPTIMAL), ((False, True), Status.FEASIBLE), ((True, False), Status.FEASIBLE)],
+)
+def test_where_standbys_cannot_have_their_shares_the_slack_grows_and_is_optimal_if_it_is_proven_to_be_needed(
+    proven: tuple[bool, ...], status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place, asked = stateful.place, []
 
-    def reluctant(problem: joint.Joint, time_limit_s: float) -> joint.Found | None:
+    def reluctant(problem: joint.Joint, time_limit_s: float) -> tuple[joint.Found | None, bool]:
         asked.append(int((problem.standing_by.most - problem.standing_by.least).max()))
-        return place(problem, time_limit_s) if len(asked) > 2 else None
+        return place(problem, time_limit_s) if len(asked) > 2 else (None, proven[len(asked) - 1])
 
-    monkeypatch.setattr(optimal, "place", reluctant)
+    monkeypatch.setattr(sharing, "place", reluctant)
     states = (tiny_state(seed, 1) for seed in range(100))
     state = next(one for one in states if len(one.clients) == 3 and one.tasks.stateful.sum() > 2)
     answer = Optimal().solve(state)
     assert answer.slack == 2
+    assert answer.bound == answer.cost
+    assert answer.status is status
     assert asked == sorted(set(asked))
+
+
+def test_standbys_that_found_no_room_in_time_are_not_said_to_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap_at_home = np.array([[0, 5], [5, 0]])
+    each_in_its_own_group = Rooms(
+        least=np.array([1, 1]),
+        most=np.array([1, 1]),
+        group=np.array([0, 1]),
+        group_least=np.array([[0, 0], [0, 0]]),
+        group_most=np.array([[1, 1], [1, 1]]),
+    )
+    standbys_at_home = dataclasses.replace(each_in_its_own_group, group_most=np.array([[1, 0], [0, 1]]))
+    problem = joint.Joint(
+        cheap_at_home, 0 * cheap_at_home, 1, each_in_its_own_group, standbys_at_home, np.zeros((0, 2), dtype=np.int64)
+    )
+    found, is_impossible = stateful.place(problem, 1.0)
+    assert found is not None
+    assert (found.bound, is_impossible) == (10, False)
+    monkeypatch.setattr(joint, "LARGEST", 0)
+    assert stateful.place(problem, 1.0) == (None, False)
 
 
 def test_a_client_that_must_both_run_and_stand_by_a_task_is_found_impossible() -> None:
@@ -224,11 +252,11 @@ def test_a_client_that_must_both_run_and_stand_by_a_task_is_found_impossible() -
         group_most=np.array([[1, 0]]),
     )
     for where in (np.zeros((0, 2), dtype=np.int64), np.array([[0, 1]])):
-        assert stateful.place(joint.Joint(nothing, nothing, 1, only_first, only_first, where), 1.0) is None
+        assert stateful.place(joint.Joint(nothing, nothing, 1, only_first, only_first, where), 1.0) == (None, True)
     three = np.zeros((3, 2), dtype=np.int64)
     full = rooms(active_shares(3, np.array([1, 1])), 0, np.zeros(3, dtype=np.int64), None)
     nobody = dataclasses.replace(full, most=np.array([1, 1]))
-    assert stateful.place(joint.Joint(three, three, 1, nobody, full, where), 1.0) is None
+    assert stateful.place(joint.Joint(three, three, 1, nobody, full, where), 1.0) == (None, True)
 
 
 def test_clients_taken_as_one_cost_what_they_cost_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ from assignors import registry
 from assignors.assignment import AssignmentColumns, validate
 from assignors.errors import AssignorError, UnknownAssignorError
 from assignors.objective import Weights
+from assignors.optimum.costs import Priority
 from assignors.state import LATEST_OFFSET, UNKNOWN_OFFSET_SUM, ApplicationState, KafkaStreamsState, TaskInfo
-from assignors.tasks.optimal import Optimal, Priority, Status
+from assignors.tasks.optimal import Optimal, Status
 from assignors.traffic_rates import Minimised, PartitionRate, TrafficRates
 from tests.assignors.tasks.tiny import Rules, grown, in_another_order, least_cost, tiny_state
 from tests.contract.harness import RACKS, Life, settle_down

@@ -15,10 +15,11 @@ from assignors.columns import NO_RACK
 from assignors.configs import AssignmentConfigs
 from assignors.errors import IllegalStateError, UnknownAssignorError
 from assignors.ids import ProcessId, TaskId
+from assignors.optimum.costs import Priority
 from assignors.optimum.readiness import lags_behind
 from assignors.optimum.rooms import active_shares, standby_shares
 from assignors.state import ApplicationState, KafkaStreamsState, TaskInfo
-from assignors.tasks.optimal import Apart, Optimal, Priority, Status
+from assignors.tasks.optimal import Apart, Optimal, Status
 from tests.assignors.tasks.tiny import grown
 from tests.contract.harness import Life, settle_down
 
