@@ -50,6 +50,17 @@ test -s "$root/empty/result/manifest.json" || {
 try assignor-sim show result
 try assignor-sim verify "$library/$scenario"
 
+say "look at a running cluster, for which the extra is needed"
+refused=$(try assignor-sim import --bootstrap localhost:1 --group app -o app.yaml 2>&1 || true)
+case $refused in *"pip install assignor-sim[kafka]"*) ;; *)
+    echo "$refused" >&2
+    exit 1
+    ;;
+esac
+"$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
+    --constraint "$root/constraints.txt" "$(echo "$root"/*.whl)[kafka]"
+try python -c "from scenarios.observed.live_cluster import StreamsGroupDescribeRequest as R; R(group_ids=['app']).encode(version=0)"
+
 say "test scenarios in another project, with nothing there but the wheel and pytest"
 "$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
     --constraint "$root/constraints.txt" pytest

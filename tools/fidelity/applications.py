@@ -11,7 +11,7 @@ STRATEGY = "rack.aware.assignment.strategy"
 STANDBYS = "num.standby.replicas"
 
 SESSION_TIMEOUT_MS = 6_000
-INITIAL_DELAY_MS = 500
+INITIAL_DELAY_MS = 3_000
 STREAMS_HEARTBEAT_MS = 1_000
 
 BROKER_CONFIGS: Mapping[str, object] = {
@@ -51,9 +51,10 @@ class WatchedApplication:
         title: what tables call it.
         assignor: who predicts, by a name that `assignors.registry.load` understands.
         configs: Kafka Streams configs beyond the common ones.
-        later: what of these changes in the rolling bounce, if anything.
+        later: what of these changes when all hosts come back after a blackout, if anything.
         since: the first release that can run it.
-        until: the last one, if there is one.
+        hangs_on_timing: whether its assignor asks who had a copy of a task, however far behind. Which copies a member
+            tells of hangs on what it has opened, and on disk written down, when it happens to join.
     """
 
     id: str
@@ -62,13 +63,13 @@ class WatchedApplication:
     configs: Mapping[str, object] = field(default_factory=dict)
     later: Mapping[str, object] = field(default_factory=dict)
     since: tuple[int, int] = (3, 8)
-    until: tuple[int, int] | None = None
+    hangs_on_timing: bool = False
 
     def runs_on(self, kafka_version: str) -> bool:
         """Whether a release can run it."""
         major, minor = kafka_version.split(".")[:2]
         release = int(major), int(minor)
-        return self.since <= release and (self.until is None or release <= self.until)
+        return self.since <= release
 
     @property
     def uses_streams_groups(self) -> bool:
@@ -98,19 +99,25 @@ WATCHED = (
     ),
     # Without standbys: it hands those out in the order of a set of objects without hash code, another in each process.
     WatchedApplication(
-        "sticky", "sticky (KIP-924)", "sticky_task_assignor", {"task.assignor.class": STICKY, "num.stream.threads": 1}
+        "sticky",
+        "sticky (KIP-924)",
+        "sticky_task_assignor",
+        {"task.assignor.class": STICKY, "num.stream.threads": 1},
+        hangs_on_timing=True,
     ),
     WatchedApplication(
         "sticky-legacy",
         "sticky, 1 standby",
         "legacy_sticky",
         {STANDBYS: 1, "internal.task.assignor.class": LEGACY_STICKY, "num.stream.threads": 1},
+        hangs_on_timing=True,
     ),
     WatchedApplication(
         "stay-put",
         "an assignor of one's own (KIP-924), 1 standby",
         "tests.real_kafka.stay_put:StayPut",
-        {STANDBYS: 1, "task.assignor.class": "assignorsim.StayPut"},
+        {STANDBYS: 1, "task.assignor.class": "assignorsim.StayPut", "num.stream.threads": 1},
+        hangs_on_timing=True,
     ),
     WatchedApplication(
         "streams",

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from scenarios.contestants import run
+from assignors.columns import BoolArray, IntArray
+from assignors.ids import TaskId
+from scenarios.contestants import contestants
 from scenarios.load import loads
 from scenarios.reader import read
+from scenarios.watched import Shown, run_watched
 from simulator.trace import Round, Trace
 
 EVENT_AT_MS = 10_000
@@ -24,6 +27,13 @@ class Shares:
 
     active: Mapping[str, frozenset[str]]
     standby: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, tasks: Sequence[TaskId], processes: Sequence[str], owner: IntArray, standby: BoolArray) -> Shares:
+        """From columns: the row of the process that runs each task (T,), and who stands by (T, N)."""
+        active_of = {process: _named(tasks, owner == row) for row, process in enumerate(processes)}
+        standby_of = {process: _named(tasks, standby[:, row]) for row, process in enumerate(processes)}
+        return cls(*({process: has for process, has in each.items() if has} for each in (active_of, standby_of)))
 
     def differences(self, other: Shares) -> list[str]:
         """What is not the same in the other, a sentence a process and role."""
@@ -66,14 +76,17 @@ def read_document(text: str) -> dict[str, Any]:
     return document
 
 
-def simulate_document(document: Mapping[str, Any], assignor: str, source: str) -> Trace:
+def simulate_document(document: Mapping[str, Any], assignor: str, source: str) -> tuple[Trace, tuple[Shown, ...]]:
     """Simulate an edited scenario with an assignor, by a name that `registry.load` understands.
+
+    Returns:
+        What happened, and what the assignor was shown for each round.
 
     Raises:
         ScenarioError: it is not right.
     """
     scenario = loads(json.dumps(document), source)
-    return run(scenario, assignor)
+    return run_watched(scenario, contestants(scenario, [assignor])[0])
 
 
 def forecast(trace: Trace, from_ms: int, until_ms: int) -> Forecast:
@@ -90,18 +103,9 @@ def forecast(trace: Trace, from_ms: int, until_ms: int) -> Forecast:
 
 
 def _shares(trace: Trace, last: Round) -> Shares:
-    tasks, clients = trace.layout.tasks.ids, trace.world.clients
-    standby = last.standbys(len(clients))
-    active_of = {
-        str(client.process_id): _named(tasks, np.flatnonzero(last.owner == row).tolist())
-        for row, client in enumerate(clients)
-    }
-    standby_of = {
-        str(client.process_id): _named(tasks, np.flatnonzero(standby[:, row]).tolist())
-        for row, client in enumerate(clients)
-    }
-    return Shares(*({process: has for process, has in each.items() if has} for each in (active_of, standby_of)))
+    processes = [str(client.process_id) for client in trace.world.clients]
+    return Shares.of(trace.layout.tasks.ids, processes, last.owner, last.standbys(len(processes)))
 
 
-def _named(tasks: Sequence[object], rows: Sequence[int]) -> frozenset[str]:
-    return frozenset(str(tasks[row]) for row in rows)
+def _named(tasks: Sequence[TaskId], which: BoolArray) -> frozenset[str]:
+    return frozenset(str(tasks[row]) for row in np.flatnonzero(which).tolist())

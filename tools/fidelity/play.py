@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from functools import partial
 from typing import Any
 
 from scenarios.observed.live import observe_cluster
 from scenarios.observed.observation import Observation
 from scenarios.observed.writing import scenario_text
+from scenarios.watched import Shown
 from simulator.trace import Trace
-from tools.fidelity.applications import COMMON, WatchedApplication
+from tools.fidelity.applications import COMMON, SESSION_TIMEOUT_MS, WatchedApplication
 from tools.fidelity.forecast import EVENT_AT_MS, Forecast, Shares, forecast, read_document, simulate_document
+from tools.fidelity.replay import LoggedRebalance, logged_rebalances, replay
 from tools.kafka_cluster.applications import Host, Hosts
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError
@@ -32,10 +33,6 @@ SAMPLE_S = 0.2
 IDLE_S = 2.0
 """Longer than the commit interval."""
 
-_ASSIGNED = re.compile(
-    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \[([\w.-]+?)-StreamThread-\d+\].*Assigned \d+ total tasks"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
@@ -51,6 +48,8 @@ class Confirmation:
         rounds: how many rebalances there were; None where the log does not tell (streams groups).
         first_ms: from what happened to the first assignment; None if there was none, or a process had to start first.
         settling_ms: from the first assignment until everybody had what the last one decided.
+        replayed: for each rebalance that a leader logged, what our assignor would have answered otherwise to what the
+            leader was shown; empty where nothing.
     """
 
     kafka: str
@@ -62,6 +61,7 @@ class Confirmation:
     rounds: int | None
     first_ms: int | None
     settling_ms: int | None
+    replayed: tuple[tuple[str, ...], ...]
 
     @property
     def differences(self) -> list[str]:
@@ -75,6 +75,7 @@ class _Said:
 
     document: dict[str, Any]
     trace: Trace
+    shown: tuple[Shown, ...]
 
 
 @dataclass(slots=True)
@@ -94,9 +95,7 @@ class Play:
         host.start(self._configs())
         self._await_rest()
         for each in self.applications:
-            self.hosts.await_that(
-                f"{each.id} has read its input", lambda each=each: self._is_idle(each), REST_TIMEOUT_S
-            )
+            self.hosts.await_that(f"{each.id} has read its input", partial(self._is_idle, each), REST_TIMEOUT_S)
         self._look()
 
     def join(self, host: Host) -> None:
@@ -114,20 +113,21 @@ class Play:
         """A host dies, is missed, and comes back with its disk."""
         self._away(host, "crashes", "is back after the crash", host.kill, "crash")
 
-    def roll_out(self, hosts: Sequence[Host]) -> None:
-        """One host after the other leaves and comes back with other configs; what comes of each is confirmed."""
-        said = self._predict(lambda each: self._with_rollout(each, hosts))
+    def black_out(self) -> None:
+        """All hosts die at once, are missed, and come back together, with other configs."""
+        hosts = list(self.hosts.running())
+        said = self._predict(lambda each: self._with_blackout(each, hosts))
+        for host in hosts:
+            host.kill()
         self._later = True
-        for turn, host in enumerate(hosts):
-            gone_ms = EVENT_AT_MS + turn * 2 * DOWN_MS
-            back_ms = gone_ms + DOWN_MS
-            until_ms = back_ms + (DOWN_MS if turn + 1 < len(hosts) else LONG_MS)
-            at_ms = _now_ms()
-            host.stop()
-            self._confirm(f"{host.name} leaves for other configs", at_ms, said, (gone_ms, back_ms))
-            at_ms = _now_ms()
+        time.sleep(SESSION_TIMEOUT_MS / 1000 + QUIET_S)
+        at_ms = _now_ms()
+        for host in hosts:
             host.start(self._configs())
-            self._confirm(f"{host.name} is back with them", at_ms, said, (back_ms, until_ms), starts=True)
+        back_ms = EVENT_AT_MS + DOWN_MS
+        self._confirm(
+            "all crash, and are back with other configs", at_ms, said, (back_ms, back_ms + LONG_MS), starts=True
+        )
 
     def _away(self, host: Host, goes: str, is_back: str, go: Callable[[], None], event: str) -> None:
         said = self._predict(lambda each: self._with_absence(each, host, event))
@@ -144,7 +144,7 @@ class Play:
         said = {}
         for each in self.applications:
             document = edited(each)
-            said[each.id] = _Said(document, simulate_document(document, each.assignor, each.id))
+            said[each.id] = _Said(document, *simulate_document(document, each.assignor, each.id))
         return said
 
     def _configs(self) -> dict[str, dict[str, object]]:
@@ -173,11 +173,13 @@ class Play:
         what = {"clients": self._names(each, [host]), "down": DOWN_MS}
         return {**self._document(each), "events": [{"at": EVENT_AT_MS, event: what}]}
 
-    def _with_rollout(self, each: WatchedApplication, hosts: Sequence[Host]) -> dict[str, Any]:
-        bounce: dict[str, Any] = {"clients": self._names(each, hosts), "down": DOWN_MS, "pause": DOWN_MS}
+    def _with_blackout(self, each: WatchedApplication, hosts: Sequence[Host]) -> dict[str, Any]:
+        events: list[dict[str, Any]] = [
+            {"at": EVENT_AT_MS, "crash": {"clients": self._names(each, hosts), "down": DOWN_MS}}
+        ]
         if each.later:
-            bounce["configs"] = dict(each.later)
-        return {**self._document(each), "events": [{"at": EVENT_AT_MS, "rolling_bounce": bounce}]}
+            events.append({"at": EVENT_AT_MS + DOWN_MS // 2, "config_change": {"configs": dict(each.later)}})
+        return {**self._document(each), "events": events}
 
     def _names(self, each: WatchedApplication, hosts: Sequence[Host]) -> list[str]:
         """What the imported scenario calls hosts."""
@@ -212,6 +214,7 @@ class Play:
                     rounds=None if each.uses_streams_groups else len(assigned),
                     first_ms=assigned[0] - at_ms if assigned and not starts else None,
                     settling_ms=max(0, settled_ms - assigned[0]) if assigned else None,
+                    replayed=self._replay(each, at_ms, said[each.id].shown),
                 )
             )
 
@@ -278,15 +281,25 @@ class Play:
 
     def _assigned_ms(self, each: WatchedApplication, since_ms: int) -> list[int]:
         """When leaders assigned, in milliseconds of the epoch."""
-        found = []
-        for host in self.hosts.all():
-            for line in host.log.read_text(errors="replace").splitlines() if host.log.exists() else ():
-                match = _ASSIGNED.match(line)
-                if match and match[2] == f"{each.id}-{host.name}":
-                    at_ms = round(datetime.fromisoformat(match[1]).timestamp() * 1000)
-                    if at_ms >= since_ms:
-                        found.append(at_ms)
-        return sorted(found)
+        return [rebalance.at_ms for rebalance in self._rebalances(each, since_ms)]
+
+    def _rebalances(self, each: WatchedApplication, since_ms: int) -> list[LoggedRebalance]:
+        found = [
+            rebalance
+            for host in self.hosts.all()
+            if host.log.exists()
+            for rebalance in logged_rebalances(host.log.read_text(errors="replace"), f"{each.id}-{host.name}")
+            if rebalance.at_ms >= since_ms
+        ]
+        return sorted(found, key=lambda rebalance: rebalance.at_ms)
+
+    def _replay(self, each: WatchedApplication, since_ms: int, shown: Sequence[Shown]) -> tuple[tuple[str, ...], ...]:
+        """What our assignor would have answered otherwise in each rebalance; none are logged of streams groups."""
+        racks = {host.process_id(each.id): host.rack for host in self.hosts.all()}
+        return tuple(
+            tuple(replay(rebalance, shown[-1].state, racks, each.assignor).differences(rebalance.answer))
+            for rebalance in self._rebalances(each, since_ms)
+        )
 
 
 def shares_of(observation: Observation) -> Shares:
@@ -311,7 +324,7 @@ def _with_member_ids(said: _Said, observation: Observation) -> Trace:
     ids = {each.process_id: ",".join(thread.member_id for thread in each.threads) for each in observation.processes}
     name = "streams_group_sticky"
     document = {**said.document, "assignors": [{"assignor": name, "parameters": {"member_ids": ids}}]}
-    return simulate_document(document, name, "with member ids")
+    return simulate_document(document, name, "with member ids")[0]
 
 
 def _last(host: Host, each: WatchedApplication) -> Any:

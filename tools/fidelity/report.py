@@ -13,8 +13,6 @@ from tools.fidelity.play import Confirmation
 OUT = Path("out")
 PAGE = Path("docs/explanation/fidelity.md")
 BEGINS, ENDS = "<!-- {name}: made by `python -m tools.fidelity --write`. -->", "<!-- end of {name} -->"
-NOTEWORTHY = 0.2
-"""How far an observed time may be from the predicted one before the table marks it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,8 @@ class Told:
     first_ms: int | None
     predicted_settling_ms: int | None
     settling_ms: int | None
+    replayed: int
+    replayed_alike: int
 
 
 def write_confirmations(kafka_version: str, confirmed: Iterable[Confirmation]) -> Path:
@@ -68,6 +68,7 @@ def _plain(each: Confirmation) -> dict[str, Any]:
         "application": each.application,
         "title": each.title,
         "differences": each.differences,
+        "replay_differences": [differences for differences in each.replayed if differences],
         "tasks": sum(len(tasks) for role in (each.observed.active, each.observed.standby) for tasks in role.values()),
         "predicted_rounds": each.predicted.rounds,
         "rounds": each.rounds,
@@ -75,44 +76,68 @@ def _plain(each: Confirmation) -> dict[str, Any]:
         "first_ms": each.first_ms,
         "predicted_settling_ms": each.predicted.settling_ms,
         "settling_ms": each.settling_ms,
+        "replayed": len(each.replayed),
+        "replayed_alike": sum(not differences for differences in each.replayed),
         "predicted": each.predicted.shares.describe(),
         "observed": each.observed.describe(),
     }
 
 
 def _steps(told: Sequence[Told]) -> str:
-    """One line for each step and release: how many applications, and how many came as predicted."""
-    rows: dict[tuple[str, str], list[Told]] = {}
+    """One line for each application and release: how much was compared, and how much came as predicted."""
+    lines = [
+        "| Kafka | who assigns | steps | tasks and standbys | as predicted | as many rebalances | answers replayed |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    groups: dict[tuple[str, str], list[Told]] = {}
     for each in told:
-        rows.setdefault((each.kafka, each.step), []).append(each)
-    lines = ["| Kafka | step | applications | tasks and standbys compared | as predicted |", "|---|---|---|---|---|"]
-    for (kafka, step), group in rows.items():
-        right = sum(not each.differences for each in group)
-        lines.append(f"| {kafka} | {step} | {len(group)} | {sum(e.tasks for e in group)} | {right} of {len(group)} |")
-    right = sum(not each.differences for each in told)
-    lines.append(f"| | **all** | **{len(told)}** | **{sum(e.tasks for e in told)}** | **{right} of {len(told)}** |")
+        groups.setdefault((each.kafka, each.title), []).append(each)
+    for (kafka, title), group in groups.items():
+        lines.append(f"| {kafka} | {title} | {_counts(group)} |")
+    lines.append(f"| | **all** | {_counts(told)} |")
     return "\n".join(lines)
+
+
+def _counts(group: Sequence[Told]) -> str:
+    right = sum(not each.differences for each in group)
+    logged = [each for each in group if each.rounds is not None]
+    as_many = sum(each.rounds == each.predicted_rounds for each in logged)
+    replayed = sum(each.replayed for each in group)
+    alike = sum(each.replayed_alike for each in group)
+    rounds = f"{as_many} of {len(logged)}" if logged else "not logged"
+    answers = f"{alike} of {replayed}" if replayed else "not logged"
+    return f"{len(group)} | {sum(each.tasks for each in group)} | {right} of {len(group)} | {rounds} | {answers}"
 
 
 def _timing(told: Sequence[Told]) -> str:
-    """Rounds and times, of every step that had any."""
+    """One line for each step and release; where several applications went through it, the least and the most."""
     lines = [
-        "| Kafka | step | who assigns | rounds said, seen | s to the first assignment | s from there until settled |",
-        "|---|---|---|---|---|---|",
+        "| Kafka | step | applications | rebalances | seen | s to the first | seen | s until settled | seen |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
+    groups: dict[tuple[str, str], list[Told]] = {}
     for each in told:
-        if each.predicted_rounds or each.rounds:
-            rounds = f"{each.predicted_rounds}, {'–' if each.rounds is None else each.rounds}"
-            first = _compared(each.predicted_first_ms, each.first_ms) if each.first_ms is not None else ""
-            settling = _compared(each.predicted_settling_ms, each.settling_ms)
-            lines.append(f"| {each.kafka} | {each.step} | {each.title} | {rounds} | {first} | {settling} |")
+        if each.rounds is not None:
+            groups.setdefault((each.kafka, each.step), []).append(each)
+    for (kafka, step), group in groups.items():
+        cells = [
+            _range([float(each.predicted_rounds) for each in group], "{:.0f}"),
+            _range([float(each.rounds or 0) for each in group], "{:.0f}"),
+        ]
+        timed = [each for each in group if each.first_ms is not None]
+        cells += [_seconds([each.predicted_first_ms for each in timed]), _seconds([each.first_ms for each in timed])]
+        cells += [
+            _seconds([each.predicted_settling_ms for each in group]),
+            _seconds([each.settling_ms for each in group]),
+        ]
+        lines.append(f"| {kafka} | {step} | {len(group)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _compared(said_ms: int | None, seen_ms: int | None) -> str:
-    if said_ms is None or seen_ms is None:
-        return ""
-    deviation = (seen_ms - said_ms) / said_ms if said_ms else None
-    by = "" if deviation is None else f" ({deviation:+.0%})"
-    text = f"{said_ms / 1000:.1f}, {seen_ms / 1000:.1f}{by}"
-    return f"**{text}**" if deviation is not None and abs(deviation) > NOTEWORTHY else text
+def _seconds(values_ms: Sequence[int | None]) -> str:
+    return _range([value / 1000 for value in values_ms if value is not None], "{:.1f}")
+
+
+def _range(values: Sequence[float], form: str) -> str:
+    ends = list(dict.fromkeys(form.format(value) for value in (min(values), max(values)))) if values else []
+    return " to ".join(ends)

@@ -15,9 +15,6 @@ RECORDS = 2_000
 WARMING_UP = "ha-warmup"
 """Probes for minutes after each step, and so has hosts of its own and a play beside that of the others."""
 
-ROLLOUT_SINCE = (4, 0)
-"""A rollout takes a minute, and is left out on the older release."""
-
 Step = Callable[[Play, Sequence[Host]], None]
 
 STEPS: tuple[Step, ...] = (
@@ -27,8 +24,8 @@ STEPS: tuple[Step, ...] = (
     lambda play, hosts: play.join(hosts[3]),
     lambda play, hosts: play.restart(hosts[1]),
     lambda play, hosts: play.crash(hosts[2]),
+    lambda play, hosts: play.black_out(),
 )
-ROLLOUT: Step = lambda play, hosts: play.roll_out(hosts[:3])  # noqa: E731
 WARMUP_STEPS: tuple[Step, ...] = (
     lambda play, hosts: play.begin(hosts[0]),
     lambda play, hosts: play.join(hosts[1]),
@@ -50,14 +47,12 @@ def perform(kafka_version: str) -> list[Confirmation]:
     watched = applications_on(kafka_version)
     has_streams_groups = any(each.uses_streams_groups for each in watched)
     configs = {**BROKER_CONFIGS, **(STREAMS_BROKER_CONFIGS if has_streams_groups else {})}
-    release = tuple(map(int, kafka_version.split(".")[:2]))
-    steps = (*STEPS, ROLLOUT) if release >= ROLLOUT_SINCE else STEPS
     spec = ClusterSpec(brokers=len(RACKS), racks=RACKS, kafka_version=kafka_version, broker_configs=configs)
     with KafkaCluster(spec) as cluster, Hosts(cluster) as main, Hosts(cluster) as slow:
         prepare(cluster, RECORDS)
         topology = describe_topology(cluster)
         plays = (
-            (Play(cluster, main, [each for each in watched if each.id != WARMING_UP], topology), "h", steps),
+            (Play(cluster, main, [each for each in watched if each.id != WARMING_UP], topology), "h", STEPS),
             (Play(cluster, slow, [each for each in watched if each.id == WARMING_UP], topology), "w", WARMUP_STEPS),
         )
         with ThreadPoolExecutor(len(plays)) as threads:

@@ -20,6 +20,10 @@ STOP_TIMEOUT_S = 30
 PREPARE_TIMEOUT_S = 60
 LOOKS_EVERY_S = 0.1
 NUM_BINS = 16
+LEADERS_TELL = (
+    "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor=debug"
+)
+"""At DEBUG a group's leader logs what it is shown of its clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ class Host:
                 log=self.log,
                 heap_mb=HEAP_MB,
                 output=told,
+                options=(LEADERS_TELL,),
             )
 
     def stop(self) -> None:

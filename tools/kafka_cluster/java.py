@@ -100,14 +100,16 @@ def start_java(
     log: Path,
     heap_mb: int,
     output: IO[bytes] | None = None,
+    options: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a Java program that ends when this process does, whatever ends this process.
 
     It hangs on its standard input (`assignorsim.Tethered`): keep the returned object, and leave its `stdin` open.
-    Standard error is appended to `log`, and so is standard output unless `output` is given.
+    Standard error is appended to `log`, and so is standard output unless `output` is given; `options` are those of the
+    Java machine, beyond the usual ones.
     """
     java = find_executable("java", "a JDK, version 17 or newer")
-    command = [java, f"-Xmx{heap_mb}m", *JAVA_OPTIONS, "assignorsim.Tethered", main_class, *arguments]
+    command = [java, f"-Xmx{heap_mb}m", *JAVA_OPTIONS, *options, "assignorsim.Tethered", main_class, *arguments]
     with log.open("ab") as errors:
         return subprocess.Popen(
             command,
