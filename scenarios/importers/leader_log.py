@@ -1,4 +1,4 @@
-"""The log of a Kafka Streams group's leader at INFO: assignments of successive rebalances.
+"""The log of a Kafka Streams group's leader at INFO or DEBUG: assignments of successive rebalances.
 
 Read is what `StreamsPartitionAssignor` logs, in the wordings of 2.4 to 4.x; whatever else stands in the log is passed
 over. Times are taken as they stand; a log does not say in which zone.
@@ -18,8 +18,8 @@ from scenarios.importers.lines import FormatError
 
 RELEVANT = (
     r"participating in this rebalance|Assigning stateful tasks: |and stateless tasks: |including stateful"
-    r"|Assigned tasks |Assignment of tasks to nodes: |activeTasks: \(|Finished (un)?stable assignment"
-    r"|^[0-9a-f]{8}-[0-9a-f-]{27}: \["
+    r"|Assigned tasks (to clients as |\[)|Assignment of tasks to nodes: |activeTasks: \("
+    r"|Finished (un)?stable assignment|^[0-9a-f]{8}-[0-9a-f-]{27}: \["
 )
 """What the lines have that matter, as a regular expression of Java and of Python."""
 
@@ -33,9 +33,9 @@ _TASK = re.compile(r"(?:[\w.-]+__)?\d{1,9}_\d{1,9}")
 _CLIENT = re.compile(rf"Client ({_PROCESS}) per-consumer assignment")
 _OF_THREADS = re.compile(r"\s+assigned (active|standby) \{(.*)\}")
 _OF_THREAD = re.compile(r"([^\s={,]+)=\[([^\]]*)\]")
-_IN_BRACES = re.compile(rf"\{{{_PROCESS}=\[activeTasks: \(")
-"""What assignors and the leader tell of what clients have before and while they decide has the same form."""
-_BEGINS = ("Assigned tasks ", "Assignment of tasks to nodes: ")
+_IN_BRACES = re.compile(rf"\{{{_PROCESS}=(\[activeTasks: \(|ClientMetadata\{{)")
+"""What assignors and the leader tell of what clients have before and while they decide has much the same form."""
+_BEGINS = re.compile(r"Assigned tasks (to clients as |\[)|Assignment of tasks to nodes: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def read_rebalances(text: str) -> tuple[LoggedRebalance, ...]:
         told.update((process_id, _split(consumers)) for process_id, consumers in _CONSUMERS.findall(line))
         if match := _STATEFUL.search(line):
             stateful = frozenset(_tasks(number, match[1]))
-        begins = any(begin in line for begin in _BEGINS)
+        begins = _BEGINS.search(line) is not None
         if begins:
             drafts.append(_Draft(number, _time_ms(line), _leader(line), stateful, told))
         if "activeTasks: (" in line and (begins or not _IN_BRACES.search(line)):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from scenarios.observed.internal_topics import is_purged
 from scenarios.observed.observation import Observation, SeenProcess, SeenTopic
 
 _DEFAULT_RECORD_BYTES: Final = 1_000
 """What a scenario takes for the size of a record if it is not given."""
-
-_PURGED: Final = re.compile(
-    r"-repartition$|-subscription-(registration|response)-topic$|-FK-JOIN-SUBSCRIPTION-.*-topic$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +34,25 @@ def amounts_by_topic(seen: Observation) -> Mapping[str, TopicAmounts]:
     that this makes of their end offsets: to Kafka, a client without a copy is behind by the whole end offset, whatever
     compaction and retention have left of the records; the simulator counts by size and size of a record.
 
-    Of repartition topics Kafka Streams deletes what it has read, but the bytes stay until a segment is full. There a
-    record is as large as one of the topics that it is made of, within what the bytes allow.
+    Of repartition topics Kafka Streams deletes what it has read, but the bytes stay until a segment is full. Where that
+    hides how many records the bytes are, a record is as large as one of the topics that it is made of, or larger if
+    there are more bytes than such records.
     """
     logs = changelogs(seen)
     means = {topic.name: _bytes_per_offset(topic) for topic in seen.topics}
-    made = {name: mean for name, mean in means.items() if mean is not None and not is_purged(name, seen)}
     amounts = {}
     for topic in seen.topics:
         mean = means[topic.name]
-        if mean is not None and is_purged(topic.name, seen):
-            mean = _like_what_it_is_made_of(topic, seen, made)
+        if has_hidden_records(topic, seen):
+            mean = _like_what_it_is_made_of(topic, seen, means)
         amounts[topic.name] = _amounts(topic, mean, is_changelog=topic.name in logs)
     return amounts
 
 
-def is_purged(topic: str, seen: Observation) -> bool:
-    """Whether Kafka Streams deletes records of a topic once it has read them."""
-    return topic.startswith(f"{seen.application_id}-") and _PURGED.search(topic) is not None
+def has_hidden_records(topic: SeenTopic, seen: Observation) -> bool:
+    """Whether a topic's bytes and end offsets were seen, but not how many records the bytes are."""
+    told = topic.size_bytes is not None and topic.end_offsets is not None and topic.start_offsets is None
+    return told and is_purged(topic.name, seen.application_id)
 
 
 def lags_of(process: SeenProcess, seen: Observation) -> Mapping[str, int]:
@@ -98,16 +95,13 @@ def _bytes_per_offset(topic: SeenTopic) -> float | None:
     return sum(topic.size_bytes) / offsets if offsets > 0 and any(topic.size_bytes) else None
 
 
-def _like_what_it_is_made_of(topic: SeenTopic, seen: Observation, made: Mapping[str, float]) -> float | None:
+def _like_what_it_is_made_of(topic: SeenTopic, seen: Observation, means: Mapping[str, float | None]) -> float:
     """The mean record of what the writers of a repartition topic read; of all sources if its writers are not known."""
     writers = [part for part in seen.subtopologies if topic.name in part.writes]
-    read = {name for part in writers for name in part.sources} & set(made)
-    sources = read or {name for part in seen.subtopologies for name in part.sources} & set(made)
-    most = _bytes_per_offset(topic)
-    ends, size = sum(topic.end_offsets or ()), sum(topic.size_bytes or ())
-    if not sources or most is None:
-        return most
-    return min(max(sum(made[name] for name in sorted(sources)) / len(sources), size / ends), most)
+    read = sorted({name for part in writers or seen.subtopologies for name in part.sources})
+    known = [mean for name in read if (mean := means.get(name)) is not None]
+    likely = sum(known) / len(known) if known else _DEFAULT_RECORD_BYTES
+    return max(likely, sum(topic.size_bytes or ()) / max(1, sum(topic.end_offsets or ())))
 
 
 def _end_offset_sums(seen: Observation) -> Mapping[str, int]:

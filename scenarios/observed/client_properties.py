@@ -147,7 +147,10 @@ def _pem_file(reading: _Reading, store: str, inline: tuple[str, ...]) -> str | N
 def _sasl(reading: _Reading) -> Iterator[tuple[str, str]]:
     mechanism = (reading.text("sasl.mechanism") or "GSSAPI").upper()
     if mechanism not in _MECHANISMS:
-        raise ObservationError(f"sasl.mechanism: '{mechanism}' is not supported here (but {', '.join(_MECHANISMS)})")
+        raise ObservationError(
+            f"sasl.mechanism: '{mechanism}' is not supported here (but {', '.join(_MECHANISMS)}); let Kafka's own "
+            "tools connect, and import what they print with --from DIR"
+        )
     yield "sasl_mechanism", mechanism
     options = _jaas_options(reading.text("sasl.jaas.config"))
     for option in ("username", "password"):

@@ -33,7 +33,7 @@ TOPOLOGY: Final = "topology"
 LEADER_LOG: Final = "log of the leader"
 PROPERTIES: Final = "properties"
 
-_KINDS: Final = (
+_KINDS: Final[Sequence[tuple[str | None, str]]] = (
     (LEADER_LOG, r"activeTasks: \("),
     (LOG_DIRS, r'^\{.*"logDirs"'),
     (TOPOLOGY, r"^[ \t]*Sub-topology: \d"),
@@ -42,9 +42,11 @@ _KINDS: Final = (
     (OFFSETS, r"^[ \t]*GROUP .*\bPARTITION\b.*\bCONSUMER-ID\b"),
     (MEMBERS, r"^[ \t]*GROUP .*\bCONSUMER-ID\b"),
     (STREAMS_MEMBERS, r"^[ \t]*GROUP .*\bMEMBER\b.*\bPROCESS\b.*\bASSIGNMENTS\b"),
+    # Other logs and scenarios have configs in them, too.
+    (None, r"^.{0,40}\d\d:\d\d:\d\d.*\b(INFO|WARN|ERROR|DEBUG)\b|^(cluster|application):[ \t]*$"),
     (PROPERTIES, r"^[ \t]*(application\.id|bootstrap\.servers|num\.standby\.replicas|num\.stream\.threads)[ \t]*[=:]"),
 )
-"""What of each kind only it has; the first that fits counts."""
+"""What of each kind only it has; the first that fits counts, and None is of no use."""
 
 
 @dataclass(frozen=True, slots=True)

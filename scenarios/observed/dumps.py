@@ -10,10 +10,9 @@ from typing import Final
 
 from assignors.ids import TopicPartition
 from scenarios.importers.topics import DescribedTopic
-from scenarios.importers.topology import read_topology
+from scenarios.observed.described_topology import described_subtopologies
 from scenarios.observed.dump_files import Dumps, read_dumps
 from scenarios.observed.dump_groups import Group, from_consumer_group, from_leader, from_streams_group, least_standbys
-from scenarios.observed.dump_topology import described_subtopologies
 from scenarios.observed.dump_trace import follow_up_ms, trace_of, with_all_threads
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.observation import Observation, SeenBroker, SeenProcess, SeenSubtopology, SeenTopic
@@ -161,8 +160,8 @@ class _Looking:
     def _subtopologies(self, topics: Mapping[str, DescribedTopic]) -> tuple[SeenSubtopology, ...]:
         if self.found.topology is None or self.found.topics is None:
             return ()
-        described = read_topology(self.found.topology.content)
-        seen, assumptions = described_subtopologies(described, self.group, list(topics), self.found.topology.file)
+        text, file = self.found.topology.content, self.found.topology.file
+        seen, assumptions = described_subtopologies(text, self.group, topics, file)
         self.assumptions += assumptions
         return seen
 

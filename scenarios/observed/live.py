@@ -72,7 +72,7 @@ def observe(
 ) -> Observation:
     """The same of whatever answers like a cluster."""
     running = look_at_group(cluster, group, topology)
-    measured = look_at_topics(cluster, _wanted(running, all_topics), seconds)
+    measured = look_at_topics(cluster, _wanted(running, all_topics), seconds, group)
     brokers, broker_configs, of_brokers = _look_at_brokers(cluster, measured.topics)
     processes, of_copies = with_standbys_level(running, measured.topics)
     app_configs, of_standbys = {**running.configs, **configs}, tuple[str, ...]()

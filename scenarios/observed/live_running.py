@@ -8,15 +8,17 @@ from typing import Final, TypeVar
 
 from scenarios.errors import listing
 from scenarios.observed import live_group, live_streams
+from scenarios.observed.described_topology import with_described_stores
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.live_answers import Answer, Cluster
-from scenarios.observed.live_topology import changelogs_of, subtopologies_of, with_described_stores, with_likely_stores
+from scenarios.observed.live_topology import changelogs_of, subtopologies_of, with_likely_stores
 from scenarios.observed.observation import SeenProcess, SeenSubtopology
 
 PATIENCE_S: Final = 60
 """How long a group may go on rebalancing."""
 
 _PAUSE_S: Final = 2
+_TEXT: Final = "the topology"
 _BUSY: Final = (14, 15, 16)
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: ask again."""
 
@@ -93,7 +95,7 @@ def _look_at_classic(cluster: Cluster, group: str, topology: str | None, groups:
     topics = _topics(cluster, seen)
     partitions = _partitions(topics)
     if topology is not None:
-        seen, assumptions = with_described_stores(seen, topology, group, partitions)
+        seen, assumptions = with_described_stores(seen, topology, group, partitions, _TEXT)
     else:
         changelogs = changelogs_of(group, partitions, groups)
         seen, assumptions = with_likely_stores(seen, changelogs, group, partitions, found.stateful)
@@ -121,7 +123,7 @@ def _look_at_streams(cluster: Cluster, group: str, topology: str | None) -> Runn
     topics = _topics(cluster, found.subtopologies)
     seen, assumptions = found.subtopologies, tuple[str, ...]()
     if topology is not None:
-        seen, assumptions = with_described_stores(seen, topology, group, _partitions(topics))
+        seen, assumptions = with_described_stores(seen, topology, group, topics, _TEXT)
     configs, broker_configs = live_streams.configs_of_group(cluster.group_configs(group))
     return RunningGroup(
         protocol="streams",

@@ -11,12 +11,12 @@ from typing import Final
 
 from assignors.ids import TopicPartition
 from scenarios.observed.errors import ObservationError
+from scenarios.observed.internal_topics import is_purged
 from scenarios.observed.live_answers import Answer, Cluster
 from scenarios.observed.observation import SeenTopic
 
 _Offsets = Mapping[TopicPartition, int]
 _NO_LEADER: Final = -1
-_REPARTITION: Final = "-repartition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class SeenTopics:
     assumptions: tuple[str, ...]
 
 
-def look_at_topics(cluster: Cluster, described: Sequence[Answer], seconds: float) -> SeenTopics:
+def look_at_topics(cluster: Cluster, described: Sequence[Answer], seconds: float, application_id: str) -> SeenTopics:
     """Measure topics that the metadata describes, for `seconds` seconds; no rates if that is 0.
 
     Raises:
@@ -45,7 +45,7 @@ def look_at_topics(cluster: Cluster, described: Sequence[Answer], seconds: float
     if seconds > 0:
         cluster.wait(seconds)
         last = sample()
-    measured = tuple(_measured(topic, starts, first, last) for topic in topics)
+    measured = tuple(_measured(topic, starts, first, last, application_id) for topic in topics)
     return SeenTopics(measured, tuple(_assumptions(measured)))
 
 
@@ -77,25 +77,31 @@ def _placed(topic: Answer) -> SeenTopic:
     )
 
 
-def _measured(topic: SeenTopic, starts: _Offsets, first: _Sample, last: _Sample | None) -> SeenTopic:
+def _measured(
+    topic: SeenTopic, starts: _Offsets, first: _Sample, last: _Sample | None, application_id: str
+) -> SeenTopic:
     """A partition without a leader has no records to be read: offsets 0, nothing written."""
     partitions = [TopicPartition(topic.name, number) for number in range(len(topic.replicas))]
     sizes = tuple(first.sizes[each] for each in partitions if each in first.sizes)
-    if topic.name.endswith(_REPARTITION) and last is not None:
-        starts = _starts_on_disk(partitions, starts, first, last)
+    told = tuple(starts.get(each, 0) for each in partitions)
+    begins: tuple[int, ...] | None = told
+    if is_purged(topic.name, application_id) and any(told):
+        begins = None if last is None else _starts_on_disk(partitions, starts, first, last)
     return SeenTopic(
         topic.name,
         topic.replicas,
         topic.leaders,
         sizes if len(sizes) == len(partitions) else None,
-        tuple(starts.get(each, 0) for each in partitions),
+        begins,
         tuple(first.ends.get(each, 0) for each in partitions),
         None if last is None else tuple(last.records_per_s(first, each) for each in partitions),
     )
 
 
-def _starts_on_disk(partitions: Sequence[TopicPartition], starts: _Offsets, first: _Sample, last: _Sample) -> _Offsets:
-    """The first offsets whose records take room.
+def _starts_on_disk(
+    partitions: Sequence[TopicPartition], starts: _Offsets, first: _Sample, last: _Sample
+) -> tuple[int, ...] | None:
+    """The first offsets whose records take room; None if no record came that would tell.
 
     Kafka Streams purges what it has read of repartition topics, but segments with purged records stay on disk until
     they are full. So sizes go with earlier offsets; with which ones follows from how large records are that came.
@@ -103,9 +109,9 @@ def _starts_on_disk(partitions: Sequence[TopicPartition], starts: _Offsets, firs
     records = sum(last.ends.get(each, 0) - first.ends.get(each, 0) for each in partitions)
     size = sum(last.sizes.get(each, 0) - first.sizes.get(each, 0) for each in partitions)
     if records <= 0 or size <= 0:
-        return starts
+        return None
     held = {each: round(first.sizes.get(each, 0) * records / size) for each in partitions}
-    return {each: min(starts.get(each, 0), max(0, first.ends.get(each, 0) - held[each])) for each in partitions}
+    return tuple(min(starts.get(each, 0), max(0, first.ends.get(each, 0) - held[each])) for each in partitions)
 
 
 def _sizes(topics: Iterable[SeenTopic], log_dirs: Sequence[Answer]) -> dict[TopicPartition, int]:

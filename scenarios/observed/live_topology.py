@@ -1,21 +1,19 @@
-"""Which subtopologies a classic group has, and whose the changelogs are.
+"""Which subtopologies a classic group has, and whose the changelogs are where no text of `Topology.describe()` tells.
 
-What a group's members tell has the topics that each task reads. It does not have the stores: those follow from the
-text of `Topology.describe()`, or else from what rules all subtopologies out but one.
+What a group's members tell has the topics that each task reads. It does not have the stores: those follow from what
+rules all subtopologies out but one.
 
-Source: `org.apache.kafka.streams.processor.internals.InternalTopologyBuilder.topologyDescription`,
-`ProcessorStateManager.storeChangelogTopic` and `RepartitionedInternal` on the names of internal topics.
+Source: `org.apache.kafka.streams.processor.internals.ProcessorStateManager.storeChangelogTopic` and
+`RepartitionedInternal` on the names of internal topics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from assignors.ids import TaskId
-from scenarios.importers.lines import FormatError
-from scenarios.importers.topology import DescribedStore, DescribedSubtopology, read_topology
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.observation import SeenSubtopology
 
@@ -47,36 +45,6 @@ def store_of(application_id: str, changelog: str) -> str:
     if not changelog.endswith("-changelog"):
         return changelog
     return changelog.removeprefix(f"{application_id}-").removesuffix("-changelog")
-
-
-def with_described_stores(
-    seen: Sequence[SeenSubtopology], text: str, application_id: str, partitions: Mapping[str, int]
-) -> tuple[tuple[SeenSubtopology, ...], tuple[str, ...]]:
-    """Add what `Topology.describe()` says: stores, their changelogs and the topics that are written.
-
-    Args:
-        seen: subtopologies with their sources.
-        text: what it prints.
-        application_id: of the application.
-        partitions: the topics of the cluster, and how many partitions each has.
-
-    Returns:
-        The subtopologies, and what was assumed.
-
-    Raises:
-        ObservationError: it is something else, or of another application.
-    """
-    try:
-        described = {each.id: each for each in read_topology(text)}
-    except FormatError as error:
-        place = "" if error.line is None else f", line {error.line}"
-        raise ObservationError(f"the topology{place}: {error}") from None
-    if sorted(described) != [each.id for each in seen]:
-        theirs, ours = ", ".join(map(str, sorted(described))), ", ".join(str(each.id) for each in seen)
-        raise ObservationError(f"the topology has subtopologies {theirs}, but the group's tasks are of {ours}")
-    reading = _Reading(application_id, partitions, {topic for each in seen for topic in each.changelogs.values()})
-    result = tuple(reading.read(each, described[each.id]) for each in seen)
-    return result, tuple(reading.assumptions)
 
 
 def with_likely_stores(
@@ -164,61 +132,3 @@ def _source_changelog(subtopology: SeenSubtopology, application_id: str) -> dict
     if len(sources) != 1:
         raise ask_for_topology(f"subtopology {subtopology.id} has state, but no changelog fits it")
     return {sources[0]: sources[0]}
-
-
-class _Reading:
-    """A described subtopology read into one that was seen."""
-
-    def __init__(self, application_id: str, partitions: Mapping[str, int], told: Set[str]) -> None:
-        """`told` are the changelogs if the group has told them, as streams groups do."""
-        self._application_id = application_id
-        self._partitions = partitions
-        self._told = told
-        self.assumptions: list[str] = []
-
-    def read(self, seen: SeenSubtopology, described: DescribedSubtopology) -> SeenSubtopology:
-        topics = {self._full_name(topic) for source in described.sources for topic in source.topics}
-        has_pattern = any(source.pattern is not None for source in described.sources)
-        if not has_pattern and topics != set(seen.sources):
-            raise ObservationError(
-                f"subtopology {seen.id} reads {', '.join(sorted(topics))} by the topology, but "
-                f"{', '.join(seen.sources)} in the group; is it the text of this application, with its configs?"
-            )
-        changelogs, unlogged = dict[str, str](), list[str]()
-        for store in described.stores:
-            changelog = self._changelog(store)
-            if changelog is None:
-                unlogged.append(store.name)
-            else:
-                changelogs[store.name] = changelog
-        # Of a streams group the changelogs were told; the text has better names for their stores.
-        changelogs |= {store: topic for store, topic in seen.changelogs.items() if topic not in changelogs.values()}
-        writes = {self._full_name(topic) for topic in described.sinks}
-        return replace(
-            seen,
-            changelogs={store: changelogs[store] for store in sorted(changelogs)},
-            unlogged_stores=tuple(sorted(unlogged)),
-            writes=tuple(sorted({*seen.writes, *writes})),
-        )
-
-    def _changelog(self, store: DescribedStore) -> str | None:
-        """The changelog of a store: its own, or the topic that a table is read from; None if it has none."""
-        own = f"{self._application_id}-{store.name}{_CHANGELOG}"
-        if own in self._partitions:
-            return own
-        if store.table_of is None:
-            return None
-        source = self._full_name(store.table_of)
-        if self._told:
-            return source if source in self._told else None
-        self.assumptions.append(
-            f"Store {store.name} has no changelog of its own: its topic {source} is taken for it, as with "
-            "topology.optimization."
-        )
-        return source
-
-    def _full_name(self, topic: str) -> str:
-        """Internal topics stand in the text without the application's id."""
-        internal = f"{self._application_id}-{topic}"
-        is_internal = topic.endswith(_REPARTITION) or topic not in self._partitions
-        return internal if is_internal and internal in self._partitions else topic

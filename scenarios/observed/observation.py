@@ -26,7 +26,7 @@ class SeenTopic:
         replicas: broker ids, the preferred leader first.
         leaders: the broker that leads, -1 if none.
         size_bytes: what one replica holds on disk.
-        start_offsets: the first offset that is there.
+        start_offsets: the first offset whose record takes room on disk; that may be one which readers no longer get.
         end_offsets: the offset of the next record.
         records_per_s: how fast the end offset grows.
     """
@@ -60,7 +60,8 @@ class SeenProcess:
         tags: `client.tag.*`.
         threads: its threads, by member id.
         copies: the offset sum of every task that it has a copy of (a running, standby or dormant one), as it told when
-            it joined last; -2 (`Task.LATEST_OFFSET`) for one that ran there. None if that was not seen.
+            it joined last; -2 (`Task.LATEST_OFFSET`) for one that ran there. Standbys of a group at rest, which have
+            read on since, stand at the end. None if that was not seen.
         is_static: whether it has a `group.instance.id`.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assignors.ids import TaskId
-from scenarios.observed.amounts import TopicAmounts, amounts_by_topic, is_purged, lags_of
+from scenarios.observed.amounts import TopicAmounts, amounts_by_topic, has_hidden_records, lags_of
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.names import client_names
 from scenarios.observed.observation import Observation, SeenProcess, SeenSubtopology, SeenTopic
@@ -109,12 +109,23 @@ class _Writer:
             for change in self.trace.changes:
                 clients = [self.names[process] for process in change.process_ids]
                 yield f"  - {flow({'at': format_duration(change.at_ms), change.kind: {'clients': clients}})}"
-        name, _ = assignor_of(self.seen)
         yield ""
-        yield f"assignors: [{name}]"
+        yield from self._assignors()
         if self.trace is not None:
             last_ms = max(one.at_ms for one in self.trace.rounds)
             yield f"duration: {format_duration(last_ms + _AFTER_LAST_MS)}"
+
+    def _assignors(self) -> Iterator[str]:
+        name, _ = assignor_of(self.seen)
+        if self.seen.protocol != "streams":
+            yield f"assignors: [{name}]"
+            return
+        yield "assignors:"
+        yield f"  - assignor: {name}"
+        yield f"    label: {name}"
+        yield "    parameters:   # Kafka's coordinator breaks ties by the ids of members"
+        ids = {each.process_id: ",".join(thread.member_id for thread in each.threads) for each in self.seen.processes}
+        yield from entry("member_ids", ids, 6)
 
     def _topic(self, topic: SeenTopic, amounts: TopicAmounts) -> Iterator[str]:
         yield f"    - name: {flow(topic.name)}"
@@ -202,8 +213,12 @@ def _left_out(seen: Observation) -> Iterator[str]:
         yield from remarks
     if any(part.changelogs for part in seen.subtopologies):
         yield "Stores are taken to be persistent, which nothing tells."
-    if any(is_purged(topic.name, seen) and topic.records_per_s is not None for topic in seen.topics):
-        yield "Records of repartition topics, deleted once read, are taken to be as large as those they are made of."
+    hidden = [topic.name for topic in seen.topics if has_hidden_records(topic, seen)]
+    if hidden:
+        yield (
+            f"How many records of {', '.join(hidden)} take room is not to be seen, as those that were read are deleted "
+            "bit by bit: a record is taken to be as large as those that it is made of."
+        )
     if any(lags_of(process, seen) for process in seen.processes):
         yield (
             "Lags count from the offsets that members told when they joined last; what ran as an active task then, or "

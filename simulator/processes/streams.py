@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.group import AwaitFirstMembers, Member
-from simulator.handover import hand_over, reconcile, within_reach
+from simulator.handover import Holdings, hand_over, reconcile, within_reach
 from simulator.processes.parts import Parts, Process
 from simulator.streams_group import ComputeTarget, Instruction, StreamsGroup
 from simulator.world import Start
@@ -91,6 +91,8 @@ class StreamsProtocol:
         """Take a new target, for all that have joined and left by now."""
         wanted = self._group.take_target()
         if wanted is None:
+            if not self._group.members:
+                self._target = Holdings.none(*self._target.standby.shape)  # Who is gone is to have nothing.
             return
         execution, recording = self._parts.execution, self._parts.recording
         execution.advance(self._parts.now_ms)

@@ -83,7 +83,8 @@ def test_a_wheel_has_its_command_and_its_licence(wheel: Path) -> None:
 
 
 def test_a_wheel_asks_for_what_the_project_declares_and_no_tool(metadata: Message) -> None:
-    assert normalise(metadata.get_all("Requires-Dist", [])) == normalise(PROJECT["dependencies"])
+    extras = [f'{each}; extra == "{name}"' for name, own in PROJECT["optional-dependencies"].items() for each in own]
+    assert normalise(metadata.get_all("Requires-Dist", [])) == normalise([*PROJECT["dependencies"], *extras])
 
 
 def test_a_wheel_cannot_be_published_by_mistake(metadata: Message) -> None:

@@ -143,7 +143,8 @@ class KafkaCluster:
 
     def _start(self) -> None:
         """Format every node's folder, start all nodes, and wait until every broker takes requests."""
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # One that begins with a dash would be taken for an option.
+        cluster_id = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
         storage_tool = find_main_class(self.classpath, "StorageTool")
         for node_id in self._ports:
             config = self.work_dir / f"node-{node_id}.properties"

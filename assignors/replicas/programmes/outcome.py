@@ -28,7 +28,7 @@ def outcome(
     if not solution.is_optimal:
         notes.append(f"not proven to be the best: nothing is better than {bound:.12g}, this is {value:.12g}")
     if solution.was_cut_off:
-        notes.append(f"stopped by the clock; another run may come out differently")
+        notes.append("stopped by the clock; another run may come out differently")
     status = PlanStatus.OPTIMAL if solution.is_optimal else PlanStatus.FEASIBLE
     is_proven = bound is not None and np.isfinite(bound)
     return Plan(status, replicas, "", objective, value, bound if is_proven else None, tuple(notes))

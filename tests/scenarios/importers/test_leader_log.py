@@ -42,6 +42,27 @@ def test_up_to_2_7_what_clients_had_before_stands_behind_and_does_not_count() ->
     assert (only.stateful, only.stable) == (None, None)
 
 
+def test_what_a_member_of_a_streams_group_logs_of_its_own_tasks_is_no_assignment() -> None:
+    own = "[2026-02-01 09:59:00,000] INFO Assigned tasks with local epoch 0 and group is not ready\n"
+    text = _text("leader_4_3.log")
+    assert read_rebalances(own + text)[0].clients == read_rebalances(text)[0].clients
+    with pytest.raises(FormatError, match="no assignments"):
+        read_rebalances(own)
+
+
+def test_what_a_leader_that_logs_at_debug_is_shown_of_its_clients_is_no_assignment() -> None:
+    had = "[activeTasks: ([]) standbyTasks: ([]) prevActiveTasks: ([0_0]) capacity: 2 assigned: 0]"
+    shown = (
+        f"2026-02-01 10:00:00.124 DEBUG Constructed client metadata {{{ONE}=ClientMetadata{{hostInfo=null, "
+        f"consumers=[a], state={had}}}}} from the member subscriptions.\n"
+        f"2026-02-01 10:00:00.125 DEBUG Assigning tasks and 1 standby replicas to client nodes {{{ONE}={had}}}\n"
+    )
+    text = _text("leader_4_3.log")
+    assert [found.clients for found in read_rebalances(shown + text + shown)] == [
+        found.clients for found in read_rebalances(text)
+    ]
+
+
 @pytest.mark.parametrize("name", ["leader_3_9.log", "leader_3_3.log", "leader_2_6.log"])
 def test_the_relevant_lines_alone_say_the_same(name: str) -> None:
     lines = [line for line in _text(name).split("\n") if re.search(RELEVANT, line)]

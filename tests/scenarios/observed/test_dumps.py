@@ -119,6 +119,17 @@ def test_every_dialect_is_recognised(name: str, kind: str | None) -> None:
     assert kind_of((DIALECTS / name).read_text()) == kind
 
 
+def test_the_log_of_a_client_that_does_not_lead_is_of_no_use_though_it_prints_configs(folder: Path) -> None:
+    log = "2026-02-01 10:00:00.123 [main] INFO StreamsConfig - StreamsConfig values: \n\tapplication.id = other\n"
+    (folder / "host.log").write_text(log)
+    assert _observe(folder, GROUP).passed_over == ("host.log",)
+
+
+def test_a_scenario_that_was_imported_before_is_not_taken_for_properties(folder: Path) -> None:
+    (folder / "now.yaml").write_text(scenario_text(_observe(folder, GROUP).observation))
+    assert _observe(folder, GROUP).passed_over == ("now.yaml",)
+
+
 def test_tasks_follow_from_the_partitions_that_consumers_have(folder: Path) -> None:
     seen = _observe(folder, GROUP).observation
     assert [process.process_id for process in seen.processes] == [ONE, TWO]

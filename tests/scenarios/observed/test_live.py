@@ -277,6 +277,16 @@ def test_purged_records_of_a_repartition_topic_that_still_take_room_count_as_the
     assert sum(topic.size_bytes) / (sum(topic.end_offsets) - sum(topic.start_offsets)) == pytest.approx(260, abs=1)
 
 
+@pytest.mark.parametrize("seconds", [0.0, 5.0])
+def test_a_repartition_topic_to_which_nothing_comes_does_not_tell_which_records_take_room(seconds: float) -> None:
+    first = Recorded("classic_3_9.jsonl").answers("end_offsets")[0]
+    cluster = Recorded("classic_3_9.jsonl", end_offsets=[first])
+    seen = observe(cluster, "shop", seconds=seconds, topology=None, configs={}, all_topics=False)
+    starts = {topic.name: topic.start_offsets for topic in seen.topics}
+    assert starts["shop-clicks-by-user-repartition"] is None
+    assert [name for name, offsets in starts.items() if offsets is None] == ["shop-clicks-by-user-repartition"]
+
+
 def test_a_broker_that_is_down_but_has_replicas_is_there_without_a_rack() -> None:
     brokers = [broker for broker in Recorded("classic.jsonl").answers("brokers")[0] if broker["broker_id"] != 2]
     seen = look(Recorded("classic.jsonl", brokers=[brokers]))

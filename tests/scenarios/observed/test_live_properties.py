@@ -92,6 +92,7 @@ def test_no_password_shows_when_settings_are_printed() -> None:
         ({"request.timeout.ms": "soon"}, "request.timeout.ms: 'soon' is not a number"),
         ({**PLAIN, "sasl.mechanism": "OAUTHBEARER"}, "'OAUTHBEARER' is not supported"),
         ({"security.protocol": "SASL_SSL"}, "'GSSAPI' is not supported"),
+        ({**PLAIN, "sasl.mechanism": "OAUTHBEARER"}, "import what they print with --from DIR"),
         ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "sasl.jaas.config has no username"),
         ({**PLAIN, "sasl.jaas.config": 'Module required username="a";'}, "sasl.jaas.config has no password"),
         ({**PLAIN, "sasl.jaas.config": 'password="s3 c"'}, "sasl.jaas.config is not of the form"),

@@ -6,12 +6,7 @@ import pytest
 
 from assignors.ids import TaskId
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live_topology import (
-    changelogs_of,
-    subtopologies_of,
-    with_described_stores,
-    with_likely_stores,
-)
+from scenarios.observed.live_topology import changelogs_of, subtopologies_of, with_likely_stores
 from scenarios.observed.observation import SeenSubtopology
 
 ORDERS, VIEWS = SeenSubtopology(0, ("orders",)), SeenSubtopology(1, ("views",))
@@ -75,45 +70,3 @@ def test_state_without_a_changelog_asks_for_the_topology_where_several_sources_c
     both = SeenSubtopology(0, ("orders", "views"))
     with pytest.raises(ObservationError, match=r"subtopology 0 has state, but no changelog fits it.*--topology FILE"):
         with_likely_stores([both], [], "shop", FOUR_EACH, frozenset({0}))
-
-
-TABLE = """\
-Topologies:
-   Sub-topology: 0
-    Source: KSTREAM-SOURCE-0000000001 (topics: [orders])
-      --> KTABLE-SOURCE-0000000002, seen-processor
-    Processor: KTABLE-SOURCE-0000000002 (stores: [orders-table])
-      --> none
-      <-- KSTREAM-SOURCE-0000000001
-    Processor: seen-processor (stores: [seen])
-      --> sink
-      <-- KSTREAM-SOURCE-0000000001
-    Sink: sink (topic: FK-0000000003-topic)
-      <-- seen-processor
-"""
-
-
-def test_a_table_without_changelog_is_kept_in_its_topic_and_other_stores_without_are_not_logged() -> None:
-    partitions = {"orders": 4, "shop-FK-0000000003-topic": 4}
-    [seen], assumptions = with_described_stores([ORDERS], TABLE, "shop", partitions)
-    assert dict(seen.changelogs) == {"orders-table": "orders"}
-    assert seen.unlogged_stores == ("seen",)
-    assert seen.writes == ("shop-FK-0000000003-topic",)
-    assert "orders-table has no changelog of its own" in assumptions[0]
-
-
-@pytest.mark.parametrize(
-    ("seen", "message"),
-    [
-        ([VIEWS], "subtopologies 0, but the group's tasks are of 1"),
-        ([SeenSubtopology(0, ("views",))], "subtopology 0 reads orders by the topology, but views in the group"),
-    ],
-)
-def test_the_topology_of_another_application_is_refused(seen: list[SeenSubtopology], message: str) -> None:
-    with pytest.raises(ObservationError, match=message):
-        with_described_stores(seen, TABLE, "shop", FOUR_EACH)
-
-
-def test_a_text_that_is_no_topology_is_refused_with_the_line() -> None:
-    with pytest.raises(ObservationError, match="the topology, line 1: 'hello'"):
-        with_described_stores([ORDERS], "hello\n", "shop", FOUR_EACH)

@@ -13,7 +13,7 @@ from scenarios.observed.errors import ObservationError
 from scenarios.observed.live import observe
 from scenarios.observed.observation import Observation, SeenProcess, SeenSubtopology, SeenThread, SeenTopic
 from scenarios.observed.trace import SeenChange, SeenRound, Trace
-from scenarios.observed.writing import scenario_text
+from scenarios.observed.writing import assumptions_of, scenario_text
 from simulator.disturbances import Join
 from simulator.world import GroupProtocol, Start, Store
 from tests.scenarios.observed.answers import Recorded
@@ -95,20 +95,24 @@ def test_the_records_of_a_changelog_are_its_end_offset_whatever_compaction_left(
 @pytest.mark.parametrize(
     ("size", "start", "end", "record"),
     [
-        (4_000, 0, 100, 40),  # Nothing was deleted: the bytes tell.
-        (4_000, 98, 100, 40),  # The segment that is left began at 0.
-        (4_000, 9_998, 10_000, 40),  # Others are gone: like the orders that it is made of.
-        (40_000, 98, 100, 400),  # No less than what the bytes come to if none are gone.
-        (10, 98, 100, 5),  # No more than what they come to if all are of what is left.
+        (4_000, 0, 100, 40),  # It was seen which records take room: the bytes tell.
+        (10, 98, 100, 5),
+        (4_000, None, 100, 40),  # It was not: like the orders that it is made of,
+        (4_000, None, 10_000, 40),
+        (40_000, None, 100, 400),  # but no less than what the bytes come to if none are gone.
     ],
 )
-def test_records_of_a_repartition_topic_are_like_those_that_it_is_made_of(
-    size: int, start: int, end: int, record: int
+def test_records_of_a_repartition_topic_are_like_those_that_it_is_made_of_if_it_was_not_seen_which_take_room(
+    size: int, start: int | None, end: int, record: int
 ) -> None:
-    purged = SeenTopic(REPARTITION, ((1, 2),) * 2, (1, 1), (size, size), (start, start), (end, end), (3.0, 3.0))
+    starts = None if start is None else (start, start)
+    purged = SeenTopic(REPARTITION, ((1, 2),) * 2, (1, 1), (size, size), starts, (end, end), (3.0, 3.0))
     topics = tuple(purged if topic.name == REPARTITION else topic for topic in SEEN.topics)
-    topic = _again(replace(SEEN, topics=topics)).world(1).cluster.topics[REPARTITION]
+    seen = replace(SEEN, topics=topics)
+    topic = _again(seen).world(1).cluster.topics[REPARTITION]
     assert (topic.record_bytes, topic.bytes_per_s, topic.size_bytes) == (record, (3 * record,) * 2, (size, size))
+    said = any(f"How many records of {REPARTITION} take room" in each for each in assumptions_of(seen))
+    assert said == (start is None)
 
 
 @pytest.mark.parametrize(("answers", "group"), [("classic", "shop"), ("warming_up", "shop"), ("streams", "kiosk")])
@@ -147,10 +151,12 @@ def test_a_topic_that_two_subtopologies_write_comes_from_the_first() -> None:
     assert written == [(REPARTITION, "results"), ()]
 
 
-def test_a_streams_group_has_its_protocol_and_its_assignor() -> None:
+def test_a_streams_group_has_its_protocol_and_its_assignor_which_knows_the_ids_of_members() -> None:
     scenario = _again(replace(SEEN, protocol="streams", configs={"num.standby.replicas": "1"}, next_rebalance_ms=None))
     assert scenario.world(1).application.group_configs.protocol is GroupProtocol.STREAMS
-    assert [choice.assignor for choice in scenario.assignors] == ["streams_group_sticky"]
+    [choice] = scenario.assignors
+    assert (choice.label, choice.assignor) == ("streams_group_sticky", "streams_group_sticky")
+    assert choice.parameters == {"member_ids": {FIRST: "c-1,c-2", SECOND: "c-3"}}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,240 @@
+"""Two applications of a real cluster, imported from it and from what Kafka's own tools print of them.
+
+Every import is made by the command, as a user types it, while both applications run and nobody writes to them.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from assignors.ids import TopicPartition
+from scenarios.load import load
+from scenarios.observed.client_properties import client_settings
+from scenarios.observed.live_cluster import connect
+from simulator.world import Client, World
+from tests.assignor_sim.conftest import Ended, Shell
+from tests.real_kafka.reassigning import KafkaAdminClient
+from tools.fidelity.applications import BROKER_CONFIGS, COMMON, STANDBYS, STREAMS_BROKER_CONFIGS
+from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
+from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+
+CLASSIC, STREAMS = "shop", "kiosk"
+APPLICATIONS: Mapping[str, Mapping[str, object]] = {
+    CLASSIC: {**COMMON, STANDBYS: 1},
+    STREAMS: {**COMMON, "group.protocol": "streams"},
+}
+CONFIGS = {**BROKER_CONFIGS, **STREAMS_BROKER_CONFIGS, "group.streams.num.standby.replicas": 1}
+RACKS = ("--rack", "*-one=az1", "--rack", "*-two=az2")
+ACTIVE, STATEFUL = 26, 14
+RECORDS = 500
+QUIET_S, CALM_WITHIN_S = 3.0, 60
+
+PRINTED = {
+    "topics": ("TopicCommand", "--describe"),
+    "brokers": ("BrokerApiVersionsCommand",),
+    "log_dirs": ("LogDirsCommand", "--describe"),
+    "consumers": ("ConsumerGroupCommand", "--describe", "--members", "--verbose", "--group", CLASSIC),
+    "members": ("StreamsGroupCommand", "--describe", "--members", "--verbose", "--group", STREAMS),
+}
+OF_THE_CLUSTER = ("topics", "brokers", "log_dirs", "topology")
+
+Tasks = Mapping[str, tuple[frozenset[str], frozenset[str]]]
+"""Active tasks and standbys, by process id or by the name of a client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What became of the applications.
+
+    Attributes:
+        shell: in a folder with what was imported and what was printed: a folder of dumps for each of its sources.
+        told: what the applications themselves say, by application and process id.
+        ended: the commands that imported and ran, by application.
+        before: what the cluster told before anybody looked.
+        after: what it told when all had been imported.
+    """
+
+    shell: Shell
+    told: Mapping[str, Tasks]
+    ended: Mapping[str, tuple[Ended, Ended]]
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+    def world(self, file: str) -> World:
+        return load(self.shell.folder / file).world(1)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    shell = Shell(tmp_path_factory.mktemp("imported"))
+    spec = ClusterSpec(brokers=3, broker_configs=CONFIGS)
+    with KafkaCluster(spec) as cluster, Hosts(cluster) as hosts, ThreadPoolExecutor(2) as aside:
+        prepare(cluster, RECORDS)
+        one, two = hosts.add("one", "az1"), hosts.add("two", "az2")
+        for host in (one, two):
+            host.start(APPLICATIONS)
+        topology = aside.submit(describe_topology, cluster)
+        hosts.await_that("all tasks run, and nothing changes", lambda: _is_at_rest(hosts), CALM_WITHIN_S)
+        tools = {name: aside.submit(cluster.run_tool, *tool) for name, tool in PRINTED.items()}
+        before = _once_calm(cluster, hosts)
+        ended = {application: _import(shell, cluster, application) for application in APPLICATIONS}
+        printed = {name: tool.result() for name, tool in {**tools, "topology": topology}.items()}
+        after = _look(cluster, hosts)
+        logs = {host.name: host.log.read_text(encoding="utf-8") for host in (one, two)}
+        for folder, own in {"by-consumers": ["consumers"], "by-members": ["members"], "by-log": []}.items():
+            texts = {name: printed[name] for name in [*OF_THE_CLUSTER, *own]} | ({} if own else logs)
+            (shell.folder / folder).mkdir()
+            for name, text in texts.items():
+                shell.write(f"{folder}/{name}.txt", text)
+        yield Scene(shell, {each: _told(hosts, each) for each in APPLICATIONS}, ended, before, after)
+
+
+def _import(shell: Shell, cluster: KafkaCluster, application: str) -> tuple[Ended, Ended]:
+    where = ("--bootstrap", cluster.bootstrap_servers.split(",")[0], "--group", application)
+    return shell("import", *where, "-o", f"{application}.yaml"), shell("run", f"{application}.yaml")
+
+
+def _is_at_rest(hosts: Hosts) -> bool:
+    latest_ms = round((time.time() - QUIET_S) * 1000)
+    return all(_has_settled([host.story(each) for host in hosts.running()], latest_ms) for each in APPLICATIONS)
+
+
+def _has_settled(stories: list[Any], latest_ms: int) -> bool:
+    if not all(story and story[-1].state == "RUNNING" and story[-1].at_ms < latest_ms for story in stories):
+        return False
+    counts = [sum(len(getattr(story[-1], role)) for story in stories) for role in ("active", "standby")]
+    return counts == [ACTIVE, STATEFUL]
+
+
+def _once_calm(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
+    """What the cluster tells once nothing is read, written or committed any more."""
+    deadline_s = time.monotonic() + CALM_WITHIN_S
+    last = _look(cluster, hosts)
+    while True:
+        time.sleep(1.5)  # Longer than the commit interval.
+        told = _look(cluster, hosts)
+        if told == last:
+            return told
+        assert time.monotonic() < deadline_s, "the applications still read"
+        last = told
+
+
+def _look(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
+    """Members, epochs, generations and committed offsets of the groups; all groups, topics and end offsets."""
+    with KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers) as admin:
+        committed = admin.list_group_offsets(dict.fromkeys(APPLICATIONS))
+    with connect(cluster.bootstrap_servers, client_settings({})) as seen:
+        topics = {topic["name"]: len(topic["partitions"]) for topic in seen.topics()}
+        partitions = [TopicPartition(name, number) for name in topics for number in range(topics[name])]
+        return {
+            "committed": {each: dict(offsets) for each, offsets in committed.items()},
+            "classic": seen.classic_group(CLASSIC),
+            "streams": seen.streams_group(STREAMS),
+            "groups": sorted(str(group["group_id"]) for group in seen.groups()),
+            "ends": {each: end for each, end in seen.end_offsets(partitions).items() if each.topic[:2] != "__"},
+            "joins": [generation for host in hosts.all() for generation in _generations(host)],
+        }
+
+
+def _generations(host: Host) -> list[str]:
+    """The generations of the classic group that threads of a host joined, as they logged them."""
+    return re.findall(r"Successfully joined group with generation .*generationId=(\d+)", host.log.read_text())
+
+
+def _told(hosts: Hosts, application: str) -> Tasks:
+    last = {host.process_id(application): host.story(application)[-1] for host in hosts.all()}
+    return {process: (told.active, told.standby) for process, told in last.items()}
+
+
+def _all(tasks: tuple[tuple[Any, ...], ...]) -> frozenset[str]:
+    return frozenset(str(task) for thread in tasks for task in thread)
+
+
+def _had(client: Client) -> tuple[frozenset[str], frozenset[str]]:
+    return _all(client.tasks.active), _all(client.tasks.standby)
+
+
+def _by_name(world: World) -> Tasks:
+    return {client.name: _had(client) for client in world.clients}
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_a_running_application_is_imported_and_run_by_the_two_commands(scene: Scene, application: str) -> None:
+    imported, ran = scene.ended[application]
+    assert (imported.code, imported.err) == (0, "")
+    assert imported.out.splitlines()[-1] == f"assignor-sim run {application}.yaml"
+    assert ran.code == 0, ran.err
+    assert application in ran.out
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_the_scenario_has_the_tasks_that_the_application_says_it_has(scene: Scene, application: str) -> None:
+    world = scene.world(f"{application}.yaml")
+    assert {str(client.process_id): _had(client) for client in world.clients} == scene.told[application]
+    assert {client.name: client.rack for client in world.clients} == {
+        f"{application}-one": "az1",
+        f"{application}-two": "az2",
+    }
+    assert {broker.id: broker.rack for broker in world.cluster.brokers} == {1: "az1", 2: "az2", 3: "az3"}
+
+
+def _compare_clusters(one: World, other: World) -> None:
+    for name, topic in one.cluster.topics.items():
+        again = other.cluster.topics[name]
+        assert (name, topic.replicas, topic.leaders) == (name, again.replicas, again.leaders)
+    assert one.cluster.brokers == other.cluster.brokers
+    parts, again_parts = one.application.subtopologies, other.application.subtopologies
+    assert [sorted(part.source_topics) for part in parts] == [sorted(part.source_topics) for part in again_parts]
+    assert [{store.name for store in part.stores} for part in parts] == [
+        {store.name for store in part.stores} for part in again_parts
+    ]
+
+
+def test_what_the_consumer_group_tool_prints_gives_the_same_active_tasks(scene: Scene) -> None:
+    where = ("--from", "by-consumers", "--group", CLASSIC, "-o", "by-consumers.yaml")
+    ended = scene.shell("import", *where, *RACKS, "--config", f"{STANDBYS}=1")
+    assert (ended.code, ended.err) == (0, "")
+    live, printed = scene.world(f"{CLASSIC}.yaml"), scene.world("by-consumers.yaml")
+    assert {name: active for name, (active, _) in _by_name(printed).items()} == {
+        name: active for name, (active, _) in _by_name(live).items()
+    }
+    _compare_clusters(live, printed)
+
+
+def test_what_the_leader_logged_gives_the_same_active_tasks_and_standbys(scene: Scene) -> None:
+    ended = scene.shell("import", "--from", "by-log", "--group", CLASSIC, "-o", "by-log.yaml", "--last", *RACKS)
+    assert (ended.code, ended.err) == (0, "")
+    live, printed = scene.world(f"{CLASSIC}.yaml"), scene.world("by-log.yaml")
+    assert {str(client.process_id): _had(client) for client in printed.clients} == scene.told[CLASSIC]
+    assert _by_name(printed) == _by_name(live)
+    _compare_clusters(live, printed)
+
+
+def test_what_the_streams_group_tool_prints_gives_the_same_tasks_by_thread_and_the_same_members(scene: Scene) -> None:
+    ended = scene.shell("import", "--from", "by-members", "--group", STREAMS, "-o", "by-members.yaml", *RACKS)
+    assert (ended.code, ended.err) == (0, "")
+    live, printed = scene.world(f"{STREAMS}.yaml"), scene.world("by-members.yaml")
+    assert {client.name: (client.tasks.active, client.tasks.standby) for client in printed.clients} == {
+        client.name: (client.tasks.active, client.tasks.standby) for client in live.clients
+    }
+    _compare_clusters(live, printed)
+    named = [load(scene.shell.folder / file).assignors[0].parameters for file in (f"{STREAMS}.yaml", "by-members.yaml")]
+    members = {member["member_id"] for member in scene.after["streams"]["members"]}
+    assert {each for ids in named[0]["member_ids"].values() for each in ids.split(",")} == members
+    assert named[0] == named[1]
+
+
+def test_an_import_changes_nothing_on_the_cluster(scene: Scene) -> None:
+    assert scene.after == scene.before
+    assert scene.before["classic"]["group_state"] == scene.before["streams"]["group_state"] == "Stable"
+    assert len(scene.before["classic"]["members"]) == len(scene.before["streams"]["members"]) == 4
+    assert set(scene.before["committed"]) == set(APPLICATIONS)
+    assert all(scene.before["committed"].values())
+    assert scene.before["joins"]
