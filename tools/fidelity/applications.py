@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tools.kafka_cluster.applications import RACK_TAG
+
 STICKY = "org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor"
 LEGACY_STICKY = "org.apache.kafka.streams.processor.internals.assignment.LegacyStickyTaskAssignor"
 STRATEGY = "rack.aware.assignment.strategy"
@@ -91,6 +93,12 @@ WATCHED = (
         "high availability, 1 standby, balance_subtopology",
         configs={STANDBYS: 1, STRATEGY: "balance_subtopology"},
         later={STRATEGY: "none"},
+    ),
+    WatchedApplication(
+        "ha-tags",
+        "high availability, 1 standby in another zone",
+        configs={STANDBYS: 1, "rack.aware.assignment.tags": RACK_TAG},
+        later={STANDBYS: 2},
     ),
     WatchedApplication(
         "ha-warmup",

@@ -16,7 +16,7 @@ from simulator.trace import Trace
 from tools.fidelity.applications import COMMON, SESSION_TIMEOUT_MS, WatchedApplication
 from tools.fidelity.forecast import EVENT_AT_MS, Forecast, Shares, forecast, read_document, simulate_document
 from tools.fidelity.replay import LoggedRebalance, logged_rebalances, replay
-from tools.kafka_cluster.applications import Host, Hosts
+from tools.kafka_cluster.applications import RACK_TAG, Host, Hosts
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError
 
@@ -162,6 +162,7 @@ class Play:
             "name": host.name,
             "process_id": host.process_id(each.id),
             "rack": host.rack,
+            "tags": {RACK_TAG: host.rack},
             "threads": {**COMMON, **each.configs}["num.stream.threads"],
             "starts": False,
         }

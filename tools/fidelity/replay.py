@@ -18,6 +18,7 @@ from assignors.assignment import AssignmentColumns
 from assignors.ids import ProcessId, TaskId
 from assignors.state import ApplicationState, KafkaStreamsState
 from tools.fidelity.forecast import Shares
+from tools.kafka_cluster.applications import RACK_TAG
 
 _PROCESS = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _SHOWN = re.compile(
@@ -68,7 +69,7 @@ def replay(rebalance: LoggedRebalance, like: ApplicationState, racks: Mapping[st
     Args:
         rebalance: what the leader was shown.
         like: a state of the same application: its tasks, partitions and configs.
-        racks: where each process stands.
+        racks: where each process stands, which is its client tag as well.
         assignor: a name that `registry.load` understands.
     """
     at = range(len(like.tasks)) if like.listed_tasks is None else like.listed_tasks.tolist()
@@ -78,6 +79,7 @@ def replay(rebalance: LoggedRebalance, like: ApplicationState, racks: Mapping[st
             process_id=ProcessId.parse(each.process_id),
             num_processing_threads=each.threads,
             rack_id=racks[each.process_id],
+            client_tags={RACK_TAG: racks[each.process_id]},
             previous_active_tasks=_parsed(each.active),
             previous_standby_tasks=_parsed(each.standby),
             task_lags={TaskId.parse(task): lag for task, lag in each.lags.items()},

@@ -20,6 +20,8 @@ STOP_TIMEOUT_S = 30
 PREPARE_TIMEOUT_S = 60
 LOOKS_EVERY_S = 0.1
 NUM_BINS = 16
+RACK_TAG = "zone"
+"""Every host tells its rack by this client tag, too."""
 LEADERS_TELL = (
     "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor=debug"
 )
@@ -50,7 +52,7 @@ class Host:
 
     Attributes:
         name: what messages call it.
-        rack: `client.rack` of its applications.
+        rack: `client.rack` of its applications, and their only client tag.
         process: the process, None when it is not there.
     """
 
@@ -137,6 +139,7 @@ class Host:
             "state.dir": self._folder / "state",
             "client.id": f"{application}-{self.name}",
             "client.rack": self.rack,
+            f"client.tag.{RACK_TAG}": self.rack,
         }
         file = self._folder / f"{application}.properties"
         file.write_text("".join(f"{key}={value}\n" for key, value in {**own, **configs}.items()))
