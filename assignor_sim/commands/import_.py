@@ -109,7 +109,7 @@ def _of_cluster(
     configs: Mapping[str, str],
 ) -> Observation:
     from assignor_sim.progress import progress
-    from scenarios.observed.live import observe_cluster
+    from scenarios.observed.live.observe import observe_cluster
 
     described = None if topology is None else _text(topology)
     properties = _properties(command_config)
@@ -123,7 +123,7 @@ def _of_cluster(
 def _of_dumps(
     folder: Path, group: str, configs: Mapping[str, str], racks: Sequence[str], replays: bool
 ) -> tuple[Observation, Trace | None, list[str]]:
-    from scenarios.observed.dumps import DumpOptions, observe_dumps
+    from scenarios.observed.dumps.observe import DumpOptions, observe_dumps
 
     placed = [(pattern, rack or None) for pattern, rack in (_pair("--rack", text) for text in racks)]
     found = observe_dumps(folder, group, DumpOptions(configs, placed, replays))

@@ -16,8 +16,8 @@ import pytest
 
 from assignors.ids import TopicPartition
 from scenarios.load import load
-from scenarios.observed.client_properties import client_settings
-from scenarios.observed.live_cluster import connect
+from scenarios.observed.live.client_properties import client_settings
+from scenarios.observed.live.cluster import connect
 from simulator.world import Client, World
 from tests.assignor_sim.conftest import Ended, Shell
 from tests.real_kafka.reassigning import KafkaAdminClient

@@ -17,9 +17,6 @@ from scenarios.reader import read
 from scenarios.watched import Shown, run_watched
 from simulator.trace import Round, Trace
 
-EVENT_AT_MS = 10_000
-"""When what is going to happen does, in the scenario's time; before, the group rests."""
-
 
 @dataclass(frozen=True, slots=True)
 class Shares:

@@ -8,15 +8,25 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from scenarios.observed.live import observe_cluster
+from scenarios.observed.live.observe import observe_cluster
 from scenarios.observed.observation import Observation
 from scenarios.observed.writing import scenario_text
 from scenarios.watched import Shown
 from simulator.trace import Trace
 from tools.fidelity.applications import COMMON, SESSION_TIMEOUT_MS, WatchedApplication
-from tools.fidelity.forecast import EVENT_AT_MS, Forecast, Shares, forecast, read_document, simulate_document
+from tools.fidelity.edits import (
+    DOWN_MS,
+    EVENT_AT_MS,
+    LONG_MS,
+    Document,
+    with_absence,
+    with_blackout,
+    with_member_ids,
+    with_newcomer,
+)
+from tools.fidelity.forecast import Forecast, Shares, forecast, read_document, simulate_document
 from tools.fidelity.replay import LoggedRebalance, logged_rebalances, replay
-from tools.kafka_cluster.applications import RACK_TAG, Host, Hosts
+from tools.kafka_cluster.applications import Host, Hosts
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError
 
@@ -25,10 +35,6 @@ QUIET_S = 3.0
 """Longer than any pause within a rebalance: members hear of one within a heartbeat, which is a second."""
 REST_TIMEOUT_S = 90
 PROBING_TIMEOUT_S = 400
-LONG_MS = 600_000
-"""Enough for everything that a step may set off in the simulation."""
-DOWN_MS = 60_000
-"""How long a host is away in the simulation: long enough for the others to settle."""
 SAMPLE_S = 0.2
 IDLE_S = 2.0
 """Longer than the commit interval."""
@@ -73,7 +79,7 @@ class Confirmation:
 class _Said:
     """An imported scenario with what is going to happen, and what the simulator makes of it."""
 
-    document: dict[str, Any]
+    document: Document
     trace: Trace
     shown: tuple[Shown, ...]
 
@@ -88,7 +94,7 @@ class Play:
     topology: str
     confirmed: list[Confirmation] = field(default_factory=list)
     _later: bool = False
-    _scenarios: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _scenarios: dict[str, Document] = field(default_factory=dict)
 
     def begin(self, host: Host) -> None:
         """Start the first host; there is nothing yet that could be imported."""
@@ -100,7 +106,7 @@ class Play:
 
     def join(self, host: Host) -> None:
         """A host that was never there joins."""
-        said = self._predict(lambda each: self._with_newcomer(each, host))
+        said = self._predict(lambda imported, each: with_newcomer(imported, each, host))
         at_ms = _now_ms()
         host.start(self._configs())
         self._confirm(f"{host.name} joins", at_ms, said, (EVENT_AT_MS, LONG_MS), starts=True)
@@ -116,7 +122,7 @@ class Play:
     def black_out(self) -> None:
         """All hosts die at once, are missed, and come back together, with other configs."""
         hosts = list(self.hosts.running())
-        said = self._predict(lambda each: self._with_blackout(each, hosts))
+        said = self._predict(lambda imported, each: with_blackout(imported, each, hosts))
         for host in hosts:
             host.kill()
         self._later = True
@@ -130,7 +136,7 @@ class Play:
         )
 
     def _away(self, host: Host, goes: str, is_back: str, go: Callable[[], None], event: str) -> None:
-        said = self._predict(lambda each: self._with_absence(each, host, event))
+        said = self._predict(lambda imported, each: with_absence(imported, each, host, event))
         back_ms = EVENT_AT_MS + DOWN_MS
         at_ms = _now_ms()
         go()
@@ -139,11 +145,11 @@ class Play:
         host.start(self._configs())
         self._confirm(f"{host.name} {is_back}", at_ms, said, (back_ms, back_ms + LONG_MS), starts=True)
 
-    def _predict(self, edited: Callable[[WatchedApplication], dict[str, Any]]) -> dict[str, _Said]:
+    def _predict(self, edited: Callable[[Document, WatchedApplication], Document]) -> dict[str, _Said]:
         """Simulate every application's imported scenario with what is going to happen."""
         said = {}
         for each in self.applications:
-            document = edited(each)
+            document = edited(self._scenarios[each.id], each)
             said[each.id] = _Said(document, *simulate_document(document, each.assignor, each.id))
         return said
 
@@ -151,41 +157,6 @@ class Play:
         return {
             each.id: {**COMMON, **each.configs, **(each.later if self._later else {})} for each in self.applications
         }
-
-    def _document(self, each: WatchedApplication) -> dict[str, Any]:
-        """The imported scenario, to be edited."""
-        return {**self._scenarios[each.id], "duration": 2 * LONG_MS}
-
-    def _with_newcomer(self, each: WatchedApplication, host: Host) -> dict[str, Any]:
-        document = self._document(each)
-        newcomer = {
-            "name": host.name,
-            "process_id": host.process_id(each.id),
-            "rack": host.rack,
-            "tags": {RACK_TAG: host.rack},
-            "threads": {**COMMON, **each.configs}["num.stream.threads"],
-            "starts": False,
-        }
-        document["clients"] = [*document["clients"], newcomer]
-        document["events"] = [{"at": EVENT_AT_MS, "join": {"clients": host.name}}]
-        return document
-
-    def _with_absence(self, each: WatchedApplication, host: Host, event: str) -> dict[str, Any]:
-        what = {"clients": self._names(each, [host]), "down": DOWN_MS}
-        return {**self._document(each), "events": [{"at": EVENT_AT_MS, event: what}]}
-
-    def _with_blackout(self, each: WatchedApplication, hosts: Sequence[Host]) -> dict[str, Any]:
-        events: list[dict[str, Any]] = [
-            {"at": EVENT_AT_MS, "crash": {"clients": self._names(each, hosts), "down": DOWN_MS}}
-        ]
-        if each.later:
-            events.append({"at": EVENT_AT_MS + DOWN_MS // 2, "config_change": {"configs": dict(each.later)}})
-        return {**self._document(each), "events": events}
-
-    def _names(self, each: WatchedApplication, hosts: Sequence[Host]) -> list[str]:
-        """What the imported scenario calls hosts."""
-        named = {client["process_id"]: client["name"] for client in self._scenarios[each.id]["clients"]}
-        return [named[host.process_id(each.id)] for host in hosts]
 
     def _confirm(
         self, step: str, at_ms: int, said: Mapping[str, _Said], between_ms: tuple[int, int], *, starts: bool = False
@@ -203,7 +174,9 @@ class Play:
         for each, observation in self._look():
             assigned = self._assigned_ms(each, at_ms)
             settled_ms = max((told.at_ms for host in self.hosts.running() for told in host.story(each.id)), default=0)
-            trace = _with_member_ids(said[each.id], observation) if each.uses_streams_groups else said[each.id].trace
+            trace = said[each.id].trace
+            if each.uses_streams_groups:
+                trace = _knowing_members(said[each.id], each, observation)
             self.confirmed.append(
                 Confirmation(
                     kafka=self.cluster.spec.kafka_version,
@@ -316,16 +289,15 @@ def shares_of(observation: Observation) -> Shares:
     return Shares(*({process: has for process, has in each.items() if has} for each in (active, standby)))
 
 
-def _with_member_ids(said: _Said, observation: Observation) -> Trace:
+def _knowing_members(said: _Said, each: WatchedApplication, observation: Observation) -> Trace:
     """The same prediction, once it is known what clients call themselves.
 
     A member of a streams group draws its id at random, and the coordinator breaks ties by the order of ids in a hash
     map. Nothing else of what came after is looked at.
     """
-    ids = {each.process_id: ",".join(thread.member_id for thread in each.threads) for each in observation.processes}
-    name = "streams_group_sticky"
-    document = {**said.document, "assignors": [{"assignor": name, "parameters": {"member_ids": ids}}]}
-    return simulate_document(document, name, "with member ids")[0]
+    ids = {one.process_id: ",".join(thread.member_id for thread in one.threads) for one in observation.processes}
+    document = with_member_ids(said.document, each.assignor, ids)
+    return simulate_document(document, each.assignor, f"{each.id}, with member ids")[0]
 
 
 def _last(host: Host, each: WatchedApplication) -> Any:

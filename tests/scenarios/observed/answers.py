@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assignors.ids import TopicPartition
-from scenarios.observed.live_answers import Answer, Cluster
+from scenarios.observed.live.answers import Answer, Cluster
 
 FOLDER = Path(__file__).parent / "recorded"
 _BYTES = "base64"
@@ -156,9 +156,9 @@ class Recorded:
 
 def record(bootstrap: str, group: str, name: str) -> None:
     """Look at a running cluster, and keep what it answers as `recorded/NAME`."""
-    from scenarios.observed.client_properties import client_settings
-    from scenarios.observed.live import observe
-    from scenarios.observed.live_cluster import connect
+    from scenarios.observed.live.client_properties import client_settings
+    from scenarios.observed.live.cluster import connect
+    from scenarios.observed.live.observe import observe
 
     with connect(bootstrap, client_settings({})) as cluster:
         recorder = Recorder(cluster)

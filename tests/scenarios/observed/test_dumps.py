@@ -9,8 +9,8 @@ import pytest
 
 from assignors.ids import TaskId
 from scenarios.load import loads
-from scenarios.observed.dump_files import kind_of
-from scenarios.observed.dumps import DumpOptions, ObservedDumps, observe_dumps
+from scenarios.observed.dumps.files import kind_of
+from scenarios.observed.dumps.observe import DumpOptions, ObservedDumps, observe_dumps
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.observation import SeenBroker, SeenSubtopology, SeenThread
 from scenarios.observed.trace import SeenChange

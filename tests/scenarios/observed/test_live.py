@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live import observe
-from scenarios.observed.live_running import PATIENCE_S
+from scenarios.observed.live.observe import observe
+from scenarios.observed.live.running import PATIENCE_S
 from scenarios.observed.observation import Observation, SeenSubtopology
 from tests.scenarios.observed.answers import Recorded
 

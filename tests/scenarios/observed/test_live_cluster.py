@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.observed import live_cluster
-from scenarios.observed.client_properties import client_settings
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live import observe_cluster
+from scenarios.observed.live import cluster as live_cluster
+from scenarios.observed.live.client_properties import client_settings
+from scenarios.observed.live.observe import observe_cluster
 
 # Written by Kafka 4.3.1: MessageUtil.toByteBufferAccessor of a StreamsGroupDescribeResponseData with every field set
 # and of a StreamsGroupDescribeRequestData, in version 0.
@@ -70,9 +70,9 @@ def test_the_request_is_written_as_kafka_writes_it() -> None:
 
 LOOK = """
 import logging, socket
-from scenarios.observed import live_cluster
+from scenarios.observed.live import cluster as live_cluster
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live import observe_cluster
+from scenarios.observed.live.observe import observe_cluster
 
 live_cluster.CONNECT_TIMEOUT_MS = 200
 logging.basicConfig(level=logging.DEBUG)

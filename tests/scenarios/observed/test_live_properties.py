@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.observed.client_properties import Secret, client_settings
 from scenarios.observed.errors import ObservationError
+from scenarios.observed.live.client_properties import Secret, client_settings
 
 PASSWORD = 's3 "c\\r3t'
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="s3 \\"c\\\\r3t";'

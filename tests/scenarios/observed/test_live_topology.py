@@ -6,7 +6,7 @@ import pytest
 
 from assignors.ids import TaskId
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live_topology import changelogs_of, subtopologies_of, with_likely_stores
+from scenarios.observed.live.topology import changelogs_of, subtopologies_of, with_likely_stores
 from scenarios.observed.observation import SeenSubtopology
 
 ORDERS, VIEWS = SeenSubtopology(0, ("orders",)), SeenSubtopology(1, ("views",))

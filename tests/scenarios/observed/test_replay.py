@@ -13,7 +13,7 @@ import pytest
 from assignors.assignment import UNASSIGNED
 from scenarios.contestants import run
 from scenarios.load import loads
-from scenarios.observed.dumps import DumpOptions, ObservedDumps, observe_dumps
+from scenarios.observed.dumps.observe import DumpOptions, ObservedDumps, observe_dumps
 from scenarios.observed.rounds import COLUMNS, rounds_csv
 from scenarios.observed.trace import SeenRound
 from scenarios.observed.writing import scenario_text

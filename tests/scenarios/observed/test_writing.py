@@ -10,7 +10,7 @@ import pytest
 from assignors.ids import ProcessId, TaskId
 from scenarios.load import Scenario, loads
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live import observe
+from scenarios.observed.live.observe import observe
 from scenarios.observed.observation import Observation, SeenProcess, SeenSubtopology, SeenThread, SeenTopic
 from scenarios.observed.trace import SeenChange, SeenRound, Trace
 from scenarios.observed.writing import assumptions_of, scenario_text

@@ -12,7 +12,7 @@ from typing import Final
 from assignors.ids import TopicPartition
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.internal_topics import is_purged
-from scenarios.observed.live_answers import Answer, Cluster
+from scenarios.observed.live.answers import Answer, Cluster
 from scenarios.observed.observation import SeenTopic
 
 _Offsets = Mapping[TopicPartition, int]

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from assignors.ids import TopicPartition
-from scenarios.observed import messages
-from scenarios.observed.client_properties import ClientSettings
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live_answers import Answer
+from scenarios.observed.live import messages
+from scenarios.observed.live.answers import Answer
+from scenarios.observed.live.client_properties import ClientSettings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # Of a function by which kafka-python reads its own files.

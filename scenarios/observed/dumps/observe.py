@@ -11,9 +11,9 @@ from typing import Final
 from assignors.ids import TopicPartition
 from scenarios.importers.topics import DescribedTopic
 from scenarios.observed.described_topology import described_subtopologies
-from scenarios.observed.dump_files import Dumps, read_dumps
-from scenarios.observed.dump_groups import Group, from_consumer_group, from_leader, from_streams_group, least_standbys
-from scenarios.observed.dump_trace import follow_up_ms, trace_of, with_all_threads
+from scenarios.observed.dumps.files import Dumps, read_dumps
+from scenarios.observed.dumps.groups import Group, from_consumer_group, from_leader, from_streams_group, least_standbys
+from scenarios.observed.dumps.trace import follow_up_ms, trace_of, with_all_threads
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.observation import Observation, SeenBroker, SeenProcess, SeenSubtopology, SeenTopic
 from scenarios.observed.trace import Trace

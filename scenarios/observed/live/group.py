@@ -21,7 +21,7 @@ from scenarios.importers.member_bytes import (
     decode_subscription,
 )
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live_answers import Answer
+from scenarios.observed.live.answers import Answer
 from scenarios.observed.observation import SeenProcess, SeenThread
 
 _ASSIGNOR: Final = "stream"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from scenarios.importers.leader_log import LoggedRebalance
-from scenarios.observed.dump_groups import Group, from_leader, sorted_tasks
+from scenarios.observed.dumps.groups import Group, from_leader, sorted_tasks
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.observation import SeenProcess, SeenThread
 from scenarios.observed.trace import SeenChange, SeenRound, Trace

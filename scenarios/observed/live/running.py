@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from scenarios.errors import listing
-from scenarios.observed import live_group, live_streams
 from scenarios.observed.described_topology import with_described_stores
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live_answers import Answer, Cluster
-from scenarios.observed.live_topology import changelogs_of, subtopologies_of, with_likely_stores
+from scenarios.observed.live import group as classic_group
+from scenarios.observed.live import streams as streams_group
+from scenarios.observed.live.answers import Answer, Cluster
+from scenarios.observed.live.topology import changelogs_of, subtopologies_of, with_likely_stores
 from scenarios.observed.observation import SeenProcess, SeenSubtopology
 
 PATIENCE_S: Final = 60
@@ -83,10 +84,10 @@ def _type_of(groups: Sequence[Answer], group: str) -> str:
 
 
 def _look_at_classic(cluster: Cluster, group: str, topology: str | None, groups: Sequence[str]) -> RunningGroup:
-    def read(answer: Answer) -> live_group.ClassicGroup | None:
-        if not live_group.is_stable(answer):
+    def read(answer: Answer) -> classic_group.ClassicGroup | None:
+        if not classic_group.is_stable(answer):
             return None
-        found = live_group.read_classic_group(answer)
+        found = classic_group.read_classic_group(answer)
         return None if found.next_rebalance_at_ms == 0 else found
 
     found = _settled(cluster, group, cluster.classic_group, read)
@@ -115,8 +116,8 @@ def _look_at_classic(cluster: Cluster, group: str, topology: str | None, groups:
 
 
 def _look_at_streams(cluster: Cluster, group: str, topology: str | None) -> RunningGroup:
-    def read(answer: Answer) -> live_streams.StreamsGroup | None:
-        return live_streams.read_streams_group(answer) if live_streams.is_settled(answer) else None
+    def read(answer: Answer) -> streams_group.StreamsGroup | None:
+        return streams_group.read_streams_group(answer) if streams_group.is_settled(answer) else None
 
     found = _settled(cluster, group, cluster.streams_group, read)
     now_ms = cluster.now_ms()
@@ -124,7 +125,7 @@ def _look_at_streams(cluster: Cluster, group: str, topology: str | None) -> Runn
     seen, assumptions = found.subtopologies, tuple[str, ...]()
     if topology is not None:
         seen, assumptions = with_described_stores(seen, topology, group, topics, _TEXT)
-    configs, broker_configs = live_streams.configs_of_group(cluster.group_configs(group))
+    configs, broker_configs = streams_group.configs_of_group(cluster.group_configs(group))
     return RunningGroup(
         protocol="streams",
         processes=found.processes,

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from assignors.ids import TaskId
-from scenarios.observed.live_group import sorted_tasks, task_id
-from scenarios.observed.live_running import RunningGroup
+from scenarios.observed.live.group import sorted_tasks, task_id
+from scenarios.observed.live.running import RunningGroup
 from scenarios.observed.observation import SeenProcess, SeenSubtopology, SeenTopic
 
 STANDBYS: Final = "num.standby.replicas"

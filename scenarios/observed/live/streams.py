@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live_answers import Answer
-from scenarios.observed.live_group import client_of, nobody_runs, sorted_tasks
-from scenarios.observed.live_topology import store_of
+from scenarios.observed.live.answers import Answer
+from scenarios.observed.live.group import client_of, nobody_runs, sorted_tasks
+from scenarios.observed.live.topology import store_of
 from scenarios.observed.observation import SeenProcess, SeenSubtopology, SeenThread
 
 _STABLE: Final = "Stable"

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from scenarios.configs import BrokerConfigs
-from scenarios.observed.client_properties import client_settings
 from scenarios.observed.errors import ObservationError
-from scenarios.observed.live_answers import Answer, Cluster
-from scenarios.observed.live_copies import STANDBYS, count_standbys, with_standbys_level
-from scenarios.observed.live_running import RunningGroup, look_at_group
-from scenarios.observed.live_topics import look_at_topics
+from scenarios.observed.live.answers import Answer, Cluster
+from scenarios.observed.live.client_properties import client_settings
+from scenarios.observed.live.copies import STANDBYS, count_standbys, with_standbys_level
+from scenarios.observed.live.running import RunningGroup, look_at_group
+from scenarios.observed.live.topics import look_at_topics
 from scenarios.observed.observation import Observation, SeenBroker, SeenTopic
 
 
@@ -46,7 +46,7 @@ def observe_cluster(
     """
     settings = client_settings(properties)
     try:
-        from scenarios.observed.live_cluster import connect
+        from scenarios.observed.live.cluster import connect
     except ModuleNotFoundError as error:
         raise ObservationError(
             f"a running cluster is read with kafka-python ({error.name} is missing): pip install assignor-sim[kafka]"

@@ -1,0 +1,1 @@
+"""What Kafka's tools printed, in the files of a folder."""

@@ -1,0 +1,1 @@
+"""A running cluster, by Kafka's API: described and listed, never joined or written."""
