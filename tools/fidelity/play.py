@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from scenarios.observed.live.observe import observe_cluster
@@ -36,6 +36,7 @@ QUIET_S = 3.0
 REST_TIMEOUT_S = 90
 PROBING_TIMEOUT_S = 400
 SAMPLE_S = 0.2
+LOOKS_AT_ONCE = 4
 IDLE_S = 2.0
 """Longer than the commit interval."""
 
@@ -100,8 +101,7 @@ class Play:
         """Start the first host; there is nothing yet that could be imported."""
         host.start(self._configs())
         self._await_rest()
-        for each in self.applications:
-            self.hosts.await_that(f"{each.id} has read its input", partial(self._is_idle, each), REST_TIMEOUT_S)
+        self.hosts.await_that("applications have read their input", self._are_idle, REST_TIMEOUT_S)
         self._look()
 
     def join(self, host: Host) -> None:
@@ -194,20 +194,23 @@ class Play:
 
     def _look(self) -> list[tuple[WatchedApplication, Observation]]:
         """Import every application, after the last probing rebalance that it asks for."""
-        seen = []
-        for each in self.applications:
-            observation = self._observe(each)
-            deadline_s = time.monotonic() + PROBING_TIMEOUT_S
-            while observation.next_rebalance_ms is not None:
-                if time.monotonic() > deadline_s:
-                    raise ClusterError(f"{each.id} still probes after {PROBING_TIMEOUT_S} s")
-                time.sleep(max(1.0, observation.next_rebalance_ms / 1000))
-                self._await_rest()
-                observation = self._observe(each)
+        with ThreadPoolExecutor(LOOKS_AT_ONCE) as threads:
+            seen = list(zip(self.applications, threads.map(self._observe_settled, self.applications), strict=True))
+        for each, observation in seen:
             self._check_own_words(each, observation)
             self._scenarios[each.id] = read_document(scenario_text(observation))
-            seen.append((each, observation))
         return seen
+
+    def _observe_settled(self, each: WatchedApplication) -> Observation:
+        observation = self._observe(each)
+        deadline_s = time.monotonic() + PROBING_TIMEOUT_S
+        while observation.next_rebalance_ms is not None:
+            if time.monotonic() > deadline_s:
+                raise ClusterError(f"{each.id} still probes after {PROBING_TIMEOUT_S} s")
+            time.sleep(max(1.0, observation.next_rebalance_ms / 1000))
+            self._await_rest()
+            observation = self._observe(each)
+        return observation
 
     def _observe(self, each: WatchedApplication, seconds: float = SAMPLE_S) -> Observation:
         configs = {**COMMON, **each.configs, **(each.later if self._later else {})}
@@ -218,6 +221,10 @@ class Play:
             topology=self.topology,
             configs={key: str(value) for key, value in configs.items()},
         )
+
+    def _are_idle(self) -> bool:
+        with ThreadPoolExecutor(LOOKS_AT_ONCE) as threads:
+            return all(threads.map(self._is_idle, self.applications))
 
     def _is_idle(self, each: WatchedApplication) -> bool:
         """Whether nothing is written to any of its topics."""

@@ -29,7 +29,6 @@ STEPS: tuple[Step, ...] = (
 WARMUP_STEPS: tuple[Step, ...] = (
     lambda play, hosts: play.begin(hosts[0]),
     lambda play, hosts: play.join(hosts[1]),
-    lambda play, hosts: play.join(hosts[2]),
 )
 
 
