@@ -13,7 +13,8 @@ STRATEGY = "rack.aware.assignment.strategy"
 STANDBYS = "num.standby.replicas"
 
 SESSION_TIMEOUT_MS = 6_000
-INITIAL_DELAY_MS = 3_000
+INITIAL_DELAY_MS = 8_000
+"""Long enough for all hosts to come in one lot, however busy the machine is."""
 STREAMS_HEARTBEAT_MS = 1_000
 
 BROKER_CONFIGS: Mapping[str, object] = {
@@ -27,6 +28,7 @@ STREAMS_BROKER_CONFIGS: Mapping[str, object] = {
     "group.streams.min.heartbeat.interval.ms": STREAMS_HEARTBEAT_MS,
     "group.streams.session.timeout.ms": SESSION_TIMEOUT_MS,
     "group.streams.min.session.timeout.ms": SESSION_TIMEOUT_MS,
+    "group.streams.initial.rebalance.delay.ms": INITIAL_DELAY_MS,
 }
 """The same of the streams protocol, for releases that have it."""
 

@@ -30,6 +30,7 @@ from tools.kafka_cluster.applications import Host, Hosts
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError
 
+BLACKOUT = "all crash, and are back with other configs"
 ALL_TASKS = 26
 QUIET_S = 3.0
 """Longer than any pause within a rebalance: members hear of one within a heartbeat, which is a second."""
@@ -69,6 +70,11 @@ class Confirmation:
     first_ms: int | None
     settling_ms: int | None
     replayed: tuple[tuple[str, ...], ...]
+
+    @property
+    def took_another_course(self) -> bool:
+        """Whether hosts that were to come back together did not come in one lot; true if nobody can tell."""
+        return self.step == BLACKOUT and self.rounds != self.predicted.rounds
 
     @property
     def differences(self) -> list[str]:
@@ -131,9 +137,7 @@ class Play:
         for host in hosts:
             host.start(self._configs())
         back_ms = EVENT_AT_MS + DOWN_MS
-        self._confirm(
-            "all crash, and are back with other configs", at_ms, said, (back_ms, back_ms + LONG_MS), starts=True
-        )
+        self._confirm(BLACKOUT, at_ms, said, (back_ms, back_ms + LONG_MS), starts=True)
 
     def _away(self, host: Host, goes: str, is_back: str, go: Callable[[], None], event: str) -> None:
         said = self._predict(lambda imported, each: with_absence(imported, each, host, event))
