@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from scenarios.observed.live.observe import observe_cluster
@@ -26,7 +27,7 @@ from tools.fidelity.edits import (
 )
 from tools.fidelity.forecast import Forecast, Shares, forecast, read_document, simulate_document
 from tools.fidelity.replay import LoggedRebalance, logged_rebalances, replay
-from tools.kafka_cluster.applications import Host, Hosts
+from tools.kafka_cluster.applications import Host, Hosts, HostTasks
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError
 
@@ -56,6 +57,7 @@ class Confirmation:
         rounds: how many rebalances there were; None where the log does not tell (streams groups).
         first_ms: from what happened to the first assignment; None if there was none, or a process had to start first.
         settling_ms: from the first assignment until everybody had what the last one decided.
+        gave_back: whether a host gave back an active task that it had since it started last.
         replayed: for each rebalance that a leader logged, what our assignor would have answered otherwise to what the
             leader was shown; empty where nothing.
     """
@@ -69,12 +71,16 @@ class Confirmation:
     rounds: int | None
     first_ms: int | None
     settling_ms: int | None
+    gave_back: bool
     replayed: tuple[tuple[str, ...], ...]
 
     @property
     def took_another_course(self) -> bool:
-        """Whether hosts that were to come back together did not come in one lot; true if nobody can tell."""
-        return self.step == BLACKOUT and self.rounds != self.predicted.rounds
+        """Whether hosts that were to come back together came in several lots: the first gave tasks to later ones.
+
+        In a streams group it matters even within a lot who came first, which nobody told; so there it is always true.
+        """
+        return self.step == BLACKOUT and (self.gave_back or self.rounds is None)
 
     @property
     def differences(self) -> list[str]:
@@ -192,6 +198,7 @@ class Play:
                     rounds=None if each.uses_streams_groups else len(assigned),
                     first_ms=assigned[0] - at_ms if assigned and not starts else None,
                     settling_ms=max(0, settled_ms - assigned[0]) if assigned else None,
+                    gave_back=any(_gave_back(host.story(each.id)) for host in self.hosts.running()),
                     replayed=self._replay(each, at_ms, said[each.id].shown),
                 )
             )
@@ -309,6 +316,10 @@ def _knowing_members(said: _Said, each: WatchedApplication, observation: Observa
     ids = {one.process_id: ",".join(thread.member_id for thread in one.threads) for one in observation.processes}
     document = with_member_ids(said.document, each.assignor, ids)
     return simulate_document(document, each.assignor, f"{each.id}, with member ids")[0]
+
+
+def _gave_back(story: Sequence[HostTasks]) -> bool:
+    return any(not before.active <= after.active for before, after in pairwise(story))
 
 
 def _last(host: Host, each: WatchedApplication) -> Any:
