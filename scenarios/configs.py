@@ -209,6 +209,11 @@ class BrokerConfigs(Section):
         alias="group.initial.rebalance.delay.ms",
         description="How long an empty group waits for more members before its first rebalance.",
     )
+    streams_initial_rebalance_delay_ms: Duration = Field(
+        default=3_000,
+        alias="group.streams.initial.rebalance.delay.ms",
+        description="The same of a streams group.",
+    )
     streams_heartbeat_interval_ms: Interval = Field(
         default=5_000,
         alias="group.streams.heartbeat.interval.ms",

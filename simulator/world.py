@@ -126,7 +126,8 @@ class GroupConfigs:
         streams_heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`: the same of a streams group.
         max_poll_interval_ms: `max.poll.interval.ms`: how long members have to join a rebalance, and how long the
             leader may compute.
-        initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` of the brokers.
+        initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` of the brokers (of a streams group,
+            `group.streams.initial.rebalance.delay.ms`): how long an empty group waits for more members.
         leave_group_on_close: `internal.leave.group.on.close`: whether a client that shuts down says so.
         state_cleanup_delay_ms: `state.cleanup.delay.ms`: how long a copy that is not assigned stays on disk.
         rejoins_when_brokers_bounce: whether members with `client.rack` join anew when a broker goes or comes, as in

@@ -38,30 +38,35 @@ class Member(NamedTuple):
 
 
 def members_of(
-    state: ApplicationState, order: CollectionOrder, member_ids: Mapping[str, str] = MappingProxyType({})
+    state: ApplicationState, order: CollectionOrder, told: Mapping[str, str] = MappingProxyType({})
 ) -> list[Member]:
     """The threads of all clients as members, in the order of the coordinator's map.
 
     Args:
         state: the clients.
         order: of the map.
-        member_ids: by process id, what the threads of a client are called, with commas between them; those that are
-            not told get names of our own.
+        told: member ids that are known, each with its process id, as the coordinator lists them. Those of a process
+            belong to its threads in the order of the ids; threads without one get names of our own, and come last.
 
     A state tells what a client had, not which of its threads. The tasks that still exist are dealt out in Kafka's
     order, one a thread in turn: actives from the first thread on, standbys from the thread after the last active.
     """
     listed = range(len(state.clients)) if state.listed_clients is None else state.listed_clients.tolist()
-    members = [member for client in listed for member in _threads(state, client, member_ids)]
+    ids_of: dict[str, list[str]] = {}
+    for member_id, process in sorted(told.items()):
+        ids_of.setdefault(process, []).append(member_id)
+    members = [member for client in listed for member in _threads(state, client, ids_of)]
     if order == CollectionOrder.SORTED:
         return sorted(members)
+    place = {member_id: number for number, member_id in enumerate(told)}
+    members.sort(key=lambda member: place.get(member.id, len(place)))
     return [members[position] for position in hash_order([string_hash(member.id) for member in members])]
 
 
-def _threads(state: ApplicationState, client: int, member_ids: Mapping[str, str]) -> Iterator[Member]:
+def _threads(state: ApplicationState, client: int, ids_of: Mapping[str, Sequence[str]]) -> Iterator[Member]:
     threads = int(state.clients.threads[client])
     process = str(state.clients.ids[client])
-    told = member_ids[process].split(",") if process in member_ids else []
+    told = ids_of.get(process, ())
     active = _known(state, state.previous_active[client])
     standby = _known(state, state.previous_standby[client])
     for thread in range(threads):
@@ -88,8 +93,8 @@ class StreamsGroup:
         processes: the clients that have members, in the order of the coordinator's hash map.
     """
 
-    def __init__(self, state: ApplicationState, order: CollectionOrder, member_ids: Mapping[str, str]) -> None:
-        self.members = members_of(state, order, member_ids)
+    def __init__(self, state: ApplicationState, order: CollectionOrder, told: Mapping[str, str]) -> None:
+        self.members = members_of(state, order, told)
         self.count = [0] * len(self.members)
         self.held: list[set[int]] = [set() for _ in state.clients.ids]
         self._capacity: list[int] = state.clients.threads.tolist()

@@ -27,8 +27,10 @@ class StreamsGroupSticky:
 
     Attributes:
         order: whether the coordinator's members come in a hash map, as in production, or sorted; ties hang on it.
-        member_ids: by process id, the member ids of a client's threads, with commas between them. Clients draw them at
-            random, and where members come in the map hangs on them; where they are not told, we name members ourselves.
+        members: member ids, each with its process id, in the order in which the coordinator lists them (as
+            `kafka-streams-groups.sh --describe --members` prints them). Clients draw member ids at random, and ties
+            hang on where they fall in the coordinator's maps; members that are not told of, we name ourselves, and
+            they come last, as whoever joins does.
 
     A client with N threads is a process with N members; `assignors.tasks.streams_group` says how they are named and
     what each is taken to have had. Only the threads, the previous tasks and `num.standby.replicas` count. Racks, tags,
@@ -50,7 +52,7 @@ class StreamsGroupSticky:
     """
 
     order: CollectionOrder = CollectionOrder.PRODUCTION
-    member_ids: Mapping[str, str] = field(default_factory=dict)
+    members: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         CollectionOrder(self.order)
@@ -65,7 +67,7 @@ class StreamsGroupSticky:
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """As `assign`, and tell the recorder how."""
-        decision = _Decision(state, StreamsGroup(state, self.order, self.member_ids), recorder)
+        decision = _Decision(state, StreamsGroup(state, self.order, self.members), recorder)
         decision.assign_actives()
         if state.assignment_configs.num_standby_replicas > 0:
             decision.assign_standbys()

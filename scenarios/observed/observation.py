@@ -107,6 +107,8 @@ class Observation:
         processes: by process id; empty if the application does not run.
         configs: the application's configs that were seen or given, with Kafka's keys.
         broker_configs: the same of the brokers.
+        listed_members: the member ids of a streams group in the order in which its coordinator lists them, on which its
+            answer to ties hangs; empty for other groups.
         next_rebalance_ms: in how long the leader will probe whether warm-ups have caught up; None if it will not.
         kafka_version: the release of the assignor, such as `4.3`, if it was seen or given.
         assumptions: sentences on what was not seen and what was taken for it; shown in the scenario's head.
@@ -121,6 +123,12 @@ class Observation:
     processes: tuple[SeenProcess, ...]
     configs: Mapping[str, str] = field(default_factory=dict)
     broker_configs: Mapping[str, str] = field(default_factory=dict)
+    listed_members: tuple[str, ...] = ()
     next_rebalance_ms: int | None = None
     kafka_version: str | None = None
     assumptions: tuple[str, ...] = ()
+
+    def process_of_member(self) -> dict[str, str]:
+        """The process id of every member of a streams group, in the order in which its coordinator lists them."""
+        process_of = {thread.member_id: each.process_id for each in self.processes for thread in each.threads}
+        return {member_id: process_of[member_id] for member_id in self.listed_members}

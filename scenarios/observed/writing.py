@@ -123,9 +123,8 @@ class _Writer:
         yield "assignors:"
         yield f"  - assignor: {name}"
         yield f"    label: {name}"
-        yield "    parameters:   # Kafka's coordinator breaks ties by the ids of members"
-        ids = {each.process_id: ",".join(thread.member_id for thread in each.threads) for each in self.seen.processes}
-        yield from entry("member_ids", ids, 6)
+        yield "    parameters:   # Kafka's coordinator breaks ties by the ids of members, and by how it lists them"
+        yield from _mapping("members", self.seen.process_of_member(), 6)
 
     def _topic(self, topic: SeenTopic, amounts: TopicAmounts) -> Iterator[str]:
         yield f"    - name: {flow(topic.name)}"

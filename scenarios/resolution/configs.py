@@ -44,9 +44,9 @@ def group_configs(
     streams = application.configs
     _check_classic(streams, places)
     _check_streams(brokers, places)
-    timeouts = {
-        GroupProtocol.CLASSIC: streams.session_timeout_ms,
-        GroupProtocol.STREAMS: brokers.streams_session_timeout_ms,
+    times = {
+        GroupProtocol.CLASSIC: (streams.session_timeout_ms, brokers.initial_rebalance_delay_ms),
+        GroupProtocol.STREAMS: (brokers.streams_session_timeout_ms, brokers.streams_initial_rebalance_delay_ms),
     }
     return {
         protocol: GroupConfigs(
@@ -55,13 +55,13 @@ def group_configs(
             heartbeat_interval_ms=streams.heartbeat_interval_ms,
             streams_heartbeat_interval_ms=brokers.streams_heartbeat_interval_ms,
             max_poll_interval_ms=streams.max_poll_interval_ms,
-            initial_rebalance_delay_ms=brokers.initial_rebalance_delay_ms,
+            initial_rebalance_delay_ms=initial_delay_ms,
             leave_group_on_close=streams.leave_group_on_close,
             state_cleanup_delay_ms=streams.state_cleanup_delay_ms,
             rejoins_when_brokers_bounce=application.rejoins_when_brokers_bounce,
             leader_speed=application.leader_speed,
         )
-        for protocol, timeout_ms in timeouts.items()
+        for protocol, (timeout_ms, initial_delay_ms) in times.items()
     }
 
 

@@ -266,16 +266,19 @@ def test_configs_are_taken_over() -> None:
 STREAMS = {
     "group.streams.session.timeout.ms": "50s",
     "group.streams.heartbeat.interval.ms": "7s",
+    "group.streams.initial.rebalance.delay.ms": "9s",
 }
 
 
-def test_a_group_has_the_timeouts_of_its_protocol() -> None:
+def test_a_group_has_the_times_of_its_protocol() -> None:
     brokers = [(f"cluster.configs.{key}", value) for key, value in STREAMS.items()]
     scenario = understood(SMALL, *brokers, ("application.configs.session.timeout.ms", "20s"))
     classic = scenario.world(1).application.group_configs
     assert (classic.protocol, classic.session_timeout_ms) == (GroupProtocol.CLASSIC, 20_000)
+    assert classic.initial_rebalance_delay_ms == 3_000
     streams = scenario.world(1, protocol=GroupProtocol.STREAMS).application.group_configs
-    assert streams == replace(classic, protocol=GroupProtocol.STREAMS, session_timeout_ms=50_000)
+    of_streams = {"session_timeout_ms": 50_000, "initial_rebalance_delay_ms": 9_000}
+    assert streams == replace(classic, protocol=GroupProtocol.STREAMS, **of_streams)
     assert streams.streams_heartbeat_interval_ms == 7_000
 
 

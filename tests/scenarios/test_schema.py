@@ -124,6 +124,7 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "internal.leave.group.on.close": False,
         "state.cleanup.delay.ms": 600_000,
         "group.initial.rebalance.delay.ms": 3_000,
+        "group.streams.initial.rebalance.delay.ms": 3_000,
         "group.streams.heartbeat.interval.ms": 5_000,
         "group.streams.min.heartbeat.interval.ms": 5_000,
         "group.streams.max.heartbeat.interval.ms": 15_000,

@@ -39,6 +39,7 @@ cluster:
     num.partitions: 4
     replica.selector.class: org.apache.kafka.common.replica.RackAwareReplicaSelector
     group.initial.rebalance.delay.ms: 1s
+    group.streams.initial.rebalance.delay.ms: 1s
     group.streams.heartbeat.interval.ms: 6s
     group.streams.min.heartbeat.interval.ms: 4s
     group.streams.max.heartbeat.interval.ms: 10s

@@ -48,9 +48,14 @@ def with_blackout(imported: Document, application: WatchedApplication, hosts: Se
     return _with_events(imported, events)
 
 
-def with_member_ids(document: Document, assignor: str, member_ids: Mapping[str, str]) -> Document:
-    """It is known what the members of a streams group call themselves, by process id."""
-    return {**document, "assignors": [{"assignor": assignor, "parameters": {"member_ids": dict(member_ids)}}]}
+def with_members(document: Document, assignor: str, members: Mapping[str, str]) -> Document:
+    """It is known what the members of a streams group call themselves, and in which order its coordinator has them.
+
+    Args:
+        members: by member id the process id, in that order.
+    """
+    told = {"assignor": assignor, "label": assignor, "parameters": {"members": dict(members)}}
+    return {**document, "assignors": [told]}
 
 
 def _with_events(imported: Document, events: Sequence[Document]) -> Document:

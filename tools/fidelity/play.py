@@ -22,7 +22,7 @@ from tools.fidelity.edits import (
     Document,
     with_absence,
     with_blackout,
-    with_member_ids,
+    with_members,
     with_newcomer,
 )
 from tools.fidelity.forecast import Forecast, Shares, forecast, read_document, simulate_document
@@ -76,11 +76,8 @@ class Confirmation:
 
     @property
     def took_another_course(self) -> bool:
-        """Whether hosts that were to come back together came in several lots: the first gave tasks to later ones.
-
-        In a streams group it matters even within a lot who came first, which nobody told; so there it is always true.
-        """
-        return self.step == BLACKOUT and (self.gave_back or self.rounds is None)
+        """Whether hosts that were to come back together came in several lots: the first gave tasks to later ones."""
+        return self.step == BLACKOUT and self.gave_back
 
     @property
     def differences(self) -> list[str]:
@@ -121,7 +118,7 @@ class Play:
         said = self._predict(lambda imported, each: with_newcomer(imported, each, host))
         at_ms = _now_ms()
         host.start(self._configs())
-        self._confirm(f"{host.name} joins", at_ms, said, (EVENT_AT_MS, LONG_MS), starts=True)
+        self._confirm(f"{host.name} joins", at_ms, said, (EVENT_AT_MS, LONG_MS), started=[host])
 
     def restart(self, host: Host) -> None:
         """A host leaves, says so, and comes back with its disk."""
@@ -143,7 +140,7 @@ class Play:
         for host in hosts:
             host.start(self._configs())
         back_ms = EVENT_AT_MS + DOWN_MS
-        self._confirm(BLACKOUT, at_ms, said, (back_ms, back_ms + LONG_MS), starts=True)
+        self._confirm(BLACKOUT, at_ms, said, (back_ms, back_ms + LONG_MS), started=hosts)
 
     def _away(self, host: Host, goes: str, is_back: str, go: Callable[[], None], event: str) -> None:
         said = self._predict(lambda imported, each: with_absence(imported, each, host, event))
@@ -153,7 +150,7 @@ class Play:
         self._confirm(f"{host.name} {goes}", at_ms, said, (EVENT_AT_MS, back_ms))
         at_ms = _now_ms()
         host.start(self._configs())
-        self._confirm(f"{host.name} {is_back}", at_ms, said, (back_ms, back_ms + LONG_MS), starts=True)
+        self._confirm(f"{host.name} {is_back}", at_ms, said, (back_ms, back_ms + LONG_MS), started=[host])
 
     def _predict(self, edited: Callable[[Document, WatchedApplication], Document]) -> dict[str, _Said]:
         """Simulate every application's imported scenario with what is going to happen."""
@@ -169,7 +166,13 @@ class Play:
         }
 
     def _confirm(
-        self, step: str, at_ms: int, said: Mapping[str, _Said], between_ms: tuple[int, int], *, starts: bool = False
+        self,
+        step: str,
+        at_ms: int,
+        said: Mapping[str, _Said],
+        between_ms: tuple[int, int],
+        *,
+        started: Sequence[Host] = (),
     ) -> None:
         """Wait until all is calm, look, and write down what was said beside what came.
 
@@ -178,7 +181,7 @@ class Play:
             at_ms: when, in milliseconds of the epoch.
             said: what was said of each application.
             between_ms: which part of it this is about: from when until when, in the scenario's time.
-            starts: whether a process had to start first, which the simulation does not count.
+            started: the hosts that had to start first, which takes time that the simulation does not count.
         """
         self._await_rest()
         for each, observation in self._look():
@@ -186,7 +189,7 @@ class Play:
             settled_ms = max((told.at_ms for host in self.hosts.running() for told in host.story(each.id)), default=0)
             trace = said[each.id].trace
             if each.uses_streams_groups:
-                trace = _knowing_members(said[each.id], each, observation)
+                trace = _knowing_members(said[each.id], each, observation, started)
             self.confirmed.append(
                 Confirmation(
                     kafka=self.cluster.spec.kafka_version,
@@ -196,7 +199,7 @@ class Play:
                     predicted=forecast(trace, *between_ms),
                     observed=shares_of(observation),
                     rounds=None if each.uses_streams_groups else len(assigned),
-                    first_ms=assigned[0] - at_ms if assigned and not starts else None,
+                    first_ms=assigned[0] - at_ms if assigned and not started else None,
                     settling_ms=max(0, settled_ms - assigned[0]) if assigned else None,
                     gave_back=any(_gave_back(host.story(each.id)) for host in self.hosts.running()),
                     replayed=self._replay(each, at_ms, said[each.id].shown),
@@ -307,15 +310,20 @@ def shares_of(observation: Observation) -> Shares:
     return Shares(*({process: has for process, has in each.items() if has} for each in (active, standby)))
 
 
-def _knowing_members(said: _Said, each: WatchedApplication, observation: Observation) -> Trace:
-    """The same prediction, once it is known what clients call themselves.
+def _knowing_members(said: _Said, each: WatchedApplication, observation: Observation, started: Sequence[Host]) -> Trace:
+    """The same prediction, once it is known what clients call themselves and how the coordinator has them in its map.
 
-    A member of a streams group draws its id at random, and the coordinator breaks ties by the order of ids in a hash
-    map. Nothing else of what came after is looked at.
+    A member of a streams group draws its id at random, and the coordinator breaks ties by the order of ids in hash
+    maps, its own first; whoever calls for a target by joining is added behind. Nothing else of what came after is
+    looked at.
+
+    Source: `TimelineHashMap`, `TargetAssignmentBuilder` of Kafka 4.3.1; the first's order is that of a description.
     """
-    ids = {one.process_id: ",".join(thread.member_id for thread in one.threads) for one in observation.processes}
-    document = with_member_ids(said.document, each.assignor, ids)
-    return simulate_document(document, each.assignor, f"{each.id}, with member ids")[0]
+    listed = observation.process_of_member()
+    newcomer = started[0].process_id(each.id) if len(started) == 1 else None
+    members = dict(sorted(listed.items(), key=lambda member: member[1] == newcomer))
+    document = with_members(said.document, each.assignor, members)
+    return simulate_document(document, each.assignor, f"{each.id}, with its members")[0]
 
 
 def _gave_back(story: Sequence[HostTasks]) -> bool:

@@ -21,10 +21,11 @@ _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The processes, by process id, and what was assumed of them."""
+    """The processes, by process id, what was assumed of them, and a streams group's member ids as they were listed."""
 
     processes: tuple[SeenProcess, ...]
     assumptions: tuple[str, ...]
+    listed_members: tuple[str, ...] = ()
 
 
 def from_consumer_group(members: Sequence[GroupMember], subtopologies: Sequence[SeenSubtopology], file: str) -> Group:
@@ -81,7 +82,7 @@ def from_streams_group(members: Sequence[StreamsGroupMember]) -> Group:
     if moving:
         told = f"Members were on their way to their target: {', '.join(dict.fromkeys(moving))}; what they had is taken."
         assumptions = (*assumptions, told)
-    return Group(_by_process_id(processes), assumptions)
+    return Group(_by_process_id(processes), assumptions, tuple(member.member_id for member in members))
 
 
 def from_leader(logged: LoggedRebalance, application_id: str, threads: int | None) -> Group:

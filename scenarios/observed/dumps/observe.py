@@ -105,6 +105,7 @@ class _Looking:
             subtopologies=subtopologies,
             processes=processes,
             configs=configs,
+            listed_members=members.listed_members,
             next_rebalance_ms=self._next_rebalance_ms(configs),
             assumptions=tuple(self.assumptions),
         )

@@ -88,6 +88,7 @@ def observe(
         processes=processes,
         configs=app_configs,
         broker_configs={**broker_configs, **running.broker_configs},
+        listed_members=running.listed_members,
         next_rebalance_ms=running.next_rebalance_ms,
         kafka_version=running.kafka_version,
         assumptions=(*running.assumptions, *measured.assumptions, *of_brokers, *of_copies, *of_standbys),

@@ -38,6 +38,7 @@ class RunningGroup:
         seen_at_ms: when, since 1970.
         configs: the application's, as far as the coordinator has them.
         broker_configs: the brokers' that the group overrides.
+        listed_members: of a streams group, as its coordinator lists them.
         next_rebalance_ms: in how long a probing rebalance is due; None if none is.
         kafka_version: the release of the assignor, if it is the coordinator.
         assumptions: what was not seen.
@@ -50,6 +51,7 @@ class RunningGroup:
     seen_at_ms: int
     configs: Mapping[str, str]
     broker_configs: Mapping[str, str]
+    listed_members: tuple[str, ...]
     next_rebalance_ms: int | None
     kafka_version: str | None
     assumptions: tuple[str, ...]
@@ -109,6 +111,7 @@ def _look_at_classic(cluster: Cluster, group: str, topology: str | None, groups:
         seen_at_ms=now_ms,
         configs={},
         broker_configs={},
+        listed_members=(),
         next_rebalance_ms=None if due_ms is None else max(0, due_ms - now_ms),
         kafka_version=None,
         assumptions=(*found.assumptions, *assumptions),
@@ -134,6 +137,7 @@ def _look_at_streams(cluster: Cluster, group: str, topology: str | None) -> Runn
         seen_at_ms=now_ms,
         configs=configs,
         broker_configs=broker_configs,
+        listed_members=found.listed_members,
         next_rebalance_ms=None,
         kafka_version=cluster.version(),
         assumptions=(*found.assumptions, *assumptions),

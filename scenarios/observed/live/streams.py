@@ -19,16 +19,18 @@ _STABLE: Final = "Stable"
 _OF_THE_BROKERS: Final = {
     "streams.heartbeat.interval.ms": "group.streams.heartbeat.interval.ms",
     "streams.session.timeout.ms": "group.streams.session.timeout.ms",
+    "streams.initial.rebalance.delay.ms": "group.streams.initial.rebalance.delay.ms",
 }
 _OF_THE_APPLICATION: Final = {"streams.num.standby.replicas": "num.standby.replicas"}
 
 
 @dataclass(frozen=True, slots=True)
 class StreamsGroup:
-    """A settled group: its processes by process id, and its subtopologies by id."""
+    """A settled group: its processes by process id, its subtopologies by id, and its members as they were listed."""
 
     processes: tuple[SeenProcess, ...]
     subtopologies: tuple[SeenSubtopology, ...]
+    listed_members: tuple[str, ...]
     assumptions: tuple[str, ...]
 
 
@@ -58,7 +60,8 @@ def read_streams_group(answer: Answer) -> StreamsGroup:
         by_process.setdefault(member["process_id"], []).append(member)
     seen = tuple(sorted((_subtopology(group, entry) for entry in subtopologies), key=lambda each: each.id))
     processes = tuple(_process(process_id, by_process[process_id]) for process_id in sorted(by_process))
-    return StreamsGroup(processes, seen, tuple(_assumptions(answer["members"])))
+    listed = tuple(str(member["member_id"]) for member in answer["members"])
+    return StreamsGroup(processes, seen, listed, tuple(_assumptions(answer["members"])))
 
 
 def configs_of_group(told: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:

@@ -131,6 +131,29 @@ def test_members_are_sorted_as_text() -> None:
     assert [member.id.rsplit("-", 1)[1] for member in members] == [*"1", "10", "11", *"23456789"]
 
 
+def test_ties_hang_on_the_ids_of_members_and_within_a_bin_on_how_they_are_listed() -> None:
+    given = state("A: | B#5:", "0_0")  # Processes that fall into one bin of Kafka's map.
+    a, b = map(str, given.clients.ids)
+    for told, after in (
+        ({"a": a, "b": b}, "A: 0_0 | B:"),
+        ({"b": b, "a": a}, "A: 0_0 | B:"),
+        ({"a": b, "b": a}, "A: | B: 0_0"),
+        ({"a": a, "q": b}, "A: 0_0 | B:"),  # As the numbers of Java, a and q leave the same when divided by 16.
+        ({"q": b, "a": a}, "A: | B: 0_0"),
+    ):
+        assert table(StreamsGroupSticky(members=told).assign(given)) == after, told
+
+
+def test_members_that_were_not_told_of_are_named_by_us_and_come_last() -> None:
+    given = state("A*2: | B*2:", "0_0")
+    a, b = map(str, given.clients.ids)
+    told = {"b-1": b, "z": b, "y": a, "gone": "a process that has left"}
+    names = [(member.id, member.process) for member in members_of(given, CollectionOrder.SORTED, told)]
+    assert names == [(f"{a}-StreamThread-2", 0), ("b-1", 1), ("y", 0), ("z", 1)]
+    same_bin = {"q": b, "A": a, "1": b}
+    assert [member.id for member in members_of(given, CollectionOrder.PRODUCTION, same_bin)][:3] == ["q", "A", "1"]
+
+
 def test_an_unknown_order_is_refused() -> None:
     with pytest.raises(ValueError, match="unordered"):
         StreamsGroupSticky("unordered")  # type: ignore[arg-type]

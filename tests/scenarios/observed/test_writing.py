@@ -151,12 +151,13 @@ def test_a_topic_that_two_subtopologies_write_comes_from_the_first() -> None:
     assert written == [(REPARTITION, "results"), ()]
 
 
-def test_a_streams_group_has_its_protocol_and_its_assignor_which_knows_the_ids_of_members() -> None:
-    scenario = _again(replace(SEEN, protocol="streams", configs={"num.standby.replicas": "1"}, next_rebalance_ms=None))
+def test_a_streams_group_has_its_protocol_and_its_assignor_which_knows_the_members_as_they_are_listed() -> None:
+    listed = {"listed_members": ("c-3", "c-1", "c-2"), "next_rebalance_ms": None}
+    scenario = _again(replace(SEEN, protocol="streams", configs={"num.standby.replicas": "1"}, **listed))
     assert scenario.world(1).application.group_configs.protocol is GroupProtocol.STREAMS
     [choice] = scenario.assignors
     assert (choice.label, choice.assignor) == ("streams_group_sticky", "streams_group_sticky")
-    assert choice.parameters == {"member_ids": {FIRST: "c-1,c-2", SECOND: "c-3"}}
+    assert list(choice.parameters["members"].items()) == [("c-3", SECOND), ("c-1", FIRST), ("c-2", FIRST)]
 
 
 @pytest.mark.parametrize(
