@@ -225,6 +225,17 @@ class BrokerConfigs(Section):
     streams_max_heartbeat_interval_ms: Interval = Field(
         default=15_000, alias="group.streams.max.heartbeat.interval.ms", description="The most that may be."
     )
+    streams_assignment_interval_ms: Duration = Field(
+        default=1_000,
+        alias="group.streams.assignment.interval.ms",
+        description="How long the coordinator of a streams group lets pass between two targets; before Kafka 4.3, 0.",
+    )
+    streams_min_assignment_interval_ms: Duration = Field(
+        default=0, alias="group.streams.min.assignment.interval.ms", description="The least that may be."
+    )
+    streams_max_assignment_interval_ms: Duration = Field(
+        default=15_000, alias="group.streams.max.assignment.interval.ms", description="The most that may be."
+    )
     streams_session_timeout_ms: Interval = Field(
         default=45_000,
         alias="group.streams.session.timeout.ms",

@@ -17,7 +17,12 @@ from simulator.group import AwaitFirstMembers, ComputeAssignment, Member
 
 @dataclass(frozen=True, slots=True)
 class ComputeTarget:
-    """Compute a new target once everything that happens at this moment has happened."""
+    """Compute a new target, once everything that happens at that moment has happened.
+
+    It is due with the next heartbeat, unless the coordinator's own timer calls for it.
+    """
+
+    awaits_heartbeat: bool = True
 
 
 Instruction = AwaitFirstMembers | ComputeTarget
@@ -86,7 +91,7 @@ class StreamsGroup:
         if not self._is_first:
             raise IllegalTransitionError("a group that has a target is not waiting for its first members")
         self._is_first = False
-        return self._due()
+        return [ComputeTarget(awaits_heartbeat=False)]
 
     def take_target(self) -> ComputeAssignment | None:
         """For whom a target is due, None if none is."""
@@ -100,7 +105,5 @@ class StreamsGroup:
         return ComputeAssignment(self.epoch, tuple(self.members), self.members[0], reason)
 
     def _due(self) -> list[Instruction]:
-        if self.is_waiting and not self._reasons:
-            return []
         self.is_waiting = True
         return [ComputeTarget()]

@@ -124,6 +124,8 @@ class GroupConfigs:
             that crashed is missed.
         heartbeat_interval_ms: `heartbeat.interval.ms`: how often a member of a classic group hears from it.
         streams_heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`: the same of a streams group.
+        streams_assignment_interval_ms: `group.streams.assignment.interval.ms`: how long the coordinator of a streams
+            group lets pass between two targets at least (from Kafka 4.3 on; 0 before).
         max_poll_interval_ms: `max.poll.interval.ms`: how long members have to join a rebalance, and how long the
             leader may compute.
         initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` of the brokers (of a streams group,
@@ -139,6 +141,7 @@ class GroupConfigs:
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 3_000
     streams_heartbeat_interval_ms: int = 5_000
+    streams_assignment_interval_ms: int = 1_000
     max_poll_interval_ms: int = 300_000
     initial_rebalance_delay_ms: int = 3_000
     leave_group_on_close: bool = False

@@ -54,6 +54,7 @@ def group_configs(
             session_timeout_ms=timeout_ms,
             heartbeat_interval_ms=streams.heartbeat_interval_ms,
             streams_heartbeat_interval_ms=brokers.streams_heartbeat_interval_ms,
+            streams_assignment_interval_ms=brokers.streams_assignment_interval_ms,
             max_poll_interval_ms=streams.max_poll_interval_ms,
             initial_rebalance_delay_ms=initial_delay_ms,
             leave_group_on_close=streams.leave_group_on_close,
@@ -83,7 +84,7 @@ def _check_streams(brokers: BrokerConfigs, places: Places) -> None:
     path = (*CLUSTER, "configs")
     if not places.is_sound(*path):
         return
-    for name in ("heartbeat_interval_ms", "session_timeout_ms"):
+    for name in ("heartbeat_interval_ms", "assignment_interval_ms", "session_timeout_ms"):
         fields = (f"streams_{name}", f"streams_min_{name}", f"streams_max_{name}")
         value, least, most = (getattr(brokers, field) for field in fields)
         if not least <= value <= most:

@@ -1,10 +1,14 @@
 """The streams protocol in time (KIP-1071): the coordinator assigns, and each member comes to its target by itself.
 
+The coordinator acts when it hears a heartbeat: a target that is due is computed with the next one of whichever member,
+no sooner than `group.streams.assignment.interval.ms` after the target before. Whoever joins is heard at once.
+
 A member hears of a new target with its next heartbeat. It gives back what is not its own any more, says so at once, and
 gets what is free by then; for what others still have, it asks with every further heartbeat. Nobody waits for anybody
 else, and tasks that stay are never interrupted.
 
-Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordinator.group.streams`, Kafka 4.2.
+Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordinator.group.streams`;
+`GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -28,7 +32,8 @@ class StreamsProtocol:
         self._target = parts.execution.holdings
         self._joined_at_ms: dict[Member, int] = {}
         self._beating: set[Member] = set()
-        self._asked_at_ms = 0
+        self._asked_at_ms: int | None = None
+        self._computed_at_ms: int | None = None
 
     @property
     def is_at_rest(self) -> bool:
@@ -55,7 +60,7 @@ class StreamsProtocol:
         """A client that has just started joins; a static one that is back gets what it had."""
         self._joined_at_ms[member] = self._parts.now_ms
         self._tell(self._group.join(member, is_static=self._parts.is_static(member)))
-        self._beat(member)
+        self._beat(member, at_once=True)
 
     def stop(self, member: Member, *, says_so: bool) -> None:
         """A client has ended; if it did not say so, it is missed for the session timeout after its last heartbeat."""
@@ -75,7 +80,8 @@ class StreamsProtocol:
 
     def _tell(self, instructions: list[Instruction]) -> None:
         for instruction in instructions:
-            self._asked_at_ms = self._parts.now_ms
+            if self._asked_at_ms is None and isinstance(instruction, ComputeTarget):
+                self._asked_at_ms = self._parts.now_ms
             self._parts.env.process(self._follow(instruction))
 
     def _follow(self, instruction: Instruction) -> Process:
@@ -83,17 +89,45 @@ class StreamsProtocol:
             case AwaitFirstMembers():
                 yield self._parts.env.timeout(self._configs.initial_rebalance_delay_ms)
                 self._tell(self._group.end_initial_delay())
-            case ComputeTarget():
+            case ComputeTarget(awaits_heartbeat):
                 yield self._parts.env.timeout(0)
+                if not awaits_heartbeat:
+                    self._compute()
+                    return
+                while self._group.members:
+                    beats_at_ms, member = self._next_heartbeat()
+                    if member is not None and beats_at_ms == self._parts.now_ms:
+                        self._compute(member)
+                        return
+                    yield self._parts.env.timeout(beats_at_ms - self._parts.now_ms)
                 self._compute()
 
-    def _compute(self) -> None:
-        """Take a new target, for all that have joined and left by now."""
+    def _next_heartbeat(self) -> tuple[int, Member | None]:
+        """When a heartbeat may next call for a target, and whose; nobody's while all are down, to be asked again."""
+        now_ms, interval_ms = self._parts.now_ms, self._configs.streams_heartbeat_interval_ms
+        earliest_ms = now_ms
+        if self._computed_at_ms is not None:
+            earliest_ms = max(now_ms, self._computed_at_ms + self._configs.streams_assignment_interval_ms)
+        found: tuple[int, Member | None] = now_ms + interval_ms, None
+        for member in filter(self._parts.fleet.is_up, self._group.members):
+            beats_at_ms = earliest_ms + (self._joined_at_ms[member] - earliest_ms) % interval_ms
+            if found[1] is None or beats_at_ms < found[0]:
+                found = beats_at_ms, member
+        return found
+
+    def _compute(self, heard: Member | None = None) -> None:
+        """Take a new target, for all that have joined and left by now.
+
+        Args:
+            heard: whose heartbeat calls for it, who is told of it at once.
+        """
         wanted = self._group.take_target()
+        asked_at_ms, self._asked_at_ms = self._asked_at_ms, None
         if wanted is None:
             if not self._group.members:
                 self._target = Holdings.none(*self._target.standby.shape)  # Who is gone is to have nothing.
             return
+        assert asked_at_ms is not None  # No target is due that nobody asked for.
         execution, recording = self._parts.execution, self._parts.recording
         execution.advance(self._parts.now_ms)
         execution.clean_up()
@@ -101,27 +135,27 @@ class StreamsProtocol:
         first = wanted.generation == 1 and self._parts.world.start is Start.WARM
         target = within_reach(decision.target, self._parts.fleet.up)
         handover = hand_over(target, execution.holdings, self._parts.leader.stateful)
-        recording.open_round(wanted, decision, handover, self._asked_at_ms, self._parts.now_ms)
+        recording.open_round(wanted, decision, handover, asked_at_ms, self._parts.now_ms)
         self._target = decision.target
+        self._computed_at_ms = self._parts.now_ms
         if first:
             execution.hand_out(handover, filled=True)
         recording.look_around()
         self._parts.announce_change()
         for member in wanted.members:
-            self._beat(member)
+            self._beat(member, at_once=member == heard)
         self._settle_if_all_have_come()
 
-    def _beat(self, member: Member) -> None:
-        """Let a member beat until it has what it should have."""
+    def _beat(self, member: Member, *, at_once: bool) -> None:
+        """Let a member's heart beat, at once or when it is time, until it has what it should have."""
         if member not in self._beating and self._is_behind(member):
             self._beating.add(member)
-            self._parts.env.process(self._come_to_target(member))
+            self._parts.env.process(self._come_to_target(member, at_once))
 
-    def _come_to_target(self, member: Member) -> Process:
+    def _come_to_target(self, member: Member, at_once: bool) -> Process:
         interval_ms = self._configs.streams_heartbeat_interval_ms
         passed_ms = self._parts.now_ms - self._joined_at_ms[member]
-        # Joining is a heartbeat, too: whoever has just joined hears at once.
-        wait_ms = interval_ms - passed_ms % interval_ms if passed_ms else 0
+        wait_ms = 0 if at_once else interval_ms - passed_ms % interval_ms
         while member in self._group.members and self._is_behind(member):
             yield self._parts.env.timeout(wait_ms)
             if member in self._group.members and self._parts.fleet.is_up(member):

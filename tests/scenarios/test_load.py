@@ -236,7 +236,9 @@ def test_configs_are_taken_over() -> None:
         .replace("starts: false", "threads: 1, tags: {zone: a, cluster: b}, starts: false")
     )
     text = text.replace(
-        "factor: 2}", "factor: 2, group.initial.rebalance.delay.ms: 0, group.streams.heartbeat.interval.ms: 6s}"
+        "factor: 2}",
+        "factor: 2, group.initial.rebalance.delay.ms: 0, group.streams.heartbeat.interval.ms: 6s, "
+        "group.streams.assignment.interval.ms: 2s}",
     )
     world = understood(text).world(1)
     assert world.application.assignment_configs == AssignmentConfigs(
@@ -253,6 +255,7 @@ def test_configs_are_taken_over() -> None:
         session_timeout_ms=11_000,
         heartbeat_interval_ms=4_000,
         streams_heartbeat_interval_ms=6_000,
+        streams_assignment_interval_ms=2_000,
         max_poll_interval_ms=60_000,
         initial_rebalance_delay_ms=0,
         leave_group_on_close=True,

@@ -43,6 +43,9 @@ cluster:
     group.streams.heartbeat.interval.ms: 6s
     group.streams.min.heartbeat.interval.ms: 4s
     group.streams.max.heartbeat.interval.ms: 10s
+    group.streams.assignment.interval.ms: 2s
+    group.streams.min.assignment.interval.ms: 1s
+    group.streams.max.assignment.interval.ms: 3s
     group.streams.session.timeout.ms: 30s
     group.streams.min.session.timeout.ms: 20s
     group.streams.max.session.timeout.ms: 40s

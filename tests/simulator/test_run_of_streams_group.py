@@ -21,7 +21,7 @@ from tests.simulator.running import (
     ran_on,
     run,
 )
-from tests.simulator.worlds import HOUR, MINUTE, with_clients, with_late, world
+from tests.simulator.worlds import HOUR, MINUTE, with_clients, with_group, with_late, world
 
 
 def test_in_a_streams_group_nobody_probes_and_only_tasks_that_move_are_interrupted() -> None:
@@ -52,6 +52,32 @@ def test_in_a_streams_group_a_bounced_client_says_so_and_its_tasks_move() -> Non
     trace = run(of_streams(world()), RollingBounce(HOUR, ("c1",), MINUTE, 0), assignor=StreamsGroupSticky())
     assert [each.reason for each in trace.rounds[1:]] == ["c1 left", "c1 joined"]
     assert at(trace)[1:] == [HOUR, HOUR + MINUTE]
+
+
+def test_in_a_streams_group_a_target_is_computed_with_the_next_heartbeat_of_whomever() -> None:
+    trace = run(of_streams(world()), Leave(HOUR + 1_000, ("c1",)), assignor=StreamsGroupSticky())
+    assert at(trace)[1:] == [HOUR + 5 * SECOND], "the others have beaten every five seconds from the start"
+    assert trace.rounds[1].asked_at_ms == HOUR + 1_000
+    base = of_streams(with_late(world(), "late"))
+    joined = run(base, Leave(HOUR + 1_000, ("c1",)), Join(HOUR + 2_000, ("late",)), assignor=StreamsGroupSticky())
+    assert [(each.at_ms, each.reason) for each in joined.rounds[1:]] == [(HOUR + 2_000, "c1 left, late joined")]
+
+
+def test_in_a_streams_group_targets_keep_their_distance() -> None:
+    base = of_streams(with_late(world(), "late", "later"))
+    events = Join(HOUR + 1_000, ("late",)), Join(HOUR + 1_500, ("later",))
+    assert at(run(base, *events, assignor=StreamsGroupSticky()))[1:] == [HOUR + 1_000, HOUR + 5_000]
+    before = with_group(base, streams_assignment_interval_ms=0)
+    assert at(run(before, *events, assignor=StreamsGroupSticky()))[1:] == [HOUR + 1_000, HOUR + 1_500]
+
+
+def test_in_a_streams_group_nothing_is_computed_while_nobodys_heart_beats() -> None:
+    base = of_streams(with_clients(world(2), is_static=True))
+    away = RollingBounce(HOUR + 40 * SECOND, ("c1",), 10 * SECOND, 0)
+    trace = run(base, Crash(HOUR + 1_000, ("c0",)), away, assignor=StreamsGroupSticky())
+    assert [(each.asked_at_ms, each.at_ms, each.reason) for each in trace.rounds[1:]] == [
+        (HOUR + 45 * SECOND, HOUR + 50 * SECOND, "c0 was not heard of")
+    ]
 
 
 def test_in_a_streams_group_a_static_member_gets_back_what_it_had() -> None:

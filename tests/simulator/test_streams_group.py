@@ -42,7 +42,7 @@ def test_the_first_member_makes_the_group_wait_for_others() -> None:
     assert group.join(B, is_static=False) == [], "they wait together"
     assert group.is_waiting
     assert group.take_target() is None
-    assert group.end_initial_delay() == [ComputeTarget()]
+    assert group.end_initial_delay() == [ComputeTarget(awaits_heartbeat=False)]
     assert group.take_target() == ComputeAssignment(1, (A, B), A, "a joined, b joined")
     assert not group.is_waiting
 
@@ -58,7 +58,7 @@ def test_a_group_that_everybody_left_while_it_waited_waits_on() -> None:
     group = waiting(A)
     group.leave(A, "a left")
     assert group.join(B, is_static=False) == [], "the delay is running already"
-    assert group.end_initial_delay() == [ComputeTarget()]
+    assert group.end_initial_delay() == [ComputeTarget(awaits_heartbeat=False)]
     assert group.take_target() == ComputeAssignment(1, (B,), B, "a joined, a left, b joined")
 
 

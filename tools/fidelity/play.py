@@ -15,6 +15,7 @@ from scenarios.observed.writing import scenario_text
 from scenarios.watched import Shown
 from simulator.trace import Trace
 from tools.fidelity.applications import COMMON, SESSION_TIMEOUT_MS, WatchedApplication
+from tools.fidelity.coordinator_log import computed_at_ms
 from tools.fidelity.edits import (
     DOWN_MS,
     EVENT_AT_MS,
@@ -54,7 +55,8 @@ class Confirmation:
         title: who assigned.
         predicted: what was said before.
         observed: who has what.
-        rounds: how many rebalances there were; None where the log does not tell (streams groups).
+        is_streams_group: whether the group coordinator assigned, and so no leader logged what it was shown.
+        rounds: how many rebalances there were.
         first_ms: from what happened to the first assignment; None if there was none, or a process had to start first.
         settling_ms: from the first assignment until everybody had what the last one decided.
         gave_back: whether a host gave back an active task that it had since it started last.
@@ -68,7 +70,8 @@ class Confirmation:
     title: str
     predicted: Forecast
     observed: Shares
-    rounds: int | None
+    is_streams_group: bool
+    rounds: int
     first_ms: int | None
     settling_ms: int | None
     gave_back: bool
@@ -198,7 +201,8 @@ class Play:
                     title=each.title,
                     predicted=forecast(trace, *between_ms),
                     observed=shares_of(observation),
-                    rounds=None if each.uses_streams_groups else len(assigned),
+                    is_streams_group=each.uses_streams_groups,
+                    rounds=len(assigned),
                     first_ms=assigned[0] - at_ms if assigned and not started else None,
                     settling_ms=max(0, settled_ms - assigned[0]) if assigned else None,
                     gave_back=any(_gave_back(host.story(each.id)) for host in self.hosts.running()),
@@ -275,7 +279,9 @@ class Play:
         return True
 
     def _assigned_ms(self, each: WatchedApplication, since_ms: int) -> list[int]:
-        """When leaders assigned, in milliseconds of the epoch."""
+        """When leaders or coordinators assigned, in milliseconds of the epoch."""
+        if each.uses_streams_groups:
+            return [at_ms for at_ms in computed_at_ms(self.cluster.logs(), each.id) if at_ms >= since_ms]
         return [rebalance.at_ms for rebalance in self._rebalances(each, since_ms)]
 
     def _rebalances(self, each: WatchedApplication, since_ms: int) -> list[LoggedRebalance]:

@@ -25,8 +25,9 @@ class Told:
     title: str
     differences: tuple[str, ...]
     tasks: int
+    is_streams_group: bool
     predicted_rounds: int
-    rounds: int | None
+    rounds: int
     predicted_first_ms: int | None
     first_ms: int | None
     predicted_settling_ms: int | None
@@ -70,6 +71,7 @@ def _plain(each: Confirmation) -> dict[str, Any]:
         "differences": each.differences,
         "replay_differences": [differences for differences in each.replayed if differences],
         "tasks": sum(len(tasks) for role in (each.observed.active, each.observed.standby) for tasks in role.values()),
+        "is_streams_group": each.is_streams_group,
         "predicted_rounds": each.predicted.rounds,
         "rounds": each.rounds,
         "predicted_first_ms": each.predicted.first_ms,
@@ -100,29 +102,28 @@ def _steps(told: Sequence[Told]) -> str:
 
 def _counts(group: Sequence[Told]) -> str:
     right = sum(not each.differences for each in group)
-    logged = [each for each in group if each.rounds is not None]
-    as_many = sum(each.rounds == each.predicted_rounds for each in logged)
+    as_many = sum(each.rounds == each.predicted_rounds for each in group)
     replayed = sum(each.replayed for each in group)
     alike = sum(each.replayed_alike for each in group)
-    rounds = f"{as_many} of {len(logged)}" if logged else "not logged"
+    rounds = f"{as_many} of {len(group)}"
     answers = f"{alike} of {replayed}" if replayed else "not logged"
     return f"{len(group)} | {sum(each.tasks for each in group)} | {right} of {len(group)} | {rounds} | {answers}"
 
 
 def _timing(told: Sequence[Told]) -> str:
-    """One line for each step and release; where several applications went through it, the least and the most."""
+    """One line for each step, kind of group and release; of several applications, the least and the most."""
     lines = [
         "| Kafka | step | applications | rebalances | seen | s to the first | seen | s until settled | seen |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     groups: dict[tuple[str, str], list[Told]] = {}
     for each in told:
-        if each.rounds is not None:
-            groups.setdefault((each.kafka, each.step), []).append(each)
+        kind = "streams group: " if each.is_streams_group else ""
+        groups.setdefault((each.kafka, f"{kind}{each.step}"), []).append(each)
     for (kafka, step), group in groups.items():
         cells = [
             _range([float(each.predicted_rounds) for each in group], "{:.0f}"),
-            _range([float(each.rounds or 0) for each in group], "{:.0f}"),
+            _range([float(each.rounds) for each in group], "{:.0f}"),
         ]
         timed = [each for each in group if each.first_ms is not None]
         cells += [_seconds([each.predicted_first_ms for each in timed]), _seconds([each.first_ms for each in timed])]

@@ -121,6 +121,10 @@ class KafkaCluster:
         """Process id by node id, the controller's included."""
         return {node_id: process.pid for node_id, process in self._processes.items()}
 
+    def logs(self) -> list[str]:
+        """What every node has logged so far."""
+        return [self._log(node_id).read_text(errors="replace") for node_id in self._processes]
+
     def run_tool(self, name: str, *arguments: str, timeout_s: float = TOOL_TIMEOUT_S) -> str:
         """Run a tool of Kafka's by its class's simple name (`TopicCommand`) on this cluster; return what it printed.
 

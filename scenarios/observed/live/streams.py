@@ -18,6 +18,7 @@ from scenarios.observed.observation import SeenProcess, SeenSubtopology, SeenThr
 _STABLE: Final = "Stable"
 _OF_THE_BROKERS: Final = {
     "streams.heartbeat.interval.ms": "group.streams.heartbeat.interval.ms",
+    "streams.assignment.interval.ms": "group.streams.assignment.interval.ms",
     "streams.session.timeout.ms": "group.streams.session.timeout.ms",
     "streams.initial.rebalance.delay.ms": "group.streams.initial.rebalance.delay.ms",
 }
