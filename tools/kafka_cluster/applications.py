@@ -10,6 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Self
 
+from assignors.ids import ProcessId
+from assignors.java_order import DEFAULT_CAPACITY, bucket, process_hash
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError, start_java, stop_java, tail
 
@@ -19,7 +21,6 @@ HEAP_MB = 128
 STOP_TIMEOUT_S = 30
 PREPARE_TIMEOUT_S = 60
 LOOKS_EVERY_S = 0.1
-NUM_BINS = 16
 RACK_TAG = "zone"
 """Every host tells its rack by this client tag, too."""
 LEADERS_TELL = (
@@ -113,7 +114,7 @@ class Host:
             file.parent.mkdir(parents=True)
             # Where Kafka keeps it: StateDirectory.initializeProcessId.
             drawn = (uuid.uuid5(uuid.NAMESPACE_URL, f"{self.name}/{application}/{turn}") for turn in count())
-            chosen = next(each for each in drawn if _bin(each) == 7 * self._number % NUM_BINS)
+            chosen = next(each for each in drawn if _bin(each) == 7 * self._number % DEFAULT_CAPACITY)
             file.write_text(json.dumps({"processId": str(chosen)}))
         return str(json.loads(file.read_text())["processId"])
 
@@ -212,10 +213,8 @@ def describe_topology(cluster: KafkaCluster) -> str:
 
 
 def _bin(process_id: uuid.UUID) -> int:
-    """Where a process id goes in a Java HashMap of the usual size: `UUID.hashCode`, `HashMap.hash`."""
-    folded = (process_id.int >> 64) ^ (process_id.int & (1 << 64) - 1)
-    hashed = (folded >> 32) ^ (folded & (1 << 32) - 1)
-    return (hashed ^ (hashed >> 16)) % NUM_BINS
+    """Where a process id goes in a Java HashMap of the usual size."""
+    return bucket(process_hash(ProcessId.of(process_id)), DEFAULT_CAPACITY)
 
 
 def _tasks(text: str) -> frozenset[str]:

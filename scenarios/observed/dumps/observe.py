@@ -13,7 +13,7 @@ from scenarios.importers.topics import DescribedTopic
 from scenarios.observed.described_topology import described_subtopologies
 from scenarios.observed.dumps.files import Dumps, read_dumps
 from scenarios.observed.dumps.groups import Group, from_consumer_group, from_leader, from_streams_group, least_standbys
-from scenarios.observed.dumps.trace import follow_up_ms, trace_of, with_all_threads
+from scenarios.observed.dumps.trace import follow_up_ms, of_application, trace_of, with_all_threads
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.observation import Observation, SeenBroker, SeenProcess, SeenSubtopology, SeenTopic
 from scenarios.observed.trace import Trace
@@ -70,6 +70,8 @@ def observe_dumps(folder: Path, group: str, options: DumpOptions | None = None) 
             with what would give it.
     """
     found = read_dumps(folder)
+    if found.rebalances is not None:
+        found.rebalances = replace(found.rebalances, content=of_application(found.rebalances.content, group))
     return _Looking(found, group, options or DumpOptions()).look()
 
 

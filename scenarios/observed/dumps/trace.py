@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,6 +14,28 @@ from scenarios.observed.observation import SeenProcess, SeenThread
 from scenarios.observed.trace import SeenChange, SeenRound, Trace
 
 _SHORTEST_GAP_MS = 1
+_DEFAULT_CLIENT_ID = re.compile(r"(.+)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-StreamThread-")
+"""How a thread is called whose application has no `client.id`: `KafkaStreams` puts application and process id there."""
+
+
+def of_application(logged: Sequence[LoggedRebalance], application_id: str) -> tuple[LoggedRebalance, ...]:
+    """The rounds of one application, as far as leaders tell by their names of which they are.
+
+    Raises:
+        ObservationError: all of them are of others.
+    """
+    applications = [_application_of(each) for each in logged]
+    rounds = zip(logged, applications, strict=True)
+    own = tuple(each for each, application in rounds if application in (None, application_id))
+    if not own:
+        others = ", ".join(sorted({str(each) for each in applications}))
+        raise ObservationError(f"the leader's log has no round of '{application_id}' (applications: {others})")
+    return own
+
+
+def _application_of(logged: LoggedRebalance) -> str | None:
+    match = _DEFAULT_CLIENT_ID.match(logged.leader or "")
+    return match[1] if match else None
 
 
 def trace_of(

@@ -280,6 +280,19 @@ def test_a_leaders_log_is_a_trace_of_who_came_and_went_and_of_what_each_round_as
     assert trace.rounds[2].standby == {"1_0": (THREE,), "1_1": (THREE,)}
 
 
+def test_rounds_that_another_application_led_in_the_same_log_are_left_out(folder: Path) -> None:
+    both = LOG.replace("stream-thread [shop-", "stream-thread [kiosk-") + LOG
+    alone = _observe(folder, LOG, DumpOptions({}, RACKS))
+    assert _observe(folder, both, DumpOptions({}, RACKS)) == alone
+    named = LOG.replace(f"stream-thread [shop-{ONE}", "stream-thread [a-client-id-of-its-own")
+    assert _observe(folder, named, DumpOptions({}, RACKS)).trace == alone.trace
+
+
+def test_a_log_of_other_applications_is_refused(folder: Path) -> None:
+    with pytest.raises(ObservationError, match=r"no round of 'shop' \(applications: kiosk\)"):
+        _observe(folder, LOG.replace("stream-thread [shop-", "stream-thread [kiosk-"), DumpOptions({}, RACKS))
+
+
 def test_a_trace_is_replayed_by_a_scenario(folder: Path) -> None:
     seen = _observe(folder, LOG, DumpOptions({}, RACKS))
     world = loads(scenario_text(seen.observation, seen.trace)).world(1)
