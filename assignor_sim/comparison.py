@@ -127,6 +127,9 @@ def _warnings(assignor: Mapping[str, Any]) -> Iterator[str]:
     name = f"{assignor['label']} ({assignor['assignor']})"
     if assignor["ignored"]:
         yield f"{name} ignores {', '.join(assignor['ignored'])}"
+    if assignor["refused"]:
+        refused = ", ".join(assignor["refused"])
+        yield f"{name} runs without {refused}: Kafka refuses it with group.protocol: {assignor['protocol']}"
     # Of an assignor that is not Kafka's, nobody can say what Kafka would do with it.
     if not assignor["kafka_version"]:
         return
@@ -142,6 +145,12 @@ def _protocol(scenario: Scenario, one: Contestant) -> GroupProtocol:
 def _stated(scenario: Scenario, one: Contestant) -> list[str]:
     """The configs that somebody set on purpose, each once."""
     return list(dict.fromkeys((*scenario.stated, *one.choice.changed)))
+
+
+def _refused(scenario: Scenario, one: Contestant) -> list[str]:
+    """The configs that Kafka does not start with under the protocol of these runs, which go without them."""
+    is_streams_group = _protocol(scenario, one) is GroupProtocol.STREAMS
+    return [key for key in _stated(scenario, one) if is_streams_group and key == "group.instance.id"]
 
 
 def _manifest(scenario: Scenario, chosen: Sequence[Contestant], seeds: Sequence[int], command: str) -> dict[str, Any]:
@@ -165,6 +174,7 @@ def _manifest(scenario: Scenario, chosen: Sequence[Contestant], seeds: Sequence[
                 "configs": dataclasses.asdict(one.choice.configs),
                 "protocol": str(_protocol(scenario, one)),
                 "ignored": [key for key in _stated(scenario, one) if one.info.ignores(key)],
+                "refused": _refused(scenario, one),
             }
             for one in chosen
         ],

@@ -97,8 +97,8 @@ class ClientPlan:
     reports: OffsetReports
     tasks: HeldTasks
 
-    def start(self, seed: int) -> Client:
-        """The client with its process id, which the seed decides if it is not given."""
+    def start(self, seed: int, protocol: GroupProtocol) -> Client:
+        """The client with its process id, which the seed decides if it is not given; static in a classic group only."""
         return Client(
             name=self.name,
             process_id=self.process_id or draw_process_id(seed, self.name),
@@ -109,7 +109,7 @@ class ClientPlan:
             starts=self.starts,
             announces_rack=self.announces_rack,
             records_per_s=self.records_per_s,
-            is_static=self.is_static,
+            is_static=self.is_static and protocol is GroupProtocol.CLASSIC,
             reports=self.reports,
             tasks=self.tasks,
         )
@@ -154,7 +154,7 @@ class Blueprint:
             application=replace(
                 self.application, assignment_configs=configs, group_configs=self.group_configs[protocol]
             ),
-            clients=tuple(plan.start(seed) for plan in self.clients),
+            clients=tuple(plan.start(seed, protocol) for plan in self.clients),
             duration_ms=self.duration_ms,
             start=self.start,
             next_rebalance_ms=self.next_rebalance_ms if protocol is GroupProtocol.CLASSIC else None,

@@ -20,7 +20,7 @@ from scenarios.fields import intact
 from scenarios.reader import MAX_BYTES, TOO_LONG, ReadError, Tree, read
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorChoice, resolve_assignors
-from scenarios.resolution.clients import resolve_clients
+from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.configs import check_configs, group_configs
 from scenarios.resolution.drafts import APPLICATION
@@ -196,6 +196,7 @@ def _resolve(
     choices = resolve_assignors(document.assignors, configs, clients, places)
     groups = group_configs(document.application, document.cluster.configs, places)
     protocol = GroupProtocol(streams.group_protocol)
+    check_membership(document.clients, protocol, places)
     check_start(document, {choice.protocol or protocol for choice in choices}, places)
     price = resolve_price(document.price, places)
     _check_seeds(document.seeds, places)

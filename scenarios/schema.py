@@ -276,7 +276,10 @@ class ClientEntry(Section):
     records_per_s: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = Field(
         default=None, description="How many source records each of its threads can process; no limit if not given."
     )
-    static_membership: bool = Field(default=False, description="Whether its members have a group.instance.id.")
+    static_membership: bool = Field(
+        default=False,
+        description="Whether its members have a group.instance.id, which Kafka refuses in streams groups.",
+    )
     reports: Literal["current", "stale", "never"] = Field(
         default="current",
         description="Which offsets of its copies it reports when it joins: those of then, those of the rebalance "

@@ -8,7 +8,7 @@ Source: `GroupMetadataManager` and `StreamsGroup` of Kafka 4.2; `group.streams.i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from simulator.errors import IllegalTransitionError
@@ -39,28 +39,21 @@ class StreamsGroup:
     members: list[Member] = field(default_factory=list)
     is_waiting: bool = False
     _is_first: bool = False
-    _static: dict[str, Member] = field(default_factory=dict)
     _reasons: list[str] = field(default_factory=list)
 
     @classmethod
-    def running(cls, members: Mapping[Member, bool]) -> StreamsGroup:
-        """A group that goes on with members, each with whether it is static."""
-        return cls(members=list(members), _static={one.client: one for one, is_static in members.items() if is_static})
+    def running(cls, members: Iterable[Member]) -> StreamsGroup:
+        """A group that goes on with members."""
+        return cls(members=list(members))
 
-    def join(self, member: Member, *, is_static: bool) -> list[Instruction]:
-        """A member joins; a static one that is back takes the place of its predecessor, and nothing changes.
+    def join(self, member: Member) -> list[Instruction]:
+        """A member joins. None is static: Kafka Streams refuses `group.instance.id` with this protocol.
 
         Raises:
             IllegalTransitionError: it is in the group already.
         """
         if member in self.members:
             raise IllegalTransitionError(f"{member.client} is in the group already")
-        before = self._static.get(member.client) if is_static else None
-        if is_static:
-            self._static[member.client] = member
-        if before is not None:
-            self.members[self.members.index(before)] = member
-            return []
         self.members.append(member)
         self._reasons.append(f"{member.client} joined")
         if len(self.members) == 1 and not self._is_first:
@@ -77,8 +70,6 @@ class StreamsGroup:
         if member not in self.members:
             raise IllegalTransitionError(f"{member.client} cannot leave the group: it is not in it")
         self.members.remove(member)
-        if self._static.get(member.client) == member:
-            del self._static[member.client]
         self._reasons.append(reason)
         return [] if self._is_first else self._due()
 

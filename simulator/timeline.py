@@ -253,8 +253,9 @@ def _brokers_down(at_ms: int, brokers: tuple[int, ...], down_ms: int | None) -> 
 
 def _bounce(world: World, bounce: RollingBounce) -> Iterator[TimedChange]:
     configs = world.application.group_configs
-    leaves = configs.leave_group_on_close or configs.protocol is GroupProtocol.STREAMS
-    static = {client.name for client in world.clients if client.is_static}
+    is_streams_group = configs.protocol is GroupProtocol.STREAMS
+    leaves = configs.leave_group_on_close or is_streams_group
+    static = {client.name for client in world.clients if client.is_static and not is_streams_group}
     at_ms = bounce.at_ms
     for client in bounce.clients:
         yield TimedChange(at_ms, ClientDown(client, leaves and client not in static, bounce.keeps_state))

@@ -202,7 +202,7 @@ class Client:
         tags: `client.tag.*`.
         restore_bytes_per_s: how fast it can read changelogs, over all its tasks.
         records_per_s: how many source records a thread can process; None if that is no limit.
-        is_static: whether its members have a `group.instance.id`.
+        is_static: whether its members have a `group.instance.id`; only those of a classic group can.
         reports: which offsets it reports.
         starts: whether it is a member from the start; if not, an event lets it join.
         tasks: what it has at the start; nothing unless the world starts running.

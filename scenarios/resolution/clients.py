@@ -14,7 +14,7 @@ from scenarios.paths import Path
 from scenarios.resolution.brokers import Brokers
 from scenarios.schema import ClientEntry
 from scenarios.validation import Places
-from simulator.world import HeldTasks, OffsetReports
+from simulator.world import GroupProtocol, HeldTasks, OffsetReports
 
 _CLIENTS: Path = ("clients",)
 MAX_TAG_KEY: Final = 20
@@ -58,6 +58,15 @@ class ClientsDraft:
                         path, f"client '{plan.name}' has no tag {show(tag)} ({has}); Kafka refuses to start it"
                     )
                     return
+
+
+def check_membership(entries: Sequence[ClientEntry], protocol: GroupProtocol, places: Places) -> None:
+    """Note a mistake for every static member of a streams group: Kafka Streams refuses to start it."""
+    if protocol is GroupProtocol.STREAMS:
+        for i, entry in intact(entries):
+            if entry.static_membership:
+                refused = "Kafka Streams refuses group.instance.id with group.protocol: streams; leave it out"
+                places.wrong(("clients", i, "static_membership"), refused)
 
 
 def resolve_clients(entries: Sequence[ClientEntry], threads: int, brokers: Brokers, places: Places) -> ClientsDraft:

@@ -51,15 +51,15 @@ class StreamsProtocol:
 
     def go_on(self, members: Sequence[Member]) -> None:
         """The group goes on with what its members have, which is their target."""
-        self._group = StreamsGroup.running({member: self._parts.is_static(member) for member in members})
+        self._group = StreamsGroup.running(members)
         self._target = self._parts.execution.holdings
         # Their hearts have just beaten; nobody hears anything by joining.
         self._joined_at_ms = dict.fromkeys(members, self._parts.now_ms - self._configs.streams_heartbeat_interval_ms)
 
     def join(self, member: Member) -> None:
-        """A client that has just started joins; a static one that is back gets what it had."""
+        """A client that has just started joins."""
         self._joined_at_ms[member] = self._parts.now_ms
-        self._tell(self._group.join(member, is_static=self._parts.is_static(member)))
+        self._tell(self._group.join(member))
         self._beat(member, at_once=True)
 
     def stop(self, member: Member, *, says_so: bool) -> None:

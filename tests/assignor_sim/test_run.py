@@ -179,6 +179,16 @@ def test_configs_that_an_assignor_ignores_are_named(shell: Shell, small: Path) -
     assert ended.err.splitlines()[0] == warning
 
 
+def test_what_kafka_refuses_in_a_streams_group_is_named(shell: Shell, small: Path) -> None:
+    shell.write("static.yaml", small.read_text().replace("threads: 2}", "threads: 2, static_membership: true}"))
+    streams = "assignors[0]={assignor: streams_group_sticky, configs: {group.protocol: streams}}"
+    ended = shell("run", "static.yaml", "--set", streams)
+    assert ended.code == 0, ended.err
+    assert ended.err.splitlines()[1].endswith(
+        " runs without group.instance.id: Kafka refuses it with group.protocol: streams"
+    )
+
+
 STREAMS = """\
 assignors:
   - {assignor: streams_group_sticky, configs: {group.protocol: streams}}

@@ -293,6 +293,15 @@ def test_an_application_may_be_a_streams_group(protocol: str) -> None:
     assert scenario.world(1, protocol=GroupProtocol.CLASSIC).application.group_configs == GroupConfigs()
 
 
+def test_a_streams_group_has_no_static_members() -> None:
+    text = spoiled("threads: 2}", "threads: 2, static_membership: true}")
+    scenario = understood(text)
+    assert [client.is_static for client in scenario.world(1).clients] == [True, True, True, False]
+    assert not any(client.is_static for client in scenario.world(1, protocol=GroupProtocol.STREAMS).clients)
+    with pytest.raises(ScenarioError, match=r"clients\[0\]\.static_membership: Kafka Streams refuses"):
+        loads(text, overrides=[("application.configs.group.protocol", "streams")])
+
+
 def test_brokers_may_move_the_limits_of_streams_groups() -> None:
     quick = {"session.timeout.ms": "1s", "heartbeat.interval.ms": "500"}
     keys = [(f"group.streams.{limit}{key}", value) for key, value in quick.items() for limit in ("", "min.")]

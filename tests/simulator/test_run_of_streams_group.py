@@ -72,20 +72,23 @@ def test_in_a_streams_group_targets_keep_their_distance() -> None:
 
 
 def test_in_a_streams_group_nothing_is_computed_while_nobodys_heart_beats() -> None:
-    base = of_streams(with_clients(world(2), is_static=True))
-    away = RollingBounce(HOUR + 40 * SECOND, ("c1",), 10 * SECOND, 0)
-    trace = run(base, Crash(HOUR + 1_000, ("c0",)), away, assignor=StreamsGroupSticky())
+    back = Join(HOUR + 48 * SECOND, ("late",))
+    events = Crash(HOUR + 1_000, ("c0",)), Crash(HOUR + 6_000, ("c1",)), back
+    trace = run(of_streams(with_late(world(2), "late")), *events, assignor=StreamsGroupSticky())
     assert [(each.asked_at_ms, each.at_ms, each.reason) for each in trace.rounds[1:]] == [
-        (HOUR + 45 * SECOND, HOUR + 50 * SECOND, "c0 was not heard of")
+        (HOUR + 45 * SECOND, HOUR + 48 * SECOND, "c0 was not heard of, late joined"),
+        (HOUR + 50 * SECOND, HOUR + 53 * SECOND, "c1 was not heard of"),
     ]
 
 
-def test_in_a_streams_group_a_static_member_gets_back_what_it_had() -> None:
-    base = of_streams(with_clients(world(), is_static=True))
-    trace = run(base, RollingBounce(HOUR, ("c1",), 20 * SECOND, 0), assignor=StreamsGroupSticky())
-    assert at(trace) == [3 * SECOND]
-    assert set(trace.down_ms[ran_on(trace, 1)].tolist()) == {20 * SECOND}
-    assert convergence(trace).verdict is Verdict.STABLE
+def test_in_a_streams_group_nobody_is_static() -> None:
+    bounce = RollingBounce(HOUR, ("c1",), 20 * SECOND, 0)
+    dynamic, static = (
+        run(of_streams(with_clients(world(), is_static=static)), bounce, assignor=StreamsGroupSticky())
+        for static in (False, True)
+    )
+    assert at(static) == at(dynamic) == [3 * SECOND, HOUR, HOUR + 20 * SECOND]
+    assert static.down_ms.tolist() == dynamic.down_ms.tolist()
 
 
 def test_in_a_streams_group_a_crash_is_noticed_a_session_timeout_after_the_last_heartbeat() -> None:

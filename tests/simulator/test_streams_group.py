@@ -14,23 +14,22 @@ from tests.conftest import PROFILE
 
 EXAMPLES = {"ci": 300, "nightly": 5_000}.get(PROFILE, 60)
 NAMES = "abcd"
-STATIC = "ab"
 
 A, B, C = (Member(name, 1) for name in "abc")
 A2 = Member("a", 2)
 
 
-def waiting(*members: Member, static: bool = False) -> StreamsGroup:
+def waiting(*members: Member) -> StreamsGroup:
     """A group that waits for its first members."""
     group = StreamsGroup()
     for member in members:
-        group.join(member, is_static=static)
+        group.join(member)
     return group
 
 
-def settled(*members: Member, static: bool = False) -> StreamsGroup:
+def settled(*members: Member) -> StreamsGroup:
     """A group that has its first target."""
-    group = waiting(*members, static=static)
+    group = waiting(*members)
     group.end_initial_delay()
     group.take_target()
     return group
@@ -38,8 +37,8 @@ def settled(*members: Member, static: bool = False) -> StreamsGroup:
 
 def test_the_first_member_makes_the_group_wait_for_others() -> None:
     group = StreamsGroup()
-    assert group.join(A, is_static=False) == [AwaitFirstMembers()]
-    assert group.join(B, is_static=False) == [], "they wait together"
+    assert group.join(A) == [AwaitFirstMembers()]
+    assert group.join(B) == [], "they wait together"
     assert group.is_waiting
     assert group.take_target() is None
     assert group.end_initial_delay() == [ComputeTarget(awaits_heartbeat=False)]
@@ -57,7 +56,7 @@ def test_members_that_leave_while_the_first_are_awaited_take_no_part() -> None:
 def test_a_group_that_everybody_left_while_it_waited_waits_on() -> None:
     group = waiting(A)
     group.leave(A, "a left")
-    assert group.join(B, is_static=False) == [], "the delay is running already"
+    assert group.join(B) == [], "the delay is running already"
     assert group.end_initial_delay() == [ComputeTarget(awaits_heartbeat=False)]
     assert group.take_target() == ComputeAssignment(1, (B,), B, "a joined, a left, b joined")
 
@@ -75,14 +74,14 @@ def test_a_group_that_has_become_empty_waits_for_first_members_again() -> None:
     group = settled(A)
     group.leave(A, "a left")
     group.take_target()
-    assert group.join(B, is_static=False) == [AwaitFirstMembers()]
+    assert group.join(B) == [AwaitFirstMembers()]
     group.end_initial_delay()
     assert group.take_target() == ComputeAssignment(2, (B,), B, "b joined")
 
 
 def test_whoever_joins_or_leaves_calls_for_a_target() -> None:
     group = settled(A)
-    assert group.join(B, is_static=False) == [ComputeTarget()]
+    assert group.join(B) == [ComputeTarget()]
     assert group.take_target() == ComputeAssignment(2, (A, B), A, "b joined")
     assert group.leave(A, "a left") == [ComputeTarget()]
     assert group.take_target() == ComputeAssignment(3, (B,), B, "a left")
@@ -90,36 +89,22 @@ def test_whoever_joins_or_leaves_calls_for_a_target() -> None:
 
 def test_what_happens_at_one_moment_comes_to_one_target() -> None:
     group = settled(A)
-    group.join(B, is_static=False)
-    group.join(C, is_static=False)
+    group.join(B)
+    group.join(C)
     group.leave(B, "b left")
     assert group.take_target() == ComputeAssignment(2, (A, C), A, "b joined, c joined, b left")
     assert group.take_target() is None, "that is all that was due"
 
 
-def test_a_static_member_that_is_back_takes_its_place_and_nothing_changes() -> None:
-    group = settled(A, B, static=True)
-    assert group.join(A2, is_static=True) == []
-    assert group.members == [A2, B]
-    assert group.take_target() is None
-
-
-def test_a_dynamic_client_that_restarts_is_another_member() -> None:
+def test_a_client_that_restarts_is_another_member() -> None:
     group = settled(A, B)
-    assert group.join(A2, is_static=False) == [ComputeTarget()]
+    assert group.join(A2) == [ComputeTarget()]
     assert group.members == [A, B, A2]
-
-
-def test_a_static_member_that_left_is_a_new_one_when_it_comes_back() -> None:
-    group = settled(A, B, static=True)
-    group.leave(A, "a was not heard of")
-    assert group.join(A2, is_static=True) == [ComputeTarget()]
-    assert group.members == [B, A2]
 
 
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(IllegalTransitionError, match=r"^a is in the group already$"):
-        settled(A).join(A, is_static=False)
+        settled(A).join(A)
     with pytest.raises(IllegalTransitionError, match=r"^b cannot leave the group: it is not in it$"):
         settled(A).leave(B, "b left")
     with pytest.raises(IllegalTransitionError, match=r"^a group that has a target is not waiting for its first"):
@@ -151,7 +136,7 @@ class StreamsGroupLife(RuleBasedStateMachine):
     @rule(name=st.sampled_from(NAMES))
     def a_client_starts(self, name: str) -> None:
         self.starts[name] += 1
-        self.do(self.group.join(Member(name, self.starts[name]), is_static=name in STATIC))
+        self.do(self.group.join(Member(name, self.starts[name])))
 
     @precondition(lambda self: self.group.members)
     @rule(data=st.data())
@@ -181,11 +166,6 @@ class StreamsGroupLife(RuleBasedStateMachine):
         assert self.group.is_waiting <= bool(self.due or self.first_delays), "what is waited for will come"
         if not self.group.is_waiting and self.group.members:
             assert {member.client for member in self.group.members} == {member.client for member in self.known}
-
-    @invariant()
-    def a_static_client_is_in_the_group_once(self) -> None:
-        clients = [member.client for member in self.group.members if member.client in STATIC]
-        assert len(clients) == len(set(clients))
 
 
 TestStreamsGroupLife = StreamsGroupLife.TestCase

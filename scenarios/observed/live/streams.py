@@ -102,7 +102,6 @@ def _process(process_id: str, members: Sequence[Answer]) -> SeenProcess:
         {tag["key"]: tag["value"] for tag in first["client_tags"]},
         tuple(_thread(member) for member in members),
         {task: copies[task] for task in sorted_tasks(copies)} or None,
-        any(member["instance_id"] is not None for member in members),
     )
 
 

@@ -152,7 +152,8 @@ def test_a_topic_that_two_subtopologies_write_comes_from_the_first() -> None:
 
 
 def test_a_streams_group_has_its_protocol_and_its_assignor_which_knows_the_members_as_they_are_listed() -> None:
-    listed = {"listed_members": ("c-3", "c-1", "c-2"), "next_rebalance_ms": None}
+    dynamic = tuple(replace(process, is_static=False) for process in SEEN.processes)
+    listed = {"processes": dynamic, "listed_members": ("c-3", "c-1", "c-2"), "next_rebalance_ms": None}
     scenario = _again(replace(SEEN, protocol="streams", configs={"num.standby.replicas": "1"}, **listed))
     assert scenario.world(1).application.group_configs.protocol is GroupProtocol.STREAMS
     [choice] = scenario.assignors
