@@ -41,6 +41,12 @@ class Holdings:
             np.zeros(shape, dtype=np.int64),
         )
 
+    def without(self, client: int) -> Holdings:
+        """The same, but a client, a row, has nothing."""
+        standby = self.standby.copy()
+        standby[:, client] = False
+        return Holdings(np.where(self.owner == client, UNASSIGNED, self.owner), standby, self.thread)
+
     def held(self) -> BoolArray:
         """Shape (T, N); who has each task in either role."""
         held: BoolArray = self.standby | (self.owner[:, None] == np.arange(self.standby.shape[1]))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.group import AwaitFirstMembers, Member
-from simulator.handover import Holdings, hand_over, reconcile, within_reach
+from simulator.handover import hand_over, reconcile, within_reach
 from simulator.processes.parts import Parts, Process
 from simulator.streams_group import ComputeTarget, Instruction, StreamsGroup
 from simulator.world import Start
@@ -65,7 +65,7 @@ class StreamsProtocol:
     def stop(self, member: Member, *, says_so: bool) -> None:
         """A client has ended; if it did not say so, it is missed for the session timeout after its last heartbeat."""
         if says_so:
-            self._tell(self._group.leave(member, f"{member.client} left"))
+            self._leave(member, "left")
         else:
             self._parts.env.process(self._miss(member))
 
@@ -76,7 +76,14 @@ class StreamsProtocol:
         silent_ms = (self._parts.now_ms - self._joined_at_ms[member]) % self._configs.streams_heartbeat_interval_ms
         yield self._parts.env.timeout(max(0, self._configs.session_timeout_ms - silent_ms))
         if member in self._group.members:
-            self._tell(self._group.leave(member, f"{member.client} was not heard of"))
+            self._leave(member, "was not heard of")
+
+    def _leave(self, member: Member, how: str) -> None:
+        """A member is gone, and with it what it was to have: whoever comes in its stead is a stranger."""
+        instructions = self._group.leave(member, f"{member.client} {how}")
+        if all(other.client != member.client for other in self._group.members):
+            self._target = self._target.without(self._parts.fleet.row(member.client))
+        self._tell(instructions)
 
     def _tell(self, instructions: list[Instruction]) -> None:
         for instruction in instructions:
@@ -124,8 +131,6 @@ class StreamsProtocol:
         wanted = self._group.take_target()
         asked_at_ms, self._asked_at_ms = self._asked_at_ms, None
         if wanted is None:
-            if not self._group.members:
-                self._target = Holdings.none(*self._target.standby.shape)  # Who is gone is to have nothing.
             return
         assert asked_at_ms is not None  # No target is due that nobody asked for.
         execution, recording = self._parts.execution, self._parts.recording

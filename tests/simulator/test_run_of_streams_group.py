@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from assignors.assignment import TaskAssignment
+from assignors.state import ApplicationState
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.convergence import Verdict, convergence
 from simulator.disturbances import (
@@ -79,6 +81,22 @@ def test_in_a_streams_group_nothing_is_computed_while_nobodys_heart_beats() -> N
         (HOUR + 45 * SECOND, HOUR + 48 * SECOND, "c0 was not heard of, late joined"),
         (HOUR + 50 * SECOND, HOUR + 53 * SECOND, "c1 was not heard of"),
     ]
+
+
+def test_in_a_streams_group_a_client_that_is_back_before_anybodys_heartbeat_is_a_stranger() -> None:
+    shown: list[ApplicationState] = []
+
+    class Watched:
+        def assign(self, state: ApplicationState) -> TaskAssignment:
+            shown.append(state)
+            return StreamsGroupSticky().assign(state)
+
+    bounce = RollingBounce(HOUR + 1_000, ("c1",), 2 * SECOND, 0)
+    trace = run(of_streams(world()), bounce, assignor=Watched())
+    assert [(each.at_ms, each.reason) for each in trace.rounds[1:]] == [(HOUR + 3_000, "c1 left, c1 joined")]
+    row = shown[-1].row_of_client[trace.world.clients[1].process_id]
+    had = [bool(tasks) for tasks in shown[-1].previous_active]
+    assert had == [each != row for each in range(len(had))]
 
 
 def test_in_a_streams_group_nobody_is_static() -> None:
