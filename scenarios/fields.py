@@ -156,6 +156,9 @@ Duration = Annotated[
 Size = Annotated[int, BeforeValidator(units.parse_bytes), _unit_schema(units.SIZE_PATTERN, "bytes", "5 GB")]
 """An amount of data, in bytes once read."""
 
+RecordSize = Annotated[Size, Field(ge=1)]
+"""The mean size of a record, in bytes once read."""
+
 Rate = Annotated[
     int, BeforeValidator(units.parse_bytes_per_s), _unit_schema(units.RATE_PATTERN, "bytes per second", "40 MB/s")
 ]
@@ -173,6 +176,9 @@ Factor = Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)]
 
 Limit = Annotated[Rate, Field(ge=1)]
 ReplicationFactor = Annotated[int, Field(ge=1, le=32_767)]
+
+Partitions = Annotated[int, Field(ge=1, le=INT_MAX)]
+"""How many partitions a topic has."""
 
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
 

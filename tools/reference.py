@@ -47,7 +47,7 @@ take a name, as in `--set cluster.topics[orders].size='1 TB'`.
 A file may have 400 kB and 60,000 values, and describe 1,000 brokers, 10,000 clients, 100,000 partitions and 20 million
 tasks × clients; larger ones are refused at once, with what to do instead. What an imported file may have is 50 MB.
 
-<!-- Made by `python tools/reference.py` from the models in scenarios/schema.py. -->
+<!-- Made by `python tools/reference.py` from the models that scenarios/schema.py gathers. -->
 """
 
 SWEEPS = """# Sweep files

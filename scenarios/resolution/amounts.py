@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scenarios.application_entries import RepartitionEntry, StoreEntry
+from scenarios.cluster_entries import PartitionDefaults, TopicEntry
 from scenarios.paths import Path
-from scenarios.schema import PartitionDefaults, RepartitionEntry, StoreEntry, TopicEntry
 from scenarios.validation import Places
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scenarios.application_entries import ApplicationSection
 from scenarios.blueprint import TopicPlan
 from scenarios.errors import Mistakes
 from scenarios.importers.topology import read_topology
@@ -25,7 +26,6 @@ from scenarios.resolution.drafts import (
 )
 from scenarios.resolution.files import Files
 from scenarios.resolution.stated import SUBTOPOLOGIES, draft_stated
-from scenarios.schema import ApplicationSection
 from scenarios.validation import Places
 from simulator.world import Store, Subtopology
 

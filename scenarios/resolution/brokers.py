@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scenarios.blueprint import MAX_BROKERS, MAX_PARTITIONS, MAX_REPLICAS
+from scenarios.cluster_entries import BrokerEntry, BrokerPool, ClusterSection
 from scenarios.errors import listing, show
 from scenarios.fields import intact
 from scenarios.importers.brokers import DescribedBroker
 from scenarios.importers.topics import DescribedTopic
 from scenarios.paths import Path
 from scenarios.resolution.files import Imported
-from scenarios.schema import BrokerEntry, BrokerPool, ClusterSection
 from scenarios.validation import Places
 from simulator.world import Broker
 

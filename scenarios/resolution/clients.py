@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from assignors.ids import ProcessId
+from scenarios.application_entries import ClientEntry
 from scenarios.blueprint import MAX_CLIENTS, ClientPlan
 from scenarios.errors import did_you_mean, listing, show
 from scenarios.fields import holes, intact
 from scenarios.paths import Path
 from scenarios.resolution.brokers import Brokers
-from scenarios.schema import ClientEntry
 from scenarios.validation import Places
 from simulator.world import GroupProtocol, HeldTasks, OffsetReports
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from assignors.ids import TopicPartition
 from scenarios.blueprint import MAX_PARTITIONS, TopicPlan
+from scenarios.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
 from scenarios.configs import RACK_AWARE_SELECTOR
 from scenarios.errors import Mistake, Mistakes, listing, show
 from scenarios.fields import holes, intact
@@ -17,7 +18,6 @@ from scenarios.paths import Path
 from scenarios.resolution.amounts import Said, Traffic, default_traffic, settle
 from scenarios.resolution.brokers import CLUSTER, Brokers, Budget, resolve_brokers
 from scenarios.resolution.files import Files, Imported
-from scenarios.schema import ClusterFiles, ClusterSection, TopicEntry
 from scenarios.validation import Places
 from simulator.world import NO_LEADER
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from assignors.configs import AssignmentConfigs
 from assignors.errors import ConfigError
+from scenarios.application_entries import ApplicationSection
 from scenarios.configs import AssignorConfigs, BrokerConfigs, Section, StreamsConfigs
 from scenarios.paths import Path
 from scenarios.resolution.brokers import CLUSTER
 from scenarios.resolution.drafts import APPLICATION
-from scenarios.schema import ApplicationSection
 from scenarios.validation import Places
 from simulator.world import GroupConfigs, GroupProtocol
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from scenarios.application_entries import ApplicationSection, StoreEntry
 from scenarios.errors import Mistake, Mistakes, did_you_mean, show
 from scenarios.fields import intact
 from scenarios.importers.topology import DescribedSource, DescribedStore, DescribedSubtopology
@@ -22,7 +23,6 @@ from scenarios.resolution.drafts import (
 )
 from scenarios.resolution.files import Imported
 from scenarios.resolution.stated import check_unlogged
-from scenarios.schema import ApplicationSection, StoreEntry
 from scenarios.validation import Places
 
 _INTERNAL = re.compile(r".+-repartition|.*-FK-JOIN-SUBSCRIPTION-.*-topic|.*-subscription-(registration|response)-topic")

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from assignors.ids import TaskId
+from scenarios.application_entries import ClientEntry
 from scenarios.blueprint import ClientPlan, TopicPlan
 from scenarios.errors import listing
 from scenarios.fields import intact
 from scenarios.paths import Path, format_path
 from scenarios.resolution.clients import ClientsDraft
 from scenarios.resolution.drafts import APPLICATION
-from scenarios.schema import ClientEntry, Document
+from scenarios.schema import Document
 from scenarios.validation import Places
 from simulator.world import GroupProtocol, HeldTasks, Start, Subtopology
 

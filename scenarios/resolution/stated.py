@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from scenarios.application_entries import StoreEntry, SubtopologyEntry
 from scenarios.errors import did_you_mean, listing, show
 from scenarios.fields import holes, intact
 from scenarios.paths import Path
@@ -19,7 +20,6 @@ from scenarios.resolution.drafts import (
     Wrong,
     repartition_topic,
 )
-from scenarios.schema import StoreEntry, SubtopologyEntry
 from scenarios.validation import Places
 
 SUBTOPOLOGIES: Path = (*APPLICATION, "subtopologies")

@@ -1,0 +1,126 @@
+"""The cluster of a scenario, as it may be written: brokers, topics, and files about them.
+
+Sections of `scenarios.schema`, by the same rules.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import Discriminator, Field, Tag
+
+from scenarios.configs import BrokerConfigs, Section
+from scenarios.fields import (
+    INT_MAX,
+    BrokerId,
+    Entry,
+    Leader,
+    Limit,
+    Name,
+    Partitions,
+    Rate,
+    Rates,
+    RecordSize,
+    Replicas,
+    ReplicationFactor,
+    Size,
+    Sizes,
+    TopicName,
+)
+
+POOL: Final = "<pool>"
+LIST: Final = "<list>"
+"""What pydantic names the two ways to give brokers."""
+
+
+class BrokerPool(Section):
+    """Brokers of which only the number and the racks matter."""
+
+    count: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(description="How many brokers.")
+    racks: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        default=None, description="Their racks, dealt out in turn; brokers have no rack if there are none."
+    )
+    first_id: BrokerId = Field(default=0, description="The id of the first broker; the others count on from it.")
+    restore: Limit | None = Field(
+        default=None, description="What each can send to all clients that restore from it; no limit if not given."
+    )
+
+
+class BrokerEntry(Section):
+    """One broker."""
+
+    id: BrokerId = Field(description="Its node.id.")
+    rack: Name | None = Field(default=None, description="Its broker.rack.")
+    restore: Limit | None = Field(
+        default=None, description="What it can send to all clients that restore from it; no limit if not given."
+    )
+
+
+class TopicEntry(Section):
+    """A topic, or what is to be changed about one that is imported."""
+
+    name: TopicName = Field(description="Its name.")
+    partitions: Partitions | None = Field(
+        default=None, description="How many partitions; the brokers' num.partitions if not given."
+    )
+    replication_factor: ReplicationFactor | None = Field(
+        default=None, description="Replicas of each partition; the brokers' default.replication.factor if not given."
+    )
+    replicas: Annotated[list[Replicas], Field(min_length=1)] | None = Field(
+        default=None,
+        description="The broker ids of each partition, the preferred leader first; placed as Kafka would if not given.",
+    )
+    leaders: Annotated[list[Leader], Field(min_length=1)] | None = Field(
+        default=None,
+        description="The broker that leads each partition, -1 or none where there is no leader; the first of its "
+        "replicas if not given.",
+    )
+    bytes_per_s: Rates | None = Field(
+        default=None, description="What is produced to it: for the whole topic, or a list with one rate a partition."
+    )
+    size: Sizes | None = Field(
+        default=None, description="What it holds at the start: the whole topic, or a list with one size a partition."
+    )
+    record_size: RecordSize | None = Field(default=None, description="The mean size of a record (1 kB).")
+
+
+class PartitionDefaults(Section):
+    """What each partition has of which neither the scenario nor an imported file says more."""
+
+    bytes_per_s: Rate = Field(default=0, description="What is produced to each partition.")
+    size: Size = Field(default=0, description="What each partition holds at the start.")
+    record_size: RecordSize = Field(default=1_000, description="The mean size of a record.")
+
+
+class ClusterFiles(Section):
+    """Files with what Kafka's tools printed about the cluster; paths are relative to the scenario."""
+
+    topics: Name | None = Field(default=None, description="Output of kafka-topics.sh --describe.")
+    brokers: Name | None = Field(default=None, description="Output of kafka-broker-api-versions.sh, for the racks.")
+    log_dirs: Name | None = Field(default=None, description="Output of kafka-log-dirs.sh --describe, for the sizes.")
+
+
+def _kind_of_brokers(value: Any) -> str | None:
+    return LIST if isinstance(value, list) else POOL if isinstance(value, dict) else None
+
+
+Brokers = Annotated[
+    Annotated[BrokerPool, Tag(POOL)] | Annotated[list[Entry[BrokerEntry]], Tag(LIST), Field(min_length=1)],
+    Discriminator(_kind_of_brokers),
+]
+
+
+class ClusterSection(Section):
+    """The cluster."""
+
+    brokers: Brokers | None = Field(
+        default=None, description="The brokers: how many and in which racks, or a list of them."
+    )
+    configs: BrokerConfigs = Field(default_factory=BrokerConfigs, description="Broker configs, with Kafka's own keys.")
+    topics: list[Entry[TopicEntry]] = Field(default=[], description="The topics; entries change imported ones.")
+    partition_defaults: PartitionDefaults = Field(
+        default_factory=PartitionDefaults, description="What partitions have of which nothing more is said."
+    )
+    files: ClusterFiles | None = Field(
+        default=None, alias="from", description="What Kafka's own tools printed about a cluster."
+    )
