@@ -13,6 +13,7 @@ import numpy as np
 
 from assignors.assignment import UNASSIGNED
 from assignors.columns import BoolArray, IntArray
+from simulator.availability import Availability, Outage, OutageLog
 from simulator.fleet import Fleet
 from simulator.found import Found
 from simulator.handover import Handover, Holdings
@@ -53,7 +54,9 @@ class Execution:
         placing: where the partitions stand.
         holdings: who has what.
         givers: shape (T,); the client that gave each task back when tasks were last handed out, UNASSIGNED if none.
-        running: shape (T,); which tasks are processed.
+        running: shape (T,); which tasks have been restored and not closed since; they report the latest offset.
+        processed: shape (T,); which of them are processed: those that are not blocked.
+        availability: what tasks can do, as partitions stand.
         lives: the life of every task.
         restoration: the copies.
         processing: the input.
@@ -76,6 +79,11 @@ class Execution:
         self.holdings = Holdings.none(num_tasks, len(world.clients))
         self.givers: IntArray = np.full(num_tasks, UNASSIGNED, dtype=np.int64)
         self.running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
+        self.processed: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
+        self._acks_all = world.application.acks_all
+        self.availability = Availability(layout, self.placing, acks_all=self._acks_all)
+        self._outages = OutageLog(layout)
+        self._outages.note(self.availability.unavailable, 0)
         self._hours = Hours(world, layout)
         self._hour: int | None = None
         self._flow = self._hours.flow(None)
@@ -99,7 +107,7 @@ class Execution:
         if passed_ms <= 0:
             return
         self._now_ms = now_ms
-        self._down_ms += ~self.running * passed_ms
+        self._down_ms += ~self.processed * passed_ms
         self._out_of_reach_ms += ~self._in_reach * passed_ms
         self._copied += self._copying * (passed_ms / 1000)
         self.processing.advance(passed_ms / 1000)
@@ -167,6 +175,8 @@ class Execution:
         """Take in that partitions stand elsewhere, or are led by others."""
         self._write_down()
         self.placing = self._brokers.placing()
+        self.availability = Availability(self._layout, self.placing, acks_all=self._acks_all)
+        self._outages.note(self.availability.unavailable, self._now_ms)
         self._routes = Routes(self._layout, self.placing, from_nearest=self._from_nearest)
         self._lay_ways()
         self.settle()
@@ -193,13 +203,18 @@ class Execution:
     def settle(self) -> None:
         """Find out which tasks run, and how fast everything goes from here on."""
         owner = self.holdings.owner
-        _, ready = self.restoration.level()
-        state = self.lives.state
-        self._step(TaskState.RUNNING, ready & (state != TaskState.RUNNING), owner)
-        self._step(TaskState.RESTORING, ~ready & (self.lives.state == TaskState.ASSIGNED), owner)
-        self.running = self.lives.state == TaskState.RUNNING
-        self.processing.settle(self.running, self._fleet.first_thread[owner] + self.holdings.owner_thread())
-        self.restoration.settle(self.processing.rate, self.placing.restore_share)
+        _, level = self.restoration.level()
+        state = self.lives.state.copy()
+        was_running = (state == TaskState.RUNNING) | (state == TaskState.BLOCKED)
+        # Restoration ends with the end offsets of the changelogs, which only their leaders know.
+        self.running = was_running | (level & self.availability.can_restore)
+        self.processed = self.running & self.availability.can_process
+        self._step(TaskState.RUNNING, self.processed & (state != TaskState.RUNNING), owner)
+        self._step(TaskState.BLOCKED, self.running & ~self.processed & (state != TaskState.BLOCKED), owner)
+        self._step(TaskState.RESTORING, ~self.running & (state == TaskState.ASSIGNED), owner)
+        self.processing.settle(self.processed, self._fleet.first_thread[owner] + self.holdings.owner_thread())
+        can_restore = self.availability.can_restore
+        self.restoration.settle(self.processing.rate, self.placing.restore_share, self.running, can_restore)
         self._in_reach = self.restoration.in_reach()
 
     def take_bytes(self) -> Bytes:
@@ -208,6 +223,10 @@ class Execution:
         self._ledger.add({TrafficKind.REASSIGNMENT: self._copied})
         self._copied = self._table(())
         return self._ledger.take()
+
+    def outages(self) -> tuple[Outage, ...]:
+        """Return when partitions that tasks read or write were unavailable, up to now."""
+        return self._outages.until(self._now_ms)
 
     def standing(self) -> Standing:
         """What it all has come to by now."""

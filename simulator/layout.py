@@ -29,14 +29,16 @@ class Changelogs:
         partition: shape (E,); which partition it is.
         restored_share: shape (E,); its part of what the task's changelogs hold.
         followed_share: shape (E,); its part of what is written to the task's changelogs.
-        written_bytes_per_s: shape (E,); what a running task writes to it, 0 if it is a source at the same time: then
-            (`topology.optimization`) it is there already.
+        is_source: shape (E,); whether the task reads it as a source at the same time (`topology.optimization`), and so
+            writes nothing to it.
+        written_bytes_per_s: shape (E,); what a running task writes to it, 0 if it is a source.
     """
 
     task: IntArray
     partition: IntArray
     restored_share: FloatArray
     followed_share: FloatArray
+    is_source: BoolArray
     written_bytes_per_s: FloatArray
 
 
@@ -220,6 +222,7 @@ def _changelogs(tasks: TaskTable, size: IntArray, rate: IntArray) -> Changelogs:
         partition=partition,
         restored_share=shares(task, size[partition], rate[partition]),
         followed_share=shares(task, rate[partition], size[partition]),
+        is_source=is_source,
         written_bytes_per_s=np.where(is_source, 0.0, rate[partition]),
     )
 

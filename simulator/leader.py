@@ -14,7 +14,9 @@ from assignors.configs import AssignmentConfigs
 from assignors.java_order import task_hash
 from assignors.objective import Appraisal, Weights, appraise
 from assignors.recorder import SILENT, Steps
-from assignors.state import ApplicationState
+from assignors.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
+from assignors.tasks.fallback_prior import FallbackPrior
+from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.rack_aware import RackCosts, rack_costs
 from assignors.tasks.threads import ClientTasks, ThreadTasks, assign_to_threads
 from simulator.execution import Execution
@@ -25,7 +27,7 @@ from simulator.layout import Layout
 from simulator.measures import Measures, measure
 from simulator.reasons import Account, Question
 from simulator.rebalance import Rebalance, rebalance, snapshot
-from simulator.world import World
+from simulator.world import GroupProtocol, World
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +94,7 @@ class Leader:
         question: Question | None,
     ) -> None:
         self._speed = world.application.group_configs.leader_speed
+        self._asks_for_end_offsets = world.application.group_configs.protocol is GroupProtocol.CLASSIC
         self._layout = layout
         self._fleet = fleet
         self._execution = execution
@@ -145,7 +148,8 @@ class Leader:
         had = self._had_before(rows, previous)
         state = self._look(rows, configs, had)
         steps = None if self._question is None else Steps()
-        decided = rebalance(state, self._assignor, self._speed, steps or SILENT)
+        falls_back = isinstance(self._assignor, HighAvailability) and not self.knows_lags
+        decided = rebalance(state, FallbackPrior() if falls_back else self._assignor, self._speed, steps or SILENT)
         judged = self._judge(state, decided.columns)
         return Decision(
             members=rows,
@@ -157,6 +161,15 @@ class Leader:
             computing_ms=decided.computing_ms,
             account=self._account(decided, steps),
         )
+
+    @property
+    def knows_lags(self) -> bool:
+        """Whether the leader can compute lags: a coordinator needs none, a member the end offsets of all changelogs.
+
+        Otherwise it assigns without them, and Kafka's default assignor gives way to `FallbackPriorTaskAssignor`.
+        (Source: `StreamsPartitionAssignor.populateClientStatesMap` and `createTaskAssignor`.)
+        """
+        return not self._asks_for_end_offsets or self._execution.availability.has_end_offsets
 
     def _account(self, decided: Rebalance, steps: Steps | None) -> Account | None:
         if self._question is None:
@@ -188,11 +201,14 @@ class Leader:
     def _look(self, rows: IntArray, configs: AssignmentConfigs, had: tuple[BoolArray, BoolArray]) -> ApplicationState:
         restoration, running = self._execution.restoration, self._execution.running
         active, held = had
+        lags = restoration.lags(rows, running)
+        if not self.knows_lags:
+            lags[(lags != LATEST_OFFSET) & (lags != NO_LAG)] = UNKNOWN_OFFSET_SUM
         return snapshot(
             self._layout.tasks,
             self._fleet.table(rows),
             self._execution.placing.table,
-            restoration.lags(rows, running),
+            lags,
             (active, held & ~active),
             configs,
             self._layout.listed_tasks,

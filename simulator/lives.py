@@ -1,7 +1,8 @@
-"""The life of every task: unassigned, assigned, restoring, running, revoked.
+"""The life of every task: unassigned, assigned, restoring, running, blocked, revoked.
 
 Source: KIP-429 and `org.apache.kafka.streams.processor.internals.Task.State` (created, restoring, running, suspended,
-closed); what a group has not given to anybody is unassigned, what its owner gave back for another is revoked.
+closed); what a group has not given to anybody is unassigned, what its owner gave back for another is revoked. Kafka has
+no state for a running task that can make no progress; here it is blocked.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ from simulator.errors import IllegalTransitionError
 
 
 class TaskState(IntEnum):
-    """Where a task is in its life."""
+    """Where a task is in its life.
+
+    Attributes:
+        BLOCKED: it has its state, as when it runs, but a partition that it reads or writes is unavailable.
+    """
 
     UNASSIGNED = 0
     ASSIGNED = 1
     RESTORING = 2
     RUNNING = 3
     REVOKED = 4
+    BLOCKED = 5
 
     def __str__(self) -> str:
         return self.name.lower()
@@ -34,9 +40,16 @@ class TaskState(IntEnum):
 
 _NEXT: Final = {
     TaskState.UNASSIGNED: (TaskState.ASSIGNED,),
-    TaskState.ASSIGNED: (TaskState.RESTORING, TaskState.RUNNING, TaskState.REVOKED, TaskState.UNASSIGNED),
-    TaskState.RESTORING: (TaskState.RUNNING, TaskState.REVOKED, TaskState.UNASSIGNED),
-    TaskState.RUNNING: (TaskState.REVOKED, TaskState.UNASSIGNED),
+    TaskState.ASSIGNED: (
+        TaskState.RESTORING,
+        TaskState.RUNNING,
+        TaskState.BLOCKED,
+        TaskState.REVOKED,
+        TaskState.UNASSIGNED,
+    ),
+    TaskState.RESTORING: (TaskState.RUNNING, TaskState.BLOCKED, TaskState.REVOKED, TaskState.UNASSIGNED),
+    TaskState.RUNNING: (TaskState.BLOCKED, TaskState.REVOKED, TaskState.UNASSIGNED),
+    TaskState.BLOCKED: (TaskState.RUNNING, TaskState.REVOKED, TaskState.UNASSIGNED),
     TaskState.REVOKED: (TaskState.ASSIGNED, TaskState.UNASSIGNED),
 }
 

@@ -28,6 +28,9 @@ class Placing:
             those without rack. Where there is no leader, nobody does.
         restore_share: shape (T, B); which part of what a task's changelogs hold is led by which broker, in the order of
             the cluster; what has no leader is in no part.
+        has_leader: shape (P,); whether a live broker leads the partition; without one it cannot be read or written.
+        takes_writes: shape (P,); whether it has a leader and `min.insync.replicas` in-sync replicas: whether writes
+            with `acks=all` succeed.
     """
 
     table: PartitionTable
@@ -35,6 +38,8 @@ class Placing:
     served_in: BoolArray
     followers: IntArray
     restore_share: FloatArray
+    has_leader: BoolArray
+    takes_writes: BoolArray
 
 
 class Brokers:
@@ -60,6 +65,13 @@ class Brokers:
         padded = [replicas + [_NOBODY] * (max(1, width) - len(replicas)) for replicas in listed]
         self._replicas: IntArray = np.array(padded, dtype=np.int64).reshape(len(listed), max(1, width))
         self._copying: BoolArray = np.zeros(self._replicas.shape, dtype=np.bool_)
+        self._in_sync: BoolArray = np.asarray(self._replicas != _NOBODY)
+        of_rows = [topics[name.topic] for name in layout.partitions]
+        for row, (topic, name) in enumerate(zip(of_rows, layout.partitions, strict=True)):
+            if topic.in_sync:
+                self._in_sync[row] &= np.isin(self._replicas[row], self._rows(topic.in_sync[name.partition]))
+        self._min_in_sync: IntArray = np.array([topic.min_insync_replicas for topic in of_rows], dtype=np.int64)
+        self._unclean: BoolArray = np.array([topic.unclean_leader_election for topic in of_rows], dtype=np.bool_)
         leaders = [topics[name.topic].leaders[name.partition] for name in layout.partitions]
         self._leader: IntArray = np.array(
             [self._row_of_broker.get(leader, _NOBODY) for leader in leaders], dtype=np.int64
@@ -67,15 +79,27 @@ class Brokers:
         self._placing: Placing | None = None
 
     def lose(self, brokers: tuple[int, ...]) -> None:
-        """Take brokers away; the first live replica in sync takes over what they led."""
+        """Take brokers away; the first live in-sync replica takes over what they led.
+
+        Their replicas leave the ISR, unless no other would be left in it.
+        """
         lost = [self._row_of_broker[broker] for broker in brokers]
         self._alive[lost] = False
+        remaining = self._in_sync & ~np.isin(self._replicas, lost)
+        self._in_sync = np.where(remaining.any(axis=1)[:, None], remaining, self._in_sync)
         self._elect(np.isin(self._leader, lost))
 
     def regain(self, brokers: tuple[int, ...]) -> None:
-        """Bring brokers back; the preferred replica of each partition leads again."""
+        """Bring brokers back; the preferred replica of each partition leads again.
+
+        Every live replica joins the ISR where one may lead: an in-sync one, or any one after an unclean election.
+        """
         self._alive[[self._row_of_broker[broker] for broker in brokers]] = True
-        self._elect(np.ones(len(self._leader), dtype=np.bool_))
+        every = np.ones(len(self._leader), dtype=np.bool_)
+        self._elect(every)
+        led = (self._leader != _NOBODY)[:, None]
+        self._in_sync = np.where(led, self._alive[self._replicas] & ~self._copying, self._in_sync)
+        self._elect(every)
 
     def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
         """Give a partition other replicas; one that no task reads or writes does not matter."""
@@ -87,13 +111,14 @@ class Brokers:
     def reassign(self, standings: Iterable[PartitionStanding]) -> list[TopicPartition]:
         """Let partitions stand as a reassignment has them; return those whose racks are others than before."""
         moved = []
-        for partition, replicas, leader, copying in standings:
+        for partition, replicas, leader, copying, in_sync in standings:
             row = self._row_of.get(partition)
             if row is None:
                 continue
             before = self._racks_of(row)
             self._put(row, replicas)
             self._copying[row, : len(replicas)] = [broker in copying for broker in replicas]
+            self._in_sync[row, : len(replicas)] = [broker in in_sync for broker in replicas]
             self._leader[row] = self._row_of_broker.get(leader, _NOBODY)
             if before != self._racks_of(row):
                 moved.append(partition)
@@ -109,9 +134,12 @@ class Brokers:
         if missing > 0:
             self._replicas = np.pad(self._replicas, ((0, 0), (0, missing)), constant_values=_NOBODY)
             self._copying = np.pad(self._copying, ((0, 0), (0, missing)), constant_values=False)
+            self._in_sync = np.pad(self._in_sync, ((0, 0), (0, missing)), constant_values=False)
         self._replicas[row] = _NOBODY
         self._copying[row] = False
         self._replicas[row, : len(replicas)] = self._rows(replicas)
+        live = self._alive[self._replicas[row]]
+        self._in_sync[row] = live if live.any() else self._replicas[row] != _NOBODY
 
     def placing(self) -> Placing:
         """Where the partitions stand now; the same object as long as nothing changes.
@@ -128,7 +156,8 @@ class Brokers:
         layout, replicas = self._layout, self._replicas
         num_racks, num_read = len(layout.racks), layout.num_read
         alive = self._alive[replicas]
-        in_sync = alive & ~self._copying
+        in_sync = alive & self._in_sync
+        has_leader = self._leader != _NOBODY
         rack = np.where(alive, self._rack[replicas], NO_RACK)
         listed = replicas != _NOBODY
         located = listed.any(axis=1) & (~listed | (rack != NO_RACK)).all(axis=1)
@@ -139,6 +168,8 @@ class Brokers:
             served_in=_in_racks(np.where(in_sync, rack, NO_RACK), num_racks),
             followers=self._followers(rack, in_sync, num_racks + 1),
             restore_share=self._restore_share(),
+            has_leader=has_leader,
+            takes_writes=has_leader & (np.count_nonzero(in_sync, axis=1) >= self._min_in_sync),
         )
 
     def _followers(self, rack: IntArray, in_sync: BoolArray, num_columns: int) -> IntArray:
@@ -155,9 +186,13 @@ class Brokers:
         return shares.reshape(num_tasks, num_columns)[:, :-2]
 
     def _elect(self, rows: BoolArray) -> None:
-        in_sync = self._alive[self._replicas] & ~self._copying
-        first = self._replicas[np.arange(len(in_sync)), in_sync.argmax(axis=1)]
-        elected = np.where(in_sync.any(axis=1), first, _NOBODY)
+        """Let the first live in-sync replica of each of these partitions lead, else any live one if that is allowed."""
+        live = self._alive[self._replicas] & ~self._copying
+        unclean = rows & self._unclean & live.any(axis=1) & ~(live & self._in_sync).any(axis=1)
+        self._in_sync = np.where(unclean[:, None], live, self._in_sync)
+        eligible = live & self._in_sync
+        first = self._replicas[np.arange(len(eligible)), eligible.argmax(axis=1)]
+        elected = np.where(eligible.any(axis=1), first, _NOBODY)
         self._leader = np.where(rows, elected, self._leader)
         self._placing = None
 

@@ -140,6 +140,7 @@ class Recording:
             lives=self._execution.lives,
             client_racks=self._fleet.rack,
             remote_sources=self._remote_sources(),
+            outages=self._execution.outages(),
             failure=failure,
             hindrance=self._hindrance(last),
             unfinished=unfinished,
@@ -200,6 +201,11 @@ class Recording:
             client = self._world.clients[int(copies.client[place])]
             if not copies.active[place] and client.reports is OffsetReports.NEVER:
                 return f"{client.name} never reports the offsets of its copies"
+        if not self._execution.availability.has_end_offsets:
+            changelogs = self._layout.changelogs
+            led = self._execution.placing.has_leader[changelogs.partition]
+            first = self._layout.partitions[int(changelogs.partition[np.argmax(~led & ~changelogs.is_source)])]
+            return f"the group leader cannot compute lags: {first} has no leader"
         for place in self._execution.restoration.losing_ground().tolist():
             client = self._world.clients[int(copies.client[place])]
             task = self._layout.tasks.ids[int(copies.task[place])]

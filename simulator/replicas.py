@@ -1,13 +1,16 @@
 """Who holds and who leads the partitions that are reassigned, by the rules of Kafka's controller.
 
-A replica is in sync if its broker is there and it does not copy. Only such a one leads.
+A replica leaves the in-sync replicas (ISR) when its broker goes, unless that would leave none: the last ones stay, and
+only they may lead again, or any live replica if the topic allows an unclean election. A replica whose broker is back
+joins the ISR at once if the partition has a leader; the time that it takes to catch up is not modeled.
 
-Source: `PartitionReassignmentReplicas`, `PartitionChangeBuilder.electLeader`, Kafka 4.
+Source: `ReplicationControlManager.handleBrokerFenced`, `PartitionReassignmentReplicas`,
+`PartitionChangeBuilder.electLeader`, Kafka 4, without eligible leader replicas (KIP-966).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,12 +23,13 @@ from simulator.world import NO_LEADER, World
 
 
 class PartitionStanding(NamedTuple):
-    """Where a partition stands: its brokers in replica order, who leads, and which of them still copy."""
+    """Where a partition stands: its brokers in replica order, who leads, which still copy, and the ISR."""
 
     partition: TopicPartition
     replicas: tuple[int, ...]
     leader: int
     copying: tuple[int, ...]
+    in_sync: tuple[int, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +40,8 @@ class Partition:
         row: its row in arrays of partitions.
         replicas: broker ids in replica order; of the target first, then those that will go.
         leader: NO_LEADER if there is none.
+        unclean: whether a replica out of sync may lead if no in-sync replica is alive.
+        in_sync: the in-sync replicas (ISR); without a leader, those that were the last ones.
         added: the brokers that are new in what goes on.
         copying: those of them that are not in sync.
         target: what it is to have in the end; None if it has it.
@@ -45,6 +51,8 @@ class Partition:
     row: int
     replicas: tuple[int, ...]
     leader: int
+    unclean: bool
+    in_sync: set[int]
     added: set[int] = field(default_factory=set)
     copying: set[int] = field(default_factory=set)
     target: tuple[int, ...] | None = None
@@ -53,7 +61,30 @@ class Partition:
     def standing(self) -> PartitionStanding:
         """As it is told to the cluster."""
         copying = tuple(broker for broker in self.replicas if broker in self.copying)
-        return PartitionStanding(self.name, self.replicas, self.leader, copying)
+        in_sync = tuple(broker for broker in self.replicas if broker in self.in_sync)
+        return PartitionStanding(self.name, self.replicas, self.leader, copying, in_sync)
+
+    def lose(self, alive: Collection[int], lost: Collection[int]) -> None:
+        """Take away brokers; the first in-sync replica that is alive takes over what they led."""
+        self.in_sync = self.in_sync.difference(lost) or self.in_sync
+        if self.leader in lost:
+            self.elect(alive)
+
+    def regain(self, alive: Collection[int]) -> None:
+        """Let every live replica that holds the partition join the ISR, if one of them may lead; the first one does."""
+        self.elect(alive)
+        if self.leader != NO_LEADER:
+            self.in_sync = {broker for broker in self.replicas if broker in alive and broker not in self.copying}
+            self.elect(alive)
+
+    def elect(self, alive: Collection[int]) -> None:
+        """Let the first live in-sync replica lead; if there is none and the topic allows it, the first live one."""
+        live = [broker for broker in self.replicas if broker in alive and broker not in self.copying]
+        eligible = [broker for broker in live if broker in self.in_sync]
+        if not eligible and live and self.unclean:
+            eligible = live
+            self.in_sync = set(live)
+        self.leader = eligible[0] if eligible else NO_LEADER
 
 
 class Replicas:
@@ -76,7 +107,7 @@ class Replicas:
         self.astray: dict[TopicPartition, Partition] = {}
         self._found: dict[TopicPartition, Partition] = {}
         self._by_row: list[Partition] = []
-        self._were_back = False
+        self._history: list[tuple[frozenset[int], tuple[int, ...]]] = []
         self._told: dict[TopicPartition, PartitionStanding] = {}
         self._touched: dict[TopicPartition, None] = {}
 
@@ -91,11 +122,12 @@ class Replicas:
     def find(self, name: TopicPartition) -> Partition:
         """A partition, as it stands now."""
         if name not in self._found:
-            topic = self._topics[name.topic]
-            replicas, leader = topic.replicas[name.partition], topic.leaders[name.partition]
-            found = Partition(name, len(self._by_row), replicas, leader)
-            if self._were_back or not self.is_in_sync(found, leader):
-                found.leader = self._first_in_sync(found)
+            found = self._at_the_start(name)
+            for alive, lost in self._history:
+                if lost:
+                    found.lose(alive, lost)
+                else:
+                    found.regain(alive)
             self._found[name] = found
             self._by_row.append(found)
             self._told[name] = found.standing
@@ -107,30 +139,34 @@ class Replicas:
         return [self._row_of_broker[broker] for broker in brokers]
 
     def is_in_sync(self, partition: Partition, broker: int) -> bool:
-        """Whether a broker has all of a partition, as far as it is a replica."""
+        """Whether a broker is alive and an in-sync replica of a partition."""
         row = self._row_of_broker.get(broker)
-        return row is not None and bool(self.alive[row]) and broker not in partition.copying
+        return row is not None and bool(self.alive[row]) and broker in partition.in_sync
 
     def lose(self, brokers: Sequence[int]) -> None:
-        """Take brokers away; the first replica in sync takes over what they led."""
+        """Take brokers away."""
         self.alive[self.rows_of(brokers)] = False
+        alive, lost = self._alive_ids(), tuple(brokers)
+        self._history.append((alive, lost))
         for partition in self:
-            if partition.leader in brokers:
-                partition.leader = self._first_in_sync(partition)
+            partition.lose(alive, lost)
             self.touch(partition)
 
     def regain(self, brokers: Sequence[int]) -> None:
-        """Bring brokers back; the first replica in sync of each partition leads."""
+        """Bring brokers back."""
         self.alive[self.rows_of(brokers)] = True
-        self._were_back = True
+        alive = self._alive_ids()
+        self._history.append((alive, ()))
         for partition in self:
-            partition.leader = self._first_in_sync(partition)
+            partition.regain(alive)
             self.touch(partition)
 
     def put(self, partition: Partition, replicas: tuple[int, ...]) -> None:
-        """Give a partition replicas at once, whatever goes on with it."""
+        """Give a partition replicas at once, whatever goes on with it; those that are alive are in sync."""
         self._rest(partition, replicas)
-        partition.leader = self._first_in_sync(partition)
+        alive = self._alive_ids()
+        partition.in_sync = set(replicas).intersection(alive) or set(replicas)
+        partition.elect(alive)
         self.touch(partition)
 
     def aim(self, partition: Partition, target: tuple[int, ...]) -> list[int]:
@@ -150,8 +186,9 @@ class Replicas:
         if target is None or not all(self.is_in_sync(partition, broker) for broker in target):
             return False
         self._rest(partition, target)
+        partition.in_sync.intersection_update(target)
         if partition.leader not in target:
-            partition.leader = self._first_in_sync(partition)
+            partition.elect(self._alive_ids())
         self.touch(partition)
         return True
 
@@ -164,8 +201,10 @@ class Replicas:
         return True
 
     def come_in_sync(self, partition: Partition, row: int) -> None:
-        """The broker of a row has all of a partition now."""
-        partition.copying -= {broker for broker in partition.copying if self._row_of_broker[broker] == row}
+        """Let the broker of a row, which has all of a partition now, join its ISR."""
+        arrived = {broker for broker in partition.copying if self._row_of_broker[broker] == row}
+        partition.copying -= arrived
+        partition.in_sync |= arrived
         self.touch(partition)
 
     def touch(self, partition: Partition) -> None:
@@ -197,5 +236,12 @@ class Replicas:
         partition.added.clear()
         partition.copying.clear()
 
-    def _first_in_sync(self, partition: Partition) -> int:
-        return next((broker for broker in partition.replicas if self.is_in_sync(partition, broker)), NO_LEADER)
+    def _at_the_start(self, name: TopicPartition) -> Partition:
+        topic, number = self._topics[name.topic], name.partition
+        replicas = topic.replicas[number]
+        in_sync = topic.in_sync[number] if topic.in_sync else replicas
+        row, leader = len(self._by_row), topic.leaders[number]
+        return Partition(name, row, replicas, leader, topic.unclean_leader_election, set(in_sync))
+
+    def _alive_ids(self) -> frozenset[int]:
+        return frozenset(broker for broker, row in self._row_of_broker.items() if self.alive[row])

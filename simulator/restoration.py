@@ -88,6 +88,7 @@ class Restoration:
         self.copies = Copies(none, none, np.zeros(0, dtype=np.bool_))
         self._rate: FloatArray = np.zeros(0, dtype=np.float64)
         self._waits: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._cut_off: BoolArray = np.zeros(0, dtype=np.bool_)
         self._level: BoolArray = np.zeros(0, dtype=np.bool_)
         self._read: FloatArray = np.zeros((2, 0), dtype=np.float64)
         self.restored_bytes = 0.0
@@ -192,21 +193,26 @@ class Restoration:
         """So much, shape (T,), is written to each task's changelogs for a second of usual input from now on."""
         self._usual_writes = bytes_per_s
 
-    def settle(self, processing_rate: FloatArray, share: FloatArray) -> None:
+    def settle(
+        self, processing_rate: FloatArray, share: FloatArray, running: BoolArray, can_restore: BoolArray
+    ) -> None:
         """Find out how fast every copy reads from here on.
 
         Args:
             processing_rate: shape (T,); seconds of usual input that each task processes in a second.
             share: shape (T, B); what part of a task's changelogs each broker serves.
+            running: shape (T,); whether the active task has been restored.
+            can_restore: shape (T,); whether all of a task's changelogs can be read.
         """
         self._writes = self._usual_writes * processing_rate
         self._share = share
         copies, level = self.copies, self._level
         written = self._writes[copies.task]
-        restoring = copies.active & ~level
+        restoring = copies.active & ~running[copies.task]
         busy = np.bincount(copies.client[restoring], minlength=len(self._bandwidth)) > 0
         self._waits = ~copies.active & busy[copies.client]
-        reads = np.flatnonzero(restoring | (~copies.active & ~self._waits))
+        self._cut_off = ~can_restore[copies.task]
+        reads = np.flatnonzero(((restoring & ~level) | (~copies.active & ~self._waits)) & ~self._cut_off)
         self._rate = np.where(copies.active & level, written, 0.0)
         demand = np.where(level[reads], written[reads], np.inf)
         if self._brokers_limit:
@@ -227,7 +233,7 @@ class Restoration:
     def losing_ground(self) -> IntArray:
         """The copies (places in `copies`) that are behind, may read, and do so no faster than their changelogs grow."""
         slow = self._rate <= self._writes[self.copies.task]
-        found: IntArray = np.flatnonzero(~self._level & ~self._waits & slow)
+        found: IntArray = np.flatnonzero(~self._level & ~self._waits & ~self._cut_off & slow)
         return found
 
     def take_reads(self) -> list[tuple[TrafficKind, FloatArray, IntArray, IntArray]]:
@@ -291,6 +297,7 @@ class Restoration:
         self.copies = Copies(task.astype(np.int64), client.astype(np.int64), active)
         self._rate = np.zeros(len(task), dtype=np.float64)
         self._waits = np.zeros(len(task), dtype=np.bool_)
+        self._cut_off = np.zeros(len(task), dtype=np.bool_)
         self._level = np.zeros(len(task), dtype=np.bool_)
         self._read = np.zeros((2, len(task)), dtype=np.float64)
 

@@ -50,6 +50,12 @@ RUNS = table_schema(
     ("p99_down_ms", pa.float64(), "the same, 99th percentile of all tasks"),
     ("worst_down_ms", pa.int64(), "the same, the worst task"),
     ("out_of_reach_ms", pa.int64(), "time in which no client had a copy to query, summed over stateful tasks"),
+    (
+        "unavailable_partitions",
+        pa.int64(),
+        "partitions that tasks read or write and that for a time had no leader, or too few in-sync replicas for writes",
+    ),
+    ("worst_unavailable_ms", pa.int64(), "the same, total time of the worst of these partitions"),
     ("most_waiting_ms", pa.int64(), "the most input that ever waited before a task, in time of usual input"),
     ("remote_source_partitions", pa.int64(), "final: source partitions read by a client without a replica in its rack"),
     ("least_remote_source_partitions", pa.int64(), "final: a lower bound of that, which no assignment can undercut"),
@@ -177,7 +183,7 @@ LIVES = table_schema(
     *_KEY,
     ("at_ms", pa.int64(), "when"),
     ("task", pa.string(), "task id"),
-    ("state", pa.string(), "unassigned, assigned, restoring, running or revoked, from then on"),
+    ("state", pa.string(), "unassigned, assigned, restoring, running, blocked or revoked, from then on"),
     ("client", pa.string(), "the client it is on, null if on none"),
 )
 
@@ -274,6 +280,21 @@ LOSSES = table_schema(
     ("stateful_tasks", pa.int64(), "stateful tasks all of whose copies stand there: they would have to be restored"),
 )
 
+UNAVAILABLE_PARTITIONS = table_schema(
+    "One row a time in which a partition that tasks read or write was unavailable.",
+    *_KEY,
+    ("topic", pa.string(), "name of the topic"),
+    ("partition", pa.int64(), "number of the partition"),
+    (
+        "reason",
+        pa.string(),
+        "no_leader: it could be neither read nor written; too_few_in_sync: it had fewer in-sync replicas than "
+        "min.insync.replicas and could not be written",
+    ),
+    ("from_ms", pa.int64(), "since when"),
+    ("until_ms", pa.int64(), "until when; the end of the run if it was still unavailable then"),
+)
+
 EVENTS = table_schema(
     "One row a change that the scenario made.",
     *_KEY,
@@ -294,6 +315,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "cycles": CYCLES,
     "proofs": PROOFS,
     "losses": LOSSES,
+    "unavailable_partitions": UNAVAILABLE_PARTITIONS,
     "events": EVENTS,
 }
 """Every result table by its name."""

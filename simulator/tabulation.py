@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from assignors.assignment import UNASSIGNED
 from assignors.columns import BoolArray, IntArray
+from assignors.ids import TopicPartition
 from simulator.arrow_columns import arrow_column, arrow_names
 from simulator.convergence import convergence
 from simulator.lives import TaskState
@@ -61,6 +63,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "cycles": _of_rows(list(cycle_rows(trace)), "cycles"),
         "proofs": _proofs(trace),
         "losses": _losses(trace),
+        "unavailable_partitions": _unavailable_partitions(trace),
         "events": _of_rows([{"at_ms": timed.at_ms, "event": str(timed.change)} for timed in trace.changes], "events"),
     }
     return {name: _table(name, columns, key) for name, columns in tables.items()}
@@ -100,6 +103,7 @@ def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Move
         **{column: last.get(column) for column in kept},
         **{f"moves_{reason}": int((reasons == place).sum()) for place, reason in enumerate(REASONS)},
         **_downtime(trace),
+        **_unavailability(trace),
         "verdict": str(verdict.verdict),
         "verdict_round": verdict.round,
         "repeats_round": verdict.repeats,
@@ -136,6 +140,16 @@ def _downtime(trace: Trace) -> dict[str, Any]:
         "worst_down_ms": int(down.max(initial=0)),
         "out_of_reach_ms": int(trace.out_of_reach_ms[stateful].sum()),
         "most_waiting_ms": round(float(trace.most_waiting_s.max(initial=0.0)) * 1000),
+    }
+
+
+def _unavailability(trace: Trace) -> dict[str, int]:
+    by_partition: Counter[TopicPartition] = Counter()
+    for outage in trace.outages:
+        by_partition[outage.partition] += outage.until_ms - outage.from_ms
+    return {
+        "unavailable_partitions": len(by_partition),
+        "worst_unavailable_ms": max(by_partition.values(), default=0),
     }
 
 
@@ -330,6 +344,20 @@ def _proofs(trace: Trace) -> Columns:
 def _losses(trace: Trace) -> Columns:
     lost = {} if trace.survey is None else trace.survey.tasks_lost_by_rack or {}
     return _of_rows([{"rack": rack, "stateful_tasks": tasks} for rack, tasks in lost.items()], "losses")
+
+
+def _unavailable_partitions(trace: Trace) -> Columns:
+    rows = [
+        {
+            "topic": outage.partition.topic,
+            "partition": outage.partition.partition,
+            "reason": str(outage.reason),
+            "from_ms": outage.from_ms,
+            "until_ms": outage.until_ms,
+        }
+        for outage in trace.outages
+    ]
+    return _of_rows(rows, "unavailable_partitions")
 
 
 def _ids(trace: Trace) -> list[str]:

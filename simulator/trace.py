@@ -12,6 +12,7 @@ from assignors.columns import NO_RACK, BoolArray, IntArray
 from assignors.ids import TaskId
 from assignors.objective import Appraisal
 from assignors.tasks.rack_aware import RackCosts
+from simulator.availability import Outage
 from simulator.execution import Standing
 from simulator.layout import FloatArray, Layout
 from simulator.lives import TaskLives
@@ -118,6 +119,7 @@ class Trace:
         client_racks: shape (N,); where each client stands, a column of the layout's racks, NO_RACK if not known.
         remote_sources: shape (T, R + 1); how many source partitions each task reads from another rack, by the rack it
             runs in, the last column without; by where partitions stand in the end.
+        outages: when partitions that tasks read or write were unavailable.
         failure: why the run ended early, if an assignor failed.
         hindrance: what kept the group from ever coming to rest, if something did.
         unfinished: whether a rebalance was under way at the end.
@@ -133,6 +135,7 @@ class Trace:
     lives: TaskLives
     client_racks: IntArray
     remote_sources: IntArray
+    outages: Sequence[Outage] = ()
     failure: str | None = None
     hindrance: str | None = None
     unfinished: bool = False

@@ -42,6 +42,10 @@ class Topic:
         record_bytes: the mean size of a record; turns bytes into offsets.
         hourly_bytes_per_s: what was measured to be produced in each of the 24 hours of a day (UTC), a tuple like
             `bytes_per_s` an hour, and 0 all day where that is 0; empty where nothing was measured.
+        in_sync: the in-sync replicas (ISR) of each partition at the start; empty if all replicas are in sync.
+        min_insync_replicas: `min.insync.replicas`: how many a partition needs to accept writes with `acks=all`.
+        unclean_leader_election: `unclean.leader.election.enable`: whether a replica out of sync may lead if no in-sync
+            replica is alive.
     """
 
     name: str
@@ -51,6 +55,9 @@ class Topic:
     size_bytes: tuple[int, ...]
     record_bytes: int = 1_000
     hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
+    in_sync: tuple[tuple[int, ...], ...] = ()
+    min_insync_replicas: int = 1
+    unclean_leader_election: bool = False
 
     @property
     def num_partitions(self) -> int:
@@ -152,12 +159,17 @@ class GroupConfigs:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A Kafka Streams application."""
+    """A Kafka Streams application.
+
+    `acks_all` says whether its producers write with `acks=all` (Kafka's default since 3.0, and required for exactly
+    once), which `min.insync.replicas` holds for.
+    """
 
     id: str
     subtopologies: tuple[Subtopology, ...]
     assignment_configs: AssignmentConfigs = field(default_factory=AssignmentConfigs)
     group_configs: GroupConfigs = field(default_factory=GroupConfigs)
+    acks_all: bool = True
 
 
 class OffsetReports(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from simulator import group as protocol
 from simulator.group import ComputeAssignment, Group, Member, Phase
@@ -10,6 +11,11 @@ from simulator.handover import Handover, Holdings, hand_over, within_reach
 from simulator.leader import Decision
 from simulator.processes.parts import Parts, Process
 from simulator.world import Start
+
+_API_TIMEOUT_MS: Final = 60_000
+"""`default.api.timeout.ms` of the admin client: for how long a leader asks for end offsets."""
+_RETRY_MS: Final = 1_000
+"""How often it is seen here whether they can be had (`retry.backoff.max.ms`)."""
 
 
 class ClassicProtocol:
@@ -109,6 +115,7 @@ class ClassicProtocol:
         """The leader assigns, for as long as Kafka's would take."""
         env, execution = self._parts.env, self._parts.execution
         yield env.timeout(0)
+        yield from self._fetch_end_offsets()
         execution.advance(self._parts.now_ms)
         execution.clean_up()
         decision = self._parts.leader.decide(wanted.members, wanted.leader)
@@ -119,6 +126,13 @@ class ClassicProtocol:
             yield env.timeout(round(decision.computing_ms))
             if self._parts.fleet.is_up(wanted.leader):
                 self._tell(protocol.AssignmentReady(wanted.generation))
+
+    def _fetch_end_offsets(self) -> Process:
+        """The leader asks for the end offsets of changelogs, until it has them all or its admin client gives up."""
+        for _ in range(_API_TIMEOUT_MS // _RETRY_MS):
+            if self._parts.leader.knows_lags:
+                return
+            yield self._parts.env.timeout(_RETRY_MS)
 
     def _put_out(self, leader: Member, computing_ms: float) -> Process:
         """A leader that computes for too long does not poll; it is no member any more, and joins when it is done."""

@@ -27,13 +27,21 @@ def topics(draw: st.DrawFn, name: str, brokers: int, partitions: int) -> Topic:
     """A topic whose partitions may have no replica, or no leader."""
     listed = st.lists(st.integers(0, brokers - 1), unique=True, max_size=3)
     replicas = [tuple(draw(listed)) for _ in range(partitions)]
+    leaders = tuple(draw(st.sampled_from((*row, NO_LEADER))) for row in replicas)
+    in_sync = [
+        tuple(broker for broker in row if broker == leader or draw(st.booleans()))
+        for row, leader in zip(replicas, leaders, strict=True)
+    ]
     return Topic(
         name,
         tuple(replicas),
-        tuple(draw(st.sampled_from((*row, NO_LEADER))) for row in replicas),
+        leaders,
         tuple(draw(amounts) for _ in range(partitions)),
         tuple(draw(amounts) for _ in range(partitions)),
         draw(st.sampled_from((10, 1_000))),
+        in_sync=draw(st.sampled_from(((), tuple(in_sync)))),
+        min_insync_replicas=draw(st.integers(1, 3)),
+        unclean_leader_election=draw(st.booleans()),
     )
 
 
@@ -77,14 +85,20 @@ class SlowBrokers:
         self.alive = set(self.rack)
         self.replicas: dict[TopicPartition, tuple[int, ...]] = {}
         self.leader: dict[TopicPartition, int] = {}
+        self.in_sync: dict[TopicPartition, set[int]] = {}
+        self.topics = world.cluster.topics
         for topic in world.cluster.topics.values():
-            for partition, replicas in enumerate(topic.replicas):
-                self.replicas[TopicPartition(topic.name, partition)] = replicas
-                self.leader[TopicPartition(topic.name, partition)] = topic.leaders[partition]
+            for number, replicas in enumerate(topic.replicas):
+                partition = TopicPartition(topic.name, number)
+                self.replicas[partition] = replicas
+                self.leader[partition] = topic.leaders[number]
+                self.in_sync[partition] = set(topic.in_sync[number] if topic.in_sync else replicas)
 
     def lose(self, brokers: tuple[int, ...]) -> None:
         self.alive -= set(brokers)
         for partition, leader in self.leader.items():
+            if self.in_sync[partition] - set(brokers):
+                self.in_sync[partition] -= set(brokers)
             if leader in brokers:
                 self.elect(partition)
 
@@ -92,20 +106,35 @@ class SlowBrokers:
         self.alive |= set(brokers)
         for partition in self.leader:
             self.elect(partition)
+            if self.leader[partition] != NO_LEADER:
+                self.in_sync[partition] = set(self.living(partition))
+                self.elect(partition)
 
     def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
         self.replicas[partition] = replicas
+        self.in_sync[partition] = set(self.living(partition) or replicas)
         self.elect(partition)
 
     def elect(self, partition: TopicPartition) -> None:
-        living = [broker for broker in self.replicas[partition] if broker in self.alive]
-        self.leader[partition] = living[0] if living else NO_LEADER
+        if self.topics[partition.topic].unclean_leader_election and not self.living_in_sync(partition):
+            self.in_sync[partition] = set(self.living(partition)) or self.in_sync[partition]
+        self.leader[partition] = next(iter(self.living_in_sync(partition)), NO_LEADER)
+
+    def living(self, partition: TopicPartition) -> list[int]:
+        return [broker for broker in self.replicas[partition] if broker in self.alive]
+
+    def living_in_sync(self, partition: TopicPartition) -> list[int]:
+        return [broker for broker in self.living(partition) if broker in self.in_sync[partition]]
+
+    def takes_writes(self, partition: TopicPartition) -> bool:
+        least = self.topics[partition.topic].min_insync_replicas
+        return self.leader[partition] != NO_LEADER and len(self.living_in_sync(partition)) >= least
 
     def leader_rack(self, partition: TopicPartition) -> str | None:
         return self.rack.get(self.leader[partition])
 
     def racks_served(self, partition: TopicPartition) -> set[str | None]:
-        return {self.rack[broker] for broker in self.replicas[partition] if broker in self.alive} - {None}
+        return {self.rack[broker] for broker in self.living_in_sync(partition)} - {None}
 
     def is_located(self, partition: TopicPartition) -> bool:
         replicas = self.replicas[partition]
@@ -115,4 +144,4 @@ class SlowBrokers:
         leader = self.leader[partition]
         if leader == NO_LEADER:
             return []
-        return [self.rack[b] for b in self.replicas[partition] if b in self.alive and b != leader]
+        return [self.rack[broker] for broker in self.living_in_sync(partition) if broker != leader]

@@ -92,8 +92,8 @@ def group_configs(draw: st.DrawFn) -> GroupConfigs:
 def topics(draw: st.DrawFn, name: str, partitions: int, *, state: bool = False) -> Topic:
     rates = st.sampled_from((0, 1_000, 20_000) if state else (0, 10_000, 100_000))
     sizes = st.sampled_from((0, 1_000, 5_000_000, 60_000_000))
-    first = draw(brokers)
-    replicas = tuple(tuple((first + p + r) % NUM_BROKERS for r in range(2)) for p in range(partitions))
+    first, factor = draw(brokers), draw(st.integers(1, 3))
+    replicas = tuple(tuple((first + p + r) % NUM_BROKERS for r in range(factor)) for p in range(partitions))
     return Topic(
         name,
         replicas,
@@ -101,6 +101,8 @@ def topics(draw: st.DrawFn, name: str, partitions: int, *, state: bool = False) 
         tuple(draw(rates) for _ in range(partitions)),
         tuple(draw(sizes) if state else 0 for _ in range(partitions)),
         draw(st.sampled_from((100, 1_000))),
+        min_insync_replicas=draw(st.integers(1, 2)),
+        unclean_leader_election=draw(st.booleans()),
     )
 
 
@@ -114,8 +116,14 @@ def applications(draw: st.DrawFn) -> tuple[Application, dict[str, Topic]]:
         for name in (f"in{number}", *logs):
             named[name] = draw(topics(name, partitions, state=name in logs))
         stores = tuple(Store(log, log, draw(st.booleans())) for log in logs)
-        subtopologies.append(Subtopology(number, (f"in{number}",), stores))
-    application = Application("app", tuple(subtopologies), draw(assignment_configs()), draw(group_configs()))
+        written = draw(st.sampled_from(((), ("out",), ("in1",) if number == 0 else ("out",))))
+        subtopologies.append(Subtopology(number, (f"in{number}",), stores, written))
+    named["out"] = draw(topics("out", draw(st.integers(1, 2))))
+    if "in1" not in named:
+        named["in1"] = draw(topics("in1", 2))
+    application = Application(
+        "app", tuple(subtopologies), draw(assignment_configs()), draw(group_configs()), draw(st.booleans())
+    )
     return application, named
 
 

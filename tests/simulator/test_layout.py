@@ -192,6 +192,8 @@ def test_the_arrays_say_of_every_partition_what_a_slow_model_says(base: World, h
         assert {layout.racks[r] for r in np.flatnonzero(placing.served_in[row])} == slow.racks_served(name)
         followers = [rack for rack, count in zip(columns, placing.followers[row], strict=True) for _ in range(count)]
         assert sorted(map(str, followers)) == sorted(map(str, slow.followers(name)))
+        assert placing.has_leader[row] == (slow.leader[name] != NO_LEADER)
+        assert placing.takes_writes[row] == slow.takes_writes(name)
         if row < layout.num_read:
             assert placing.table.located[row] == slow.is_located(name)
     for task in range(len(layout.tasks)):

@@ -14,8 +14,15 @@ from simulator.lives import TaskLives, TaskState
 
 IDS = (TaskId(0, 0), TaskId(0, 1), TaskId(1, 0))
 U, A, S, R, V = TaskState.UNASSIGNED, TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING, TaskState.REVOKED
-ALLOWED = {(U, A), (A, S), (A, R), (A, V), (A, U), (S, R), (S, V), (S, U), (R, V), (R, U), (V, A), (V, U)}
-WAYS: dict[TaskState, tuple[TaskState, ...]] = {U: (), A: (A,), S: (A, S), R: (A, R), V: (A, R, V)}
+B = TaskState.BLOCKED
+ALLOWED = {
+    *((U, A), (V, A), (V, U)),
+    *itertools.product((A,), (S, R, B, V, U)),
+    *itertools.product((S,), (R, B, V, U)),
+    *itertools.product((R,), (B, V, U)),
+    *itertools.product((B,), (R, V, U)),
+}
+WAYS: dict[TaskState, tuple[TaskState, ...]] = {U: (), A: (A,), S: (A, S), R: (A, R), B: (A, R, B), V: (A, R, V)}
 
 
 def lives() -> TaskLives:

@@ -60,8 +60,8 @@ def standings(built: World) -> list[tuple[int, tuple[PartitionStanding, ...]]]:
 def test_a_partition_has_old_and_new_replicas_until_the_new_one_is_in_sync() -> None:
     built = cluster(Reassignment(HOUR, targets(p0=(2, 0)), 10 * MB, election=NEVER))
     assert standings(built) == [
-        (0, (PartitionStanding(P0, (2, 0, 1), 0, (2,)),)),
-        (60, (PartitionStanding(P0, (2, 0), 0, ()),)),
+        (0, (PartitionStanding(P0, (2, 0, 1), 0, (2,), (0, 1)),)),
+        (60, (PartitionStanding(P0, (2, 0), 0, (), (2, 0)),)),
     ]
     assert [text for _, text in told(built)] == [
         "reassignment of 1 partition begins",
@@ -77,12 +77,12 @@ def test_what_is_copied_goes_from_the_rack_of_the_leader_to_that_of_the_new_repl
 
 def test_a_leader_that_goes_makes_way_for_the_first_of_the_target() -> None:
     built = cluster(Reassignment(HOUR, targets(p0=(2, 5)), 10 * MB, election=NEVER))
-    assert standings(built)[-1] == (120, (PartitionStanding(P0, (2, 5), 2, ()),)), "0 sends to both, in turn"
+    assert standings(built)[-1] == (120, (PartitionStanding(P0, (2, 5), 2, (), (2, 5)),)), "0 sends to both, in turn"
 
 
 def test_a_change_of_the_order_alone_copies_nothing_and_is_done_at_once() -> None:
     built = cluster(Reassignment(HOUR, targets(p0=(1, 0)), 10 * MB, election=NEVER))
-    assert standings(built) == [(0, (PartitionStanding(P0, (1, 0), 0, ()),))]
+    assert standings(built) == [(0, (PartitionStanding(P0, (1, 0), 0, (), (1, 0)),))]
     assert all(not step.copying for _, step in steps(built))
 
 
@@ -96,7 +96,7 @@ def test_the_first_replica_comes_to_lead_when_it_is_elected(election: LeaderElec
 
 def test_the_controller_lets_a_first_replica_lead_that_was_there_before_all_is_copied() -> None:
     built = cluster(Reassignment(HOUR, targets(p0=(1, 2)), 1 * MB, election=AUTO))
-    assert standings(built)[1] == (300, (PartitionStanding(P0, (1, 2, 0), 1, (2,)),))
+    assert standings(built)[1] == (300, (PartitionStanding(P0, (1, 2, 0), 1, (2,), (1, 0)),))
 
 
 def test_brokers_share_what_they_may_send_and_what_they_may_receive() -> None:
@@ -115,7 +115,7 @@ def test_batches_come_one_after_the_other() -> None:
 def test_without_a_throttle_copies_take_no_time_and_their_bytes_count() -> None:
     [(at_s, step)] = steps(cluster(Reassignment(HOUR, targets(p0=(2, 0)), election=NEVER)))
     assert (at_s, step.copied, step.copying) == (0, (Carried("az1", "az3", 600 * MB),), ())
-    assert step.partitions == (PartitionStanding(P0, (2, 0), 0, ()),)
+    assert step.partitions == (PartitionStanding(P0, (2, 0), 0, (), (2, 0)),)
 
 
 def test_a_copy_takes_what_was_produced_before_and_meanwhile_as_well() -> None:
@@ -163,14 +163,18 @@ def test_another_replica_leads_and_sends_while_the_leader_is_gone() -> None:
         (Carried("az1", "az3", 10 * MB),),
         (Carried("az2", "az3", 10 * MB),),
     )
-    assert standings(built)[-1][1] == (PartitionStanding(P0, (0, 2, 1), 1, ()),), "0 is of the target, and not there"
+    assert standings(built)[-1][1] == (PartitionStanding(P0, (0, 2, 1), 1, (), (2, 1)),), (
+        "0 is of the target, and not there"
+    )
 
 
 def test_another_target_takes_the_place_of_the_one_before() -> None:
     first = Reassignment(HOUR, targets(p0=(0, 2)), 10 * MB, election=NEVER)
     second = Reassignment(HOUR + 30 * SECOND, targets(p0=(0, 2, 5)), election=NEVER)
     built = cluster(first, second)
-    assert standings(built)[-1] == (120, (PartitionStanding(P0, (0, 2, 5), 0, ()),)), "2 has half of it already"
+    assert standings(built)[-1] == (120, (PartitionStanding(P0, (0, 2, 5), 0, (), (0, 2, 5)),)), (
+        "2 has half of it already"
+    )
     assert [text for _, text in told(built)][1] == "reassignment of 1 partition begins; reassignment is done"
 
 

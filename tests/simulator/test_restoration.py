@@ -35,6 +35,7 @@ class Copying:
             for broker, part in parts.items():
                 self.share[task, broker] = part
         self.it = Restoration(self.layout, base.clients, np.array(brokers or [INF, INF]))
+        self.can_restore = np.ones(len(self.layout.tasks), dtype=np.bool_)
         self.now_ms = 0
         self.owner = np.full(len(self.layout.tasks), UNASSIGNED, dtype=np.int64)
 
@@ -54,7 +55,7 @@ class Copying:
     def settle(self) -> np.ndarray:
         """Tasks that are ready are processed at the usual rate."""
         _, ready = self.it.level()
-        self.it.settle(ready.astype(np.float64), self.share)
+        self.it.settle(ready.astype(np.float64), self.share, ready, self.can_restore)
         return ready
 
     def pass_(self, seconds: float) -> None:

@@ -93,7 +93,7 @@ def test_a_replica_that_copies_is_known_by_its_rack_and_serves_nobody() -> None:
     name = TopicPartition("views", 0)
     row = layout.partitions.index(name)
     before = brokers.placing().followers[row].sum()
-    standing = PartitionStanding(name, (1, 2, 0), 0, (1,))
+    standing = PartitionStanding(name, (1, 2, 0), 0, (1,), (2, 0))
     assert brokers.reassign([standing]) == [name]
     placing = brokers.placing()
     assert placing.table.in_rack[row].tolist() == [True, True, True]
@@ -116,8 +116,9 @@ def test_an_event_tells_what_happened_to_which_partitions() -> None:
 def test_whatever_happens_a_partition_is_led_by_a_replica_in_sync_and_no_broker_stands_twice(base: World) -> None:
     for timed in timeline(base):
         if isinstance(timed.change, ReassignmentStep):
-            for _, replicas, leader, copying in timed.change.partitions:
+            for _, replicas, leader, copying, in_sync in timed.change.partitions:
                 assert len(set(replicas)) == len(replicas)
-                assert leader == -1 or (leader in replicas and leader not in copying)
+                assert leader == -1 or leader in in_sync
+                assert set(in_sync) <= set(replicas) - set(copying)
                 assert set(copying) <= set(replicas)
             assert all(each.amount > 0 for each in (*timed.change.copied, *timed.change.copying))

@@ -47,7 +47,9 @@ def test_every_column_has_a_meaning_and_every_table_begins_with_the_key() -> Non
         assert all(field.metadata[b"meaning"] for field in schema)
         assert schema.names[:3] == ["scenario", "assignor", "seed"]
     for name, table in rows(*BOUNCED).items():
-        assert (len(table) > 0) == (name not in ("reasons", "cycles", "proofs")), "told only where asked for"
+        assert (len(table) > 0) == (name not in ("reasons", "cycles", "proofs", "unavailable_partitions")), (
+            "empty without cause"
+        )
         assert {(row["scenario"], row["assignor"], row["seed"]) for row in table} <= {("small", "ha", 3)}
 
 

@@ -287,10 +287,13 @@ def test_no_byte_is_lost_and_none_is_made(base: World, nearest: bool, rack: int)
     assert told[TO_REPARTITION] + told[RESULT] == pytest.approx(sum(sum(topics[name].bytes_per_s) for name in written))
     assert told[CHANGELOG] == sum(sum(topics[name].bytes_per_s) for name in logs)
     replicated = [
-        rate * (len(replicas) - 1)
+        rate * (len(in_sync) - 1)
         for name in (*written, *logs)
-        for rate, replicas, leader in zip(
-            topics[name].bytes_per_s, topics[name].replicas, topics[name].leaders, strict=True
+        for rate, in_sync, leader in zip(
+            topics[name].bytes_per_s,
+            topics[name].in_sync or topics[name].replicas,
+            topics[name].leaders,
+            strict=True,
         )
         if leader != NO_LEADER
     ]

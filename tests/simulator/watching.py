@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from assignors.assignment import UNASSIGNED
+from assignors.ids import TopicPartition
 from simulator.execution import Execution
 from simulator.lives import TaskState
 from simulator.world import World
 
-OWNED = (TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING)
+OWNED = (TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING, TaskState.BLOCKED)
 ROUNDING_BYTES = 1.0
 
 
@@ -35,6 +36,7 @@ class Watch:
         self._check_copies(execution)
         self._check_reading(execution)
         self._check_processing(execution)
+        self._check_leaders(execution)
         assert execution._now_ms >= self._before_ms, "time goes on"
         self._before_ms = execution._now_ms
 
@@ -56,7 +58,8 @@ class Watch:
         state, owner = execution.lives.state, execution.holdings.owner
         assert (np.isin(state, OWNED) == (owner != UNASSIGNED)).all()
         assert (state != TaskState.ASSIGNED).all(), "what was assigned restores or runs"
-        assert (execution.running == (state == TaskState.RUNNING)).all()
+        assert (execution.processed == (state == TaskState.RUNNING)).all()
+        assert (execution.running == np.isin(state, (TaskState.RUNNING, TaskState.BLOCKED))).all()
         seen = np.full(len(owner), UNASSIGNED)
         for steps in execution.lives.steps:
             seen[steps.tasks] = np.where(steps.state in OWNED, steps.clients, UNASSIGNED)
@@ -98,7 +101,7 @@ class Watch:
     def _check_processing(self, execution: Execution) -> None:
         """Only what runs is processed, and no faster than its thread can."""
         processing, fleet = execution.processing, execution._fleet
-        running, owner = execution.running, execution.holdings.owner
+        running, owner = execution.processed, execution.holdings.owner
         assert not processing.rate[~running].any()
         assert (processing.waiting_s >= 0).all()
         threads = fleet.first_thread[owner] + execution.holdings.owner_thread()
@@ -106,3 +109,29 @@ class Watch:
         by_thread = np.bincount(threads[running], weights=work, minlength=int(fleet.first_thread[-1]))
         can = np.concatenate([np.full(c.threads, c.records_per_s or np.inf) for c in self._world.clients])
         assert (by_thread <= can * (1 + 1e-9)).all()
+
+    def _check_leaders(self, execution: Execution) -> None:
+        """Without a leader, no partition is processed, restored from or read by standbys; nor written to in vain."""
+        layout, placing = execution._layout, execution.placing
+        topics, acks_all = self._world.cluster.topics, self._world.application.acks_all
+        parts = {part.id: part for part in self._world.application.subtopologies}
+        row_of = {name: row for row, name in enumerate(layout.partitions)}
+        takes_writes = placing.takes_writes if acks_all else placing.has_leader
+        for number, task in enumerate(layout.tasks.ids):
+            part = parts[task.subtopology]
+            own = [
+                [TopicPartition(name, task.partition) for name in names if task.partition < topics[name].num_partitions]
+                for names in (part.source_topics, [store.changelog for store in part.stores if store.changelog])
+            ]
+            sources, changelogs = ([row_of[name] for name in names] for names in own)
+            logged = [row for row in changelogs if row not in sources]
+            outputs = [
+                row_of[TopicPartition(t, p)] for t in part.written_topics for p in range(topics[t].num_partitions)
+            ]
+            works = all(placing.has_leader[sources]) and all(takes_writes[[*logged, *outputs]])
+            if not works:
+                assert execution.processing.rate[number] == 0, "a task stops without what it reads and writes"
+            assert execution.processed[number] == (execution.running[number] and works)
+            if not all(placing.has_leader[changelogs]):
+                reads = execution.restoration.copies.task == number
+                assert not execution.restoration._rate[reads].any(), "a changelog without a leader is not read"
