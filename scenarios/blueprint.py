@@ -39,6 +39,14 @@ MAX_PAIRS: Final = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class TopicDefaults:
+    """The brokers' defaults of `min.insync.replicas` and `unclean.leader.election.enable`."""
+
+    min_insync_replicas: int = 1
+    unclean_leader_election: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TopicPlan:
     """A topic whose replicas may still have to be placed; tuples have one entry a partition.
 
@@ -46,6 +54,9 @@ class TopicPlan:
         replicas: broker ids, the preferred leader first; None to place them as Kafka would.
         leaders: who leads; None if the preferred leaders do.
         hourly_bytes_per_s: as in `simulator.world.Topic`.
+        in_sync: the in-sync replicas of each partition at the start; None if all are.
+        min_insync_replicas: `min.insync.replicas`; None for the brokers' default.
+        unclean_leader_election: `unclean.leader.election.enable`; None for the brokers' default.
         stated: what of `bytes_per_s`, `size` and `record_size` the scenario says of this very topic, or a file on
             sizes that it names.
     """
@@ -59,9 +70,12 @@ class TopicPlan:
     replicas: tuple[tuple[int, ...], ...] | None = None
     leaders: tuple[int, ...] | None = None
     hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
+    in_sync: tuple[tuple[int, ...], ...] | None = None
+    min_insync_replicas: int | None = None
+    unclean_leader_election: bool | None = None
     stated: frozenset[str] = frozenset()
 
-    def place(self, brokers: tuple[Broker, ...], seed: int) -> Topic:
+    def place(self, brokers: tuple[Broker, ...], seed: int, defaults: TopicDefaults) -> Topic:
         """The topic with its replicas, which the seed decides if they are not given."""
         replicas = self.replicas
         if replicas is None:
@@ -69,6 +83,7 @@ class TopicPlan:
             racks = {broker.id: broker.rack for broker in brokers}
             replicas = place_replicas(racks, self.num_partitions, self.replication_factor, int(start), int(shift))
         leaders = self.leaders or tuple(brokers[0] for brokers in replicas)
+        unclean = self.unclean_leader_election
         return Topic(
             name=self.name,
             replicas=replicas,
@@ -77,6 +92,9 @@ class TopicPlan:
             size_bytes=self.size_bytes,
             record_bytes=self.record_bytes,
             hourly_bytes_per_s=self.hourly_bytes_per_s,
+            in_sync=self.in_sync or (),
+            min_insync_replicas=self.min_insync_replicas or defaults.min_insync_replicas,
+            unclean_leader_election=defaults.unclean_leader_election if unclean is None else unclean,
         )
 
 
@@ -125,6 +143,7 @@ class Blueprint:
     """All of a world that no seed decides; fields as in `simulator.world.World`.
 
     Attributes:
+        topic_defaults: the brokers' configs for topics that have none of their own.
         group_configs: those of the application under each protocol.
         events: what will happen, as far as no seed decides it.
     """
@@ -132,6 +151,7 @@ class Blueprint:
     name: str
     brokers: tuple[Broker, ...]
     topics: tuple[TopicPlan, ...]
+    topic_defaults: TopicDefaults
     reads_from_nearest_replica: bool
     application: Application
     group_configs: Mapping[GroupProtocol, GroupConfigs]
@@ -148,7 +168,7 @@ class Blueprint:
             name=self.name,
             cluster=Cluster(
                 brokers=self.brokers,
-                topics={plan.name: plan.place(self.brokers, seed) for plan in self.topics},
+                topics={plan.name: plan.place(self.brokers, seed, self.topic_defaults) for plan in self.topics},
                 reads_from_nearest_replica=self.reads_from_nearest_replica,
             ),
             application=replace(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Discriminator, Field, Tag
 
-from scenarios.configs import BrokerConfigs, Section
+from scenarios.configs import BrokerConfigs, Section, TopicConfigs
 from scenarios.fields import (
     INT_MAX,
     BrokerId,
@@ -82,6 +82,7 @@ class TopicEntry(Section):
         default=None, description="What it holds at the start: the whole topic, or a list with one size a partition."
     )
     record_size: RecordSize | None = Field(default=None, description="The mean size of a record (1 kB).")
+    configs: TopicConfigs = Field(default_factory=TopicConfigs, description="Topic configs, with Kafka's own keys.")
 
 
 class PartitionDefaults(Section):

@@ -58,6 +58,16 @@ def _check_selector(text: str) -> str:
     return text
 
 
+def _text_of_acks(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _check_acks(text: str) -> str:
+    if text not in ("all", "-1", "0", "1"):
+        raise ValueError(f"{show(text)} is not a value of acks (one of: all, -1, 0, 1)")
+    return "all" if text == "-1" else text
+
+
 Int = Annotated[int, Field(ge=-INT_MAX - 1, le=INT_MAX)]
 Long = Annotated[int, Field(ge=-LONG_MAX - 1, le=LONG_MAX)]
 Tags = Annotated[
@@ -77,6 +87,12 @@ Protocol = Annotated[
     WithJsonSchema({"type": "string", "enum": [*GroupProtocol]}),
 ]
 Interval = Annotated[Duration, Field(ge=1, le=INT_MAX)]
+Acks = Annotated[
+    str,
+    BeforeValidator(_text_of_acks),
+    AfterValidator(_check_acks),
+    WithJsonSchema({"type": ["string", "integer"], "enum": ["all", "-1", "0", "1", -1, 0, 1]}),
+]
 Selector = Annotated[
     str,
     AfterValidator(_check_selector),
@@ -153,6 +169,23 @@ class ChoiceConfigs(AssignorConfigs):
     )
 
 
+class TopicConfigs(Section):
+    """The configs of a topic that decide when it is available."""
+
+    min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
+        default=None,
+        alias="min.insync.replicas",
+        description="In-sync replicas that a partition needs to accept writes with acks=all; by default the brokers' "
+        "min.insync.replicas.",
+    )
+    unclean_leader_election: bool | None = Field(
+        default=None,
+        alias="unclean.leader.election.enable",
+        description="Whether a replica out of sync may lead if no in-sync replica is alive; by default the brokers' "
+        "unclean.leader.election.enable.",
+    )
+
+
 class StreamsConfigs(AssignorConfigs):
     """The application's configs."""
 
@@ -168,6 +201,21 @@ class StreamsConfigs(AssignorConfigs):
         default=-1,
         alias="replication.factor",
         description="Replicas of changelog and repartition topics; -1 is the brokers' default.replication.factor.",
+    )
+    topic_min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
+        default=None,
+        alias="topic.min.insync.replicas",
+        description="The min.insync.replicas of changelog and repartition topics; by default the brokers'.",
+    )
+    topic_unclean_leader_election: bool | None = Field(
+        default=None,
+        alias="topic.unclean.leader.election.enable",
+        description="The unclean.leader.election.enable of changelog and repartition topics; by default the brokers'.",
+    )
+    producer_acks: Acks = Field(
+        default="all",
+        alias="producer.acks",
+        description="The acks of the producers; min.insync.replicas matters only with all.",
     )
     session_timeout_ms: Duration = Field(
         default=45_000,
@@ -254,6 +302,17 @@ class BrokerConfigs(Section):
     )
     num_partitions: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
         default=1, alias="num.partitions", description="Partitions of topics that do not say how many."
+    )
+    min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
+        default=1,
+        alias="min.insync.replicas",
+        description="In-sync replicas that a partition needs to accept writes with acks=all.",
+    )
+    unclean_leader_election: bool = Field(
+        default=False,
+        alias="unclean.leader.election.enable",
+        description="Whether a replica out of sync may lead if no in-sync replica is alive; its lost records are not "
+        "modeled.",
     )
 
 

@@ -14,12 +14,13 @@ from typing import Any
 
 from assignors.configs import AssignmentConfigs
 from scenarios import overrides as overriding
-from scenarios.blueprint import MAX_PAIRS, Blueprint
+from scenarios.blueprint import MAX_PAIRS, Blueprint, TopicDefaults
 from scenarios.errors import Mistake, Mistakes, ScenarioError, show
 from scenarios.fields import intact
 from scenarios.reader import MAX_BYTES, TOO_LONG, ReadError, Tree, read
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorChoice, resolve_assignors
+from scenarios.resolution.availability import availability_notes
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.configs import check_configs, group_configs
@@ -201,16 +202,20 @@ def _resolve(
     price = resolve_price(document.price, places)
     _check_seeds(document.seeds, places)
     _check_size(application.num_tasks, len(clients.plans), places)
+    of_brokers = document.cluster.configs
+    defaults = TopicDefaults(of_brokers.min_insync_replicas, of_brokers.unclean_leader_election)
     blueprint = Blueprint(
         name=name,
         brokers=cluster.brokers.known or (),
         topics=tuple(traffic.topics.values()),
+        topic_defaults=defaults,
         reads_from_nearest_replica=cluster.reads_from_nearest_replica,
         application=Application(
             id=document.application.id,
             subtopologies=application.subtopologies,
             assignment_configs=configs,
             group_configs=groups[protocol],
+            acks_all=streams.producer_acks == "all",
         ),
         group_configs=groups,
         clients=clients.plans,
@@ -221,7 +226,8 @@ def _resolve(
         price=price,
     )
     foretold = () if mistakes else foretell(blueprint, document.seeds[0], places)
-    return blueprint, choices, (*application.notes, *traffic.notes, *held, *foretold)
+    availability = availability_notes(traffic.topics.values(), defaults)
+    return blueprint, choices, (*application.notes, *traffic.notes, *availability, *held, *foretold)
 
 
 def _check_size(num_tasks: int, num_clients: int, places: Places) -> None:

@@ -86,7 +86,7 @@ class Brokers:
         lost = [self._row_of_broker[broker] for broker in brokers]
         self._alive[lost] = False
         remaining = self._in_sync & ~np.isin(self._replicas, lost)
-        self._in_sync = np.where(remaining.any(axis=1)[:, None], remaining, self._in_sync)
+        self._in_sync = np.where(remaining.any(axis=1, keepdims=True), remaining, self._in_sync)
         self._elect(np.isin(self._leader, lost))
 
     def regain(self, brokers: tuple[int, ...]) -> None:
@@ -97,7 +97,7 @@ class Brokers:
         self._alive[[self._row_of_broker[broker] for broker in brokers]] = True
         every = np.ones(len(self._leader), dtype=np.bool_)
         self._elect(every)
-        led = (self._leader != _NOBODY)[:, None]
+        led = np.not_equal(self._leader, _NOBODY)[:, None]
         self._in_sync = np.where(led, self._alive[self._replicas] & ~self._copying, self._in_sync)
         self._elect(every)
 

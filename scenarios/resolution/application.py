@@ -7,7 +7,7 @@ Source: `org.apache.kafka.streams.processor.internals`: `RepartitionTopics`, `Co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scenarios.application_entries import ApplicationSection
 from scenarios.blueprint import TopicPlan
@@ -219,7 +219,13 @@ class _InternalTopics:
         if plan is None:
             if not self._has_factor() or not self._cluster.budget.spend(count, self._factor):
                 return
-            plan = make_plan(topic, self._factor, default_traffic(count, self._cluster.section.partition_defaults))
+            traffic = default_traffic(count, self._cluster.section.partition_defaults)
+            configs = self._section.configs
+            plan = replace(
+                make_plan(topic, self._factor, traffic),
+                min_insync_replicas=configs.topic_min_insync_replicas,
+                unclean_leader_election=configs.topic_unclean_leader_election,
+            )
         self.plans[topic] = plan if said is None else retraffic(plan, said, self._places)
 
     @property

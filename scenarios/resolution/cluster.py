@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from assignors.ids import TopicPartition
 from scenarios.blueprint import MAX_PARTITIONS, TopicPlan
 from scenarios.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
-from scenarios.configs import RACK_AWARE_SELECTOR
+from scenarios.configs import RACK_AWARE_SELECTOR, TopicConfigs
 from scenarios.errors import Mistake, Mistakes, listing, show
 from scenarios.fields import holes, intact
 from scenarios.importers.brokers import read_brokers
@@ -22,6 +24,7 @@ from scenarios.validation import Places
 from simulator.world import NO_LEADER
 
 _Described = Imported[tuple[DescribedTopic, ...]]
+_BOOLEANS: Final = {"true": True, "false": False}
 _Sizes = Imported[Mapping[TopicPartition, int]]
 
 
@@ -108,7 +111,20 @@ def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSecti
         traffic = replace(traffic, size_bytes=tuple(sizes.content.get(partition, size) for partition, size in known))
         stated = frozenset(["size"] if any(partition in sizes.content for partition in partitions) else [])
     plan = make_plan(topic.name, max(map(len, topic.replicas)), traffic)
-    return replace(plan, replicas=topic.replicas, leaders=topic.leaders, stated=stated)
+    return replace(
+        plan,
+        replicas=topic.replicas,
+        leaders=topic.leaders,
+        in_sync=tuple(isr or replicas for isr, replicas in zip(topic.in_sync, topic.replicas, strict=True)),
+        min_insync_replicas=_min_insync_replicas(topic),
+        unclean_leader_election=_BOOLEANS.get(topic.configs.get("unclean.leader.election.enable", "").lower()),
+        stated=stated,
+    )
+
+
+def _min_insync_replicas(topic: DescribedTopic) -> int | None:
+    text = topic.configs.get("min.insync.replicas", "")
+    return int(text) if re.fullmatch(r"[1-9]\d{0,8}", text) else None
 
 
 def make_plan(name: str, factor: int, traffic: Traffic) -> TopicPlan:
@@ -143,7 +159,17 @@ def _add_entries(draft: ClusterDraft, places: Places) -> None:
             draft.topics.pop(entry.name, None)
             places.cut(path)
         else:
-            draft.topics[entry.name] = retraffic(plan, Said.of(entry, path), places)
+            draft.topics[entry.name] = retraffic(_configured(plan, entry.configs), Said.of(entry, path), places)
+
+
+def _configured(plan: TopicPlan, configs: TopicConfigs) -> TopicPlan:
+    """Return the topic with the configs that an entry sets."""
+    least, unclean = configs.min_insync_replicas, configs.unclean_leader_election
+    return replace(
+        plan,
+        min_insync_replicas=plan.min_insync_replicas if least is None else least,
+        unclean_leader_election=plan.unclean_leader_election if unclean is None else unclean,
+    )
 
 
 def _plan_entry(draft: ClusterDraft, entry: TopicEntry, path: Path, places: Places) -> TopicPlan | None:

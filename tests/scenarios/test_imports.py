@@ -58,7 +58,7 @@ Topologies:
 
 def _topic(name: str, partitions: int, leader: object = 1) -> str:
     header = f"Topic: {name}\tPartitionCount: {partitions}\tReplicationFactor: 2\tConfigs: \n"
-    rows = [f"\tTopic: {name}\tPartition: {i}\tLeader: {leader}\tReplicas: 1,2\tIsr: 1\n" for i in range(partitions)]
+    rows = [f"\tTopic: {name}\tPartition: {i}\tLeader: {leader}\tReplicas: 1,2\tIsr: 1,2\n" for i in range(partitions)]
     return header + "".join(rows)
 
 

@@ -136,12 +136,17 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "group.streams.max.session.timeout.ms": 60_000,
         "default.replication.factor": 1,
         "num.partitions": 1,
+        "min.insync.replicas": 1,
+        "unclean.leader.election.enable": False,
+        "producer.acks": "all",
     }
     without_default = {
         "rack.aware.assignment.tags",
         "rack.aware.assignment.traffic_cost",
         "rack.aware.assignment.non_overlap_cost",
         "replica.selector.class",
+        "topic.min.insync.replicas",
+        "topic.unclean.leader.election.enable",
     }
     assert {key: value.get("default") for key, value in kept.items()} == {
         key: known.get(key) for key in kept if key in known or key in without_default

@@ -49,11 +49,13 @@ cluster:
     group.streams.session.timeout.ms: 30s
     group.streams.min.session.timeout.ms: 20s
     group.streams.max.session.timeout.ms: 40s
+    min.insync.replicas: 1
+    unclean.leader.election.enable: false
   partition_defaults: {bytes_per_s: 1 kB/s, size: 1 MB, record_size: 500}
   topics:
     - {name: orders, partitions: 4, replication_factor: 2, bytes_per_s: 4 MB/s, size: 8 GB, record_size: 1 kB}
     - {name: payments, replicas: [[0, 1], [1, 2], [2, 0], [0, 2]]}
-    - {name: results}
+    - {name: results, configs: {min.insync.replicas: 2, unclean.leader.election.enable: true}}
 application:
   id: shop
   starts: warm
@@ -63,6 +65,9 @@ application:
     acceptable.recovery.lag: 5000
     max.warmup.replicas: 3
     num.standby.replicas: 1
+    producer.acks: all
+    topic.min.insync.replicas: 1
+    topic.unclean.leader.election.enable: false
     probing.rebalance.interval.ms: 5m
     rack.aware.assignment.tags: [zone]
     rack.aware.assignment.strategy: min_traffic

@@ -1,0 +1,28 @@
+"""What a user should know of topics before a run: replicas that are out of sync, writes that can never succeed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scenarios.blueprint import TopicDefaults, TopicPlan
+from scenarios.errors import listing
+
+
+def availability_notes(topics: Iterable[TopicPlan], defaults: TopicDefaults) -> Iterator[str]:
+    """Return notes on partitions with replicas out of sync, and on topics with too few replicas to be written."""
+    known = list(topics)
+    behind = [
+        f"{plan.name}-{number} (broker {', '.join(str(broker) for broker in replicas if broker not in in_sync)})"
+        for plan in known
+        for number, (replicas, in_sync) in enumerate(zip(plan.replicas or (), plan.in_sync or (), strict=False))
+        if set(replicas) - set(in_sync)
+    ]
+    if behind:
+        yield listing("replicas out of sync at the start, until a broker comes back during the run", behind, most=4)
+    short = [
+        plan.name
+        for plan in known
+        if plan.replication_factor < (plan.min_insync_replicas or defaults.min_insync_replicas)
+    ]
+    if short:
+        yield listing("topics with fewer replicas than min.insync.replicas, which refuse all writes", short, most=4)
