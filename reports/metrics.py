@@ -222,6 +222,22 @@ _DOWNTIME: tuple[Metric, ...] = (
         "Time in which no client had a copy to answer interactive queries from, summed over the stateful tasks.",
         write_duration,
     ),
+    column(
+        "unavailable_partitions",
+        "Unavailable partitions",
+        DOWNTIME,
+        "Partitions that the application uses and that for a time had no leader, or too few in-sync replicas "
+        "for writes. Tasks that need one are down meanwhile.",
+        less_is_better=False,
+    ),
+    column(
+        "worst_unavailable_ms",
+        "Worst partition unavailability (total)",
+        DOWNTIME,
+        "Total time of the partition that was unavailable longest.",
+        write_duration,
+        less_is_better=False,
+    ),
 )
 
 _CONVERGENCE: tuple[Metric, ...] = (

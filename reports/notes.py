@@ -36,6 +36,7 @@ def notes(rows: Sequence[Row]) -> list[Note]:
     for scenario, group in by_scenario(rows).items():
         for row in group:
             found += (Note(scenario, (row.assignor,), text) for text in _on_one(row))
+        found += _unavailability(scenario, group)
         found += _proofs(scenario, group)
         found += _disagreement(scenario, group)
     return found
@@ -50,6 +51,21 @@ def _on_one(row: Row) -> Iterator[str]:
     # Where the leader computes for too long, the cause has told so already.
     if computing and computing.most >= WORTH_MENTIONING_MS and not any(_LIMIT in each.text for each in row.causes):
         yield f"{row.assignor}: the group leader would compute for about {write_duration(computing.most)}."
+
+
+def _unavailability(scenario: str, rows: Sequence[Row]) -> Iterator[Note]:
+    """Say how many partitions were unavailable, which is the same for all assignors."""
+    for row in rows:
+        count, worst = row.spreads["unavailable_partitions"], row.spreads["worst_unavailable_ms"]
+        if count and worst and count.most:
+            partitions = "1 partition" if count.most == 1 else f"{write_count(count.most)} partitions"
+            yield Note(
+                scenario,
+                tuple(_names(rows)),
+                f"{partitions} had no leader or too few in-sync replicas, for up to {write_duration(worst.most)}; "
+                "tasks that read or write them were down meanwhile (table unavailable_partitions).",
+            )
+            return
 
 
 def _proofs(scenario: str, rows: Sequence[Row]) -> Iterator[Note]:

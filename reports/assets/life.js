@@ -1,5 +1,6 @@
 // One run, at any moment: who has which task in which state, decoded from what changed.
-const [UNASSIGNED, ASSIGNED, RESTORING, RUNNING, REVOKED] = [0, 1, 2, 3, 4];
+const [UNASSIGNED, ASSIGNED, RESTORING, RUNNING, REVOKED, BLOCKED] = [0, 1, 2, 3, 4, 5];
+const STATES = 6;
 const NOBODY = -1;
 
 class Life {
@@ -47,8 +48,8 @@ class Life {
 
   take(step) {
     for (const [task, code] of pairs(step.pairs)) {
-      this.state[task] = code % 5;
-      this.client[task] = Math.floor(code / 5) - 1;
+      this.state[task] = code % STATES;
+      this.client[task] = Math.floor(code / STATES) - 1;
     }
   }
 
@@ -67,7 +68,7 @@ class Life {
     const found = [];
     for (const step of this.steps) {
       for (let place = 0; place < step.pairs.length; place += 2) {
-        if (step.pairs[place] === task) found.push([step.at, step.pairs[place + 1] % 5, Math.floor(step.pairs[place + 1] / 5) - 1]);
+        if (step.pairs[place] === task) found.push([step.at, step.pairs[place + 1] % STATES, Math.floor(step.pairs[place + 1] / STATES) - 1]);
       }
     }
     return found;

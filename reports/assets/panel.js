@@ -2,13 +2,14 @@
 const LOOKS = {
   running: ['', 'running'],
   restoring: ['↻', 'restoring its state'],
+  blocked: ['!', 'blocked: a partition that it reads or writes is unavailable'],
   waiting: ['…', 'given, but not running yet'],
   leaving: ['×', 'given back, not yet taken over'],
   coming: ['→', 'decided for this client, not there yet'],
   standby: ['○', 'standby'],
   warm: ['▲', 'warm-up: a copy that is to take the task over once it is caught up'],
 };
-const LOOK_OF = { [ASSIGNED]: 'waiting', [RESTORING]: 'restoring', [RUNNING]: 'running', [REVOKED]: 'leaving' };
+const LOOK_OF = { [ASSIGNED]: 'waiting', [RESTORING]: 'restoring', [RUNNING]: 'running', [BLOCKED]: 'blocked', [REVOKED]: 'leaving' };
 const DENSE = 700;
 
 class Panel {
@@ -116,13 +117,14 @@ class Panel {
       const round = rounds[life.round];
       this.head.replaceChildren(make('strong', {}, 'Round ' + round.n + ' of ' + rounds[rounds.length - 1].n), ', since ' + writeClock(round.at) + ': ', named(round.reason || 'no reason given'));
     }
-    const counts = { running: 0, restoring: 0, waiting: 0, leaving: 0 };
+    const counts = { running: 0, restoring: 0, blocked: 0, waiting: 0, leaving: 0 };
     held.flat().forEach(([, look]) => { if (look in counts) counts[look] += 1; });
     const copies = [...life.copies.values()].reduce((sum, tasks) => sum + tasks.size, 0);
     const moved = life.round < 0 ? 0 : life.moved[life.round].size;
     this.counts.textContent = [
       counts.running + ' running',
       counts.restoring ? counts.restoring + ' restoring' : null,
+      counts.blocked ? counts.blocked + ' blocked' : null,
       counts.waiting + counts.leaving + free.length ? counts.waiting + counts.leaving + free.length + ' waiting' : null,
       counted(copies, 'copy', 'copies') + (life.warm.size ? ' (' + life.warm.size + ' to warm up)' : ''),
       life.round > 0 ? moved + ' moved in this round' : null,

@@ -151,7 +151,8 @@ class Player {
 
 function legend(lives) {
   const knows = lives.some((life) => life.run.rounds.some((round) => round.warm));
-  const looks = Object.entries(LOOKS).filter(([look]) => knows || look !== 'warm');
+  const blocks = lives.some((life) => life.steps.some((step) => pairs(step.pairs).some(([, code]) => code % STATES === BLOCKED)));
+  const looks = Object.entries(LOOKS).filter(([look]) => (knows || look !== 'warm') && (blocks || look !== 'blocked'));
   return make('ul', { class: 'legend' }, looks.map(([look, [mark, words]]) => make('li', {},
     make('span', { class: 'chip ' + look }, make('span', { class: 'mark' }, mark), make('span', { class: 'id' }, '0_0')), ' ', words)),
   make('li', {}, make('span', { class: 'chip running moved' }, make('span', { class: 'mark' }), make('span', { class: 'id' }, '0_0')), ' moved in this round'));

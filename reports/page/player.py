@@ -25,7 +25,7 @@ MOST_BYTES = 3_000_000
 MOST_TOLD_BYTES = 1_200_000
 """How much of that may be sentences about moves."""
 
-STATES: Final = ("unassigned", "assigned", "restoring", "running", "revoked")
+STATES: Final = ("unassigned", "assigned", "restoring", "running", "revoked", "blocked")
 """The states of `lives`, as the player numbers them."""
 
 _NOBODY = -1
@@ -69,7 +69,7 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, most_told
     """One run.
 
     Numbers of tasks and clients are places in `tasks` and `clients`; -1 is nobody. `lives` has a list for each moment:
-    the time since the last, then task and `5 × (client + 1) + state` in turns. A round has what is different from the
+    the time since the last, then task and `6 × (client + 1) + state` in turns. A round has what is different from the
     one before: `own` (task, client, place in `why` or -1, in turns), `add` and `drop` (task, client of standbys),
     `warm` and `cool` for those that begin and cease to be warm-ups. `told` has what is known of a move by `round:task`;
     it is None where that would be more than `most_told` characters.

@@ -100,3 +100,13 @@ def test_a_note_names_its_scenario() -> None:
     runs: list[dict[str, Any]] = [{"scenario": "one"}, {"scenario": "two", "computing_ms": 5e3}]
     [note] = notes(compare(tables(runs)))
     assert note == Note("two", ("sticky",), "sticky: the group leader would compute for about 5 s.")
+
+
+def test_partitions_that_were_unavailable_are_mentioned_once_for_all_assignors() -> None:
+    down = {"unavailable_partitions": 3, "worst_unavailable_ms": 7_200_000}
+    assert said({"assignor": "HA", **down}, {"assignor": "sticky", **down}) == [
+        "3 partitions had no leader or too few in-sync replicas, for up to 2 h; tasks that read or write them were "
+        "down meanwhile (table unavailable_partitions)."
+    ]
+    one = {"unavailable_partitions": 1, "worst_unavailable_ms": 60_000}
+    assert said(one)[0].startswith("1 partition had no leader or too few in-sync replicas, for up to 60 s")

@@ -62,10 +62,13 @@ def test_of_the_steps_that_a_task_takes_at_one_moment_the_last_is_told() -> None
     assert [moment[0] for moment in eager["lives"]] == [0, 9 * MINUTE_MS, MINUTE_MS, 30_000, 9.5 * MINUTE_MS, 30_000]
     first, crash, moved = eager["lives"][:3]
     names = [client["name"] for client in eager["clients"]]
-    told = [(task, STATES[code % 5], code // 5 - 1) for task, code in zip(first[1::2], first[2::2], strict=True)]
+    told = [
+        (task, STATES[code % len(STATES)], code // len(STATES) - 1)
+        for task, code in zip(first[1::2], first[2::2], strict=True)
+    ]
     assert told == [(n, "running", names.index(client)) for n, client in enumerate(OWNERS["eager"][0])]
     assert crash[1:] == [1, 0, 3, 0]
-    assert [STATES[code % 5] for code in moved[2::2]] == ["restoring", "restoring"]
+    assert [STATES[code % len(STATES)] for code in moved[2::2]] == ["restoring", "restoring"]
 
 
 def test_a_client_knows_its_rack_its_threads_and_when_it_was_there() -> None:
