@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from reports.comparison import Row, Spread, verdict_text
 from reports.metric import Metric
 from reports.metrics import METRIC
-from reports.units import write_count, write_number, write_range
+from reports.units import write_count, write_duration, write_number, write_range
 
 UNKNOWN = "n/a"
 
@@ -81,11 +82,22 @@ def _proven(row: Row) -> tuple[str, ...]:
 
 
 def stable_cell(row: Row) -> Cell:
-    """When an assignor came to rest, or the verdict if it did not."""
-    spread = row.spreads["stable_after_ms"]
+    """How long the group took to converge, or the verdict if that is not known of any run."""
+    spread = row.spreads["time_to_converge_ms"]
     if spread is None:
         return Cell(verdict_text(row))
-    return metric_cell(row, METRIC["stable_after_ms"])
+    return metric_cell(row, METRIC["time_to_converge_ms"])
+
+
+def event_cell(row: Mapping[str, Any]) -> Cell:
+    """How long the group took to converge after an event (a row of `convergence`), or had not: `> 3 h`."""
+    is_known = row["time_to_converge_ms"] is not None
+    time = write_duration(row["at_least_ms"])
+    count = row["rebalances"]
+    notes = [f"{write_count(count)} rebalance{'' if count == 1 else 's'}"]
+    notes += [] if is_known else [row["verdict"]]
+    notes += [] if row["cut_short_by"] is None else [f"cut short by event {row['cut_short_by']}"]
+    return Cell(time if is_known else f"> {time}", tuple(notes), row["time_to_converge_ms"])
 
 
 def one_rack_cell(row: Row) -> Cell:

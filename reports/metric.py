@@ -84,9 +84,3 @@ def usd_per_day(run: Run) -> float | None:
     """What a day costs once the run is at rest."""
     price, rate = usd_per_byte(run), run["cross_rack_bytes_per_s"]
     return None if price is None or rate is None else price * rate * _DAY_S
-
-
-def rounds_to_stable(run: Run) -> int | None:
-    """Rebalances up to the assignment that stayed; None unless the run is stable."""
-    rounds: int | None = run["rounds_to_stable"] if run["verdict"] == "stable" else None
-    return rounds

@@ -10,7 +10,6 @@ from reports.metric import (
     gap,
     gap_percent,
     one_rack_percent,
-    rounds_to_stable,
     usd_per_day,
 )
 from reports.units import (
@@ -226,20 +225,19 @@ _DOWNTIME: tuple[Metric, ...] = (
 
 _CONVERGENCE: tuple[Metric, ...] = (
     column("rounds", "Rebalances", CONVERGENCE, "Rebalances in the whole run.", less_is_better=False),
-    Metric(
-        "rounds_to_stable",
-        "Rounds to stable",
+    column(
+        "rebalances_to_converge",
+        "Rebalances to converge (worst event)",
         CONVERGENCE,
-        "Rebalances from the last change (or the start) up to the assignment that stayed.",
-        write_count,
-        True,
-        rounds_to_stable,
+        "The most rebalances after an event until the group had converged; the start counts too, unless it is warm. 0 "
+        "if no event led to a rebalance; not known if the group had not converged after one.",
     ),
     column(
-        "stable_after_ms",
-        "Time to stable",
+        "time_to_converge_ms",
+        "Time to converge (worst event)",
         CONVERGENCE,
-        "From the last change (or the start) to the assignment that stayed; not known unless the run is stable.",
+        "The longest time from an event until the last rebalance that it led to had settled, every task ran and all "
+        "standbys and warm-ups had caught up; for which events and when it is not known, as in the line above.",
         write_duration,
     ),
     column(

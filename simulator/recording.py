@@ -9,6 +9,7 @@ import numpy as np
 
 from assignors.assignment import UNASSIGNED
 from assignors.columns import IntArray
+from simulator.attribution import START, Cause
 from simulator.execution import Execution, Standing
 from simulator.fleet import Fleet
 from simulator.group import ComputeAssignment, Member
@@ -31,6 +32,7 @@ class _Open:
     decision: Decision
     handover: Handover
     thread_moves: int
+    causes: tuple[Cause, ...]
     asked_at_ms: int
     at_ms: int
     standby: IntArray
@@ -69,14 +71,20 @@ class Recording:
     def begin(self, members: Sequence[Member], found: Decision, question: Question | None) -> None:
         """Begin with what is there when the run begins: a round like any other, but that nobody asked for it."""
         wanted = ComputeAssignment(FOUND, tuple(members), members[0], "found running")
-        self.open_round(wanted, found, Handover.of(found.target), 0, 0)
+        self.open_round(wanted, found, Handover.of(found.target), (Cause(START, 0),), 0, 0)
         if self._open is not None and question is not None:
             self._open.reasons = explain_found(question, self._layout.tasks.ids, found.target)
         self.look_around()
         self.settle(0)
 
     def open_round(
-        self, wanted: ComputeAssignment, decision: Decision, handover: Handover, asked_at_ms: int, now_ms: int
+        self,
+        wanted: ComputeAssignment,
+        decision: Decision,
+        handover: Handover,
+        causes: tuple[Cause, ...],
+        asked_at_ms: int,
+        now_ms: int,
     ) -> None:
         """Close the round that was going on and begin the next, just before its assignment takes effect."""
         self._close(now_ms)
@@ -90,7 +98,7 @@ class Recording:
         before = self._execution.standing()
         reasons = self._explain(decision)
         self._open = _Open(
-            wanted, decision, handover, thread_moves, asked_at_ms, now_ms, standby, at_rest, before, reasons
+            wanted, decision, handover, thread_moves, causes, asked_at_ms, now_ms, standby, at_rest, before, reasons
         )
 
     def _explain(self, decision: Decision) -> Reasons | None:
@@ -125,7 +133,7 @@ class Recording:
         if self._open is not None and self._open.settled_at_ms is None:
             self._open.settled_at_ms = now_ms
 
-    def finish(self, now_ms: int, failure: str | None, *, unfinished: bool) -> Trace:
+    def finish(self, now_ms: int, failure: str | None, unanswered: tuple[Cause, ...], *, unfinished: bool) -> Trace:
         """The trace of all of it."""
         last = self._open
         self._close(now_ms)
@@ -140,6 +148,9 @@ class Recording:
             lives=self._execution.lives,
             client_racks=self._fleet.rack,
             remote_sources=self._remote_sources(),
+            end_ms=now_ms,
+            catching_up=self._execution.catching_up,
+            unanswered=unanswered,
             failure=failure,
             hindrance=self._hindrance(last),
             unfinished=unfinished,
@@ -165,6 +176,7 @@ class Recording:
                 until_ms=now_ms,
                 settled_at_ms=ended.settled_at_ms,
                 reason=ended.wanted.reason,
+                causes=ended.causes,
                 members=ended.decision.members,
                 owner=ended.decision.target.owner,
                 standby=ended.standby,

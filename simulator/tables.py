@@ -27,13 +27,22 @@ _KEY = (
 RUNS = table_schema(
     "One row a run: a scenario with one assignor and one seed.",
     *_KEY,
-    ("verdict", pa.string(), "stable, probing, cycling, never, rebalancing, failed or empty"),
+    ("verdict", pa.string(), "stable, restoring, probing, cycling, never, rebalancing, failed or empty"),
     ("verdict_round", pa.int64(), "the round that proves the verdict"),
     ("repeats_round", pa.int64(), "the earlier round that it repeats, if the run is cycling"),
     ("cause", pa.string(), "why the group never comes to rest, or why the assignor failed; null otherwise"),
     ("rounds", pa.int64(), "rebalances in the whole run, without what was there before"),
-    ("rounds_to_stable", pa.int64(), "rebalances after the last change up to the final assignment"),
-    ("stable_after_ms", pa.int64(), "time from the last change to the final assignment, null unless stable"),
+    (
+        "rebalances_to_converge",
+        pa.int64(),
+        "the most rebalances of any event in the table convergence, without a warm start; null if one is not known",
+    ),
+    (
+        "time_to_converge_ms",
+        pa.int64(),
+        "the longest time of any event in the table convergence, without a warm start; null if one is not known",
+    ),
+    ("slowest_event", pa.string(), "the event with that time, or that had not converged; null without events"),
     ("computing_ms", pa.float64(), "the longest that Kafka's group leader would compute for an assignment"),
     ("active_moves", pa.int64(), "how often a task that ran on one client was given to another"),
     ("moves_member_lost", pa.int64(), "of these, because its client was gone"),
@@ -279,6 +288,34 @@ EVENTS = table_schema(
     *_KEY,
     ("at_ms", pa.int64(), "when"),
     ("event", pa.string(), "what happened"),
+    ("number", pa.int64(), "number of the event in the table convergence; null for traffic"),
+)
+
+CONVERGENCE = table_schema(
+    "One row for the start of a run and for each event that led to rebalances: how the group converged after it.",
+    *_KEY,
+    ("number", pa.int64(), "number of the event by time, 0 for the start; events without rebalances have no row"),
+    ("event", pa.string(), "what happened, as in the scenario: all changes of a rolling bounce are one event"),
+    ("at_ms", pa.int64(), "its first change that called for a rebalance"),
+    ("rebalances", pa.int64(), "rebalances until the group had converged, or up to the end of the run"),
+    (
+        "time_to_converge_ms",
+        pa.int64(),
+        "time from its first change until the group had converged; the longest, if it converged between changes of the "
+        "event; null if it had not converged when the run ended",
+    ),
+    (
+        "at_least_ms",
+        pa.int64(),
+        "the same; if the group had not converged when the run ended, the time up to then",
+    ),
+    ("verdict", pa.string(), "stable, or the verdict of the run if the group had not converged when it ended"),
+    (
+        "cut_short_by",
+        pa.int64(),
+        "number of the first other event that called for a rebalance before the group had converged; the time goes on "
+        "until it has converged after that one too",
+    ),
 )
 
 SCHEMAS: dict[str, pa.Schema] = {
@@ -295,6 +332,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "proofs": PROOFS,
     "losses": LOSSES,
     "events": EVENTS,
+    "convergence": CONVERGENCE,
 }
 """Every result table by its name."""
 

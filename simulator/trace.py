@@ -12,11 +12,13 @@ from assignors.columns import NO_RACK, BoolArray, IntArray
 from assignors.ids import TaskId
 from assignors.objective import Appraisal
 from assignors.tasks.rack_aware import RackCosts
+from simulator.attribution import Cause
 from simulator.execution import Standing
 from simulator.layout import FloatArray, Layout
 from simulator.lives import TaskLives
 from simulator.measures import Measures, Survey
 from simulator.reasons import Reasons
+from simulator.spans import Spans
 from simulator.timeline import TimedChange
 from simulator.traffic import Bytes
 from simulator.world import World
@@ -36,6 +38,7 @@ class Round:
         until_ms: when the next one was, or the end of the run.
         settled_at_ms: when everybody had what it decided, None if that never came.
         reason: what called for it.
+        causes: the changes that called for it, by time; none if it only follows from the rebalance before.
         members: the clients that took part, rows of the world's clients, by process id.
         owner: shape (T,); the client that is to run each task, UNASSIGNED if none.
         standby: shape (S, 2); task and client of every standby and warm-up.
@@ -60,6 +63,7 @@ class Round:
     until_ms: int
     settled_at_ms: int | None
     reason: str
+    causes: tuple[Cause, ...]
     members: IntArray
     owner: IntArray
     standby: IntArray
@@ -118,6 +122,9 @@ class Trace:
         client_racks: shape (N,); where each client stands, a column of the layout's racks, NO_RACK if not known.
         remote_sources: shape (T, R + 1); how many source partitions each task reads from another rack, by the rack it
             runs in, the last column without; by where partitions stand in the end.
+        end_ms: when the run ended.
+        catching_up: as in `Execution`.
+        unanswered: the changes that call for a rebalance that had not taken effect by the end.
         failure: why the run ended early, if an assignor failed.
         hindrance: what kept the group from ever coming to rest, if something did.
         unfinished: whether a rebalance was under way at the end.
@@ -133,6 +140,9 @@ class Trace:
     lives: TaskLives
     client_racks: IntArray
     remote_sources: IntArray
+    end_ms: int
+    catching_up: Spans
+    unanswered: tuple[Cause, ...] = ()
     failure: str | None = None
     hindrance: str | None = None
     unfinished: bool = False

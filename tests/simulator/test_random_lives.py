@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 
 from assignors.assignment import UNASSIGNED, TaskAssignor
-from simulator.convergence import Verdict, convergence
+from simulator.convergence import Convergence, Verdict, convergence
 from simulator.moves import moves
 from simulator.run import simulate
 from simulator.tables import SCHEMAS
 from simulator.tabulation import tabulate
 from simulator.timeline import TrafficScaled
-from simulator.trace import FOUND, Trace
+from simulator.trace import FOUND, Trace, num_rebalances
 from simulator.traffic import TrafficKind
 from simulator.world import Start, World
 from tests.conftest import PROFILE
@@ -96,8 +96,24 @@ def check_verdict(trace: Trace, watch: Watch) -> None:
         if up.any():
             assert (watch.last.holdings.owner == trace.rounds[-1].owner).all()
             assert sorted(trace.rounds[-1].members.tolist()) == np.flatnonzero(up).tolist()
+    check_events(trace, verdict)
     assert (verdict.verdict is Verdict.EMPTY) <= (not trace.rounds)
     assert (verdict.cause is not None) == (verdict.verdict in (Verdict.NEVER, Verdict.FAILED))
+
+
+def check_events(trace: Trace, verdict: Convergence) -> None:
+    """Each event that called for a rebalance is measured, within the run; the time is known where it converged."""
+    called = {cause.event for each in trace.rounds for cause in each.causes}
+    measured = {each.event: each for each in verdict.events}
+    assert called <= set(measured) <= called | {cause.event for cause in trace.unanswered}
+    for each in verdict.events:
+        assert 0 <= each.at_least_ms <= trace.end_ms - each.at_ms
+        assert each.rebalances <= num_rebalances(trace.rounds)
+        assert each.time_to_converge_ms in (None, each.at_least_ms)
+        assert (each.verdict is Verdict.STABLE) == (each.time_to_converge_ms is not None)
+        assert each.cut_short_by != each.event
+    if verdict.verdict is Verdict.STABLE:
+        assert all(each.time_to_converge_ms is not None for each in verdict.events)
 
 
 def check_tables(trace: Trace) -> None:

@@ -95,7 +95,7 @@ def test_an_empty_run_has_a_row_that_says_so_and_nothing_else() -> None:
     [run] = tables["runs"]
     assert run["verdict"] == "empty"
     assert (run["rounds"], run["active_moves"], run["restored_bytes"], run["down_ms"]) == (0, 0, 0, 0)
-    for column in ("verdict_round", "stable_after_ms", "load_skew", "worst_rack_loss", "remote_source_partitions"):
+    for column in ("verdict_round", "time_to_converge_ms", "load_skew", "worst_rack_loss", "remote_source_partitions"):
         assert run[column] is None, column
     assert len(tables["tasks"]) == 18
     assert {name for name, table in tables.items() if table} == {"clients", "runs", "tasks"}
@@ -112,7 +112,7 @@ def test_a_run_whose_assignor_failed_has_its_cause() -> None:
 
 def test_a_stable_run_has_no_cause_and_repeats_nothing() -> None:
     [run] = rows(world())["runs"]
-    assert (run["verdict"], run["verdict_round"], run["rounds_to_stable"]) == ("stable", 1, 1)
+    assert (run["verdict"], run["verdict_round"], run["rebalances_to_converge"]) == ("stable", 1, 0)
     assert (run["cause"], run["repeats_round"]) == (None, None)
 
 
