@@ -66,8 +66,23 @@ RUNS = table_schema(
     ("active_cost", pa.int64(), "final: Kafka's cost of stateful actives, null where rack-aware assignment is off"),
     ("stateless_cost", pa.int64(), "final: Kafka's cost of stateless tasks"),
     ("standby_cost", pa.int64(), "final: Kafka's cost of standbys"),
-    ("total_cost", pa.int64(), "final: what all copies cost against what was there before, at KIP-925's weights"),
-    ("least_total_cost", pa.int64(), "final: what no assignment that is as balanced costs less than"),
+    (
+        "deciding_round",
+        pa.int64(),
+        "the rebalance that decided the final assignment: the first of the last ones that decided the same; 0 if an "
+        "application that was running never rebalanced",
+    ),
+    (
+        "total_cost",
+        pa.int64(),
+        "deciding round: what all copies cost against what was there before, at KIP-925's weights",
+    ),
+    ("least_total_cost", pa.int64(), "deciding round: what no assignment that is as balanced costs less than"),
+    ("mean_total_cost", pa.float64(), "mean of total_cost over all rebalances of which it is known"),
+    ("mean_least_total_cost", pa.float64(), "mean of least_total_cost over the same"),
+    ("worst_cost_round", pa.int64(), "the rebalance whose total_cost is furthest above least_total_cost, the first"),
+    ("worst_total_cost", pa.int64(), "that round: its total_cost"),
+    ("worst_least_total_cost", pa.int64(), "that round: its least_total_cost"),
     (
         "cross_rack_bytes_per_s",
         pa.float64(),

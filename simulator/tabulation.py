@@ -20,7 +20,7 @@ from simulator.lives import TaskState
 from simulator.moves import REASONS, Moves, moves
 from simulator.reason_rows import cycle_rows, reason_rows
 from simulator.tables import SCHEMAS
-from simulator.trace import Round, Trace, num_rebalances
+from simulator.trace import FOUND, Round, Trace, first_alike, num_rebalances
 from simulator.traffic import cross_rack
 
 Columns = Mapping[str, Any]
@@ -104,8 +104,6 @@ def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Move
         "active_cost",
         "stateless_cost",
         "standby_cost",
-        "total_cost",
-        "least_total_cost",
         "cross_rack_bytes_per_s",
     )
     reasons = np.concatenate([each.reasons for each in moved]) if moved else np.zeros(0, dtype=np.int64)
@@ -116,6 +114,7 @@ def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Move
         **{column: last.get(column) for column in kept},
         **{f"moves_{reason}": int((reasons == place).sum()) for place, reason in enumerate(REASONS)},
         **_downtime(trace),
+        **_costs(trace),
         "rounds": num_rebalances(trace.rounds),
         "computing_ms": max((each.computing_ms for each in trace.rounds), default=0.0),
         "active_moves": sum(row["active_moves"] for row in rounds),
@@ -149,6 +148,32 @@ def _convergence(converged: Convergence, labels: Mapping[int, str]) -> dict[str,
         "rebalances_to_converge": converged.rebalances,
         "time_to_converge_ms": converged.time_to_converge_ms,
         "slowest_event": None if slowest is None else labels[slowest],
+    }
+
+
+def _costs(trace: Trace) -> dict[str, Any]:
+    """What was decided costs, against what was there before: in the deciding round, on average and at worst."""
+    rounds = [each for each in trace.rounds if each.number != FOUND] or trace.rounds
+    if not rounds:
+        return {}
+    deciding = rounds[first_alike(rounds)]
+    decided = deciding.appraisal
+    costs = {
+        "deciding_round": deciding.number,
+        "total_cost": None if decided is None else decided.cost,
+        "least_total_cost": None if decided is None else decided.bound,
+    }
+    known = [(each.number, each.appraisal) for each in rounds if each.appraisal is not None]
+    if not known:
+        return costs
+    number, worst = max(known, key=lambda pair: pair[1].cost - pair[1].bound)
+    return {
+        **costs,
+        "mean_total_cost": sum(each.cost for _, each in known) / len(known),
+        "mean_least_total_cost": sum(each.bound for _, each in known) / len(known),
+        "worst_cost_round": number,
+        "worst_total_cost": worst.cost,
+        "worst_least_total_cost": worst.bound,
     }
 
 

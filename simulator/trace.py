@@ -106,6 +106,11 @@ def num_rebalances(rounds: Sequence[Round]) -> int:
     return sum(each.number != FOUND for each in rounds)
 
 
+def first_alike(rounds: Sequence[Round]) -> int:
+    """Return the place of the first of the last rounds that all decided the same; there must be a round."""
+    return next((place for place in range(len(rounds) - 1, 0, -1) if not rounds[place - 1].decides_like(rounds[-1])), 0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """A finished run.

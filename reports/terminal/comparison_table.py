@@ -23,7 +23,7 @@ from reports.text import name_parts, printable
 _LABEL = range(18, 41)
 """How wide the column of labels may be; longer ones go on in the next line."""
 
-_LEGEND = "Bound: for equal balance. Converge: worst event. Skew: most minus least."
+_LEGEND = "Bound: for equal balance, deciding round. Converge: worst event. Skew: most minus least."
 _DISPENSABLE = ("standby_moves", "restored_bytes", "load_skew", "rebalances_to_converge")
 """Metrics whose columns go when it gets narrow, the first one first."""
 

@@ -145,8 +145,7 @@ def test_metrics_have_names_of_their_own_and_are_columns_or_derived() -> None:
     assert derived == {
         "gap_partitions",
         "gap_percent",
-        "cost_gap",
-        "cost_gap_percent",
+        *(f"{which}cost_above_bound{unit}" for which in ("", "mean_", "worst_") for unit in ("", "_percent")),
         "cross_rack_usd_per_day",
         "tasks_in_one_rack_percent",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,9 +134,28 @@ def check_tables(trace: Trace) -> None:
     assert run["active_moves"] == sum(run[f"moves_{reason}"] for reason in reasons)
     assert run["active_moves"] + run["standby_moves"] == len(tables["moves"])
     assert len(tables["lives"]) == sum(len(steps.tasks) for steps in trace.lives.steps)
+    check_costs(run, [row for row in rounds if row["round"] != FOUND] or rounds)
     copies = [np.count_nonzero(each.owner != UNASSIGNED) + len(each.standby) for each in trace.rounds]
     assert len(tables["assignments"]) == sum(copies)
     replay_moves(trace)
+
+
+def check_costs(run: dict[str, Any], rounds: list[dict[str, Any]]) -> None:
+    """What a run says of costs is what its rounds say: the deciding one, all of them, and the worst."""
+    if not rounds:
+        assert run["deciding_round"] is None
+        return
+    [deciding] = [row for row in rounds if row["round"] == run["deciding_round"]]
+    assert (run["total_cost"], run["least_total_cost"]) == (deciding["total_cost"], deciding["least_total_cost"])
+    later = [row for row in rounds if row["round"] > run["deciding_round"]]
+    assert all(row["active_moves"] == row["standby_moves"] == 0 for row in later), "nothing is decided after it"
+    known = [row for row in rounds if row["total_cost"] is not None]
+    above = [row["total_cost"] - row["least_total_cost"] for row in known]
+    if known:
+        assert run["worst_total_cost"] - run["worst_least_total_cost"] == max(above)
+        mean = run["mean_total_cost"] - run["mean_least_total_cost"]
+        assert mean == pytest.approx(sum(above) / len(above))
+        assert 0 <= mean <= max(above)
 
 
 def replay_moves(trace: Trace) -> None:

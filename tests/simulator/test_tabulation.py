@@ -12,13 +12,14 @@ from assignors.assignment import TaskAssignment, TaskAssignor
 from assignors.configs import RackAwareStrategy
 from assignors.state import ApplicationState
 from assignors.tasks.high_availability import HighAvailability
-from simulator.disturbances import Crash, Disturbance, Leave, RollingBounce
+from simulator.disturbances import Crash, Disturbance, Join, Leave, RollingBounce
 from simulator.run import simulate
 from simulator.tables import SCHEMAS, joined
 from simulator.tabulation import tabulate
 from simulator.traffic import cross_rack
 from simulator.world import Price, World
-from tests.simulator.worlds import HOUR, MINUTE, with_clients, with_configs, world
+from tests.simulator.running import rack_aware
+from tests.simulator.worlds import HOUR, MINUTE, with_clients, with_configs, with_late, world
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -210,3 +211,17 @@ def test_a_client_that_never_comes_is_told_of_without_rounds() -> None:
     late = with_clients(world(), starts=False)
     tables = rows(late)
     assert {(row["from_round"], row["until_round"]) for row in tables["clients"]} == {(None, None)}
+
+
+def test_what_an_assignment_costs_is_told_of_the_round_that_decided_it_and_not_of_the_last() -> None:
+    base = with_late(rack_aware(world()), "late")
+    tables = rows(base, Join(HOUR, ("late",)))
+    [run], last = tables["runs"], tables["rounds"][-1]
+    deciding = tables["rounds"][run["deciding_round"] - 1]
+    assert deciding["withheld_tasks"] > 0, "tasks move"
+    assert (last["reason"], last["active_moves"]) == ("tasks to hand over", 0), "what was decided is carried out"
+    assert (run["total_cost"], run["least_total_cost"]) == (deciding["total_cost"], deciding["least_total_cost"])
+    assert run["total_cost"] - run["least_total_cost"] > last["total_cost"] - last["least_total_cost"]
+    above = [row["total_cost"] - row["least_total_cost"] for row in tables["rounds"]]
+    assert run["mean_total_cost"] - run["mean_least_total_cost"] == pytest.approx(sum(above) / len(above))
+    assert above[run["worst_cost_round"] - 1] == max(above) == run["worst_total_cost"] - run["worst_least_total_cost"]
