@@ -83,11 +83,12 @@ _CROSS_RACK: tuple[Metric, ...] = (
     ),
     column(
         "cross_rack_bytes_per_s",
-        "Cross-rack traffic",
+        "Cross-rack traffic (steady state)",
         CROSS_RACK,
-        "Bytes per second between racks in the end, once every task runs and every standby keeps up: what is read, "
-        "written and replicated. Reads come from the leader unless brokers serve the nearest replica, so this may be "
-        "high where no partition is remote.",
+        "Bytes per second between racks with the final assignment, once every task runs and every standby keeps up, "
+        "and with leaders and replicas where they are at the end of the run: what is read, written and replicated. "
+        "Reads come from the leader unless brokers serve the nearest replica, so this may be high where no partition "
+        "is remote.",
         write_rate,
     ),
     Metric(

@@ -16,7 +16,7 @@ from simulator.group import ComputeAssignment, Member
 from simulator.handover import Handover, Holdings
 from simulator.layout import Layout
 from simulator.leader import Decision
-from simulator.measures import survey
+from simulator.measures import Measures, survey
 from simulator.reasons import Question, Reasons, explain, explain_found
 from simulator.timeline import TimedChange
 from simulator.trace import FOUND, Round, Trace
@@ -39,6 +39,7 @@ class _Open:
     steady: Bytes
     before: Standing
     reasons: Reasons | None
+    measures: Measures
     goes_other_ways: bool = False
     restoring: int = 0
     warming_up: int = 0
@@ -98,7 +99,18 @@ class Recording:
         before = self._execution.standing()
         reasons = self._explain(decision)
         self._open = _Open(
-            wanted, decision, handover, thread_moves, causes, asked_at_ms, now_ms, standby, at_rest, before, reasons
+            wanted=wanted,
+            decision=decision,
+            handover=handover,
+            thread_moves=thread_moves,
+            causes=causes,
+            asked_at_ms=asked_at_ms,
+            at_ms=now_ms,
+            standby=standby,
+            steady=at_rest,
+            before=before,
+            reasons=reasons,
+            measures=decision.measures,
         )
 
     def _explain(self, decision: Decision) -> Reasons | None:
@@ -136,6 +148,10 @@ class Recording:
     def finish(self, now_ms: int, failure: str | None, unanswered: tuple[Cause, ...], *, unfinished: bool) -> Trace:
         """The trace of all of it."""
         last = self._open
+        if last is not None:
+            # Brokers may have gone or come back without a rebalance since the assignment was handed out.
+            last.measures = last.decision.measured_with(self._execution.placing.table)
+            last.goes_other_ways = True
         self._close(now_ms)
         return Trace(
             world=self._world,
@@ -186,7 +202,7 @@ class Recording:
                 computing_ms=ended.decision.computing_ms,
                 costs=ended.decision.costs,
                 appraisal=ended.decision.appraisal,
-                measures=ended.decision.measures,
+                measures=ended.measures,
                 steady=ended.steady,
                 bytes=self._execution.take_bytes(),
                 restoring=ended.restoring,

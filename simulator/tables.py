@@ -60,7 +60,11 @@ RUNS = table_schema(
     ("worst_down_ms", pa.int64(), "the same, the worst task"),
     ("out_of_reach_ms", pa.int64(), "time in which no client had a copy to query, summed over stateful tasks"),
     ("most_waiting_ms", pa.int64(), "the most input that ever waited before a task, in time of usual input"),
-    ("remote_source_partitions", pa.int64(), "final: source partitions read by a client without a replica in its rack"),
+    (
+        "remote_source_partitions",
+        pa.int64(),
+        "final: source partitions read by a client without a replica in its rack, by where replicas are at the end",
+    ),
     ("least_remote_source_partitions", pa.int64(), "final: a lower bound of that, which no assignment can undercut"),
     ("remote_standby_partitions", pa.int64(), "final: the same for the changelogs that standbys read"),
     ("active_cost", pa.int64(), "final: Kafka's cost of stateful actives, null where rack-aware assignment is off"),
@@ -86,7 +90,8 @@ RUNS = table_schema(
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
-        "final: bytes per second between racks at rest, all kinds; null if it is not known where a client stands",
+        "steady state of the final assignment: bytes per second between racks once every task runs, all kinds, with "
+        "leaders and replicas where they are at the end of the run; null if the rack of a client is not known",
     ),
     (
         "cross_rack_bytes",
@@ -148,7 +153,9 @@ ROUNDS = table_schema(
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
-        "bytes per second between racks once every task runs; null if it is not known where a client stands",
+        "steady state: bytes per second between racks once every task runs, with leaders and replicas where they are "
+        "when the round begins; when it ends, if it is the last or reassigned partitions moved in it; null if the rack "
+        "of a client is not known",
     ),
     (
         "cross_rack_bytes",

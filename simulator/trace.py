@@ -49,7 +49,8 @@ class Round:
         costs: Kafka's own costs of the answer.
         appraisal: what it costs against what was there before, and the bound; None if racks are not known.
         measures: what is measured of it.
-        steady: bytes per second once every task runs and every standby keeps up.
+        steady: bytes per second once every task runs and every standby keeps up, with leaders and replicas where they
+            are when the round begins; when it ends, if it is the last or partitions were reassigned in it.
         bytes: what travelled until the next round.
         restoring: how many tasks were not running right after it.
         warming_up: how many standbys and warm-ups were behind right after it.

@@ -12,7 +12,7 @@ from assignors.assignment import TaskAssignment, TaskAssignor
 from assignors.configs import RackAwareStrategy
 from assignors.state import ApplicationState
 from assignors.tasks.high_availability import HighAvailability
-from simulator.disturbances import Crash, Disturbance, Join, Leave, RollingBounce
+from simulator.disturbances import BrokerLoss, ConfigChange, Crash, Disturbance, Join, Leave, RollingBounce
 from simulator.run import simulate
 from simulator.tables import SCHEMAS, joined
 from simulator.tabulation import tabulate
@@ -225,3 +225,28 @@ def test_what_an_assignment_costs_is_told_of_the_round_that_decided_it_and_not_o
     above = [row["total_cost"] - row["least_total_cost"] for row in tables["rounds"]]
     assert run["mean_total_cost"] - run["mean_least_total_cost"] == pytest.approx(sum(above) / len(above))
     assert above[run["worst_cost_round"] - 1] == max(above) == run["worst_total_cost"] - run["worst_least_total_cost"]
+
+
+AT_REST = (
+    "cross_rack_bytes_per_s",
+    "remote_source_partitions",
+    "least_remote_source_partitions",
+    "remote_standby_partitions",
+)
+
+
+def at_rest(tables: Rows) -> list[float | None]:
+    [run], last = tables["runs"], tables["rounds"][-1]
+    assert all(run[name] == last[name] for name in AT_REST)
+    return [run[name] for name in AT_REST]
+
+
+def test_brokers_that_are_back_without_a_rebalance_leave_no_trace_in_the_traffic_at_rest() -> None:
+    base = with_configs(world(), num_standby_replicas=1)
+    again = ConfigChange(HOUR + 30 * MINUTE, base.application.assignment_configs)
+    undisturbed = at_rest(rows(base, again))
+    assert None not in undisturbed
+    assert at_rest(rows(base, BrokerLoss(HOUR, (0, 1), 2 * HOUR), again)) == undisturbed
+    gone = at_rest(rows(base, BrokerLoss(HOUR, (0, 1)), again))
+    assert gone[0] != undisturbed[0], "others lead what they led"
+    assert at_rest(rows(base, again, BrokerLoss(3 * HOUR, (0, 1)))) == gone, "it is that of the end, whenever they went"
