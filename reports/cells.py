@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from reports.comparison import Row, Spread, verdict_text
 from reports.metric import Metric
 from reports.metrics import METRIC
-from reports.units import write_count, write_number, write_range
+from reports.units import write_count, write_duration, write_number, write_range
 
 UNKNOWN = "n/a"
 
@@ -63,14 +64,21 @@ def gap_cell(row: Row) -> Cell:
     return Cell(text, _notes(gap, METRIC["gap_partitions"], len(row.seeds)), gap.median)
 
 
-def cost_gap_cell(row: Row) -> Cell:
-    """The gap to the lower bound of cost: `+33%`, or `+12` where the bound is 0, or `at bound`; and what is proven."""
-    gap, percent = row.spreads["cost_gap"], row.spreads["cost_gap_percent"]
+def cost_above_bound_cell(row: Row) -> Cell:
+    """The cost above the bound in the deciding round, as in `above_bound_cell`, and whether the optimum is proven."""
+    cell = above_bound_cell(row, "cost_above_bound")
+    return cell if cell.text == UNKNOWN else replace(cell, notes=(*cell.notes, *_proven(row)))
+
+
+def above_bound_cell(row: Row, name: str) -> Cell:
+    """The cost above its lower bound, by the metric's name: `+33%`, or `+12` where the bound is 0, or `at bound`."""
+    gap, percent = row.spreads[name], row.spreads[f"{name}_percent"]
     if gap is None:
         return Cell(UNKNOWN)
-    above = f"+{write_count(gap.median)}" if percent is None else f"+{write_number(round(percent.median))}%"
-    notes = _notes(percent or gap, METRIC["cost_gap_percent" if percent else "cost_gap"], len(row.seeds))
-    return Cell(above if gap.median else "at bound", (*notes, *_proven(row)), gap.median)
+    metric = METRIC[name]
+    above = f"+{metric.write(gap.median)}" if percent is None else f"+{write_number(round(percent.median))}%"
+    notes = _notes(percent or gap, METRIC[f"{name}_percent"] if percent else metric, len(row.seeds))
+    return Cell(above if gap.median else "at bound", notes, gap.median)
 
 
 def _proven(row: Row) -> tuple[str, ...]:
@@ -81,11 +89,22 @@ def _proven(row: Row) -> tuple[str, ...]:
 
 
 def stable_cell(row: Row) -> Cell:
-    """When an assignor came to rest, or the verdict if it did not."""
-    spread = row.spreads["stable_after_ms"]
+    """How long the group took to converge, or the verdict if that is not known of any run."""
+    spread = row.spreads["time_to_converge_ms"]
     if spread is None:
         return Cell(verdict_text(row))
-    return metric_cell(row, METRIC["stable_after_ms"])
+    return metric_cell(row, METRIC["time_to_converge_ms"])
+
+
+def event_cell(row: Mapping[str, Any]) -> Cell:
+    """How long the group took to converge after an event (a row of `convergence`), or had not: `> 3 h`."""
+    is_known = row["time_to_converge_ms"] is not None
+    time = write_duration(row["at_least_ms"])
+    count = row["rebalances"]
+    notes = [f"{write_count(count)} rebalance{'' if count == 1 else 's'}"]
+    notes += [] if is_known else [row["verdict"]]
+    notes += [] if row["cut_short_by"] is None else [f"cut short by event {row['cut_short_by']}"]
+    return Cell(time if is_known else f"> {time}", tuple(notes), row["time_to_converge_ms"])
 
 
 def one_rack_cell(row: Row) -> Cell:

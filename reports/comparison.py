@@ -204,7 +204,7 @@ def verdict_text(row: Row) -> str:
 
 
 def _row(scenario: str, assignor: str, runs: Sequence[Run], proofs: Mapping[tuple[str, str, int, int], Proof]) -> Row:
-    last = [proofs.get((scenario, assignor, run["seed"], run["rounds"])) for run in runs]
+    decided = [proofs.get((scenario, assignor, run["seed"], run["deciding_round"])) for run in runs]
     verdicts: dict[str, int] = {}
     for run in runs:
         verdicts[run["verdict"]] = verdicts.get(run["verdict"], 0) + 1
@@ -215,7 +215,7 @@ def _row(scenario: str, assignor: str, runs: Sequence[Run], proofs: Mapping[tupl
         verdicts=tuple(sorted(verdicts.items(), key=lambda item: (-item[1], item[0]))),
         causes=tuple(_causes(runs)),
         spreads={metric.name: _spread([metric.of(run) for run in runs]) for metric in METRICS},
-        proofs=tuple(each for each in last if each is not None),
+        proofs=tuple(each for each in decided if each is not None),
     )
 
 

@@ -56,16 +56,43 @@ def gap_percent(run: Run) -> float | None:
     return 100 * above / least if above is not None and least else None
 
 
-def cost_gap(run: Run) -> int | None:
-    """What the assignment costs above the least possible."""
-    cost, least = run["total_cost"], run["least_total_cost"]
-    return None if cost is None or least is None else cost - least
+Cost = Callable[[Run], tuple[float | None, float | None]]
+"""What an assignment of a run costs, and the lower bound of that; None where it is not known."""
 
 
-def cost_gap_percent(run: Run) -> float | None:
-    """The same in per cent of the least; None where that is 0."""
-    above, least = cost_gap(run), run["least_total_cost"]
-    return 100 * above / least if above is not None and least else None
+def deciding_cost(run: Run) -> tuple[float | None, float | None]:
+    """The cost and its bound in the round that decided the final assignment."""
+    return run["total_cost"], run["least_total_cost"]
+
+
+def mean_cost(run: Run) -> tuple[float | None, float | None]:
+    """The means of the cost and its bound over all rounds."""
+    return run["mean_total_cost"], run["mean_least_total_cost"]
+
+
+def worst_cost(run: Run) -> tuple[float | None, float | None]:
+    """The cost and its bound in the round where they are furthest apart."""
+    return run["worst_total_cost"], run["worst_least_total_cost"]
+
+
+def above_bound(of: Cost) -> Callable[[Run], float | None]:
+    """What an assignment costs above the lower bound."""
+
+    def above(run: Run) -> float | None:
+        cost, least = of(run)
+        return None if cost is None or least is None else cost - least
+
+    return above
+
+
+def above_bound_percent(of: Cost) -> Callable[[Run], float | None]:
+    """The same in per cent of the bound; None where that is 0."""
+
+    def percent(run: Run) -> float | None:
+        cost, least = of(run)
+        return 100 * (cost - least) / least if cost is not None and least else None
+
+    return percent
 
 
 def one_rack_percent(run: Run) -> float | None:
@@ -84,9 +111,3 @@ def usd_per_day(run: Run) -> float | None:
     """What a day costs once the run is at rest."""
     price, rate = usd_per_byte(run), run["cross_rack_bytes_per_s"]
     return None if price is None or rate is None else price * rate * _DAY_S
-
-
-def rounds_to_stable(run: Run) -> int | None:
-    """Rebalances up to the assignment that stayed; None unless the run is stable."""
-    rounds: int | None = run["rounds_to_stable"] if run["verdict"] == "stable" else None
-    return rounds

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from reports.metric import (
+    Cost,
     Metric,
+    above_bound,
+    above_bound_percent,
     column,
-    cost_gap,
-    cost_gap_percent,
+    deciding_cost,
     gap,
     gap_percent,
+    mean_cost,
     one_rack_percent,
-    rounds_to_stable,
     usd_per_day,
+    worst_cost,
 )
 from reports.units import (
     write_bytes,
@@ -25,6 +28,25 @@ from reports.units import (
 
 CROSS_RACK, MOVES, DOWNTIME = "Cross-rack", "Moves", "Downtime"
 CONVERGENCE, BALANCE, SAFETY = "Convergence", "Balance", "Safety"
+
+
+def _above_bound(prefix: str, which: str, of: Cost, meaning: str) -> tuple[Metric, Metric]:
+    """The cost above its lower bound, and the same in per cent."""
+    name, title = f"{prefix}cost_above_bound", f"Cost above lower bound ({which})"
+    in_percent = "In per cent of the bound; not known where that is 0."
+    return (
+        Metric(name, title, CROSS_RACK, meaning, write_number, True, above_bound(of)),
+        Metric(
+            f"{name}_percent",
+            f"{title}, in per cent",
+            CROSS_RACK,
+            in_percent,
+            write_percent,
+            False,
+            above_bound_percent(of),
+        ),
+    )
+
 
 _CROSS_RACK: tuple[Metric, ...] = (
     column(
@@ -61,11 +83,12 @@ _CROSS_RACK: tuple[Metric, ...] = (
     ),
     column(
         "cross_rack_bytes_per_s",
-        "Cross-rack traffic",
+        "Cross-rack traffic (steady state)",
         CROSS_RACK,
-        "Bytes per second between racks in the end, once every task runs and every standby keeps up: what is read, "
-        "written and replicated. Reads come from the leader unless brokers serve the nearest replica, so this may be "
-        "high where no partition is remote.",
+        "Bytes per second between racks with the final assignment, once every task runs and every standby keeps up, "
+        "and with leaders and replicas where they are at the end of the run: what is read, written and replicated. "
+        "Reads come from the leader unless brokers serve the nearest replica, so this may be high where no partition "
+        "is remote.",
         write_rate,
     ),
     Metric(
@@ -113,10 +136,10 @@ _CROSS_RACK: tuple[Metric, ...] = (
     column("standby_cost", "Kafka's cost, standbys", CROSS_RACK, "The same for standbys.", less_is_better=False),
     column(
         "total_cost",
-        "Cost by KIP-925",
+        "Cost by KIP-925 (deciding round)",
         CROSS_RACK,
-        "What all copies cost, in the end, against what was there before the last rebalance: traffic_cost for each "
-        "partition read across racks, non_overlap_cost for each copy in a new place, as configured.",
+        "What all copies cost, against what was there before, in the rebalance that decided the final assignment: "
+        "traffic_cost for each partition read across racks, non_overlap_cost for each copy in a new place.",
         less_is_better=False,
     ),
     column(
@@ -126,25 +149,15 @@ _CROSS_RACK: tuple[Metric, ...] = (
         "No assignment costs less in which no client has more tasks of a kind per thread than one has here.",
         less_is_better=False,
     ),
-    Metric(
-        "cost_gap",
-        "Above the optimum",
-        CROSS_RACK,
+    *_above_bound(
+        "",
+        "deciding round",
+        deciding_cost,
         "What it costs above that bound. With standbys the bound may be lower than any assignment can come, unless the "
-        "optimum was proven (run --prove).",
-        write_count,
-        True,
-        cost_gap,
+        "optimum was proven (run --prove). Rebalances after the deciding one have nothing left to move.",
     ),
-    Metric(
-        "cost_gap_percent",
-        "The same in per cent",
-        CROSS_RACK,
-        "In per cent of the bound; not known where that is 0.",
-        write_percent,
-        False,
-        cost_gap_percent,
-    ),
+    *_above_bound("mean_", "mean of all rounds", mean_cost, "The same, mean of all rebalances of which it is known."),
+    *_above_bound("worst_", "worst round", worst_cost, "The same in the rebalance where it is most."),
 )
 
 _MOVES: tuple[Metric, ...] = (
@@ -242,20 +255,19 @@ _DOWNTIME: tuple[Metric, ...] = (
 
 _CONVERGENCE: tuple[Metric, ...] = (
     column("rounds", "Rebalances", CONVERGENCE, "Rebalances in the whole run.", less_is_better=False),
-    Metric(
-        "rounds_to_stable",
-        "Rounds to stable",
+    column(
+        "rebalances_to_converge",
+        "Rebalances to converge (worst event)",
         CONVERGENCE,
-        "Rebalances from the last change (or the start) up to the assignment that stayed.",
-        write_count,
-        True,
-        rounds_to_stable,
+        "The most rebalances after an event until the group had converged; the start counts too, unless it is warm. 0 "
+        "if no event led to a rebalance; not known if the group had not converged after one.",
     ),
     column(
-        "stable_after_ms",
-        "Time to stable",
+        "time_to_converge_ms",
+        "Time to converge (worst event)",
         CONVERGENCE,
-        "From the last change (or the start) to the assignment that stayed; not known unless the run is stable.",
+        "The longest time from an event until the last rebalance that it led to had settled, every task ran and all "
+        "standbys and warm-ups had caught up; for which events and when it is not known, as in the line above.",
         write_duration,
     ),
     column(

@@ -73,7 +73,7 @@ def _proofs(scenario: str, rows: Sequence[Row]) -> Iterator[Note]:
     known = [row for row in rows if row.proofs and all(each.is_exact for each in row.proofs)]
     if known:
         optima = ", ".join(f"{_optimum(row)} of {row.assignor}" for row in known)
-        text = f"Proven optimum, what nothing as balanced as the last assignment costs less than: {optima}."
+        text = f"Proven optimum, the lowest cost at equal balance in the deciding round: {optima}."
         yield Note(scenario, tuple(_names(known)), text)
     for row in rows:
         unknown = [each for each in row.proofs if not each.is_exact]

@@ -17,7 +17,7 @@ MAIN_METRICS: Final = (
     "restored_bytes",
     "down_ms",
     "worst_down_ms",
-    "stable_after_ms",
+    "time_to_converge_ms",
     "load_skew",
     "tasks_in_one_rack",
 )

@@ -24,6 +24,7 @@ from simulator.placing import Brokers, Placing
 from simulator.processing import Processing
 from simulator.reassignment import Carried
 from simulator.restoration import Restoration
+from simulator.spans import Spans
 from simulator.traffic import Bytes, Ledger, Routes, TrafficKind
 from simulator.world import World
 
@@ -60,6 +61,8 @@ class Execution:
         lives: the life of every task.
         restoration: the copies.
         processing: the input.
+        catching_up: when tasks were down, or standbys and warm-ups had yet to catch up for the first time, while any
+            client was up.
     """
 
     def __init__(self, world: World, layout: Layout, brokers: Brokers, fleet: Fleet) -> None:
@@ -84,6 +87,7 @@ class Execution:
         self.availability = Availability(layout, self.placing, acks_all=self._acks_all)
         self._outages = OutageLog(layout)
         self._outages.note(self.availability.unavailable, 0)
+        self.catching_up = Spans()
         self._hours = Hours(world, layout)
         self._hour: int | None = None
         self._flow = self._hours.flow(None)
@@ -216,6 +220,8 @@ class Execution:
         can_restore = self.availability.can_restore
         self.restoration.settle(self.processing.rate, self.placing.restore_share, self.running, can_restore)
         self._in_reach = self.restoration.in_reach()
+        is_behind = not self.running.all() or self.restoration.is_catching_up
+        self.catching_up.note(self._now_ms, is_behind and any(self._fleet.up))
 
     def take_bytes(self) -> Bytes:
         """The bytes that travelled since the last time, by kind and pair of racks."""

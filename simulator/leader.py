@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from assignors.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
-from assignors.columns import BoolArray, IntArray
+from assignors.columns import BoolArray, IntArray, PartitionTable
 from assignors.configs import AssignmentConfigs
 from assignors.java_order import task_hash
 from assignors.objective import Appraisal, Weights, appraise
@@ -43,6 +43,8 @@ class Decision:
         followup_delay_ms: in how long another rebalance is asked for, None if none is.
         computing_ms: how long Kafka's leader would compute for it.
         account: what an explanation of it needs; None if nobody asks.
+        state: the snapshot that it is for.
+        columns: the answer along the rows of that.
     """
 
     members: IntArray
@@ -53,6 +55,20 @@ class Decision:
     followup_delay_ms: int | None
     computing_ms: float
     account: Account | None
+    state: ApplicationState
+    columns: AssignmentColumns
+
+    def measured_with(self, partitions: PartitionTable) -> Measures:
+        """Return the measures with the partitions of another moment: only what depends on their racks differs."""
+        if partitions is self.state.partitions:
+            return self.measures
+        now = measure(replace(self.state, partitions=partitions), self.columns)
+        return replace(
+            self.measures,
+            remote_source_partitions=now.remote_source_partitions,
+            least_remote_source_partitions=now.least_remote_source_partitions,
+            remote_standby_partitions=now.remote_standby_partitions,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,6 +145,8 @@ class Leader:
             followup_delay_ms=followup_delay_ms,
             computing_ms=0.0,
             account=None,
+            state=state,
+            columns=columns,
         )
 
     def decide(self, members: tuple[Member, ...], leader: Member, previous: Holdings | None = None) -> Decision:
@@ -160,6 +178,8 @@ class Leader:
             followup_delay_ms=decided.columns.followup_rebalance_delay_ms,
             computing_ms=decided.computing_ms,
             account=self._account(decided, steps),
+            state=state,
+            columns=decided.columns,
         )
 
     @property

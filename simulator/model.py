@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-MODEL: Final = 3
+MODEL: Final = 4
 """Goes up by one whenever the same scenario is meant to come to other results than before.
 
 Whoever verifies stored results then learns that it was the model that changed, not their scenario or their assignor.

@@ -9,13 +9,14 @@ import numpy as np
 
 from assignors.assignment import UNASSIGNED
 from assignors.columns import IntArray
+from simulator.attribution import START, Cause
 from simulator.execution import Execution, Standing
 from simulator.fleet import Fleet
 from simulator.group import ComputeAssignment, Member
 from simulator.handover import Handover, Holdings
 from simulator.layout import Layout
 from simulator.leader import Decision
-from simulator.measures import survey
+from simulator.measures import Measures, survey
 from simulator.reasons import Question, Reasons, explain, explain_found
 from simulator.timeline import TimedChange
 from simulator.trace import FOUND, Round, Trace
@@ -31,12 +32,14 @@ class _Open:
     decision: Decision
     handover: Handover
     thread_moves: int
+    causes: tuple[Cause, ...]
     asked_at_ms: int
     at_ms: int
     standby: IntArray
     steady: Bytes
     before: Standing
     reasons: Reasons | None
+    measures: Measures
     goes_other_ways: bool = False
     restoring: int = 0
     warming_up: int = 0
@@ -69,14 +72,20 @@ class Recording:
     def begin(self, members: Sequence[Member], found: Decision, question: Question | None) -> None:
         """Begin with what is there when the run begins: a round like any other, but that nobody asked for it."""
         wanted = ComputeAssignment(FOUND, tuple(members), members[0], "found running")
-        self.open_round(wanted, found, Handover.of(found.target), 0, 0)
+        self.open_round(wanted, found, Handover.of(found.target), (Cause(START, 0),), 0, 0)
         if self._open is not None and question is not None:
             self._open.reasons = explain_found(question, self._layout.tasks.ids, found.target)
         self.look_around()
         self.settle(0)
 
     def open_round(
-        self, wanted: ComputeAssignment, decision: Decision, handover: Handover, asked_at_ms: int, now_ms: int
+        self,
+        wanted: ComputeAssignment,
+        decision: Decision,
+        handover: Handover,
+        causes: tuple[Cause, ...],
+        asked_at_ms: int,
+        now_ms: int,
     ) -> None:
         """Close the round that was going on and begin the next, just before its assignment takes effect."""
         self._close(now_ms)
@@ -90,7 +99,18 @@ class Recording:
         before = self._execution.standing()
         reasons = self._explain(decision)
         self._open = _Open(
-            wanted, decision, handover, thread_moves, asked_at_ms, now_ms, standby, at_rest, before, reasons
+            wanted=wanted,
+            decision=decision,
+            handover=handover,
+            thread_moves=thread_moves,
+            causes=causes,
+            asked_at_ms=asked_at_ms,
+            at_ms=now_ms,
+            standby=standby,
+            steady=at_rest,
+            before=before,
+            reasons=reasons,
+            measures=decision.measures,
         )
 
     def _explain(self, decision: Decision) -> Reasons | None:
@@ -125,9 +145,13 @@ class Recording:
         if self._open is not None and self._open.settled_at_ms is None:
             self._open.settled_at_ms = now_ms
 
-    def finish(self, now_ms: int, failure: str | None, *, unfinished: bool) -> Trace:
+    def finish(self, now_ms: int, failure: str | None, unanswered: tuple[Cause, ...], *, unfinished: bool) -> Trace:
         """The trace of all of it."""
         last = self._open
+        if last is not None:
+            # Brokers may have gone or come back without a rebalance since the assignment was handed out.
+            last.measures = last.decision.measured_with(self._execution.placing.table)
+            last.goes_other_ways = True
         self._close(now_ms)
         return Trace(
             world=self._world,
@@ -141,6 +165,9 @@ class Recording:
             client_racks=self._fleet.rack,
             remote_sources=self._remote_sources(),
             outages=self._execution.outages(),
+            end_ms=now_ms,
+            catching_up=self._execution.catching_up,
+            unanswered=unanswered,
             failure=failure,
             hindrance=self._hindrance(last),
             unfinished=unfinished,
@@ -166,6 +193,7 @@ class Recording:
                 until_ms=now_ms,
                 settled_at_ms=ended.settled_at_ms,
                 reason=ended.wanted.reason,
+                causes=ended.causes,
                 members=ended.decision.members,
                 owner=ended.decision.target.owner,
                 standby=ended.standby,
@@ -175,7 +203,7 @@ class Recording:
                 computing_ms=ended.decision.computing_ms,
                 costs=ended.decision.costs,
                 appraisal=ended.decision.appraisal,
-                measures=ended.decision.measures,
+                measures=ended.measures,
                 steady=ended.steady,
                 bytes=self._execution.take_bytes(),
                 restoring=ended.restoring,

@@ -84,6 +84,7 @@ class Restoration:
         self._idle_since_ms: IntArray = np.zeros(shape, dtype=np.int64)
         self._writes: FloatArray = np.zeros(shape[0], dtype=np.float64)
         self._owner: IntArray = np.full(shape[0], UNASSIGNED, dtype=np.int64)
+        self._arrived: BoolArray = np.zeros(shape, dtype=np.bool_)
         none = np.zeros(0, dtype=np.int64)
         self.copies = Copies(none, none, np.zeros(0, dtype=np.bool_))
         self._rate: FloatArray = np.zeros(0, dtype=np.float64)
@@ -184,6 +185,7 @@ class Restoration:
         self._held[at] = np.where(level, end, self._held[at])
         self._empty[at] |= level & (end == 0)
         self._had[at] = np.maximum(self._had[at], self._held[at])
+        self._arrived[at] |= level
         self._level = level
         ready = (self._owner != UNASSIGNED) & ~self._stateful
         ready[self.copies.task[level & self.copies.active]] = True
@@ -229,6 +231,15 @@ class Restoration:
         closing = self._rate - self._writes[self.copies.task]
         behind = ~self._level & (gap > _LEVEL_BYTES) & (closing > 0)
         return float((gap[behind] / closing[behind]).min(initial=np.inf))
+
+    @property
+    def is_catching_up(self) -> bool:
+        """Whether an active task restores, or a standby or warm-up has never caught up since it was assigned.
+
+        A standby that falls behind later, because more is written than it can read, does not count.
+        """
+        arrived = self._arrived[self.copies.task, self.copies.client]
+        return bool((~self._level & (self.copies.active | ~arrived)).any())
 
     def losing_ground(self) -> IntArray:
         """The copies (places in `copies`) that are behind, may read, and do so no faster than their changelogs grow."""
@@ -309,9 +320,11 @@ class Restoration:
     def _close(self, tasks: IntArray, clients: IntArray, now_ms: int) -> None:
         """Closing a copy keeps what is on disk, and loses what is in memory."""
         self._idle_since_ms[tasks, clients] = now_ms
+        self._arrived[tasks, clients] = False
         self._lose_memory(tasks, clients)
 
     def _lose_memory(self, tasks: IntArray, clients: IntArray) -> None:
         persistent = (1.0 - self._memory_share[tasks]) * self._end[tasks]
         self._held[tasks, clients] = np.minimum(self._held[tasks, clients], persistent)
         self._empty[tasks, clients] &= self._memory_share[tasks] < 1.0
+        self._arrived[tasks, clients] &= self._end[tasks] - self._held[tasks, clients] <= _LEVEL_BYTES

@@ -27,13 +27,22 @@ _KEY = (
 RUNS = table_schema(
     "One row a run: a scenario with one assignor and one seed.",
     *_KEY,
-    ("verdict", pa.string(), "stable, probing, cycling, never, rebalancing, failed or empty"),
+    ("verdict", pa.string(), "stable, restoring, probing, cycling, never, rebalancing, failed or empty"),
     ("verdict_round", pa.int64(), "the round that proves the verdict"),
     ("repeats_round", pa.int64(), "the earlier round that it repeats, if the run is cycling"),
     ("cause", pa.string(), "why the group never comes to rest, or why the assignor failed; null otherwise"),
     ("rounds", pa.int64(), "rebalances in the whole run, without what was there before"),
-    ("rounds_to_stable", pa.int64(), "rebalances after the last change up to the final assignment"),
-    ("stable_after_ms", pa.int64(), "time from the last change to the final assignment, null unless stable"),
+    (
+        "rebalances_to_converge",
+        pa.int64(),
+        "the most rebalances of any event in the table convergence, without a warm start; null if one is not known",
+    ),
+    (
+        "time_to_converge_ms",
+        pa.int64(),
+        "the longest time of any event in the table convergence, without a warm start; null if one is not known",
+    ),
+    ("slowest_event", pa.string(), "the event with that time, or that had not converged; null without events"),
     ("computing_ms", pa.float64(), "the longest that Kafka's group leader would compute for an assignment"),
     ("active_moves", pa.int64(), "how often a task that ran on one client was given to another"),
     ("moves_member_lost", pa.int64(), "of these, because its client was gone"),
@@ -57,18 +66,38 @@ RUNS = table_schema(
     ),
     ("worst_unavailable_ms", pa.int64(), "the same, total time of the worst of these partitions"),
     ("most_waiting_ms", pa.int64(), "the most input that ever waited before a task, in time of usual input"),
-    ("remote_source_partitions", pa.int64(), "final: source partitions read by a client without a replica in its rack"),
+    (
+        "remote_source_partitions",
+        pa.int64(),
+        "final: source partitions read by a client without a replica in its rack, by where replicas are at the end",
+    ),
     ("least_remote_source_partitions", pa.int64(), "final: a lower bound of that, which no assignment can undercut"),
     ("remote_standby_partitions", pa.int64(), "final: the same for the changelogs that standbys read"),
     ("active_cost", pa.int64(), "final: Kafka's cost of stateful actives, null where rack-aware assignment is off"),
     ("stateless_cost", pa.int64(), "final: Kafka's cost of stateless tasks"),
     ("standby_cost", pa.int64(), "final: Kafka's cost of standbys"),
-    ("total_cost", pa.int64(), "final: what all copies cost against what was there before, at KIP-925's weights"),
-    ("least_total_cost", pa.int64(), "final: what no assignment that is as balanced costs less than"),
+    (
+        "deciding_round",
+        pa.int64(),
+        "the rebalance that decided the final assignment: the first of the last ones that decided the same; 0 if an "
+        "application that was running never rebalanced",
+    ),
+    (
+        "total_cost",
+        pa.int64(),
+        "deciding round: what all copies cost against what was there before, at KIP-925's weights",
+    ),
+    ("least_total_cost", pa.int64(), "deciding round: what no assignment that is as balanced costs less than"),
+    ("mean_total_cost", pa.float64(), "mean of total_cost over all rebalances of which it is known"),
+    ("mean_least_total_cost", pa.float64(), "mean of least_total_cost over the same"),
+    ("worst_cost_round", pa.int64(), "the rebalance whose total_cost is furthest above least_total_cost, the first"),
+    ("worst_total_cost", pa.int64(), "that round: its total_cost"),
+    ("worst_least_total_cost", pa.int64(), "that round: its least_total_cost"),
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
-        "final: bytes per second between racks at rest, all kinds; null if it is not known where a client stands",
+        "steady state of the final assignment: bytes per second between racks once every task runs, all kinds, with "
+        "leaders and replicas where they are at the end of the run; null if the rack of a client is not known",
     ),
     (
         "cross_rack_bytes",
@@ -130,7 +159,9 @@ ROUNDS = table_schema(
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
-        "bytes per second between racks once every task runs; null if it is not known where a client stands",
+        "steady state: bytes per second between racks once every task runs, with leaders and replicas where they are "
+        "when the round begins; when it ends, if it is the last or reassigned partitions moved in it; null if the rack "
+        "of a client is not known",
     ),
     (
         "cross_rack_bytes",
@@ -300,6 +331,34 @@ EVENTS = table_schema(
     *_KEY,
     ("at_ms", pa.int64(), "when"),
     ("event", pa.string(), "what happened"),
+    ("number", pa.int64(), "number of the event in the table convergence; null for traffic"),
+)
+
+CONVERGENCE = table_schema(
+    "One row for the start of a run and for each event that led to rebalances: how the group converged after it.",
+    *_KEY,
+    ("number", pa.int64(), "number of the event by time, 0 for the start; events without rebalances have no row"),
+    ("event", pa.string(), "what happened, as in the scenario: all changes of a rolling bounce are one event"),
+    ("at_ms", pa.int64(), "its first change that called for a rebalance"),
+    ("rebalances", pa.int64(), "rebalances until the group had converged, or up to the end of the run"),
+    (
+        "time_to_converge_ms",
+        pa.int64(),
+        "time from its first change until the group had converged; the longest, if it converged between changes of the "
+        "event; null if it had not converged when the run ended",
+    ),
+    (
+        "at_least_ms",
+        pa.int64(),
+        "the same; if the group had not converged when the run ended, the time up to then",
+    ),
+    ("verdict", pa.string(), "stable, or the verdict of the run if the group had not converged when it ended"),
+    (
+        "cut_short_by",
+        pa.int64(),
+        "number of the first other event that called for a rebalance before the group had converged; the time goes on "
+        "until it has converged after that one too",
+    ),
 )
 
 SCHEMAS: dict[str, pa.Schema] = {
@@ -317,6 +376,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "losses": LOSSES,
     "unavailable_partitions": UNAVAILABLE_PARTITIONS,
     "events": EVENTS,
+    "convergence": CONVERGENCE,
 }
 """Every result table by its name."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
@@ -14,12 +15,14 @@ from assignors.assignment import UNASSIGNED
 from assignors.columns import BoolArray, IntArray
 from assignors.ids import TopicPartition
 from simulator.arrow_columns import arrow_column, arrow_names
-from simulator.convergence import convergence
+from simulator.attribution import START
+from simulator.convergence import Convergence, convergence
+from simulator.event_labels import event_label, event_numbers
 from simulator.lives import TaskState
 from simulator.moves import REASONS, Moves, moves
 from simulator.reason_rows import cycle_rows, reason_rows
 from simulator.tables import SCHEMAS
-from simulator.trace import Round, Trace, num_rebalances
+from simulator.trace import FOUND, Round, Trace, first_alike, num_rebalances
 from simulator.traffic import cross_rack
 
 Columns = Mapping[str, Any]
@@ -50,8 +53,9 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
     key = {"scenario": trace.world.name, "assignor": assignor, "seed": seed}
     moved = list(moves(trace))
     rounds = _rounds(trace, moved)
+    converged, labels = convergence(trace), _event_labels(trace)
     tables: dict[str, Columns] = {
-        "runs": _of_rows([_run(trace, rounds, moved)], "runs"),
+        "runs": _of_rows([_run(trace, rounds, moved) | _convergence(converged, labels)], "runs"),
         "rounds": _of_rows(rounds, "rounds"),
         "tasks": _tasks(trace, moved),
         "assignments": _assignments(trace),
@@ -64,7 +68,20 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "proofs": _proofs(trace),
         "losses": _losses(trace),
         "unavailable_partitions": _unavailable_partitions(trace),
-        "events": _of_rows([{"at_ms": timed.at_ms, "event": str(timed.change)} for timed in trace.changes], "events"),
+        "events": _of_rows(
+            [
+                {"at_ms": timed.at_ms, "event": str(timed.change), "number": timed.event or None}
+                for timed in trace.changes
+            ],
+            "events",
+        ),
+        "convergence": _of_rows(
+            [
+                {**dataclasses.asdict(each), "number": each.event, "event": labels[each.event]}
+                for each in converged.events
+            ],
+            "convergence",
+        ),
     }
     return {name: _table(name, columns, key) for name, columns in tables.items()}
 
@@ -84,15 +101,12 @@ def _of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> Columns:
 
 
 def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Moves]) -> dict[str, Any]:
-    verdict = convergence(trace)
     last = rounds[-1] if rounds else {}
     kept = (
         *_OF_MEASURES,
         "active_cost",
         "stateless_cost",
         "standby_cost",
-        "total_cost",
-        "least_total_cost",
         "cross_rack_bytes_per_s",
     )
     reasons = np.concatenate([each.reasons for each in moved]) if moved else np.zeros(0, dtype=np.int64)
@@ -104,13 +118,8 @@ def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Move
         **{f"moves_{reason}": int((reasons == place).sum()) for place, reason in enumerate(REASONS)},
         **_downtime(trace),
         **_unavailability(trace),
-        "verdict": str(verdict.verdict),
-        "verdict_round": verdict.round,
-        "repeats_round": verdict.repeats,
-        "cause": verdict.cause,
+        **_costs(trace),
         "rounds": num_rebalances(trace.rounds),
-        "rounds_to_stable": verdict.rounds,
-        "stable_after_ms": verdict.after_ms,
         "computing_ms": max((each.computing_ms for each in trace.rounds), default=0.0),
         "active_moves": sum(row["active_moves"] for row in rounds),
         "thread_moves": sum(row["thread_moves"] for row in rounds),
@@ -123,6 +132,52 @@ def _run(trace: Trace, rounds: Sequence[Mapping[str, Any]], moved: Sequence[Move
         "worst_rack_loss": None if survey is None else _most(survey.tasks_lost_by_rack),
         "worst_client_loss": None if survey is None else survey.worst_one_client_loss,
         "worst_two_client_loss": None if survey is None else survey.worst_two_client_loss,
+    }
+
+
+def _event_labels(trace: Trace) -> dict[int, str]:
+    """The description of each event, by its number."""
+    events = trace.world.disturbances
+    numbered = zip(event_numbers(events), events, strict=True)
+    return {START: "start", **{number: event_label(event) for number, event in numbered if number is not None}}
+
+
+def _convergence(converged: Convergence, labels: Mapping[int, str]) -> dict[str, Any]:
+    slowest = converged.slowest_event
+    return {
+        "verdict": str(converged.verdict),
+        "verdict_round": converged.round,
+        "repeats_round": converged.repeats,
+        "cause": converged.cause,
+        "rebalances_to_converge": converged.rebalances,
+        "time_to_converge_ms": converged.time_to_converge_ms,
+        "slowest_event": None if slowest is None else labels[slowest],
+    }
+
+
+def _costs(trace: Trace) -> dict[str, Any]:
+    """What was decided costs, against what was there before: in the deciding round, on average and at worst."""
+    rounds = [each for each in trace.rounds if each.number != FOUND] or trace.rounds
+    if not rounds:
+        return {}
+    deciding = rounds[first_alike(rounds)]
+    decided = deciding.appraisal
+    costs = {
+        "deciding_round": deciding.number,
+        "total_cost": None if decided is None else decided.cost,
+        "least_total_cost": None if decided is None else decided.bound,
+    }
+    known = [(each.number, each.appraisal) for each in rounds if each.appraisal is not None]
+    if not known:
+        return costs
+    number, worst = max(known, key=lambda pair: pair[1].cost - pair[1].bound)
+    return {
+        **costs,
+        "mean_total_cost": sum(each.cost for _, each in known) / len(known),
+        "mean_least_total_cost": sum(each.bound for _, each in known) / len(known),
+        "worst_cost_round": number,
+        "worst_total_cost": worst.cost,
+        "worst_least_total_cost": worst.bound,
     }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from assignors.configs import AssignmentConfigs
@@ -22,6 +22,7 @@ from simulator.disturbances import (
     RollingBounce,
     TrafficChange,
 )
+from simulator.event_labels import event_numbers
 from simulator.reassignment import Reassigning, ReassignmentStep
 from simulator.world import GroupProtocol, World
 
@@ -112,10 +113,11 @@ Change = ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | Reassig
 
 @dataclass(frozen=True, slots=True)
 class TimedChange:
-    """A change and when it happens."""
+    """A change, when it happens, and the number of its event: None for traffic, as in `event_numbers`."""
 
     at_ms: int
     change: Change
+    event: int | None = None
 
 
 def timeline(world: World) -> list[TimedChange]:
@@ -125,9 +127,10 @@ def timeline(world: World) -> list[TimedChange]:
     is not there does not happen, nor does its return from that. A client that several things keep down comes back from
     the last of them.
     """
+    numbers = event_numbers(world.disturbances)
     planned = [
-        (timed, number if _ends(disturbance) else None)
-        for number, disturbance in enumerate(world.disturbances)
+        (replace(timed, event=numbers[place]), place if _ends(disturbance) else None)
+        for place, disturbance in enumerate(world.disturbances)
         for timed in _break_down(world, disturbance)
     ]
     if any(isinstance(disturbance, Reassignment) for disturbance in world.disturbances):
@@ -148,15 +151,30 @@ def _reassign(
     reassigning: Reassigning, world: World, planned: Sequence[TimedChange], until_ms: int
 ) -> Iterator[TimedChange]:
     """The steps of all reassignments, among changes that are no steps themselves."""
-    begun = [each for each in world.disturbances if isinstance(each, Reassignment) and each.at_ms < until_ms]
-    happens: list[tuple[int, Change | Reassignment]] = [(timed.at_ms, timed.change) for timed in planned]
-    happens += [(each.at_ms, each) for each in begun]
-    for at_ms, together in groupby(sorted(happens, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
-        yield from (TimedChange(*step) for step in reassigning.until(at_ms))
-        for _, change in together:
+    numbered = zip(event_numbers(world.disturbances), world.disturbances, strict=True)
+    begun = [(number, each) for number, each in numbered if isinstance(each, Reassignment) and each.at_ms < until_ms]
+    happens: list[tuple[int, int | None, Change | Reassignment]] = [
+        *((timed.at_ms, timed.event, timed.change) for timed in planned),
+        *((each.at_ms, number, each) for number, each in begun),
+    ]
+    event_of: dict[TopicPartition, int | None] = {}
+    for at_ms, together in groupby(sorted(happens, key=lambda each: each[0]), key=lambda each: each[0]):
+        yield from _timed(reassigning.until(at_ms), event_of)
+        for _, number, change in together:
             _tell(reassigning, change)
-        yield from (TimedChange(*step) for step in reassigning.settle())
-    yield from (TimedChange(*step) for step in reassigning.until(until_ms))
+            if isinstance(change, Reassignment):
+                event_of |= {target.partition: number for target in change.targets}
+        yield from _timed(reassigning.settle(), event_of)
+    yield from _timed(reassigning.until(until_ms), event_of)
+
+
+def _timed(
+    steps: Iterable[tuple[int, ReassignmentStep]], event_of: Mapping[TopicPartition, int | None]
+) -> Iterator[TimedChange]:
+    """Put each step down to the last event that reassigned one of its partitions."""
+    for at_ms, step in steps:
+        events = [event_of.get(each.partition) for each in step.partitions]
+        yield TimedChange(at_ms, step, max((number for number in events if number is not None), default=None))
 
 
 def _tell(reassigning: Reassigning, change: Change | Reassignment) -> None:

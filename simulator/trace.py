@@ -12,12 +12,14 @@ from assignors.columns import NO_RACK, BoolArray, IntArray
 from assignors.ids import TaskId
 from assignors.objective import Appraisal
 from assignors.tasks.rack_aware import RackCosts
+from simulator.attribution import Cause
 from simulator.availability import Outage
 from simulator.execution import Standing
 from simulator.layout import FloatArray, Layout
 from simulator.lives import TaskLives
 from simulator.measures import Measures, Survey
 from simulator.reasons import Reasons
+from simulator.spans import Spans
 from simulator.timeline import TimedChange
 from simulator.traffic import Bytes
 from simulator.world import World
@@ -37,6 +39,7 @@ class Round:
         until_ms: when the next one was, or the end of the run.
         settled_at_ms: when everybody had what it decided, None if that never came.
         reason: what called for it.
+        causes: the changes that called for it, by time; none if it only follows from the rebalance before.
         members: the clients that took part, rows of the world's clients, by process id.
         owner: shape (T,); the client that is to run each task, UNASSIGNED if none.
         standby: shape (S, 2); task and client of every standby and warm-up.
@@ -47,7 +50,8 @@ class Round:
         costs: Kafka's own costs of the answer.
         appraisal: what it costs against what was there before, and the bound; None if racks are not known.
         measures: what is measured of it.
-        steady: bytes per second once every task runs and every standby keeps up.
+        steady: bytes per second once every task runs and every standby keeps up, with leaders and replicas where they
+            are when the round begins; when it ends, if it is the last or partitions were reassigned in it.
         bytes: what travelled until the next round.
         restoring: how many tasks were not running right after it.
         warming_up: how many standbys and warm-ups were behind right after it.
@@ -61,6 +65,7 @@ class Round:
     until_ms: int
     settled_at_ms: int | None
     reason: str
+    causes: tuple[Cause, ...]
     members: IntArray
     owner: IntArray
     standby: IntArray
@@ -103,6 +108,11 @@ def num_rebalances(rounds: Sequence[Round]) -> int:
     return sum(each.number != FOUND for each in rounds)
 
 
+def first_alike(rounds: Sequence[Round]) -> int:
+    """Return the place of the first of the last rounds that all decided the same; there must be a round."""
+    return next((place for place in range(len(rounds) - 1, 0, -1) if not rounds[place - 1].decides_like(rounds[-1])), 0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """A finished run.
@@ -120,6 +130,9 @@ class Trace:
         remote_sources: shape (T, R + 1); how many source partitions each task reads from another rack, by the rack it
             runs in, the last column without; by where partitions stand in the end.
         outages: when partitions that tasks read or write were unavailable.
+        end_ms: when the run ended.
+        catching_up: as in `Execution`.
+        unanswered: the changes that call for a rebalance that had not taken effect by the end.
         failure: why the run ended early, if an assignor failed.
         hindrance: what kept the group from ever coming to rest, if something did.
         unfinished: whether a rebalance was under way at the end.
@@ -135,7 +148,10 @@ class Trace:
     lives: TaskLives
     client_racks: IntArray
     remote_sources: IntArray
+    end_ms: int
+    catching_up: Spans
     outages: Sequence[Outage] = ()
+    unanswered: tuple[Cause, ...] = ()
     failure: str | None = None
     hindrance: str | None = None
     unfinished: bool = False

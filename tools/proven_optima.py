@@ -21,13 +21,13 @@ Row = dict[str, Any]
 
 
 def proofs(scenario: Path) -> list[Row]:
-    """The rounds of a scenario's runs of which something was proven, with their costs, and whether they are last."""
+    """The rounds of a scenario's runs of which something was proven, with their costs, and which are deciding."""
     tables = compare(load(scenario), proof_limit_s=PROOF_LIMIT_S).tables
     key = ("assignor", "seed", "round")
     costs = {tuple(row[name] for name in key): row["total_cost"] for row in tables["rounds"].to_pylist()}
-    last = {(row["assignor"], row["seed"], row["rounds"]) for row in tables["runs"].to_pylist()}
+    deciding = {(row["assignor"], row["seed"], row["deciding_round"]) for row in tables["runs"].to_pylist()}
     return [
-        {**row, "total_cost": costs[place], "is_last": place in last}
+        {**row, "total_cost": costs[place], "is_deciding": place in deciding}
         for row in tables["proofs"].to_pylist()
         for place in [tuple(row[name] for name in key)]
     ]
@@ -47,13 +47,13 @@ def _counts(rows: list[Row]) -> str:
     return f"{len(rows):,} | {raised:,} | {proven:,}"
 
 
-def _last_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
+def _deciding_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
     yield "| scenario | assignor | cost | bound by flows | optimum | above the bound | above the optimum |"
     yield "|---|---|---|---|---|---|---|"
     for name, rows in every.items():
         for row in rows:
             least, relaxed, cost = row["least_total_cost"], row["relaxed_total_cost"], row["total_cost"]
-            if row["is_last"] and least > relaxed:
+            if row["is_deciding"] and least > relaxed:
                 gaps = f"{_above(cost, relaxed)} | {_above(cost, least)}"
                 yield f"| {name} | {row['assignor']} | {cost:,} | {relaxed:,} | {_optimum(row)} | {gaps} |"
 
@@ -73,8 +73,8 @@ def refreshed(text: str, every: dict[str, list[Row]]) -> str:
     """The page with these figures behind its mark."""
     head, _, rest = text.partition(MARK)
     _, _, tail = rest.partition("\n\n## ")
-    told = "Of the last rounds, which `run` and the page show, it raised these:"
-    tables = f"{_joined(_all_rounds(every))}\n\n{told}\n\n{_joined(_last_rounds(every))}"
+    told = "Of the deciding rounds, which `run` and the page show, it raised these:"
+    tables = f"{_joined(_all_rounds(every))}\n\n{told}\n\n{_joined(_deciding_rounds(every))}"
     return f"{head}{MARK}\n\n{tables}\n\n## {tail}"
 
 

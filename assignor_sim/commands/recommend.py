@@ -40,7 +40,7 @@ def recommend(
         str | None, typer.Option(help="No run may have more downtime, all tasks together, as in 20s.", metavar="TIME")
     ] = None,
     max_convergence: Annotated[
-        str | None, typer.Option(help="No run may take longer to come to rest, as in 30m.", metavar="TIME")
+        str | None, typer.Option(help="No event may take longer to converge, as in 30m.", metavar="TIME")
     ] = None,
     today: Annotated[
         str | None,

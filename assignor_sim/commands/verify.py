@@ -45,7 +45,7 @@ def verify(
     Exit code 0 if all is as it was, 1 if anything differs, 2 if a scenario is wrong or nothing is stored. In a
     directory, scenarios without stored results are named and left out.
 
-    Example: [bold]assignor-sim verify scenarios --tolerance stable_after_ms=5% --junit out/verify.xml[/bold]
+    Example: [bold]assignor-sim verify scenarios --tolerance time_to_converge_ms=5% --junit out/verify.xml[/bold]
     """
     from assignor_sim import regression
     from assignor_sim.progress import progress

@@ -17,6 +17,8 @@ RESTLESS = "does not come to rest"
 _NOTHING_MADE = 100.0
 """How far off a run is that fails, in multiples of a limit: further than any that ends, whatever it moves."""
 _NO_REST = 10.0
+_CONVERGENCE = {"time_to_converge_ms", "rebalances_to_converge"}
+"""What is not known of a run whose assignment is final while tasks or standbys still restore."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def limits(moves: float | None = None, downtime: str | None = None, convergence:
     Args:
         moves: most tasks that move.
         downtime: most downtime, all tasks together, such as `20s`.
-        convergence: most time from the last change to the assignment that stays, such as `30m`.
+        convergence: most time from any event until the group has converged, such as `30m`.
 
     Raises:
         RecommendError: a time that is none.
@@ -69,7 +71,7 @@ def limits(moves: float | None = None, downtime: str | None = None, convergence:
     asked = [] if moves is None else [Limit("--max-moves", "active_moves", moves)]
     for option, metric, text in (
         ("--max-downtime", "down_ms", downtime),
-        ("--max-convergence", "stable_after_ms", convergence),
+        ("--max-convergence", "time_to_converge_ms", convergence),
     ):
         if text is not None:
             try:
@@ -92,7 +94,8 @@ def flaws(run: Run, objective: Objective, within: Sequence[Limit]) -> list[Flaw]
     if run["verdict"] in ("failed", "empty"):
         return [Flaw(f"comes to no assignment ({run['cause'] or run['verdict']})", _NOTHING_MADE)]
     found = [Flaw(f"breaks {limit}", excess) for limit in within if (excess := limit.excess(run))]
-    if run["verdict"] != "stable":
+    looks_at = {*objective.metrics, *(limit.metric for limit in within)}
+    if run["verdict"] not in ("stable", "restoring") or (run["verdict"] == "restoring" and looks_at & _CONVERGENCE):
         found.append(Flaw(RESTLESS, _NO_REST))
     elif objective.of(run) is None:
         found.append(Flaw(f"has no {objective.text}: a figure in it is not known", _NO_REST))

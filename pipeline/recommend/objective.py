@@ -27,7 +27,7 @@ SHORT: Final[Mapping[str, tuple[str, float]]] = MappingProxyType(
         "restored": ("restored_bytes", 1e9),
         "downtime": ("down_ms", 1e3),
         "worst_downtime": ("worst_down_ms", 1e3),
-        "convergence": ("stable_after_ms", 60e3),
+        "convergence": ("time_to_converge_ms", 60e3),
     }
 )
 """Names for people: the metric that is meant, and how many of its units make one: US dollars, gigabytes, seconds of

@@ -97,6 +97,6 @@ class SweepDocument(Section):
     seeds: Annotated[list[Seed], BeforeValidator(_count_to_seeds), Field(min_length=1, max_length=100_000)] = Field(
         default=[1], description="One run of every setting and assignor for each; a number n means 1 to n."
     )
-    tables: list[Literal["tasks", "assignments", "moves", "lives", "traffic", "losses", "events", "clients"]] = Field(
-        default=[], description="What is kept of each run beside runs and rounds."
-    )
+    tables: list[
+        Literal["tasks", "assignments", "moves", "lives", "traffic", "losses", "events", "convergence", "clients"]
+    ] = Field(default=[], description="What is kept of each run beside runs and rounds.")

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
-from reports.cells import Cell, Column, column, cost_gap_cell, gap_cell, one_rack_cell, verdict_column
+from reports.cells import (
+    Cell,
+    Column,
+    above_bound_cell,
+    column,
+    cost_above_bound_cell,
+    gap_cell,
+    one_rack_cell,
+    verdict_column,
+)
 from reports.comparison import Row, best, by_scenario
 from reports.metrics import METRICS
 from reports.notes import Note, notes
 
-_COMPOSED = {"gap_partitions": gap_cell, "cost_gap": cost_gap_cell, "tasks_in_one_rack": one_rack_cell}
-_IN_COMPOSED = ("gap_percent", "cost_gap_percent", "tasks_in_one_rack_percent", "stateful_tasks")
+_COMPOSED: dict[str, Callable[[Row], Cell]] = {
+    "gap_partitions": gap_cell,
+    "cost_above_bound": cost_above_bound_cell,
+    "mean_cost_above_bound": partial(above_bound_cell, name="mean_cost_above_bound"),
+    "worst_cost_above_bound": partial(above_bound_cell, name="worst_cost_above_bound"),
+    "tasks_in_one_rack": one_rack_cell,
+}
+_IN_COMPOSED = (
+    "gap_percent",
+    "cost_above_bound_percent",
+    "mean_cost_above_bound_percent",
+    "worst_cost_above_bound_percent",
+    "tasks_in_one_rack_percent",
+    "stateful_tasks",
+)
 _ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from reports.comparison import Row, Tables, by_scenario, compare
 from reports.metrics import METRICS
 from reports.page.comparison_lines import comparisons
+from reports.page.convergence_grid import convergence_grid
 from reports.page.details import MOST_TASKS, prices, series_grid, stack_grid, task_grid, worst_tasks
 from reports.page.facts import facts, scenario_text, settings
 from reports.page.inline_figures import inline_figures
@@ -74,6 +75,8 @@ def _of_runs(tables: Tables, rows: Sequence[Row]) -> Iterator[Section]:
     told = {"left_out": data["left_out"], **shared}
     yield Section("player", "Round player", "run/player.html.j2", told, {"player-data": data})
     yield Section("over-time", "Over time", "run/over_time.html.j2", {**_over_time(tables), **shared})
+    told = {"by_event": convergence_grid(tables), **shared}
+    yield Section("convergence", "Convergence", "run/convergence.html.j2", told)
     yield Section("downtime", "Downtime", "run/downtime.html.j2", {**_downtime(tables), **shared})
     load = load_grid(loads(tables))
     yield Section("load", "Load per thread", "run/load.html.j2", {"load": load, **shared})

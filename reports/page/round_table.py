@@ -63,7 +63,7 @@ _COLUMNS: dict[str, Callable[[Round], str]] = {
     "Kafka's cost: stateful, stateless, standby": _several("active_cost", "stateless_cost", "standby_cost"),
     "Cost by KIP-925 (bound)": _cost,
     "Cross-rack bytes": _number("cross_rack_bytes", write_bytes),
-    "Cross-rack traffic at rest": _number("cross_rack_bytes_per_s", write_rate),
+    "Cross-rack traffic (steady state)": _number("cross_rack_bytes_per_s", write_rate),
     "Follow-up after": _number("followup_delay_ms", write_duration, "–"),
 }
 

@@ -22,6 +22,7 @@ NEEDED = (
     "lives",
     "traffic",
     "events",
+    "convergence",
 )
 """The tables that a page is made of."""
 

@@ -16,6 +16,9 @@ from reports.stored.rounds import stored_rounds
 
 FORMAT: Final = 2
 
+_RENAMED: Final = {"rounds_to_stable": "rebalances_to_converge", "stable_after_ms": "time_to_converge_ms"}
+"""Figures that were stored under other names, up to model 3."""
+
 RunKey = tuple[str, int]
 """Label of the assignor, and seed."""
 
@@ -110,10 +113,14 @@ def read_stored(text: str, name: str) -> Stored:
         return Stored(
             scenario["name"],
             Origin(scenario["sha256"], dict(scenario["imports"]), int(data["model"]), dict(data["versions"])),
-            {_key(run): StoredRun(dict(run["figures"]), tuple(map(_checked, run["rounds"]))) for run in data["runs"]},
+            {_key(run): StoredRun(_named(run["figures"]), tuple(map(_checked, run["rounds"]))) for run in data["runs"]},
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoredError(f"{name}: not stored results of format {FORMAT}: {error!r} in them; record anew") from error
+
+
+def _named(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {_RENAMED.get(name, name): value for name, value in dict(figures).items()}
 
 
 def _checked(each: Any) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 
-from reports.cells import Column, column, cost_gap_cell, one_rack_cell, stable_cell
+from reports.cells import Column, column, cost_above_bound_cell, one_rack_cell, stable_cell
 from reports.comparison import Row, Tables, best, by_scenario, compare
 from reports.markdown import markdown_text
 from reports.notes import WORTH_MENTIONING_MS, notes
@@ -18,15 +18,15 @@ FORMATS = ("table", "json", "csv", "markdown")
 
 COLUMNS: tuple[Column, ...] = (
     column("remote_source_partitions", "x-rack\nparts"),
-    column("cost_gap", "above\noptimum", cost_gap_cell),
+    column("cost_above_bound", "above\nbound", cost_above_bound_cell, title="Cost above lower bound"),
     column("cross_rack_bytes_per_s", "x-rack\ntraffic"),
     column("cross_rack_usd", "x-rack\ncost", title="Cross-rack cost, whole run"),
     column("active_moves", "tasks\nmoved"),
     column("standby_moves", "standby\nmoves"),
     column("restored_bytes", "state\nrestored"),
     column("worst_down_ms", "worst\ndown"),
-    column("rounds_to_stable", "rounds to\nstable"),
-    column("stable_after_ms", "stable\nafter", stable_cell),
+    column("rebalances_to_converge", "rebal. to\nconverge", title="Rebalances to converge"),
+    column("time_to_converge_ms", "time to\nconverge", stable_cell, title="Time to converge"),
     column("computing_ms", "leader\nfor"),
     column("load_skew", "load\nskew"),
     column("subtopology_skew", "subtop.\nskew"),

@@ -23,7 +23,8 @@ from reports.text import name_parts, printable
 _LABEL = range(18, 41)
 """How wide the column of labels may be; longer ones go on in the next line."""
 
-_DISPENSABLE = ("standby_moves", "restored_bytes", "load_skew", "rounds_to_stable")
+_LEGEND = "Bound: for equal balance, deciding round. Converge: worst event. Skew: most minus least."
+_DISPENSABLE = ("standby_moves", "restored_bytes", "load_skew", "rebalances_to_converge")
 """Metrics whose columns go when it gets narrow, the first one first."""
 
 
@@ -84,10 +85,10 @@ def _table(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Iterat
             if gone:
                 titles = ", ".join(each.title.lower() for each in columns if each.metric.name in gone)
                 yield Text(f"In a wider terminal also: {titles}.", style=QUIET)
-            yield _legend("x-rack: between racks. Optimum: proven, as balanced. Skew: most minus least.", rows)
+            yield _legend(f"x-rack: between racks. {_LEGEND}", rows)
             return
     yield from _one_row_a_metric(labels, [_draw_column(rows, verdict_column()), *drawn], width)
-    yield _legend("Optimum: proven, as balanced. Skew: most minus least.", rows)
+    yield _legend(_LEGEND, rows)
 
 
 def _legend(text: str, rows: Sequence[Row]) -> Text:

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from reports.cells import event_cell
 from reports.comparison import Tables, rows_of_run, table_rows
 from reports.runs.round_diff import why
 from reports.runs.run_rows import first_seeds
@@ -44,7 +45,7 @@ def draw(tables: Tables, assignors: Sequence[str] = (), width: int | None = None
     """Draw the rounds of each assignor's first run.
 
     Args:
-        tables: must hold `runs`, `rounds` and `moves`.
+        tables: must hold `runs`, `rounds`, `moves` and `convergence`.
         assignors: labels; all if empty.
         width: of the terminal, in characters; found out if None.
         color: whether to write the codes for colours; found out if None.
@@ -67,6 +68,7 @@ def _parts(tables: Tables, assignors: Sequence[str]) -> Iterator[RenderableType]
             moves.setdefault(move["round"], []).append(move)
         yield Text()
         yield _heading(verdicts[assignor, seed])
+        yield from _events(rows_of_run(tables, "convergence", key, seed).to_pylist())
         if rounds:
             yield _sparklines(rounds)
             yield Text()
@@ -77,6 +79,15 @@ def _heading(run: Row) -> Text:
     count = run["rounds"]
     text = Text(f"{printable(run['assignor'])}, seed {run['seed']}", style=HEADER)
     return text.append(f": {run['verdict']}, {count} round{'' if count == 1 else 's'}", style="not bold")
+
+
+def _events(events: Sequence[Row]) -> Iterator[Text]:
+    """One line for each event: `event 1, join of client late, 60 min: converged after 20.3 min (6 rebalances)`."""
+    for row in events:
+        what = f"event {row['number']}, {printable(row['event'])}, {write_clock(row['at_ms'])}"
+        after = str(event_cell(row)).removeprefix("> ")
+        how = "converged after" if row["time_to_converge_ms"] is not None else "not converged after"
+        yield Text(f"{what}: {how} {after}", style=QUIET)
 
 
 def _sparklines(rounds: Sequence[Row]) -> Table:

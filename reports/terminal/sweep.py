@@ -29,7 +29,7 @@ _HEADERS = {
     "cross_rack_bytes": "x-rack\nbytes",
     "active_moves": "tasks\nmoved",
     "down_ms": "down, all\ntasks",
-    "stable_after_ms": "stable\nafter",
+    "time_to_converge_ms": "time to\nconverge",
 }
 _TITLES = {"cross_rack_usd": "Cross-rack cost, whole run"}
 _LEAST_SHARE = 0.01
@@ -106,7 +106,7 @@ def _figure(cell: Json, name: str, *, with_interval: bool) -> Text:
     """A mean, a star if it is the least, and its interval below if there is room for it."""
     mean, interval, metric = cell["means"][name], cell["intervals"][name], METRIC[name]
     if mean is None:
-        return Text(f"{_share(cell['stable'])} stable " if name == "stable_after_ms" else "n/a ")
+        return Text(f"{_share(cell['stable'])} stable " if name == "time_to_converge_ms" else "n/a ")
     best = name in cell["best_of"]
     text = Text(metric.write(mean), style=_BEST if best else "")
     text.append("*" if best else " ")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from simulator import group as protocol
+from simulator.attribution import Cause
 from simulator.group import ComputeAssignment, Group, Member, Phase
 from simulator.handover import Handover, Holdings, hand_over, within_reach
 from simulator.leader import Decision
@@ -51,23 +52,30 @@ class ClassicProtocol:
         if due_ms is not None:
             self._parts.env.process(self._follow_up(self._group.generation, due_ms))
 
-    def join(self, member: Member) -> None:
-        """A client that has just started joins."""
-        self._tell(protocol.Joined(member, self._parts.is_static(member)))
+    def join(self, member: Member, cause: Cause) -> None:
+        """Let a client that has just started join; a static member that is back in time does so without a rebalance."""
+        is_static = self._parts.is_static(member)
+        self._tell(protocol.Joined(member, is_static))
+        rebalances = self._group.phase is not Phase.STABLE
+        self._parts.attribution.rejoin(member.client, cause, rebalances=rebalances, replaces=is_static)
 
-    def stop(self, member: Member, *, says_so: bool) -> None:
-        """A client has ended; if it did not say so, it is missed for the session timeout after its last heartbeat."""
+    def stop(self, member: Member, cause: Cause, *, says_so: bool) -> None:
+        """Take note that a client has ended; unless it says so, the group misses it after the session timeout."""
         if not says_so:
+            if member in self._group.members:
+                self._parts.attribution.lose(member, cause)
             now_ms = self._parts.now_ms
             heard_ms = now_ms - (now_ms - self._heartbeats_since_ms) % self._configs.heartbeat_interval_ms
             self._parts.env.process(self._miss(member, heard_ms + self._configs.session_timeout_ms))
         elif member in self._group.members:
+            self._parts.attribution.call(cause)
             self._tell(protocol.Left(member, f"{member.client} left"))
 
-    def ask(self, reason: str) -> None:
-        """The leader sees for itself that a rebalance is called for."""
+    def ask(self, reason: str, cause: Cause) -> None:
+        """Let the leader ask for a rebalance, if it is up."""
         leader = self._group.leader
         if leader is not None and self._parts.fleet.is_up(leader):
+            self._parts.attribution.call(cause)
             self._tell(protocol.RebalanceAsked([leader], reason))
 
     def _miss(self, member: Member, at_ms: int) -> Process:
@@ -143,7 +151,7 @@ class ClassicProtocol:
             self._tell(protocol.Left(leader, f"{leader.client} computed for too long"))
         yield env.timeout(round(computing_ms) - most_ms)
         if self._parts.fleet.is_up(leader) and leader not in self._group.members:
-            self.join(leader)
+            self._tell(protocol.Joined(leader, self._parts.is_static(leader)))
 
     def _hand_out(self, wanted: ComputeAssignment, decision: Decision) -> None:
         execution, recording = self._parts.execution, self._parts.recording
@@ -154,7 +162,8 @@ class ClassicProtocol:
         target = within_reach(decision.target, self._parts.fleet.up)
         handover = hand_over(target, execution.holdings, stateful)
         concerned = self._threads_concerned(target, handover)
-        recording.open_round(wanted, decision, handover, self._asked_at_ms, self._parts.now_ms)
+        causes = self._parts.attribution.answer(self._group.members)
+        recording.open_round(wanted, decision, handover, causes, self._asked_at_ms, self._parts.now_ms)
         execution.hand_out(handover, filled=self._fills)
         self._fills = False
         recording.look_around()

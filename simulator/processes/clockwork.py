@@ -9,6 +9,7 @@ import simpy
 from assignors.assignment import TaskAssignor
 from assignors.ids import TopicPartition
 from assignors.objective import Weights
+from simulator.attribution import START, Attribution, Cause
 from simulator.errors import AssignorFailedError
 from simulator.execution import Execution
 from simulator.fleet import Fleet
@@ -25,11 +26,11 @@ from simulator.recording import Recording
 from simulator.timeline import (
     BrokersDown,
     BrokersUp,
-    Change,
     ClientDown,
     ClientUp,
     ConfigsSet,
     ReplicasSet,
+    TimedChange,
     TrafficScaled,
     timeline,
 )
@@ -62,10 +63,18 @@ class Clockwork:
         self._execution = Execution(world, layout, self._brokers, self._fleet)
         self._leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, question)
         self._recording = Recording(world, layout, self._execution, self._fleet)
+        self._attribution = Attribution()
         self._observe = observe
         self._something_changed = self._env.event()
         parts = Parts(
-            world, self._env, self._fleet, self._execution, self._leader, self._recording, self._announce_change
+            world=world,
+            env=self._env,
+            fleet=self._fleet,
+            execution=self._execution,
+            leader=self._leader,
+            recording=self._recording,
+            attribution=self._attribution,
+            announce_change=self._announce_change,
         )
         is_classic = world.application.group_configs.protocol is GroupProtocol.CLASSIC
         self._group: Protocol = ClassicProtocol(parts) if is_classic else StreamsProtocol(parts)
@@ -80,7 +89,8 @@ class Clockwork:
         except AssignorFailedError as error:
             failure = f"round {self._group.round_under_way}: {error}"
         self._execution.advance(self._now_ms)
-        return self._recording.finish(self._now_ms, failure, unfinished=not self._group.is_at_rest)
+        unanswered = self._attribution.unanswered
+        return self._recording.finish(self._now_ms, failure, unanswered, unfinished=not self._group.is_at_rest)
 
     def _live_through_the_timeline(self) -> Process:
         if self._world.start is Start.RUNNING:
@@ -88,13 +98,13 @@ class Clockwork:
         else:
             for client in self._world.clients:
                 if client.starts:
-                    self._apply(ClientUp(client.name))
+                    self._apply(TimedChange(0, ClientUp(client.name), START))
         for timed in timeline(self._world):
             if timed.at_ms >= self._world.duration_ms:
                 return
             if timed.at_ms > self._now_ms:
                 yield self._env.timeout(timed.at_ms - self._now_ms)
-            self._apply(timed.change)
+            self._apply(timed)
             if str(timed.change):
                 self._recording.note(timed)
 
@@ -112,44 +122,46 @@ class Clockwork:
         self._group.go_on(members)
         self._announce_change()
 
-    def _apply(self, change: Change) -> None:
+    def _apply(self, timed: TimedChange) -> None:
         self._execution.advance(self._now_ms)
+        change = timed.change
+        cause = Cause(START if timed.event is None else timed.event, self._now_ms)
         match change:
             case ClientUp(client=client, configs=configs, announces_rack=announces_rack):
                 row = self._fleet.row(client)
                 if not self._fleet.up[row]:
                     self._execution.start(row)
-                    self._group.join(self._fleet.start(row, configs, announces_rack))
+                    self._group.join(self._fleet.start(row, configs, announces_rack), cause)
             case ClientDown(client=client, says_so=says_so, keeps_state=keeps_state):
                 row = self._fleet.row(client)
                 if self._fleet.up[row]:
                     member = self._fleet.member(row)
                     self._fleet.stop(row, keeps_state)
                     self._execution.stop(row, keeps_state)
-                    self._group.stop(member, says_so=says_so)
+                    self._group.stop(member, cause, says_so=says_so)
             case BrokersDown(brokers=brokers):
                 self._brokers.lose(brokers)
-                self._move_brokers(str(change))
+                self._move_brokers(str(change), cause)
             case BrokersUp(brokers=brokers):
                 self._brokers.regain(brokers)
-                self._move_brokers(str(change))
+                self._move_brokers(str(change), cause)
             case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
                 moved = TopicPartition(topic, partition)
                 self._brokers.set_replicas(moved, replicas)
                 self._execution.move_brokers()
                 # Since KAFKA-14867 consumers with client.rack join anew when racks of what they read change.
                 if moved in self._subscribed and self._fleet.announces_racks():
-                    self._group.ask(f"replicas of {moved} moved")
+                    self._group.ask(f"replicas of {moved} moved", cause)
             case ReassignmentStep():
-                self._reassign(change)
+                self._reassign(change, cause)
             case ConfigsSet(configs=configs):
                 self._fleet.set_configs(configs)
-                self._group.ask("configs changed")
+                self._group.ask("configs changed", cause)
             case TrafficScaled(factor=factor, hour=hour):
                 self._execution.scale_traffic(factor, hour)
         self._announce_change()
 
-    def _reassign(self, step: ReassignmentStep) -> None:
+    def _reassign(self, step: ReassignmentStep, cause: Cause) -> None:
         self._execution.copy_partitions(step.copied, step.copying)
         if not step.partitions:
             return
@@ -159,13 +171,13 @@ class Clockwork:
         # Which replica leads, and in which order they stand, is nothing that members look at.
         if moved and self._fleet.announces_racks():
             which = moved[0] if len(moved) == 1 else f"{len(moved)} partitions"
-            self._group.ask(f"replicas of {which} moved")
+            self._group.ask(f"replicas of {which} moved", cause)
 
-    def _move_brokers(self, reason: str) -> None:
+    def _move_brokers(self, reason: str, cause: Cause) -> None:
         self._execution.move_brokers()
         rejoins = self._world.application.group_configs.rejoins_when_brokers_bounce
         if rejoins and self._fleet.announces_racks():
-            self._group.ask(reason)
+            self._group.ask(reason, cause)
 
     def _let_flow(self) -> Process:
         """Settle whenever rates change by themselves; whoever else changes anything settles it and says so."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import simpy
 
+from simulator.attribution import Attribution, Cause
 from simulator.execution import Execution
 from simulator.fleet import Fleet
 from simulator.group import Member
@@ -32,6 +33,7 @@ class Parts:
     execution: Execution
     leader: Leader
     recording: Recording
+    attribution: Attribution
     announce_change: Callable[[], None]
 
     @property
@@ -58,11 +60,11 @@ class Protocol(typing.Protocol):
     def go_on(self, members: Sequence[Member]) -> None:
         """These members are in the group already, and have been handed out what they have."""
 
-    def join(self, member: Member) -> None:
-        """A client that has just started joins."""
+    def join(self, member: Member, cause: Cause) -> None:
+        """Let a client that has just started join."""
 
-    def stop(self, member: Member, *, says_so: bool) -> None:
-        """A client has ended, and told the group so or not."""
+    def stop(self, member: Member, cause: Cause, *, says_so: bool) -> None:
+        """Take note that a client has ended, and told the group so or not."""
 
-    def ask(self, reason: str) -> None:
-        """Something that the members know of calls for a rebalance."""
+    def ask(self, reason: str, cause: Cause) -> None:
+        """Ask for a rebalance because of a change that the members know of."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulator.attribution import Cause
 from simulator.group import AwaitFirstMembers, Member
 from simulator.handover import hand_over, reconcile, within_reach
 from simulator.processes.parts import Parts, Process
@@ -56,21 +57,24 @@ class StreamsProtocol:
         # Their hearts have just beaten; nobody hears anything by joining.
         self._joined_at_ms = dict.fromkeys(members, self._parts.now_ms - self._configs.streams_heartbeat_interval_ms)
 
-    def join(self, member: Member) -> None:
-        """A client that has just started joins."""
+    def join(self, member: Member, cause: Cause) -> None:
+        """Let a client that has just started join."""
+        self._parts.attribution.rejoin(member.client, cause, rebalances=True, replaces=False)
         self._joined_at_ms[member] = self._parts.now_ms
         self._tell(self._group.join(member))
         self._beat(member, at_once=True)
 
-    def stop(self, member: Member, *, says_so: bool) -> None:
-        """A client has ended; if it did not say so, it is missed for the session timeout after its last heartbeat."""
+    def stop(self, member: Member, cause: Cause, *, says_so: bool) -> None:
+        """Take note that a client has ended; unless it says so, the group misses it after the session timeout."""
         if says_so:
+            self._parts.attribution.call(cause)
             self._leave(member, "left")
         else:
+            self._parts.attribution.lose(member, cause)
             self._parts.env.process(self._miss(member))
 
-    def ask(self, reason: str) -> None:
-        """The coordinator sees no racks, and its own configs do not change; nothing calls for another target."""
+    def ask(self, reason: str, cause: Cause) -> None:
+        """Do nothing: the coordinator sees no racks, and its own configs do not change."""
 
     def _miss(self, member: Member) -> Process:
         silent_ms = (self._parts.now_ms - self._joined_at_ms[member]) % self._configs.streams_heartbeat_interval_ms
@@ -140,7 +144,8 @@ class StreamsProtocol:
         first = wanted.generation == 1 and self._parts.world.start is Start.WARM
         target = within_reach(decision.target, self._parts.fleet.up)
         handover = hand_over(target, execution.holdings, self._parts.leader.stateful)
-        recording.open_round(wanted, decision, handover, asked_at_ms, self._parts.now_ms)
+        causes = self._parts.attribution.answer(self._group.members)
+        recording.open_round(wanted, decision, handover, causes, asked_at_ms, self._parts.now_ms)
         self._target = decision.target
         self._computed_at_ms = self._parts.now_ms
         if first:

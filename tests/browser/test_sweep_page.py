@@ -108,17 +108,17 @@ def test_keys_lead_along_the_marks_and_open_them(open_page: Open) -> None:
 
 def test_other_objectives_can_be_the_axes(open_page: Open) -> None:
     shown = open_page(ordinary())
-    shown.get_by_label("Across").select_option("Time to stable")
+    shown.get_by_label("Across").select_option("Time to converge (worst event)")
     chart = shown.locator("#sweep-1-front-here .sweep-picture")
-    expect(chart).to_contain_text("Time to stable (s)")
+    expect(chart).to_contain_text("Time to converge (worst event) (s)")
     expect(chart).to_contain_text("n/a")
-    expect(shown.get_by_role("button", name="Time to stable not known of every run")).to_have_count(1)
+    expect(shown.get_by_role("button", name="Time to converge (worst event) not known of every run")).to_have_count(1)
 
 
 def test_cells_in_the_same_place_can_all_be_reached(open_page: Open) -> None:
     shown = open_page(ordinary())
-    shown.get_by_label("Across").select_option("Time to stable")
-    shown.get_by_label("Up").select_option("Time to stable")
+    shown.get_by_label("Across").select_option("Time to converge (worst event)")
+    shown.get_by_label("Up").select_option("Time to converge (worst event)")
     expect(marks(shown)).to_have_count(4)
     shown.locator(".mark.a-0").first.click()
     expect(cell(shown)).to_contain_text("In the same place: rate=1, standbys=1")
@@ -157,8 +157,8 @@ def test_heat_maps_of_any_factors_and_one_assignor(open_page: Open) -> None:
     choices.get_by_label("Columns").select_option("standbys")
     choices.get_by_label("Rows").select_option("rate")
     choices.get_by_label("Assignor", exact=True).select_option("rival")
-    choices.get_by_label("Metric").select_option("Time to stable")
-    expect(shown.locator("#sweep-1-heat-table caption")).to_have_text("Time to stable, rival")
+    choices.get_by_label("Metric").select_option("Time to converge (worst event)")
+    expect(shown.locator("#sweep-1-heat-table caption")).to_have_text("Time to converge (worst event), rival")
     assert heat(shown)[1:] == [["1", "3 s", "3 s"], ["5", "n/a", "3 s"]]
     choices.get_by_label("Metric").select_option("Tasks moved")
     shades = [each.get_attribute("class") for each in shown.locator("#sweep-1-heat-table td").all()]

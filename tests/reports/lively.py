@@ -69,6 +69,7 @@ def lively(name: Mapping[str, str] | None = None) -> dict[str, pa.Table]:
             for assignor in OWNERS
             for kind, carried in (("source_read", 3e9), ("restore_read", 1e9))
         ],
+        convergence=[{"assignor": assignor} for assignor in OWNERS],
     )
     key = {"scenario": RUN["scenario"], "seed": RUN["seed"]}
     for table, of_table in rows.items():

@@ -35,8 +35,14 @@ RUN: dict[str, Any] = {
     "repeats_round": None,
     "cause": None,
     "rounds": 3,
-    "rounds_to_stable": 2,
-    "stable_after_ms": 12 * MINUTE_MS,
+    "deciding_round": 3,
+    "mean_total_cost": 52.5,
+    "mean_least_total_cost": 42.0,
+    "worst_cost_round": 2,
+    "worst_total_cost": 80,
+    "worst_least_total_cost": 50,
+    "rebalances_to_converge": 2,
+    "time_to_converge_ms": 12 * MINUTE_MS,
     "computing_ms": 220.5,
     "active_moves": 18,
     "moves_member_lost": 6,
@@ -167,6 +173,19 @@ HOSTILE = (
 )
 """Names that try to be something else than a name."""
 
+CONVERGED: dict[str, Any] = {
+    **{key: RUN[key] for key in ("scenario", "assignor", "seed")},
+    "number": 1,
+    "event": "outage of rack az1",
+    "at_ms": 10 * MINUTE_MS,
+    "rebalances": 2,
+    "time_to_converge_ms": 12 * MINUTE_MS,
+    "at_least_ms": 12 * MINUTE_MS,
+    "verdict": "stable",
+    "cut_short_by": None,
+}
+"""How the group converged after an event."""
+
 Point = tuple[int, float | None, int]
 """Minute of a round, bytes per second between racks, displaced tasks."""
 
@@ -178,8 +197,9 @@ def tables(
     tasks: Sequence[Mapping[str, Any]] = (),
     traffic: Sequence[Mapping[str, Any]] = (),
     proofs: Sequence[Mapping[str, Any]] = (),
+    convergence: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, pa.Table]:
-    """Tables of these rows; what a row does not say is as in `RUN`, `ROUND`, `TASK`, `SENT` and `PROOF`."""
+    """Tables of these rows; what a row does not say is as in `RUN`, `ROUND`, `CONVERGED` and so on."""
     made = joined([])
     rows = {
         "runs": [{**RUN, **row} for row in runs],
@@ -187,6 +207,7 @@ def tables(
         "tasks": [{**TASK, **row} for row in tasks],
         "traffic": [{**SENT, **row} for row in traffic],
         "proofs": [{**PROOF, **row} for row in proofs],
+        "convergence": [{**CONVERGED, **row} for row in convergence],
         "events": [{**{key: RUN[key] for key in ("scenario", "assignor", "seed")}, **row} for row in events],
     }
     return {**made, **{name: pa.Table.from_pylist(rows[name], schema=SCHEMAS[name]) for name in rows}}
@@ -243,8 +264,8 @@ def four_assignors() -> dict[str, pa.Table]:
             "total_cost": 52,
             "cross_rack_bytes_per_s": 48.3e6,
             "active_moves": 12,
-            "rounds_to_stable": 1,
-            "stable_after_ms": 45_000,
+            "rebalances_to_converge": 1,
+            "time_to_converge_ms": 45_000,
             "down_ms": 5_400_000,
             "worst_down_ms": 900_000,
             "active_cost": None,

@@ -32,10 +32,10 @@ LEVELS = {"rate": (1.0, 5.0), "standbys": (0.0, 1.0)}
 MEANS: dict[str, Sequence[tuple[float | None, float | None]]] = {
     "cross_rack_usd": [(10, 8), (12, 9), (20, 15), (22, 30)],
     "active_moves": [(4, 6), (4, 5), (2, 9), (1, 9)],
-    "stable_after_ms": [(1000, 3000), (1000, 3000), (2000, None), (2000, 3000)],
+    "time_to_converge_ms": [(1000, 3000), (1000, 3000), (2000, None), (2000, 3000)],
     "load_skew": [(1, 1), (1, 1), (1, 1), (1, 1)],
 }
-OBJECTIVES = ("cross_rack_usd", "active_moves", "stable_after_ms")
+OBJECTIVES = ("cross_rack_usd", "active_moves", "time_to_converge_ms")
 # Place on the front, or the setting and assignor that dominates.
 STANDING: dict[tuple[int, int], int | tuple[int, int]] = {
     (0, 1): 1,
@@ -47,8 +47,8 @@ STANDING: dict[tuple[int, int], int | tuple[int, int]] = {
     (3, 0): 5,
 }
 LEFT_OUT = "1 of 3 runs came to no assignment"
-BEST = {"cross_rack_usd": (0, 1, 0), "active_moves": (3, 0, 0), "stable_after_ms": (0, 0, 1)}
-SHARES = {"cross_rack_usd": (0.6, 0.1, 0.05), "active_moves": (0.0, 0.02, 0.7), "stable_after_ms": (0.1, 0.0, 0.8)}
+BEST = {"cross_rack_usd": (0, 1, 0), "active_moves": (3, 0, 0), "time_to_converge_ms": (0, 0, 1)}
+SHARES = {"cross_rack_usd": (0.6, 0.1, 0.05), "active_moves": (0.0, 0.02, 0.7), "time_to_converge_ms": (0.1, 0.0, 0.8)}
 
 
 def aggregate(

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from reports.cells import cost_gap_cell
+from reports.cells import cost_above_bound_cell
 from reports.comparison import compare
 from reports.notes import notes
 from reports.page.round_table import HEADERS, first_runs
@@ -24,17 +24,17 @@ def of_seeds(*proofs: dict[str, Any]) -> dict[str, Any]:
 
 def cell_and_notes(*proofs: dict[str, Any]) -> tuple[str, list[str]]:
     rows = compare(of_seeds(*proofs))
-    return str(cost_gap_cell(rows[0])), [note.text for note in notes(rows)]
+    return str(cost_above_bound_cell(rows[0])), [note.text for note in notes(rows)]
 
 
 def test_without_a_proof_the_gap_stands_alone() -> None:
     rows = compare(tables())
-    assert str(cost_gap_cell(rows[0])) == "+33%"
+    assert str(cost_above_bound_cell(rows[0])) == "+33%"
     assert notes(rows) == []
 
 
 def test_a_proven_optimum_is_said_in_the_cell_and_below_the_table() -> None:
-    said = "Proven optimum, what nothing as balanced as the last assignment costs less than: 36 of sticky."
+    said = "Proven optimum, the lowest cost at equal balance in the deciding round: 36 of sticky."
     assert cell_and_notes({}) == ("+33% (proven)", [said])
     printed = render(of_seeds({}), width=160, color=False)
     assert re.search(r" proven\s", printed)

@@ -12,7 +12,7 @@ from reports.terminal.sweep import MOST_SHOWN, render
 
 Json = dict[str, Any]
 
-OBJECTIVES = ["cross_rack_usd", "active_moves", "stable_after_ms"]
+OBJECTIVES = ["cross_rack_usd", "active_moves", "time_to_converge_ms"]
 
 
 def cell(setting: int, assignor: str, means: list[float | None], best_of: list[str]) -> Json:
@@ -27,7 +27,7 @@ def best(objective: str, of: Json, equal: int = 0) -> Json:
     return {"objective": objective, "mean": of["means"][objective], "interval": None, "others_equal": equal} | key
 
 
-STICKY = cell(1, "sticky", [12.5, 4.0, 90_000.0], ["active_moves", "stable_after_ms"])
+STICKY = cell(1, "sticky", [12.5, 4.0, 90_000.0], ["active_moves", "time_to_converge_ms"])
 RACKS = cell(10, "min_traffic", [2.0, 30.0, None], ["cross_rack_usd"])
 
 SUMMARY: Json = {

@@ -97,7 +97,7 @@ def test_several_seeds_show_the_range_below_the_median() -> None:
 
 
 def test_an_assignor_that_never_settles_shows_its_verdict() -> None:
-    run = {"verdict": "cycling", "stable_after_ms": None}
+    run = {"verdict": "cycling", "time_to_converge_ms": None}
     assert "cycling" in render(tables([run]), width=160, color=False)
 
 

@@ -26,7 +26,9 @@ WORSE = finding()
 BETTER = finding(metric="down_ms", baseline=9000.0, mean=3000.0, low=-7000.0, high=-5000.0)
 CHANCE = finding("wild", p=0.3)
 EQUAL = finding("wild", "down_ms", differing=0, mean=10.0, p=1.0)
-UNKNOWN = finding("wild", "stable_after_ms", pairs=0, differing=0, baseline=None, mean=None, low=None, high=None, p=1.0)
+UNKNOWN = finding(
+    "wild", "time_to_converge_ms", pairs=0, differing=0, baseline=None, mean=None, low=None, high=None, p=1.0
+)
 EVERY = trial(WORSE, BETTER, CHANCE, EQUAL, UNKNOWN)
 
 
@@ -38,7 +40,7 @@ def test_metrics_are_tallied_over_scenarios() -> None:
     assert dict(tallies(EVERY.findings)) == {
         "active_moves": {"worse": 1, "undecided": 1},
         "down_ms": {"better": 1, "equal": 1},
-        "stable_after_ms": {"unknown": 1},
+        "time_to_converge_ms": {"unknown": 1},
     }
 
 

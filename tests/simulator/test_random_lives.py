@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from assignors.assignment import UNASSIGNED, TaskAssignor
-from simulator.convergence import Verdict, convergence
+from simulator.convergence import Convergence, Verdict, convergence
 from simulator.moves import moves
 from simulator.run import simulate
 from simulator.tables import SCHEMAS
 from simulator.tabulation import tabulate
 from simulator.timeline import TrafficScaled
-from simulator.trace import FOUND, Trace
+from simulator.trace import FOUND, Trace, num_rebalances
 from simulator.traffic import TrafficKind
 from simulator.world import Start, World
 from tests.conftest import PROFILE
@@ -96,8 +97,24 @@ def check_verdict(trace: Trace, watch: Watch) -> None:
         if up.any():
             assert (watch.last.holdings.owner == trace.rounds[-1].owner).all()
             assert sorted(trace.rounds[-1].members.tolist()) == np.flatnonzero(up).tolist()
+    check_events(trace, verdict)
     assert (verdict.verdict is Verdict.EMPTY) <= (not trace.rounds)
     assert (verdict.cause is not None) == (verdict.verdict in (Verdict.NEVER, Verdict.FAILED))
+
+
+def check_events(trace: Trace, verdict: Convergence) -> None:
+    """Each event that called for a rebalance is measured, within the run; the time is known where it converged."""
+    called = {cause.event for each in trace.rounds for cause in each.causes}
+    measured = {each.event: each for each in verdict.events}
+    assert called <= set(measured) <= called | {cause.event for cause in trace.unanswered}
+    for each in verdict.events:
+        assert 0 <= each.at_least_ms <= trace.end_ms - each.at_ms
+        assert each.rebalances <= num_rebalances(trace.rounds)
+        assert each.time_to_converge_ms in (None, each.at_least_ms)
+        assert (each.verdict is Verdict.STABLE) == (each.time_to_converge_ms is not None)
+        assert each.cut_short_by != each.event
+    if verdict.verdict is Verdict.STABLE:
+        assert all(each.time_to_converge_ms is not None for each in verdict.events)
 
 
 def check_tables(trace: Trace) -> None:
@@ -117,9 +134,28 @@ def check_tables(trace: Trace) -> None:
     assert run["active_moves"] == sum(run[f"moves_{reason}"] for reason in reasons)
     assert run["active_moves"] + run["standby_moves"] == len(tables["moves"])
     assert len(tables["lives"]) == sum(len(steps.tasks) for steps in trace.lives.steps)
+    check_costs(run, [row for row in rounds if row["round"] != FOUND] or rounds)
     copies = [np.count_nonzero(each.owner != UNASSIGNED) + len(each.standby) for each in trace.rounds]
     assert len(tables["assignments"]) == sum(copies)
     replay_moves(trace)
+
+
+def check_costs(run: dict[str, Any], rounds: list[dict[str, Any]]) -> None:
+    """What a run says of costs is what its rounds say: the deciding one, all of them, and the worst."""
+    if not rounds:
+        assert run["deciding_round"] is None
+        return
+    [deciding] = [row for row in rounds if row["round"] == run["deciding_round"]]
+    assert (run["total_cost"], run["least_total_cost"]) == (deciding["total_cost"], deciding["least_total_cost"])
+    later = [row for row in rounds if row["round"] > run["deciding_round"]]
+    assert all(row["active_moves"] == row["standby_moves"] == 0 for row in later), "nothing is decided after it"
+    known = [row for row in rounds if row["total_cost"] is not None]
+    above = [row["total_cost"] - row["least_total_cost"] for row in known]
+    if known:
+        assert run["worst_total_cost"] - run["worst_least_total_cost"] == max(above)
+        mean = run["mean_total_cost"] - run["mean_least_total_cost"]
+        assert mean == pytest.approx(sum(above) / len(above))
+        assert 0 <= mean <= max(above)
 
 
 def replay_moves(trace: Trace) -> None:

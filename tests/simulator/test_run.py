@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from assignors.configs import AssignmentConfigs
+from simulator.attribution import START
 from simulator.convergence import Verdict, convergence
 from simulator.disturbances import (
     ConfigChange,
@@ -46,7 +47,9 @@ def test_a_warm_start_is_stable_at_once() -> None:
     assert trace.after.restored_bytes == 0
     assert not trace.down_ms.any()
     verdict = convergence(trace)
-    assert (verdict.verdict, verdict.round, verdict.after_ms) == (Verdict.STABLE, 1, 6 * SECOND)
+    assert (verdict.verdict, verdict.round, verdict.time_to_converge_ms) == (Verdict.STABLE, 1, 0)
+    [start] = verdict.events
+    assert (start.event, start.rebalances, start.time_to_converge_ms) == (START, 1, 6 * SECOND)
 
 
 def test_a_cold_start_restores_everything_first() -> None:
@@ -91,7 +94,7 @@ def test_a_bounce_of_static_members_costs_no_rebalance() -> None:
     assert set(trace.down_ms[bounced].tolist()) == {20 * SECOND}
     assert not trace.down_ms[~bounced].any()
     verdict = convergence(trace)
-    assert (verdict.verdict, verdict.rounds, verdict.after_ms) == (Verdict.STABLE, 0, 0)
+    assert (verdict.verdict, verdict.rebalances, verdict.time_to_converge_ms) == (Verdict.STABLE, 0, 0)
 
 
 def test_a_static_member_that_is_away_too_long_is_missed_like_any_other() -> None:

@@ -114,7 +114,7 @@ def test_a_client_that_reports_late_takes_longer_to_come_to_rest() -> None:
     prompt = convergence(run(late, Join(HOUR, ("late",))))
     stale = convergence(run(with_client(late, 4, reports=OffsetReports.STALE), Join(HOUR, ("late",))))
     assert prompt.verdict is stale.verdict is Verdict.STABLE
-    assert (stale.after_ms or 0) > (prompt.after_ms or 0)
+    assert (stale.time_to_converge_ms or 0) > (prompt.time_to_converge_ms or 0)
 
 
 def test_a_run_that_ends_while_standbys_wait_for_an_active_is_not_said_never_to_end() -> None:

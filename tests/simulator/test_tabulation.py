@@ -12,13 +12,14 @@ from assignors.assignment import TaskAssignment, TaskAssignor
 from assignors.configs import RackAwareStrategy
 from assignors.state import ApplicationState
 from assignors.tasks.high_availability import HighAvailability
-from simulator.disturbances import Crash, Disturbance, Leave, RollingBounce
+from simulator.disturbances import BrokerLoss, ConfigChange, Crash, Disturbance, Join, Leave, RollingBounce
 from simulator.run import simulate
 from simulator.tables import SCHEMAS, joined
 from simulator.tabulation import tabulate
 from simulator.traffic import cross_rack
 from simulator.world import Price, World
-from tests.simulator.worlds import HOUR, MINUTE, with_clients, with_configs, world
+from tests.simulator.running import rack_aware
+from tests.simulator.worlds import HOUR, MINUTE, with_clients, with_configs, with_late, world
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -97,7 +98,7 @@ def test_an_empty_run_has_a_row_that_says_so_and_nothing_else() -> None:
     [run] = tables["runs"]
     assert run["verdict"] == "empty"
     assert (run["rounds"], run["active_moves"], run["restored_bytes"], run["down_ms"]) == (0, 0, 0, 0)
-    for column in ("verdict_round", "stable_after_ms", "load_skew", "worst_rack_loss", "remote_source_partitions"):
+    for column in ("verdict_round", "time_to_converge_ms", "load_skew", "worst_rack_loss", "remote_source_partitions"):
         assert run[column] is None, column
     assert len(tables["tasks"]) == 18
     assert {name for name, table in tables.items() if table} == {"clients", "runs", "tasks"}
@@ -114,7 +115,7 @@ def test_a_run_whose_assignor_failed_has_its_cause() -> None:
 
 def test_a_stable_run_has_no_cause_and_repeats_nothing() -> None:
     [run] = rows(world())["runs"]
-    assert (run["verdict"], run["verdict_round"], run["rounds_to_stable"]) == ("stable", 1, 1)
+    assert (run["verdict"], run["verdict_round"], run["rebalances_to_converge"]) == ("stable", 1, 0)
     assert (run["cause"], run["repeats_round"]) == (None, None)
 
 
@@ -212,3 +213,42 @@ def test_a_client_that_never_comes_is_told_of_without_rounds() -> None:
     late = with_clients(world(), starts=False)
     tables = rows(late)
     assert {(row["from_round"], row["until_round"]) for row in tables["clients"]} == {(None, None)}
+
+
+def test_what_an_assignment_costs_is_told_of_the_round_that_decided_it_and_not_of_the_last() -> None:
+    base = with_late(rack_aware(world()), "late")
+    tables = rows(base, Join(HOUR, ("late",)))
+    [run], last = tables["runs"], tables["rounds"][-1]
+    deciding = tables["rounds"][run["deciding_round"] - 1]
+    assert deciding["withheld_tasks"] > 0, "tasks move"
+    assert (last["reason"], last["active_moves"]) == ("tasks to hand over", 0), "what was decided is carried out"
+    assert (run["total_cost"], run["least_total_cost"]) == (deciding["total_cost"], deciding["least_total_cost"])
+    assert run["total_cost"] - run["least_total_cost"] > last["total_cost"] - last["least_total_cost"]
+    above = [row["total_cost"] - row["least_total_cost"] for row in tables["rounds"]]
+    assert run["mean_total_cost"] - run["mean_least_total_cost"] == pytest.approx(sum(above) / len(above))
+    assert above[run["worst_cost_round"] - 1] == max(above) == run["worst_total_cost"] - run["worst_least_total_cost"]
+
+
+AT_REST = (
+    "cross_rack_bytes_per_s",
+    "remote_source_partitions",
+    "least_remote_source_partitions",
+    "remote_standby_partitions",
+)
+
+
+def at_rest(tables: Rows) -> list[float | None]:
+    [run], last = tables["runs"], tables["rounds"][-1]
+    assert all(run[name] == last[name] for name in AT_REST)
+    return [run[name] for name in AT_REST]
+
+
+def test_brokers_that_are_back_without_a_rebalance_leave_no_trace_in_the_traffic_at_rest() -> None:
+    base = with_configs(world(), num_standby_replicas=1)
+    again = ConfigChange(HOUR + 30 * MINUTE, base.application.assignment_configs)
+    undisturbed = at_rest(rows(base, again))
+    assert None not in undisturbed
+    assert at_rest(rows(base, BrokerLoss(HOUR, (0, 1), 2 * HOUR), again)) == undisturbed
+    gone = at_rest(rows(base, BrokerLoss(HOUR, (0, 1)), again))
+    assert gone[0] != undisturbed[0], "others lead what they led"
+    assert at_rest(rows(base, again, BrokerLoss(3 * HOUR, (0, 1)))) == gone, "it is that of the end, whenever they went"

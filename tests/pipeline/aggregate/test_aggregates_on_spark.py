@@ -140,7 +140,7 @@ def test_the_summary_on_disk_is_the_one_returned_and_says_what_was_left_out(weig
     [sweep] = weights.summary["sweeps"]
     assert (sweep["runs"], sweep["runs_planned"], sweep["errors"], sweep["stable"]) == (12, 14, 1, 11)
     [scenario] = weights.summary["scenarios"]
-    assert scenario["objectives"] == ["cross_rack_bytes", "active_moves", "down_ms", "stable_after_ms"]
+    assert scenario["objectives"] == ["cross_rack_bytes", "active_moves", "down_ms", "time_to_converge_ms"]
     assert [best["setting"] for best in scenario["best"]] == [2, 2, 2, 2]
     assert scenario["best"][0]["others_equal"] == 4
 

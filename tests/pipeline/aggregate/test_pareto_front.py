@@ -76,13 +76,13 @@ def test_what_nobody_knows_is_no_objective() -> None:
 def test_a_cell_with_a_run_that_never_came_to_rest_is_last_in_time_to_stable_but_may_lead_elsewhere() -> None:
     restless = cell(0, active_moves=1, down_ms=0)
     for row in restless:
-        if row["metric"] == "stable_after_ms":
+        if row["metric"] == "time_to_converge_ms":
             row |= {"known": 1, "mean": 1.0}
-    calm, worse = cell(1, active_moves=2, down_ms=0, stable_after_ms=900), cell(2, active_moves=3, down_ms=0)
+    calm, worse = cell(1, active_moves=2, down_ms=0, time_to_converge_ms=900), cell(2, active_moves=3, down_ms=0)
     rows, _ = judged(figures(restless, calm, worse))
     assert [row["on_front"] for row in rows] == [True, True, False]
-    assert rows[0]["stable_after_ms"] is None
-    assert [row["best_of"] for row in rows] == [["active_moves", "down_ms"], ["stable_after_ms"], []]
+    assert rows[0]["time_to_converge_ms"] is None
+    assert [row["best_of"] for row in rows] == [["active_moves", "down_ms"], ["time_to_converge_ms"], []]
 
 
 def test_a_cell_with_a_run_that_failed_is_neither_on_the_front_nor_keeps_others_off_it() -> None:

@@ -8,7 +8,7 @@ from pipeline.recommend.objective import LONGEST, SHORT, understand
 from reports.metrics import METRIC
 from tests.pipeline.recommend.made_runs import row
 
-RUN = row(cross_rack_usd=12.0, active_moves=40, down_ms=90_000, stable_after_ms=600_000, restored_bytes=5e9)
+RUN = row(cross_rack_usd=12.0, active_moves=40, down_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_limits_are_read_in_the_units_of_people() -> None:
     assert limits(3, "20s", "1h 30m") == [
         Limit("--max-moves", "active_moves", 3),
         Limit("--max-downtime", "down_ms", 20_000),
-        Limit("--max-convergence", "stable_after_ms", 5_400_000),
+        Limit("--max-convergence", "time_to_converge_ms", 5_400_000),
     ]
     assert [str(each) for each in limits(3, "20s")] == ["--max-moves 3", "--max-downtime 20 s"]
 
@@ -116,8 +116,16 @@ def test_a_run_is_acceptable_up_to_its_limits() -> None:
         ({"verdict": "failed", "cause": "no member"}, "comes to no assignment (no member)"),
         ({"verdict": "empty"}, "comes to no assignment (empty)"),
         ({"verdict": "cycling"}, RESTLESS),
+        ({"verdict": "probing", "time_to_converge_ms": None}, RESTLESS),
         ({"cross_rack_usd": None}, "has no usd: a figure in it is not known"),
     ],
 )
 def test_a_run_that_comes_to_no_rest_or_figure_is_not_acceptable(columns: dict[str, object], cause: str) -> None:
     assert [flaw.cause for flaw in flaws({**RUN, **columns}, understand("usd"), ())] == [cause]
+
+
+def test_a_run_that_ends_while_standbys_catch_up_is_acceptable_unless_convergence_matters() -> None:
+    restoring = {**RUN, "verdict": "restoring", "time_to_converge_ms": None}
+    assert flaws(restoring, understand("usd"), limits(40)) == []
+    assert [flaw.cause for flaw in flaws(restoring, understand("convergence"), ())] == [RESTLESS]
+    assert [flaw.cause for flaw in flaws(restoring, understand("usd"), limits(convergence="10h"))] == [RESTLESS]

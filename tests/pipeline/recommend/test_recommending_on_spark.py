@@ -70,13 +70,17 @@ def recommend(*arguments: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+HOURLY = ("--set", f"traffic.hourly={[1.0, 1.25] * 12}")
+
+
+@pytest.mark.parametrize("traffic", [(), HOURLY], ids=["constant traffic", "hourly traffic"])
 def test_the_command_finds_the_warm_ups_that_bring_rest_and_goes_on_with_what_is_done(
-    spark: SparkSession, shop: Path, tmp_path: Path
+    spark: SparkSession, shop: Path, tmp_path: Path, traffic: tuple[str, ...]
 ) -> None:
     searched = ("max.warmup.replicas",)
     keep = [f"--keep={key}" for key in KEYS if key not in searched]
     asked = (shop, "--objective=convergence", *keep, "--set", "application.configs.max.warmup.replicas=1")
-    asked = (*asked, "--runs=40", "--seeds=3", f"--sweeps={tmp_path / 'kept'}")
+    asked = (*asked, *traffic, "--runs=40", "--seeds=3", f"--sweeps={tmp_path / 'kept'}")
     code, out, _ = recommend(*asked, "--format=json")
     told = json.loads(out)
     assert (code, told["verdict"]) == (0, "recommended")

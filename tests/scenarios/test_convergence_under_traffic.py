@@ -1,0 +1,46 @@
+"""How long a group takes to converge does not depend on whether traffic is constant, hourly or measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarios.contestants import run
+from scenarios.load import load
+from scenarios.shipped import find
+from simulator.tabulation import tabulate
+from tests.scenarios.ingested import ingest, rate
+
+Row = dict[str, Any]
+SCALE_OUT = find(Path("slow_return_of_balance"))
+HALF_DAY = ("duration", "6h")
+
+
+def convergence(*overrides: tuple[str, str], label: str = "10 warm-ups") -> tuple[list[Row], Row]:
+    """The rows of the table `convergence`, and that of `runs`."""
+    scenario = load(SCALE_OUT, [HALF_DAY, *overrides])
+    tables = tabulate(run(scenario, label, 1), label, 1)
+    return tables["convergence"].to_pylist(), tables["runs"].to_pylist()[0]
+
+
+def test_hours_that_are_all_alike_are_constant_traffic() -> None:
+    assert convergence(("traffic.hourly", str([1.0] * 24))) == convergence()
+
+
+@pytest.mark.parametrize("starts_at", ["00:00", "09:20"])
+def test_hourly_traffic_does_not_restart_the_clock(tmp_path: Path, starts_at: str) -> None:
+    constant, of_run = convergence()
+    assert (of_run["rebalances_to_converge"], of_run["time_to_converge_ms"]) == (13, 3_639_000)
+    hourly, same = convergence(("traffic.hourly", str([1.0, 1.0625] * 12)))
+    assert same["slowest_event"] == of_run["slowest_event"] == "join of 4 clients (new-0, new-1, new-2, …)"
+    assert [(row["number"], row["rebalances"]) for row in hourly] == [(0, 1), (1, 13)]
+    assert hourly == constant
+
+    rates = [rate("trips", p, h, 5e5 + h % 2 * 4e4) for p in range(60) for h in range(24)]
+    folder = ingest(tmp_path / "ingested", rates)
+    traffic = f"{{from: {folder}, starts_at: '{starts_at}'}}"
+    measured, same = convergence(("traffic", traffic))
+    assert (same["verdict"], same["rebalances_to_converge"]) == ("stable", 13)
+    assert measured == constant
