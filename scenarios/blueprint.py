@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
 from assignors.configs import AssignmentConfigs
 from assignors.ids import ProcessId
 from assignors.replicas.placers.admin_utils import place_replicas
+from assignors.replicas.state import Retention
 from scenarios.plans import PlannedEvent
 from scenarios.settling import settle
 from simulator.seeds import stream
@@ -48,6 +49,7 @@ class TopicPlan:
         hourly_bytes_per_s: as in `simulator.world.Topic`.
         stated: what of `bytes_per_s`, `size` and `record_size` the scenario says of this very topic, or a file on
             sizes that it names.
+        retention: as in `simulator.world.Topic`; Kafka's defaults if not given.
     """
 
     name: str
@@ -60,6 +62,7 @@ class TopicPlan:
     leaders: tuple[int, ...] | None = None
     hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
     stated: frozenset[str] = frozenset()
+    retention: Retention = field(default_factory=Retention)
 
     def place(self, brokers: tuple[Broker, ...], seed: int) -> Topic:
         """The topic with its replicas, which the seed decides if they are not given."""
@@ -77,6 +80,8 @@ class TopicPlan:
             size_bytes=self.size_bytes,
             record_bytes=self.record_bytes,
             hourly_bytes_per_s=self.hourly_bytes_per_s,
+            retention=self.retention,
+            has_rates="bytes_per_s" in self.stated or any(self.bytes_per_s) or bool(self.hourly_bytes_per_s),
         )
 
 

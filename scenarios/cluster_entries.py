@@ -9,10 +9,11 @@ from typing import Annotated, Any, Final
 
 from pydantic import Discriminator, Field, Tag
 
-from scenarios.configs import BrokerConfigs, Section
+from scenarios.configs import BrokerConfigs, Section, TopicConfigs
 from scenarios.fields import (
     INT_MAX,
     BrokerId,
+    DiskCapacity,
     Entry,
     Leader,
     Limit,
@@ -44,6 +45,12 @@ class BrokerPool(Section):
     restore: Limit | None = Field(
         default=None, description="What each can send to all clients that restore from it; no limit if not given."
     )
+    capacity: DiskCapacity | None = Field(
+        default=None, description="What the disks of each hold; for strategies that plan reassignments."
+    )
+    throughput: Limit | None = Field(
+        default=None, description="What may be written to each, as leader and as follower; for the same strategies."
+    )
 
 
 class BrokerEntry(Section):
@@ -53,6 +60,12 @@ class BrokerEntry(Section):
     rack: Name | None = Field(default=None, description="Its broker.rack.")
     restore: Limit | None = Field(
         default=None, description="What it can send to all clients that restore from it; no limit if not given."
+    )
+    capacity: DiskCapacity | None = Field(
+        default=None, description="What its disks hold; for strategies that plan reassignments."
+    )
+    throughput: Limit | None = Field(
+        default=None, description="What may be written to it, as leader and as follower; for the same strategies."
     )
 
 
@@ -82,6 +95,10 @@ class TopicEntry(Section):
         default=None, description="What it holds at the start: the whole topic, or a list with one size a partition."
     )
     record_size: RecordSize | None = Field(default=None, description="The mean size of a record (1 kB).")
+    configs: TopicConfigs | None = Field(
+        default=None,
+        description="Topic configs, with Kafka's own keys; as imported or Kafka's defaults if absent.",
+    )
 
 
 class PartitionDefaults(Section):
@@ -96,7 +113,10 @@ class ClusterFiles(Section):
     """Files with what Kafka's tools printed about the cluster; paths are relative to the scenario."""
 
     topics: Name | None = Field(default=None, description="Output of kafka-topics.sh --describe.")
-    brokers: Name | None = Field(default=None, description="Output of kafka-broker-api-versions.sh, for the racks.")
+    brokers: Name | None = Field(
+        default=None,
+        description="Output of kafka-broker-api-versions.sh, for the racks; or lines of id,rack,capacity,throughput.",
+    )
     log_dirs: Name | None = Field(default=None, description="Output of kafka-log-dirs.sh --describe, for the sizes.")
 
 

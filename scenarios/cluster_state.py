@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from assignors.ids import TopicPartition
-from assignors.replicas.state import NOBODY, Broker, ClusterState
+from assignors.replicas.retention import parse_retention
+from assignors.replicas.state import NOBODY, Broker, ClusterState, Retention
 from scenarios.errors import Mistake, ScenarioError, listing
 from scenarios.importers.broker_table import ListedBroker, read_listed_brokers
 from scenarios.importers.lines import FormatError
@@ -21,6 +22,7 @@ from scenarios.importers.log_dirs import read_sizes
 from scenarios.importers.reassignment import read_plan
 from scenarios.importers.topics import DescribedTopic, read_topics
 from scenarios.load import Scenario, load, loads
+from scenarios.reassignments import broker_of
 from scenarios.resolution.files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from simulator.world import Cluster
 
@@ -54,7 +56,9 @@ class _Draft:
     leaders: dict[Key, int] = field(default_factory=dict)
     brokers: tuple[Broker, ...] | None = None
     sizes: Mapping[Key, int] | None = None
-    rates: Mapping[Key, int] | None = None
+    rates: Mapping[Key, int | None] | None = None
+    retention: Mapping[str, Retention | None] | None = None
+    in_sync: Mapping[Key, tuple[int, ...]] | None = None
     remarks: list[str] = field(default_factory=list)
     lines: Mapping[str, int] = field(default_factory=dict)
     """Where topics are described."""
@@ -94,17 +98,23 @@ def read_cluster(
         everybody = sorted({broker for ids in draft.replicas.values() for broker in ids})
         draft.brokers = tuple(map(Broker, everybody))
         draft.remarks.append("racks are not known, nor brokers without replicas; --brokers FILE tells them")
-    state = ClusterState.of(
-        draft.brokers, draft.replicas, leaders=draft.leaders, size_bytes=draft.sizes, bytes_per_s=draft.rates
-    )
-    return ReadCluster(source, state, tuple(draft.remarks))
+    return ReadCluster(source, _state(draft), tuple(draft.remarks))
 
 
 def state_of(cluster: Cluster) -> ClusterState:
     """The cluster of a world; sizes and rates are not known if all of them are 0."""
-    draft = _draft_of(cluster)
+    return _state(_draft_of(cluster))
+
+
+def _state(draft: _Draft) -> ClusterState:
     return ClusterState.of(
-        draft.brokers or (), draft.replicas, leaders=draft.leaders, size_bytes=draft.sizes, bytes_per_s=draft.rates
+        draft.brokers or (),
+        draft.replicas,
+        leaders=draft.leaders,
+        size_bytes=draft.sizes,
+        bytes_per_s=draft.rates,
+        retention=draft.retention,
+        in_sync=draft.in_sync,
     )
 
 
@@ -134,18 +144,23 @@ def _draft_of(cluster: Cluster) -> _Draft:
         for partition in range(topic.num_partitions)
     ]
     sizes = {key: topic.size_bytes[partition] for key, topic, partition in rows}
-    rates = {key: topic.bytes_per_s[partition] for key, topic, partition in rows}
+    rates = {key: topic.bytes_per_s[partition] if topic.has_rates else None for key, topic, partition in rows}
     return _Draft(
         replicas={key: topic.replicas[partition] for key, topic, partition in rows},
         leaders={key: topic.leaders[partition] for key, topic, partition in rows},
-        brokers=tuple(Broker(broker.id, broker.rack) for broker in cluster.brokers),
+        brokers=tuple(map(broker_of, cluster.brokers)),
         sizes=sizes if any(sizes.values()) else None,
-        rates=rates if any(rates.values()) else None,
+        rates=None if all(rate is None for rate in rates.values()) else rates,
+        retention={topic.name: topic.retention for topic in cluster.topics.values()},
     )
 
 
 def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _Draft:
     draft = _Draft({}, lines={topic.name: topic.line for topic in topics})
+    draft.retention = {topic.name: _retention(source, topic) for topic in topics}
+    draft.in_sync = {
+        (topic.name, partition): in_sync for topic in topics for partition, in_sync in enumerate(topic.in_sync)
+    }
     lagging = 0
     for topic in topics:
         if topic.moving:
@@ -158,6 +173,14 @@ def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _Draft:
     if lagging:
         draft.remarks.append(f"{lagging:,} partitions have replicas that are not in sync")
     return draft
+
+
+def _retention(source: str, topic: DescribedTopic) -> Retention:
+    """Return the retention of a topic; the tool prints every config that differs from Kafka's defaults."""
+    try:
+        return parse_retention(topic.configs)
+    except ValueError as error:
+        raise ScenarioError([Mistake(source, topic.line, "", f"topic '{topic.name}': {error}")]) from None
 
 
 def _check_leaders(source: str, draft: _Draft) -> None:

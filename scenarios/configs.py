@@ -6,15 +6,18 @@ Source: `org.apache.kafka.streams.StreamsConfig`, `org.apache.kafka.clients.cons
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from assignors.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.errors import ConfigError
+from assignors.replicas.retention import parse_retention
+from assignors.replicas.state import Retention
 from scenarios.errors import show
 from scenarios.fields import INT_MAX, Duration, Name
-from scenarios.units import LONG_MAX
+from scenarios.units import DURATION_PATTERN, LONG_MAX, SIZE_PATTERN, parse_bytes, parse_duration_ms
 from simulator.world import GroupProtocol
 
 MAX_TAGS: Final = 5
@@ -22,6 +25,8 @@ MAX_TAGS: Final = 5
 
 RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
+
+_UNLIMITED: Final = -1
 
 _KIP_925_NAMES = ["min_cost", "balanced_min_cost"]
 
@@ -58,6 +63,25 @@ def _check_selector(text: str) -> str:
     return text
 
 
+def _check_policy(text: str) -> str:
+    if text not in ("delete", "compact", "compact,delete", "delete,compact"):
+        raise ValueError(f"{show(text)} is not a cleanup.policy of Kafka's (delete, compact or compact,delete)")
+    return text
+
+
+def _or_unlimited(parse: Callable[[object], int]) -> BeforeValidator:
+    """Return a validator that also takes Kafka's value for no limit."""
+
+    def read(value: object) -> int:
+        if type(value) is int and value < 0:
+            if value == _UNLIMITED:
+                return value
+            raise ValueError(f"{value} is negative and not -1, which is no limit")
+        return parse(value)
+
+    return BeforeValidator(read)
+
+
 Int = Annotated[int, Field(ge=-INT_MAX - 1, le=INT_MAX)]
 Long = Annotated[int, Field(ge=-LONG_MAX - 1, le=LONG_MAX)]
 Tags = Annotated[
@@ -81,6 +105,38 @@ Selector = Annotated[
     str,
     AfterValidator(_check_selector),
     WithJsonSchema({"type": "string", "enum": [RACK_AWARE_SELECTOR, LEADER_SELECTOR]}),
+]
+
+UnlimitedDuration = Annotated[
+    int,
+    _or_unlimited(parse_duration_ms),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": DURATION_PATTERN, "minLength": 1},
+                {"type": "integer", "minimum": _UNLIMITED, "description": "in milliseconds; -1 for no limit"},
+            ],
+            "examples": ["7d"],
+        }
+    ),
+]
+UnlimitedSize = Annotated[
+    int,
+    _or_unlimited(parse_bytes),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": SIZE_PATTERN, "minLength": 1},
+                {"type": "integer", "minimum": _UNLIMITED, "description": "in bytes; -1 for no limit"},
+            ],
+            "examples": ["5 GB"],
+        }
+    ),
+]
+CleanupPolicy = Annotated[
+    str,
+    AfterValidator(_check_policy),
+    WithJsonSchema({"type": "string", "enum": ["delete", "compact", "compact,delete", "delete,compact"]}),
 ]
 
 _DEFAULTS = AssignmentConfigs()
@@ -255,6 +311,26 @@ class BrokerConfigs(Section):
     num_partitions: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
         default=1, alias="num.partitions", description="Partitions of topics that do not say how many."
     )
+
+
+class TopicConfigs(Section):
+    """The configs of a topic."""
+
+    cleanup_policy: CleanupPolicy = Field(
+        default="delete",
+        alias="cleanup.policy",
+        description="delete, compact or both; the rate of a compacted topic does not follow from its size.",
+    )
+    retention_ms: UnlimitedDuration = Field(
+        default=604_800_000, alias="retention.ms", description="How long records stay; -1 for no limit."
+    )
+    retention_bytes: UnlimitedSize = Field(
+        default=-1, alias="retention.bytes", description="How much a partition retains; -1 for no limit."
+    )
+
+    def retention(self) -> Retention:
+        """Return what they mean for the sizes of partitions."""
+        return parse_retention({key: str(value) for key, value in self.model_dump(by_alias=True).items()})
 
 
 ELSEWHERE: Final = {

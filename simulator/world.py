@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from assignors.configs import AssignmentConfigs
 from assignors.ids import ProcessId, TaskId
+from assignors.replicas.state import Retention
 from simulator.disturbances import Disturbance
 
 NO_LEADER = -1
@@ -23,11 +24,15 @@ class Broker:
     Attributes:
         rack: its `broker.rack`, None if it has none.
         restore_bytes_per_s: what it can send to all clients that restore from it; None if that is no limit.
+        capacity_bytes: the capacity of its disks, None if unknown. Only strategies that plan reassignments use it.
+        capacity_bytes_per_s: what may be written to it, as leader and as follower, None if unknown; used likewise.
     """
 
     id: int
     rack: str | None = None
     restore_bytes_per_s: int | None = None
+    capacity_bytes: int | None = None
+    capacity_bytes_per_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,9 @@ class Topic:
         record_bytes: the mean size of a record; turns bytes into offsets.
         hourly_bytes_per_s: what was measured to be produced in each of the 24 hours of a day (UTC), a tuple like
             `bytes_per_s` an hour, and 0 all day where that is 0; empty where nothing was measured.
+        retention: how long and how much its partitions retain, None if unknown. Only strategies that plan reassignments
+            use it, as they do `has_rates`.
+        has_rates: whether `bytes_per_s` was given or measured; if not, a run simulates the 0 that it holds.
     """
 
     name: str
@@ -51,6 +59,8 @@ class Topic:
     size_bytes: tuple[int, ...]
     record_bytes: int = 1_000
     hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
+    retention: Retention | None = None
+    has_rates: bool = True
 
     @property
     def num_partitions(self) -> int:

@@ -104,6 +104,7 @@ SECTIONS = {
     "BrokerPool": "cluster.brokers, as a number",
     "BrokerEntry": "cluster.brokers[], one by one",
     "TopicEntry": "cluster.topics[]",
+    "TopicConfigs": "cluster.topics[].configs",
     "PartitionDefaults": "cluster.partition_defaults",
     "BrokerConfigs": "cluster.configs",
     "ClusterFiles": "cluster.from",

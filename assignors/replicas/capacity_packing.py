@@ -174,7 +174,8 @@ def _level(problem: PackingProblem, search: PackingSearch, is_searchable: bool) 
 def _unknown(rates: Rates) -> str:
     topics = [f"{topic} ({reason})" for topic, reason in rates.unknown.items()]
     more = f", and {len(topics) - _MOST_NAMES} more" if len(topics) > _MOST_NAMES else ""
-    return f"it needs the rates of topics whose retention does not give them: {', '.join(topics[:_MOST_NAMES])}{more}"
+    shown = ", ".join(topics[:_MOST_NAMES])
+    return f"it needs rates, which retention does not give for topics {shown}{more}; give their rates"
 
 
 def _derived(state: ClusterState, rates: Rates) -> Iterator[str]:

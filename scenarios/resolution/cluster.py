@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from assignors.ids import TopicPartition
+from assignors.replicas.retention import parse_retention
 from scenarios.blueprint import MAX_PARTITIONS, TopicPlan
 from scenarios.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
 from scenarios.configs import RACK_AWARE_SELECTOR
 from scenarios.errors import Mistake, Mistakes, listing, show
 from scenarios.fields import holes, intact
-from scenarios.importers.brokers import read_brokers
+from scenarios.importers.broker_table import read_listed_brokers
 from scenarios.importers.log_dirs import read_sizes
 from scenarios.importers.topics import DescribedTopic, read_topics
 from scenarios.paths import Path
@@ -53,7 +54,7 @@ def resolve_cluster(section: ClusterSection, files: Files, places: Places, mista
     """Understand the cluster; what is wrong goes to `places` and `mistakes`."""
     named = section.files or ClusterFiles()
     described = files.read((*CLUSTER, "from", "topics"), named.topics, read_topics)
-    racks = files.read((*CLUSTER, "from", "brokers"), named.brokers, read_brokers)
+    racks = files.read((*CLUSTER, "from", "brokers"), named.brokers, read_listed_brokers)
     sizes = files.read((*CLUSTER, "from", "log_dirs"), named.log_dirs, read_sizes)
     brokers = resolve_brokers(section, racks, described, places)
     budget = Budget(places)
@@ -95,7 +96,11 @@ def _import(
             break
         if not budget.spend(len(topic.replicas), max(map(len, topic.replicas))):
             break
-        topics[topic.name] = _imported(topic, sizes, section)
+        try:
+            topics[topic.name] = _imported(topic, sizes, section)
+        except ValueError as error:
+            mistakes.add(Mistake(described.source, topic.line, "", f"topic '{topic.name}': {error}"))
+            break
     return topics
 
 
@@ -108,7 +113,8 @@ def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSecti
         traffic = replace(traffic, size_bytes=tuple(sizes.content.get(partition, size) for partition, size in known))
         stated = frozenset(["size"] if any(partition in sizes.content for partition in partitions) else [])
     plan = make_plan(topic.name, max(map(len, topic.replicas)), traffic)
-    return replace(plan, replicas=topic.replicas, leaders=topic.leaders, stated=stated)
+    retention = parse_retention(topic.configs)
+    return replace(plan, replicas=topic.replicas, leaders=topic.leaders, stated=stated, retention=retention)
 
 
 def make_plan(name: str, factor: int, traffic: Traffic) -> TopicPlan:
@@ -143,6 +149,7 @@ def _add_entries(draft: ClusterDraft, places: Places) -> None:
             draft.topics.pop(entry.name, None)
             places.cut(path)
         else:
+            plan = plan if entry.configs is None else replace(plan, retention=entry.configs.retention())
             draft.topics[entry.name] = retraffic(plan, Said.of(entry, path), places)
 
 

@@ -33,7 +33,7 @@ FULL = """\
 name: full
 description: Every kind of event, and every key that is not about files.
 cluster:
-  brokers: {count: 3, racks: [az1, az2, az3], first_id: 0, restore: 200 MB/s}
+  brokers: {count: 3, racks: [az1, az2, az3], first_id: 0, restore: 200 MB/s, capacity: 4 TB, throughput: 100 MB/s}
   configs:
     default.replication.factor: 2
     num.partitions: 4
@@ -53,7 +53,7 @@ cluster:
   topics:
     - {name: orders, partitions: 4, replication_factor: 2, bytes_per_s: 4 MB/s, size: 8 GB, record_size: 1 kB}
     - {name: payments, replicas: [[0, 1], [1, 2], [2, 0], [0, 2]]}
-    - {name: results}
+    - {name: results, configs: {cleanup.policy: "compact,delete", retention.ms: 7d, retention.bytes: 5 GB}}
 application:
   id: shop
   starts: warm
