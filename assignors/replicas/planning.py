@@ -9,6 +9,7 @@ import numpy as np
 
 from assignors.columns import IntArray
 from assignors.errors import AssignorError
+from assignors.replicas.in_sync import warn_of_leaders
 from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus, ReplicaAssignor
 from assignors.replicas.state import NOBODY, ClusterState
 from assignors.replicas.violations import Rule, violations
@@ -46,7 +47,9 @@ def plan(
     if answer.replicas is None:
         return answer
     _check_answer(assignor, part, request, answer.replicas)
-    return replace(answer, replicas=_merged(state, rows, answer.replicas))
+    replicas = _merged(state, rows, answer.replicas)
+    warnings = warn_of_leaders(state, replicas, set(rows.tolist()))
+    return replace(answer, replicas=replicas, notes=(*answer.notes, *warnings))
 
 
 def check(state: ClusterState, request: PlanRequest, topics: Sequence[str] | None = None) -> None:
