@@ -95,7 +95,7 @@ def _least(asked: Question) -> int | None:
 
 def _written(row: PlanRow, asked: Question, replicas: IntArray, limits: Limits) -> Answer:
     """A plan as files, and its row with what is in them."""
-    changed = changes(asked.state, replicas)
+    changed = changes(asked.state, replicas, asked.log_dirs)
     others = led_by_others(asked.state, replicas, asked.topics)
     files = plan_files(changed, others, limits)
     counted = replace(

@@ -16,10 +16,11 @@ from assignors.ids import TopicPartition
 from assignors.replicas.retention import parse_retention
 from assignors.replicas.state import NOBODY, Broker, ClusterState, Retention
 from scenarios.errors import Mistake, ScenarioError, listing
+from scenarios.exporters.changes import LogDirs
 from scenarios.importers.broker_table import ListedBroker, read_listed_brokers
 from scenarios.importers.lines import FormatError
 from scenarios.importers.log_dirs import read_sizes
-from scenarios.importers.reassignment import read_plan
+from scenarios.importers.reassignment import ANY, read_plan
 from scenarios.importers.topics import DescribedTopic, read_topics
 from scenarios.load import Scenario, load, loads
 from scenarios.reassignments import broker_of
@@ -43,11 +44,13 @@ class ReadCluster:
         source: what messages call the description.
         state: the cluster.
         remarks: what its reader should know: what was not said, or is not as it should be.
+        log_dirs: the log directories that an assignment names.
     """
 
     source: str
     state: ClusterState
     remarks: tuple[str, ...]
+    log_dirs: LogDirs = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -59,6 +62,7 @@ class _Draft:
     rates: Mapping[Key, int | None] | None = None
     retention: Mapping[str, Retention | None] | None = None
     in_sync: Mapping[Key, tuple[int, ...]] | None = None
+    log_dirs: LogDirs = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     lines: Mapping[str, int] = field(default_factory=dict)
     """Where topics are described."""
@@ -98,7 +102,7 @@ def read_cluster(
         everybody = sorted({broker for ids in draft.replicas.values() for broker in ids})
         draft.brokers = tuple(map(Broker, everybody))
         draft.remarks.append("racks are not known, nor brokers without replicas; --brokers FILE tells them")
-    return ReadCluster(source, _state(draft), tuple(draft.remarks))
+    return ReadCluster(source, _state(draft), tuple(draft.remarks), draft.log_dirs)
 
 
 def state_of(cluster: Cluster) -> ClusterState:
@@ -123,7 +127,18 @@ def _read(source: str, text: str, path: Path | None, seed: int | None) -> _Draft
         # Of what --generate prints the current assignment is meant, which stands first.
         current = text.partition(_PROPOSED)[0]
         plan = _parse(source, current if "{" in current else text, read_plan)
-        return _Draft({(move.topic, move.partition): move.replicas for move in plan})
+        return _Draft(
+            {(move.topic, move.partition): move.replicas for move in plan},
+            log_dirs={
+                (move.topic, move.partition): {
+                    broker: log_dir
+                    for broker, log_dir in zip(move.replicas, move.log_dirs, strict=True)
+                    if log_dir != ANY
+                }
+                for move in plan
+                if move.log_dirs
+            },
+        )
     if _DESCRIPTION.search(text):
         return _described(source, _parse(source, text, read_topics))
     if not _SCENARIO.search(text):

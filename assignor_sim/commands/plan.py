@@ -119,7 +119,7 @@ def plan(
         chosen = strategies(names, _parameters(time_limit, seed), [] if time_limit is None else ["time_limit_s"])
         check_out(out)
         read = _read(cluster, brokers, log_dirs, seed)
-        asked = question(read.state, wishes)
+        asked = question(read.state, wishes, read.log_dirs)
         limits = _limits(batch_partitions, batch_bytes, asked)
         programme = None if write_lp is None else _programme(write_lp, chosen, asked)
         for remark in (*read.remarks, *asked.remarks):

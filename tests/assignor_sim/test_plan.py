@@ -338,3 +338,13 @@ def test_a_strategy_takes_parameters_behind_its_name() -> None:
         refused = CliRunner().invoke(app, ["plan", "order_processing", "--strategy", wrong])
         assert refused.exit_code == 2
         assert message in refused.stderr
+
+
+def test_log_dirs_of_the_assignment_survive_into_the_files(folder: Path) -> None:
+    text = json.dumps(ASSIGNMENT).replace('"replicas": [1, 2]', '"replicas": [1, 2], "log_dirs": ["/one", "/two"]')
+    (folder / "today.json").write_text(text, encoding="utf-8")
+    assert of_three("--remove-broker", "2", "--out", "plan").exit_code == 0
+    for move in read_plan((folder / "plan" / "reassignment.json").read_text()):
+        assert dict(zip(move.replicas, move.log_dirs, strict=True)) == {1: "/one", 3: "any"}
+    for move in read_plan((folder / "plan" / "rollback.json").read_text()):
+        assert dict(zip(move.replicas, move.log_dirs, strict=True)) == {1: "/one", 2: "/two"}
