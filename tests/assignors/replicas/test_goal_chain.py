@@ -207,7 +207,8 @@ def test_a_hard_goal_that_needs_more_than_the_new_brokers_says_so() -> None:
     found = planned(state, goals=("RackAwareGoal",))
     assert (found.status, found.reason) == (
         PlanStatus.FAILED,
-        "t-1: RackAwareGoal finds no broker for its replica on 2; only new brokers receive, unless only_new_receive is false",
+        "t-1: RackAwareGoal finds no broker for its replica on 2; "
+        "only new brokers receive, unless only_new_receive is false",
     )
     assert answer(state, goals=("RackAwareGoal",), only_new_receive=False) == [[2, 1], [0, 3]]
 
