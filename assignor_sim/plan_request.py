@@ -92,7 +92,7 @@ def question(state: ClusterState, wishes: Wishes, log_dirs: LogDirs | None = Non
 
 
 def strategies(
-    names: Sequence[str], parameters: Mapping[str, Any], needed: Sequence[str] = ()
+    names: Sequence[str], parameters: Mapping[str, Any], needed: Mapping[str, str] | None = None
 ) -> dict[str, ReplicaAssignor]:
     """Build strategies by name.
 
@@ -100,7 +100,7 @@ def strategies(
         names: built-in ones, installed ones, or package.module:Class; behind each, parameters of its own, as in
             `leader_max_flow,costs=published,pruning=none`.
         parameters: given to those that have them, and were not given one of their own.
-        needed: parameters of these that at least one has to have.
+        needed: the options of those parameters that at least one strategy has to have, by parameter.
 
     Raises:
         UnknownAssignorError: there is no such strategy.
@@ -115,9 +115,9 @@ def strategies(
         given = {key: value for key, value in parameters.items() if key in has}
         taken |= given.keys()
         found[text] = make(info, {**given, **dict(_parameter(name, each) for each in own)})
-    for key in needed:
+    for key, option in (needed or {}).items():
         if key not in taken:
-            raise PlanError(f"{listing('strategies', found)}: none has a {key}")
+            raise PlanError(f"{option}: none of the strategies takes it ({listing('strategies', found)})")
     return found
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from assignors.ids import TopicPartition
 from assignors.replicas.retention import parse_retention
 from assignors.replicas.state import NOBODY, Broker, ClusterState, Retention
@@ -20,6 +22,7 @@ from scenarios.exporters.changes import LogDirs
 from scenarios.importers.broker_table import ListedBroker, read_listed_brokers
 from scenarios.importers.lines import FormatError
 from scenarios.importers.log_dirs import read_sizes
+from scenarios.importers.rates import read_measured
 from scenarios.importers.reassignment import ANY, read_plan
 from scenarios.importers.topics import DescribedTopic, read_topics
 from scenarios.load import Scenario, load, loads
@@ -75,6 +78,7 @@ def read_cluster(
     path: Path | None = None,
     brokers: Path | None = None,
     log_dirs: Path | None = None,
+    rates: Path | None = None,
     seed: int | None = None,
 ) -> ReadCluster:
     """Read a cluster.
@@ -85,6 +89,7 @@ def read_cluster(
         path: the file that it is in, beside which a scenario's own files are looked for; None if there is none.
         brokers: a file with the brokers, in place of those that the description names.
         log_dirs: what `kafka-log-dirs.sh --describe` printed; its sizes take the place of a scenario's.
+        rates: the directory that `assignor-sim ingest` wrote; the mean rate of a day replaces that of a scenario.
         seed: places the replicas of a scenario that leaves that open; its first one if None.
 
     Raises:
@@ -98,6 +103,8 @@ def read_cluster(
         _remark_on_strangers(draft, str(brokers))
     if log_dirs is not None:
         draft.sizes = _sizes(draft, log_dirs)
+    if rates is not None:
+        draft.rates = _rates(draft, rates)
     if draft.brokers is None:
         everybody = sorted({broker for ids in draft.replicas.values() for broker in ids})
         draft.brokers = tuple(map(Broker, everybody))
@@ -226,6 +233,25 @@ def _sizes(draft: _Draft, path: Path) -> Mapping[Key, int]:
         what = f"no size of {TopicPartition(*missing)}; it should say that of every partition"
         raise ScenarioError([Mistake(str(path), None, "", what)])
     return {key: sizes[key] for key in draft.replicas}
+
+
+def _rates(draft: _Draft, folder: Path) -> Mapping[Key, int | None]:
+    """Return the mean rates measured over a day, and those already known for partitions that were not measured."""
+    topics = {topic for topic, _ in draft.replicas}
+    try:
+        measured, _ = read_measured(folder, "mean", topics)
+    except FormatError as error:
+        raise ScenarioError([Mistake(str(folder), error.line, "", str(error))]) from None
+    known: dict[Key, int | None] = {**dict.fromkeys(draft.replicas), **(draft.rates or {})}
+    for topic, found in measured.topics.items():
+        for place, partition in enumerate(found.partitions.tolist()):
+            of_day = found.bytes_per_s[:, place]
+            if (topic, partition) in known and np.isfinite(of_day).any():
+                known[topic, partition] = round(float(np.nanmean(of_day)))
+    unmeasured = len([key for key in draft.replicas if known[key] is None])
+    if unmeasured:
+        draft.remarks.append(f"{unmeasured:,} partitions have no rate in {folder}")
+    return known
 
 
 def _without(draft: _Draft, sizes: Mapping[Key, int]) -> Iterator[Key]:
