@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar, Literal
 
@@ -27,7 +27,7 @@ _MOST_NAMES = 12
 """The most topics named in a message."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CapacityPacking:
     """Place replicas within the disk and network capacities of brokers: in few brokers, or evenly over all.
 
@@ -78,6 +78,7 @@ class CapacityPacking:
             raise ValueError(f"headroom {self.headroom} is not at least 0 and less than 1")
         if self.retention_ms is not None and (type(self.retention_ms) is not int or self.retention_ms < 1):
             raise ValueError(f"retention_ms {self.retention_ms} is not a number of milliseconds, at least 1")
+        object.__setattr__(self, "abilities", replace(self.abilities, balances_bytes=self._levels))
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""

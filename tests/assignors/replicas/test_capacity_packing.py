@@ -234,6 +234,11 @@ def test_balance_levels_disks_of_different_sizes_in_proportion() -> None:
     assert (answer.replicas == 0).sum() == 4
 
 
+def test_only_balance_aims_at_even_bytes() -> None:
+    assert CapacityPacking(objective="balance").abilities.balances_bytes
+    assert not CapacityPacking().abilities.balances_bytes
+
+
 def test_balance_levels_the_others_where_one_partition_alone_is_the_peak() -> None:
     state = packing([80, 20, 20, 20], [100] * 4)
     packed = state.with_replicas(np.array([[0], [1], [1], [1]]))
