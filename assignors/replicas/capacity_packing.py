@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar, Literal
@@ -14,7 +14,7 @@ from assignors.replicas.exact.question import Question
 from assignors.replicas.ordering import old_places, ordered
 from assignors.replicas.packing.first_fit import first_fit, keep_and_fill
 from assignors.replicas.packing.leveling import level
-from assignors.replicas.packing.problem import PackingProblem
+from assignors.replicas.packing.problem import BrokerRates, PackingProblem
 from assignors.replicas.packing.search import PackingSearch
 from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.retention import Rates, find_rates
@@ -83,10 +83,10 @@ class CapacityPacking:
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
         question = Question.of(state, request)
-        rates = self._rates(question)
-        if rates.unknown:
-            return Plan.none(PlanStatus.NOT_APPLICABLE, _unknown(rates))
-        problem = PackingProblem.of(question, rates.bytes_per_s, self.headroom)
+        rates, fixed = self._rates(question, question.told.state), self._rates(question, question.told.state.fixed)
+        if rates.unknown or fixed.unknown:
+            return Plan.none(PlanStatus.NOT_APPLICABLE, _unknown({**rates.unknown, **fixed.unknown}))
+        problem = PackingProblem.of(question, BrokerRates(rates.bytes_per_s, fixed.bytes_per_s), self.headroom)
         misfit = problem.misfit()
         if misfit is not None:
             return Plan.none(PlanStatus.INFEASIBLE, misfit)
@@ -109,18 +109,18 @@ class CapacityPacking:
             objective="peak utilization of disk and network in percent" if self._levels else "brokers in use",
             value=value / 10 if self._levels else value,
             bound=bound / 10 if self._levels else bound,
-            notes=(*_derived(state, rates), *self._notes(problem, search, is_searchable)),
+            notes=(*_derived(rates.num_derived + fixed.num_derived), *self._notes(problem, search, is_searchable)),
         )
 
     @property
     def _levels(self) -> bool:
         return self.objective == "balance"
 
-    def _rates(self, question: Question) -> Rates:
-        """The rates of partitions; zeros where no broker limits them."""
-        state = question.told.state
-        if all(state.brokers[row].capacity_bytes_per_s is None for row in question.brokers):
-            return Rates(np.zeros(state.num_partitions, dtype=np.int64), {}, 0)
+    def _rates(self, question: Question, state: ClusterState | None) -> Rates:
+        """Return the rates of a state's partitions; zeros where no broker limits them."""
+        brokers = question.told.state.brokers
+        if state is None or all(brokers[row].capacity_bytes_per_s is None for row in question.brokers):
+            return Rates(np.zeros(0 if state is None else state.num_partitions, dtype=np.int64), {}, 0)
         return find_rates(state, self.retention_ms)
 
     def _notes(self, problem: PackingProblem, search: PackingSearch, is_searchable: bool) -> tuple[str, ...]:
@@ -172,16 +172,16 @@ def _level(problem: PackingProblem, search: PackingSearch, is_searchable: bool) 
     return best, least
 
 
-def _unknown(rates: Rates) -> str:
-    topics = [f"{topic} ({reason})" for topic, reason in rates.unknown.items()]
+def _unknown(unknown: Mapping[str, str]) -> str:
+    topics = [f"{topic} ({reason})" for topic, reason in unknown.items()]
     more = f", and {len(topics) - _MOST_NAMES} more" if len(topics) > _MOST_NAMES else ""
     shown = ", ".join(topics[:_MOST_NAMES])
     return f"it needs rates, which retention does not give for topics {shown}{more}; give their rates"
 
 
-def _derived(state: ClusterState, rates: Rates) -> Iterator[str]:
-    if rates.num_derived:
-        yield f"rates of {rates.num_derived:,} partitions are size ÷ retention, as they are unknown"
+def _derived(count: int) -> Iterator[str]:
+    if count:
+        yield f"rates of {count:,} partitions are size ÷ retention, as they are unknown"
 
 
 def _in_use(chosen: BoolArray) -> int:

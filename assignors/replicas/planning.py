@@ -28,8 +28,8 @@ def plan(
         assignor: the strategy.
         state: the cluster.
         request: what is to be.
-        topics: the topics that may change, None for all. The strategy sees these alone, as the tools do that take a
-            list of topics; all others stay as they are.
+        topics: the topics that may change, None for all. The strategy plans these alone, as the tools do that take a
+            list of topics; all others stay as they are, and take up room.
 
     Returns:
         A plan for every partition of the state; without one, its status and reason say why.
@@ -39,7 +39,7 @@ def plan(
     """
     check(state, request, topics)
     rows = _chosen(state, topics)
-    part = state.take(rows)
+    part = state.split(rows)
     refused = _refused(assignor.abilities, part, request)
     if refused is not None:
         return refused

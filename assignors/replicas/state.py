@@ -71,6 +71,7 @@ class ClusterState:
             if all rates are unknown.
         retention: along `topics`, None for a topic whose retention is unknown; None if all of them are.
         in_sync: shape (P, W); which of `replicas` are in the partition's ISR; None if all are.
+        fixed: the partitions that no plan may change, with the same brokers; None if there are none. They take up room.
     """
 
     brokers: tuple[Broker, ...]
@@ -83,6 +84,7 @@ class ClusterState:
     bytes_per_s: IntArray | None = None
     retention: tuple[Retention | None, ...] | None = None
     in_sync: BoolArray | None = None
+    fixed: ClusterState | None = None
 
     @classmethod
     def of(
@@ -206,7 +208,17 @@ class ClusterState:
             replicas=broker_row[part.replicas],
             leader=broker_row[part.leader],
             retention=None if self.retention is None else tuple(self.retention[row] for row in topics),
+            fixed=None if self.fixed is None else self.fixed.reordered_brokers(brokers),
         )
+
+    def reordered_brokers(self, brokers: IntArray) -> ClusterState:
+        """Return the same cluster with its brokers in another order, as in `reordered`."""
+        return self.reordered(np.arange(self.num_partitions), brokers, np.arange(len(self.topics)))
+
+    def split(self, rows: IntArray) -> ClusterState:
+        """Return the cluster of these partitions, in this order, in which all others are fixed."""
+        others = np.setdiff1d(np.arange(self.num_partitions), rows)
+        return replace(self.take(rows), fixed=self.take(others) if len(others) else None)
 
     def take(self, rows: IntArray) -> ClusterState:
         """These partitions only, in this order; brokers and topics stay."""

@@ -67,12 +67,13 @@ class _Board:
 
     @classmethod
     def of(cls, problem: PackingProblem, chosen: BoolArray) -> _Board:
-        weights = np.stack([weight for weight, _ in problem.resources])
+        weights = np.stack([resource.weight for resource in problem.resources])
         in_rack = np.zeros((len(chosen), int(problem.rack.max()) + 1), dtype=np.int64)
         np.add.at(in_rack.T, problem.rack, chosen.T.astype(np.int64))
-        usable = [problem.capacity_bytes, problem.capacity_bytes_per_s][: len(weights)]
-        capacities = np.stack([capacity for _, capacity in problem.resources])
-        return cls(problem, chosen, weights, capacities, np.stack(usable), weights @ chosen, in_rack)
+        fixed = np.stack([resource.fixed for resource in problem.resources])
+        usable = np.stack([problem.capacity_bytes, problem.capacity_bytes_per_s][: len(weights)]) + fixed
+        capacities = np.stack([resource.capacities for resource in problem.resources])
+        return cls(problem, chosen, weights, capacities, usable, weights @ chosen + fixed, in_rack)
 
     @property
     def used(self) -> FloatArray:

@@ -129,8 +129,8 @@ class PackingSearch:
         from ortools.sat.python.cp_model import LinearExpr
 
         return [
-            (LinearExpr.weighted_sum(cells[:, broker].tolist(), weight.tolist()), capacity)
-            for weight, capacities in self.problem.resources
+            (LinearExpr.weighted_sum(cells[:, broker].tolist(), weight.tolist()) + int(fixed[broker]), capacity)
+            for weight, capacities, fixed in self.problem.resources
             for broker, capacity in enumerate(capacities.tolist())
             if capacity < UNLIMITED
         ]
@@ -139,14 +139,15 @@ class PackingSearch:
         """Return by how many thousandths brokers are above the mean utilization of a resource, in total."""
         from ortools.sat.python.cp_model import LinearExpr
 
-        problem, excesses = self.problem, []
-        for weight, capacities in problem.resources:
+        problem, most = self.problem, max(PER_MILLE, self.problem.least_peak())
+        excesses = []
+        for weight, capacities, fixed in problem.resources:
             limited = capacities[capacities < UNLIMITED]
-            mean = int((weight * problem.factor).sum()) * PER_MILLE // sum(limited.tolist())
+            mean = int((weight * problem.factor).sum() + fixed.sum()) * PER_MILLE // sum(limited.tolist())
             for broker, capacity in enumerate(capacities.tolist()):
                 if capacity < UNLIMITED:
-                    above = model.new_int_var(0, PER_MILLE, "")
-                    load = LinearExpr.weighted_sum(cells[:, broker].tolist(), weight.tolist())
+                    above = model.new_int_var(0, most, "")
+                    load = LinearExpr.weighted_sum(cells[:, broker].tolist(), weight.tolist()) + int(fixed[broker])
                     model.add(load * PER_MILLE <= capacity * (mean + above))
                     excesses.append(above)
         return LinearExpr.sum(excesses)
