@@ -164,3 +164,15 @@ def test_a_strategy_sees_which_replicas_are_not_in_sync(monkeypatch: pytest.Monk
     [state] = seen
     assert state.in_sync is not None
     assert (state.in_sync == (state.ids[state.replicas] != 2)).all()
+
+
+def test_goals_and_constraints_are_parameters_in_a_scenario_too() -> None:
+    chained = "{strategy: goal_chain, parameters: {goals: 'RackAwareGoal,ReplicaDistributionGoal'}}"
+    assert told(_text(f"{{at: 10m, reassignment: {chained}}}")) == []
+    own = "{strategy: preferred_leader_ilp, parameters: {constraints: 'leaders(broker=2) <= 9; replicas() >= 0'}}"
+    assert told(_text(f"{{at: 10m, reassignment: {own}}}")) == []
+    [said] = told(_text(f"{{at: 10m, reassignment: {chained.replace('RackAware', 'Rack')}}}"))
+    assert said.startswith("s.yaml:20: events[0].reassignment.parameters: ")
+    assert "'RackGoal' is not a goal (goals: RackAwareGoal, " in said
+    [said] = told(_text(f"{{at: 10m, reassignment: {own.replace('broker=2', 'broker=99')}}}"))
+    assert "no broker 99 (brokers: 0, 1, 2, 3)" in said
