@@ -95,7 +95,7 @@ def _least(asked: Question) -> int | None:
 
 def _written(row: PlanRow, asked: Question, replicas: IntArray, limits: Limits) -> Answer:
     """A plan as files, and its row with what is in them."""
-    changed = changes(asked.state, replicas)
+    changed = changes(asked.state, replicas, asked.log_dirs)
     others = led_by_others(asked.state, replicas, asked.topics)
     files = plan_files(changed, others, limits)
     counted = replace(
@@ -142,6 +142,7 @@ def _of_standing(measured: Standing) -> Figures:
     yield from ((f"broken_{rule}", times) for rule, times in measured.broken.items())
     yield "leaders_range", measured.leaders_range
     yield "topic_leaders_range", measured.topic_leaders_range
+    yield "leaders_out_of_sync", measured.leaders_out_of_sync
     yield from _of_failover("broker", measured.broker_down)
     yield from _of_failover("rack", measured.rack_down)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from assignors.replicas.planning import PlanError, check
 from assignors.replicas.registry import load, make
 from assignors.replicas.state import Broker, ClusterState
 from scenarios.errors import listing
+from scenarios.exporters.changes import LogDirs
 from scenarios.importers.broker_table import parse_broker
 
 
@@ -39,12 +40,16 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What strategies are asked; `remarks` are what whoever asks should know."""
+    """What strategies are asked; `remarks` are what whoever asks should know.
+
+    `log_dirs` are the log directories known today, which files of plans keep.
+    """
 
     state: ClusterState
     request: PlanRequest
     topics: tuple[str, ...] | None
     remarks: tuple[str, ...]
+    log_dirs: LogDirs = field(default_factory=dict)
 
     @property
     def rows(self) -> IntArray:
@@ -55,7 +60,7 @@ class Question:
         return np.flatnonzero(np.isin(self.state.topic, wanted))
 
 
-def question(state: ClusterState, wishes: Wishes) -> Question:
+def question(state: ClusterState, wishes: Wishes, log_dirs: LogDirs | None = None) -> Question:
     """Understand the options.
 
     Raises:
@@ -81,13 +86,13 @@ def question(state: ClusterState, wishes: Wishes) -> Question:
     if wishes.remove and not left:
         raise PlanError("--remove-broker: no broker is left that may hold replicas")
     check(grown, request, topics or None)
-    asked = Question(grown, request, topics or None, tuple(_remarks(state, grown, request, added)))
+    asked = Question(grown, request, topics or None, tuple(_remarks(state, grown, request, added)), log_dirs or {})
     _check_factors(asked)
     return asked
 
 
 def strategies(
-    names: Sequence[str], parameters: Mapping[str, Any], needed: Sequence[str] = ()
+    names: Sequence[str], parameters: Mapping[str, Any], needed: Mapping[str, str] | None = None
 ) -> dict[str, ReplicaAssignor]:
     """Build strategies by name.
 
@@ -95,7 +100,7 @@ def strategies(
         names: built-in ones, installed ones, or package.module:Class; behind each, parameters of its own, as in
             `leader_max_flow,costs=published,pruning=none`.
         parameters: given to those that have them, and were not given one of their own.
-        needed: parameters of these that at least one has to have.
+        needed: the options of those parameters that at least one strategy has to have, by parameter.
 
     Raises:
         UnknownAssignorError: there is no such strategy.
@@ -110,9 +115,9 @@ def strategies(
         given = {key: value for key, value in parameters.items() if key in has}
         taken |= given.keys()
         found[text] = make(info, {**given, **dict(_parameter(name, each) for each in own)})
-    for key in needed:
+    for key, option in (needed or {}).items():
         if key not in taken:
-            raise PlanError(f"{listing('strategies', found)}: none has a {key}")
+            raise PlanError(f"{option}: none of the strategies takes it ({listing('strategies', found)})")
     return found
 
 

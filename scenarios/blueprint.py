@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from assignors.ids import ProcessId
 from assignors.replicas.placers.admin_utils import place_replicas
 from scenarios.plans import PlannedEvent
 from scenarios.settling import settle
+from scenarios.topic_configs import parse_topic_configs
 from simulator.seeds import stream
 from simulator.world import (
     Application,
@@ -55,10 +56,9 @@ class TopicPlan:
         leaders: who leads; None if the preferred leaders do.
         hourly_bytes_per_s: as in `simulator.world.Topic`.
         in_sync: the in-sync replicas of each partition at the start; None if all are.
-        min_insync_replicas: `min.insync.replicas`; None for the brokers' default.
-        unclean_leader_election: `unclean.leader.election.enable`; None for the brokers' default.
         stated: what of `bytes_per_s`, `size` and `record_size` the scenario says of this very topic, or a file on
             sizes that it names.
+        configs: its topic configs, as Kafka writes them; the brokers' or Kafka's defaults for absent keys.
     """
 
     name: str
@@ -71,9 +71,8 @@ class TopicPlan:
     leaders: tuple[int, ...] | None = None
     hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
     in_sync: tuple[tuple[int, ...], ...] | None = None
-    min_insync_replicas: int | None = None
-    unclean_leader_election: bool | None = None
     stated: frozenset[str] = frozenset()
+    configs: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, brokers: tuple[Broker, ...], seed: int, defaults: TopicDefaults) -> Topic:
         """The topic with its replicas, which the seed decides if they are not given."""
@@ -83,7 +82,8 @@ class TopicPlan:
             racks = {broker.id: broker.rack for broker in brokers}
             replicas = place_replicas(racks, self.num_partitions, self.replication_factor, int(start), int(shift))
         leaders = self.leaders or tuple(brokers[0] for brokers in replicas)
-        unclean = self.unclean_leader_election
+        settings = parse_topic_configs(self.configs)
+        unclean = settings.unclean_leader_election
         return Topic(
             name=self.name,
             replicas=replicas,
@@ -93,8 +93,10 @@ class TopicPlan:
             record_bytes=self.record_bytes,
             hourly_bytes_per_s=self.hourly_bytes_per_s,
             in_sync=self.in_sync or (),
-            min_insync_replicas=self.min_insync_replicas or defaults.min_insync_replicas,
+            min_insync_replicas=settings.min_insync_replicas or defaults.min_insync_replicas,
             unclean_leader_election=defaults.unclean_leader_election if unclean is None else unclean,
+            retention=settings.retention,
+            has_rates="bytes_per_s" in self.stated or any(self.bytes_per_s) or bool(self.hourly_bytes_per_s),
         )
 
 

@@ -13,6 +13,7 @@ from scenarios.configs import BrokerConfigs, Section, TopicConfigs
 from scenarios.fields import (
     INT_MAX,
     BrokerId,
+    DiskCapacity,
     Entry,
     Leader,
     Limit,
@@ -44,6 +45,12 @@ class BrokerPool(Section):
     restore: Limit | None = Field(
         default=None, description="What each can send to all clients that restore from it; no limit if not given."
     )
+    capacity: DiskCapacity | None = Field(
+        default=None, description="What the disks of each hold; for strategies that plan reassignments."
+    )
+    throughput: Limit | None = Field(
+        default=None, description="What may be written to each, as leader and as follower; for the same strategies."
+    )
 
 
 class BrokerEntry(Section):
@@ -53,6 +60,12 @@ class BrokerEntry(Section):
     rack: Name | None = Field(default=None, description="Its broker.rack.")
     restore: Limit | None = Field(
         default=None, description="What it can send to all clients that restore from it; no limit if not given."
+    )
+    capacity: DiskCapacity | None = Field(
+        default=None, description="What its disks hold; for strategies that plan reassignments."
+    )
+    throughput: Limit | None = Field(
+        default=None, description="What may be written to it, as leader and as follower; for the same strategies."
     )
 
 
@@ -97,7 +110,10 @@ class ClusterFiles(Section):
     """Files with what Kafka's tools printed about the cluster; paths are relative to the scenario."""
 
     topics: Name | None = Field(default=None, description="Output of kafka-topics.sh --describe.")
-    brokers: Name | None = Field(default=None, description="Output of kafka-broker-api-versions.sh, for the racks.")
+    brokers: Name | None = Field(
+        default=None,
+        description="Output of kafka-broker-api-versions.sh, for the racks; or lines of id,rack,capacity,throughput.",
+    )
     log_dirs: Name | None = Field(default=None, description="Output of kafka-log-dirs.sh --describe, for the sizes.")
 
 

@@ -12,15 +12,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from assignors.ids import TopicPartition
-from assignors.replicas.state import NOBODY, Broker, ClusterState
+from assignors.replicas.retention import parse_retention
+from assignors.replicas.state import NOBODY, Broker, ClusterState, Retention
 from scenarios.errors import Mistake, ScenarioError, listing
+from scenarios.exporters.changes import LogDirs
 from scenarios.importers.broker_table import ListedBroker, read_listed_brokers
 from scenarios.importers.lines import FormatError
 from scenarios.importers.log_dirs import read_sizes
-from scenarios.importers.reassignment import read_plan
+from scenarios.importers.rates import read_measured
+from scenarios.importers.reassignment import ANY, read_plan
 from scenarios.importers.topics import DescribedTopic, read_topics
 from scenarios.load import Scenario, load, loads
+from scenarios.reassignments import broker_of
 from scenarios.resolution.files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from simulator.world import Cluster
 
@@ -41,11 +47,13 @@ class ReadCluster:
         source: what messages call the description.
         state: the cluster.
         remarks: what its reader should know: what was not said, or is not as it should be.
+        log_dirs: the log directories that an assignment names.
     """
 
     source: str
     state: ClusterState
     remarks: tuple[str, ...]
+    log_dirs: LogDirs = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -54,7 +62,10 @@ class _Draft:
     leaders: dict[Key, int] = field(default_factory=dict)
     brokers: tuple[Broker, ...] | None = None
     sizes: Mapping[Key, int] | None = None
-    rates: Mapping[Key, int] | None = None
+    rates: Mapping[Key, int | None] | None = None
+    retention: Mapping[str, Retention | None] | None = None
+    in_sync: Mapping[Key, tuple[int, ...]] | None = None
+    log_dirs: LogDirs = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     lines: Mapping[str, int] = field(default_factory=dict)
     """Where topics are described."""
@@ -67,6 +78,7 @@ def read_cluster(
     path: Path | None = None,
     brokers: Path | None = None,
     log_dirs: Path | None = None,
+    rates: Path | None = None,
     seed: int | None = None,
 ) -> ReadCluster:
     """Read a cluster.
@@ -77,6 +89,7 @@ def read_cluster(
         path: the file that it is in, beside which a scenario's own files are looked for; None if there is none.
         brokers: a file with the brokers, in place of those that the description names.
         log_dirs: what `kafka-log-dirs.sh --describe` printed; its sizes take the place of a scenario's.
+        rates: the directory that `assignor-sim ingest` wrote; the mean rate of a day replaces that of a scenario.
         seed: places the replicas of a scenario that leaves that open; its first one if None.
 
     Raises:
@@ -90,21 +103,29 @@ def read_cluster(
         _remark_on_strangers(draft, str(brokers))
     if log_dirs is not None:
         draft.sizes = _sizes(draft, log_dirs)
+    if rates is not None:
+        draft.rates = _rates(draft, rates)
     if draft.brokers is None:
         everybody = sorted({broker for ids in draft.replicas.values() for broker in ids})
         draft.brokers = tuple(map(Broker, everybody))
         draft.remarks.append("racks are not known, nor brokers without replicas; --brokers FILE tells them")
-    state = ClusterState.of(
-        draft.brokers, draft.replicas, leaders=draft.leaders, size_bytes=draft.sizes, bytes_per_s=draft.rates
-    )
-    return ReadCluster(source, state, tuple(draft.remarks))
+    return ReadCluster(source, _state(draft), tuple(draft.remarks), draft.log_dirs)
 
 
 def state_of(cluster: Cluster) -> ClusterState:
     """The cluster of a world; sizes and rates are not known if all of them are 0."""
-    draft = _draft_of(cluster)
+    return _state(_draft_of(cluster))
+
+
+def _state(draft: _Draft) -> ClusterState:
     return ClusterState.of(
-        draft.brokers or (), draft.replicas, leaders=draft.leaders, size_bytes=draft.sizes, bytes_per_s=draft.rates
+        draft.brokers or (),
+        draft.replicas,
+        leaders=draft.leaders,
+        size_bytes=draft.sizes,
+        bytes_per_s=draft.rates,
+        retention=draft.retention,
+        in_sync=draft.in_sync,
     )
 
 
@@ -113,7 +134,18 @@ def _read(source: str, text: str, path: Path | None, seed: int | None) -> _Draft
         # Of what --generate prints the current assignment is meant, which stands first.
         current = text.partition(_PROPOSED)[0]
         plan = _parse(source, current if "{" in current else text, read_plan)
-        return _Draft({(move.topic, move.partition): move.replicas for move in plan})
+        return _Draft(
+            {(move.topic, move.partition): move.replicas for move in plan},
+            log_dirs={
+                (move.topic, move.partition): {
+                    broker: log_dir
+                    for broker, log_dir in zip(move.replicas, move.log_dirs, strict=True)
+                    if log_dir != ANY
+                }
+                for move in plan
+                if move.log_dirs
+            },
+        )
     if _DESCRIPTION.search(text):
         return _described(source, _parse(source, text, read_topics))
     if not _SCENARIO.search(text):
@@ -134,18 +166,23 @@ def _draft_of(cluster: Cluster) -> _Draft:
         for partition in range(topic.num_partitions)
     ]
     sizes = {key: topic.size_bytes[partition] for key, topic, partition in rows}
-    rates = {key: topic.bytes_per_s[partition] for key, topic, partition in rows}
+    rates = {key: topic.bytes_per_s[partition] if topic.has_rates else None for key, topic, partition in rows}
     return _Draft(
         replicas={key: topic.replicas[partition] for key, topic, partition in rows},
         leaders={key: topic.leaders[partition] for key, topic, partition in rows},
-        brokers=tuple(Broker(broker.id, broker.rack) for broker in cluster.brokers),
+        brokers=tuple(map(broker_of, cluster.brokers)),
         sizes=sizes if any(sizes.values()) else None,
-        rates=rates if any(rates.values()) else None,
+        rates=None if all(rate is None for rate in rates.values()) else rates,
+        retention={topic.name: topic.retention for topic in cluster.topics.values()},
     )
 
 
 def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _Draft:
     draft = _Draft({}, lines={topic.name: topic.line for topic in topics})
+    draft.retention = {topic.name: _retention(source, topic) for topic in topics}
+    draft.in_sync = {
+        (topic.name, partition): in_sync for topic in topics for partition, in_sync in enumerate(topic.in_sync)
+    }
     lagging = 0
     for topic in topics:
         if topic.moving:
@@ -158,6 +195,14 @@ def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _Draft:
     if lagging:
         draft.remarks.append(f"{lagging:,} partitions have replicas that are not in sync")
     return draft
+
+
+def _retention(source: str, topic: DescribedTopic) -> Retention:
+    """Return the retention of a topic; the tool prints every config that differs from Kafka's defaults."""
+    try:
+        return parse_retention(topic.configs)
+    except ValueError as error:
+        raise ScenarioError([Mistake(source, topic.line, "", f"topic '{topic.name}': {error}")]) from None
 
 
 def _check_leaders(source: str, draft: _Draft) -> None:
@@ -188,6 +233,25 @@ def _sizes(draft: _Draft, path: Path) -> Mapping[Key, int]:
         what = f"no size of {TopicPartition(*missing)}; it should say that of every partition"
         raise ScenarioError([Mistake(str(path), None, "", what)])
     return {key: sizes[key] for key in draft.replicas}
+
+
+def _rates(draft: _Draft, folder: Path) -> Mapping[Key, int | None]:
+    """Return the mean rates measured over a day, and those already known for partitions that were not measured."""
+    topics = {topic for topic, _ in draft.replicas}
+    try:
+        measured, _ = read_measured(folder, "mean", topics)
+    except FormatError as error:
+        raise ScenarioError([Mistake(str(folder), error.line, "", str(error))]) from None
+    known: dict[Key, int | None] = {**dict.fromkeys(draft.replicas), **(draft.rates or {})}
+    for topic, found in measured.topics.items():
+        for place, partition in enumerate(found.partitions.tolist()):
+            of_day = found.bytes_per_s[:, place]
+            if (topic, partition) in known and np.isfinite(of_day).any():
+                known[topic, partition] = round(float(np.nanmean(of_day)))
+    unmeasured = len([key for key in draft.replicas if known[key] is None])
+    if unmeasured:
+        draft.remarks.append(f"{unmeasured:,} partitions have no rate in {folder}")
+    return known
 
 
 def _without(draft: _Draft, sizes: Mapping[Key, int]) -> Iterator[Key]:

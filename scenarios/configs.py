@@ -6,6 +6,7 @@ Source: `org.apache.kafka.streams.StreamsConfig`, `org.apache.kafka.clients.cons
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -14,7 +15,7 @@ from assignors.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.errors import ConfigError
 from scenarios.errors import show
 from scenarios.fields import INT_MAX, Duration, Name
-from scenarios.units import LONG_MAX
+from scenarios.units import DURATION_PATTERN, LONG_MAX, SIZE_PATTERN, parse_bytes, parse_duration_ms
 from simulator.world import GroupProtocol
 
 MAX_TAGS: Final = 5
@@ -22,6 +23,8 @@ MAX_TAGS: Final = 5
 
 RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
+
+_UNLIMITED: Final = -1
 
 _KIP_925_NAMES = ["min_cost", "balanced_min_cost"]
 
@@ -68,6 +71,25 @@ def _check_acks(text: str) -> str:
     return "all" if text == "-1" else text
 
 
+def _check_policy(text: str) -> str:
+    if text not in ("delete", "compact", "compact,delete", "delete,compact"):
+        raise ValueError(f"{show(text)} is not a cleanup.policy of Kafka's (delete, compact or compact,delete)")
+    return text
+
+
+def _or_unlimited(parse: Callable[[object], int]) -> BeforeValidator:
+    """Return a validator that also takes Kafka's value for no limit."""
+
+    def read(value: object) -> int:
+        if type(value) is int and value < 0:
+            if value == _UNLIMITED:
+                return value
+            raise ValueError(f"{value} is negative and not -1, which is no limit")
+        return parse(value)
+
+    return BeforeValidator(read)
+
+
 Int = Annotated[int, Field(ge=-INT_MAX - 1, le=INT_MAX)]
 Long = Annotated[int, Field(ge=-LONG_MAX - 1, le=LONG_MAX)]
 Tags = Annotated[
@@ -97,6 +119,38 @@ Selector = Annotated[
     str,
     AfterValidator(_check_selector),
     WithJsonSchema({"type": "string", "enum": [RACK_AWARE_SELECTOR, LEADER_SELECTOR]}),
+]
+
+UnlimitedDuration = Annotated[
+    int,
+    _or_unlimited(parse_duration_ms),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": DURATION_PATTERN, "minLength": 1},
+                {"type": "integer", "minimum": _UNLIMITED, "description": "in milliseconds; -1 for no limit"},
+            ],
+            "examples": ["7d"],
+        }
+    ),
+]
+UnlimitedSize = Annotated[
+    int,
+    _or_unlimited(parse_bytes),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": SIZE_PATTERN, "minLength": 1},
+                {"type": "integer", "minimum": _UNLIMITED, "description": "in bytes; -1 for no limit"},
+            ],
+            "examples": ["5 GB"],
+        }
+    ),
+]
+CleanupPolicy = Annotated[
+    str,
+    AfterValidator(_check_policy),
+    WithJsonSchema({"type": "string", "enum": ["delete", "compact", "compact,delete", "delete,compact"]}),
 ]
 
 _DEFAULTS = AssignmentConfigs()
@@ -169,23 +223,6 @@ class ChoiceConfigs(AssignorConfigs):
     )
 
 
-class TopicConfigs(Section):
-    """The configs of a topic that decide when it is available."""
-
-    min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
-        default=None,
-        alias="min.insync.replicas",
-        description="In-sync replicas that a partition needs to accept writes with acks=all; by default the brokers' "
-        "min.insync.replicas.",
-    )
-    unclean_leader_election: bool | None = Field(
-        default=None,
-        alias="unclean.leader.election.enable",
-        description="Whether a replica out of sync may lead if no in-sync replica is alive; by default the brokers' "
-        "unclean.leader.election.enable.",
-    )
-
-
 class StreamsConfigs(AssignorConfigs):
     """The application's configs."""
 
@@ -242,6 +279,14 @@ class StreamsConfigs(AssignorConfigs):
         alias="state.cleanup.delay.ms",
         description="How long the state of a task that moved away stays on disk.",
     )
+
+    def of_topics(self) -> dict[str, str]:
+        """Return the configs for internal topics (`topic.…`) that are set, as Kafka writes them."""
+        stated = {
+            "min.insync.replicas": self.topic_min_insync_replicas,
+            "unclean.leader.election.enable": self.topic_unclean_leader_election,
+        }
+        return {key: str(value).lower() for key, value in stated.items() if value is not None}
 
 
 class BrokerConfigs(Section):
@@ -314,6 +359,40 @@ class BrokerConfigs(Section):
         description="Whether a replica out of sync may lead if no in-sync replica is alive; its lost records are not "
         "modeled.",
     )
+
+
+class TopicConfigs(Section):
+    """The configs of a topic that matter here; those that are not set are as imported, or Kafka's defaults."""
+
+    cleanup_policy: CleanupPolicy = Field(
+        default="delete",
+        alias="cleanup.policy",
+        description="delete, compact or both; the rate of a compacted topic does not follow from its size.",
+    )
+    retention_ms: UnlimitedDuration = Field(
+        default=604_800_000, alias="retention.ms", description="How long records stay; -1 for no limit."
+    )
+    retention_bytes: UnlimitedSize = Field(
+        default=-1, alias="retention.bytes", description="How much a partition retains; -1 for no limit."
+    )
+
+    min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
+        default=None,
+        alias="min.insync.replicas",
+        description="In-sync replicas that a partition needs to accept writes with acks=all; by default the brokers' "
+        "min.insync.replicas.",
+    )
+    unclean_leader_election: bool | None = Field(
+        default=None,
+        alias="unclean.leader.election.enable",
+        description="Whether a replica out of sync may lead if no in-sync replica is alive; by default the brokers' "
+        "unclean.leader.election.enable.",
+    )
+
+    def stated(self) -> dict[str, str]:
+        """Return the configs that are set, as Kafka writes them."""
+        stated = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+        return {key: str(value).lower() for key, value in stated.items()}
 
 
 ELSEWHERE: Final = {

@@ -156,6 +156,9 @@ Duration = Annotated[
 Size = Annotated[int, BeforeValidator(units.parse_bytes), _unit_schema(units.SIZE_PATTERN, "bytes", "5 GB")]
 """An amount of data, in bytes once read."""
 
+DiskCapacity = Annotated[Size, Field(ge=1)]
+"""What disks hold, in bytes once read."""
+
 RecordSize = Annotated[Size, Field(ge=1)]
 """The mean size of a record, in bytes once read."""
 

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from assignors.errors import AssignorError
 from assignors.ids import TopicPartition
 from assignors.replicas import planning, registry
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
-from assignors.replicas.state import NOBODY, Broker, ClusterState
+from assignors.replicas.state import NOBODY, Broker, ClusterState, Retention
 from scenarios.errors import Mistake, ScenarioError
 from scenarios.paths import Path, format_path
 from scenarios.plans import ReassignmentPlan
 from simulator.disturbances import Reassignment, Target
 from simulator.reassignment import Reassigning
 from simulator.timeline import reassigned
+from simulator.world import Broker as WorldBroker
 from simulator.world import World
 
-_Row = tuple[str, int, tuple[int, ...], int, int, int]
-"""A partition: topic, number, replicas, leader, what it holds and what is produced to it."""
+
+class _Row(NamedTuple):
+    """A partition; `bytes_per_s` is None where unknown."""
+
+    topic: str
+    number: int
+    replicas: tuple[int, ...]
+    leader: int
+    in_sync: tuple[int, ...]
+    size_bytes: int
+    bytes_per_s: int | None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Its topic and number."""
+        return self.topic, self.number
 
 
 class NoPlanError(ScenarioError):
@@ -45,13 +61,14 @@ def reassign(said: ReassignmentPlan, world: World) -> Reassignment:
     rows = tuple(_rows(world, then))
     alive = then.replicas.alive.tolist()
     brokers = tuple(
-        Broker(broker.id, broker.rack, is_alive=is_alive)
+        replace(broker_of(broker), is_alive=is_alive)
         for broker, is_alive in zip(world.cluster.brokers, alive, strict=True)
     )
     allowed = tuple(broker.id for broker in brokers if broker.is_alive and broker.id not in said.removed)
     request = PlanRequest(allowed if said.removed else None, said.replication_factor, said.rack_aware)
     try:
-        plan = _plan(said.strategy, said.parameters, brokers, rows, request, said.topics)
+        retention = tuple((topic.name, topic.retention) for topic in world.cluster.topics.values())
+        plan = _plan(said.strategy, said.parameters, brokers, rows, retention, request, said.topics)
     except AssignorError as error:
         raise NoPlanError(world.name, said.path, str(error)) from error
     except Exception as error:
@@ -61,11 +78,16 @@ def reassign(said: ReassignmentPlan, world: World) -> Reassignment:
     if isinstance(plan, str):
         raise NoPlanError(world.name, said.path, f"{said.strategy} has no plan: {plan}")
     changed = [
-        Target(TopicPartition(topic, partition), replicas)
-        for (topic, partition, before, *_), replicas in zip(rows, plan, strict=True)
-        if replicas != before
+        Target(TopicPartition(row.topic, row.number), replicas)
+        for row, replicas in zip(rows, plan, strict=True)
+        if replicas != row.replicas
     ]
     return Reassignment(said.at_ms, tuple(changed), said.throttle_bytes_per_s, said.batch, said.election)
+
+
+def broker_of(broker: WorldBroker) -> Broker:
+    """Return a broker of a world as strategies see it."""
+    return Broker(broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
 
 
 def _rows(world: World, then: Reassigning) -> Iterator[_Row]:
@@ -75,8 +97,16 @@ def _rows(world: World, then: Reassigning) -> Iterator[_Row]:
         for number in range(topic.num_partitions):
             key = TopicPartition(name, number)
             found = then.replicas.find(key)
-            held = round(then.held_bytes(key))
-            yield name, number, found.target or found.replicas, found.leader, held, topic.bytes_per_s[number]
+            replicas = found.target or found.replicas
+            yield _Row(
+                topic=name,
+                number=number,
+                replicas=replicas,
+                leader=found.leader,
+                in_sync=tuple(broker for broker in replicas if then.replicas.is_in_sync(found, broker)),
+                size_bytes=round(then.held_bytes(key)),
+                bytes_per_s=topic.bytes_per_s[number] if topic.has_rates else None,
+            )
 
 
 @lru_cache(maxsize=32)
@@ -85,17 +115,19 @@ def _plan(
     parameters: tuple[tuple[str, Any], ...],
     brokers: tuple[Broker, ...],
     rows: tuple[_Row, ...],
+    retention: tuple[tuple[str, Retention | None], ...],
     request: PlanRequest,
     topics: tuple[str, ...] | None,
 ) -> tuple[tuple[int, ...], ...] | str:
     """The replicas of every row, or why there is no plan. All assignors of a comparison ask for the same."""
-    keys = [(topic, number) for topic, number, *_ in rows]
     state = ClusterState.of(
         brokers,
-        {key: row[2] for key, row in zip(keys, rows, strict=True)},
-        leaders={key: row[3] for key, row in zip(keys, rows, strict=True)},
-        size_bytes={key: row[4] for key, row in zip(keys, rows, strict=True)},
-        bytes_per_s={key: row[5] for key, row in zip(keys, rows, strict=True)},
+        {row.key: row.replicas for row in rows},
+        leaders={row.key: row.leader for row in rows},
+        size_bytes={row.key: row.size_bytes for row in rows},
+        bytes_per_s={row.key: row.bytes_per_s for row in rows},
+        retention=dict(retention),
+        in_sync={row.key: row.in_sync for row in rows},
     )
     assignor = registry.make(registry.find(strategy), dict(parameters))
     plan = planning.plan(assignor, state, request, topics)

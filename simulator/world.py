@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from assignors.configs import AssignmentConfigs
 from assignors.ids import ProcessId, TaskId
+from assignors.replicas.state import Retention
 from simulator.disturbances import Disturbance
 
 NO_LEADER = -1
@@ -23,11 +24,15 @@ class Broker:
     Attributes:
         rack: its `broker.rack`, None if it has none.
         restore_bytes_per_s: what it can send to all clients that restore from it; None if that is no limit.
+        capacity_bytes: the capacity of its disks, None if unknown. Only strategies that plan reassignments use it.
+        capacity_bytes_per_s: what may be written to it, as leader and as follower, None if unknown; used likewise.
     """
 
     id: int
     rack: str | None = None
     restore_bytes_per_s: int | None = None
+    capacity_bytes: int | None = None
+    capacity_bytes_per_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,9 @@ class Topic:
         min_insync_replicas: `min.insync.replicas`: how many a partition needs to accept writes with `acks=all`.
         unclean_leader_election: `unclean.leader.election.enable`: whether a replica out of sync may lead if no in-sync
             replica is alive.
+        retention: how long and how much its partitions retain, None if unknown. Only strategies that plan reassignments
+            use it, as they do `has_rates`.
+        has_rates: whether `bytes_per_s` was given or measured; if not, a run simulates the 0 that it holds.
     """
 
     name: str
@@ -58,6 +66,8 @@ class Topic:
     in_sync: tuple[tuple[int, ...], ...] = ()
     min_insync_replicas: int = 1
     unclean_leader_election: bool = False
+    retention: Retention | None = None
+    has_rates: bool = True
 
     @property
     def num_partitions(self) -> int:

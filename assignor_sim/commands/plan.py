@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -56,6 +56,9 @@ def plan(
     log_dirs: Annotated[
         Path | None, typer.Option(help="The sizes: what kafka-log-dirs.sh --describe prints.", metavar="FILE")
     ] = None,
+    rates: Annotated[
+        Path | None, typer.Option(help="Measured rates: the directory that ingest wrote.", metavar="DIR")
+    ] = None,
     remove_broker: Annotated[
         list[int] | None, typer.Option(help="Take this one out of use. May be repeated.", metavar="ID")
     ] = None,
@@ -81,6 +84,18 @@ def plan(
         float | None,
         typer.Option(help="How long strategies that search may do so, in seconds.", min=0.001, metavar="S"),
     ] = None,
+    headroom: Annotated[
+        float | None,
+        typer.Option(help="Share of every capacity to keep free (capacity_packing).", min=0, max=0.99, metavar="SHARE"),
+    ] = None,
+    goals: Annotated[
+        str | None,
+        typer.Option(help="Cruise Control goals, most important first, separated by commas (goal_chain)."),
+    ] = None,
+    constraints: Annotated[
+        Path | None,
+        typer.Option(help="Constraints of your own, one a line (preferred_leader_ilp).", metavar="FILE"),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -102,6 +117,7 @@ def plan(
     """
     from assignor_sim.plan_answers import answers, today
     from assignor_sim.plan_output import about, check_out, placed, write
+    from assignor_sim.plan_parameters import ParameterOptions, strategy_parameters
     from assignor_sim.plan_request import Wishes, question, strategies
     from assignor_sim.progress import progress
     from assignor_sim.streams import write_text
@@ -116,10 +132,11 @@ def plan(
         if strategy and all_:
             raise AssignorError("--all: asks every strategy, so leave --strategy out")
         names = [info.name for info in built_in()] if all_ else strategy or [_USUAL]
-        chosen = strategies(names, _parameters(time_limit, seed), [] if time_limit is None else ["time_limit_s"])
+        options = ParameterOptions(time_limit, seed, headroom, goals, constraints)
+        chosen = strategies(names, *strategy_parameters(options))
         check_out(out)
-        read = _read(cluster, brokers, log_dirs, seed)
-        asked = question(read.state, wishes)
+        read = _read(cluster, brokers, log_dirs, rates, seed)
+        asked = question(read.state, wishes, read.log_dirs)
         limits = _limits(batch_partitions, batch_bytes, asked)
         programme = None if write_lp is None else _programme(write_lp, chosen, asked)
         for remark in (*read.remarks, *asked.remarks):
@@ -139,12 +156,9 @@ def plan(
         raise typer.Exit(DIFFERENT)
 
 
-def _parameters(time_limit: float | None, seed: int | None) -> dict[str, Any]:
-    given = {"time_limit_s": time_limit, "seed": seed}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _read(cluster: Path, brokers: Path | None, log_dirs: Path | None, seed: int | None) -> ReadCluster:
+def _read(
+    cluster: Path, brokers: Path | None, log_dirs: Path | None, rates: Path | None, seed: int | None
+) -> ReadCluster:
     from assignor_sim.streams import STANDARD
     from scenarios.cluster_state import read_cluster
     from scenarios.errors import Mistake, ScenarioError
@@ -161,7 +175,7 @@ def _read(cluster: Path, brokers: Path | None, log_dirs: Path | None, seed: int 
     except (UnreadableError, UnicodeDecodeError) as error:
         why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
         raise ScenarioError([Mistake(source, None, "", why)]) from None
-    return read_cluster(source, text, path=path, brokers=brokers, log_dirs=log_dirs, seed=seed)
+    return read_cluster(source, text, path=path, brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed)
 
 
 def _limits(partitions: int | None, size: str | None, asked: Question) -> Limits:

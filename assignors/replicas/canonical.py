@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,18 +29,8 @@ class Canonical:
         """Sort a cluster."""
         brokers = np.argsort(state.ids)
         topics = np.array(sorted(range(len(state.topics)), key=state.topics.__getitem__), dtype=np.int64)
-        topic_place, broker_place = np.argsort(topics), np.append(np.argsort(brokers), NOBODY)
-        rows = np.lexsort((state.partition, topic_place[state.topic]))
-        part = state.take(rows)
-        told = replace(
-            part,
-            brokers=tuple(state.brokers[row] for row in brokers),
-            topics=tuple(state.topics[row] for row in topics),
-            topic=topic_place[part.topic],
-            replicas=broker_place[part.replicas],
-            leader=broker_place[part.leader],
-        )
-        return cls(told, rows, brokers)
+        rows = np.lexsort((state.partition, np.argsort(topics)[state.topic]))
+        return cls(state.reordered(rows, brokers, topics), rows, brokers)
 
     def told_back(self, replicas: IntArray) -> IntArray:
         """Replicas of `state`, shape (P, W), in the order of the input."""

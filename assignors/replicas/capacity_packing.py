@@ -1,10 +1,11 @@
-"""Replicas in the fewest brokers whose disks and networks take them."""
+"""Replicas within the disk and network capacities of brokers, in the fewest of them or evenly."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,27 +13,35 @@ from assignors.columns import BoolArray
 from assignors.replicas.exact.question import Question
 from assignors.replicas.ordering import old_places, ordered
 from assignors.replicas.packing.first_fit import first_fit, keep_and_fill
-from assignors.replicas.packing.problem import PackingProblem
+from assignors.replicas.packing.leveling import level
+from assignors.replicas.packing.problem import BrokerRates, PackingProblem
 from assignors.replicas.packing.search import PackingSearch
 from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.retention import Rates, find_rates
 from assignors.replicas.state import ClusterState
 
 _SOLVER_CELLS = 300_000
 """More cells than that are not searched; first fit has to do."""
 
+_MOST_NAMES = 12
+"""The most topics named in a message."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class CapacityPacking:
-    """Fit all replicas into as few brokers as possible, as their disks and networks allow.
+    """Place replicas within the disk and network capacities of brokers: in few brokers, or evenly over all.
 
-    A replica takes its size on disk and its partition's rate on the network. A rate that nobody knows is what fills
-    the size within the retention. How many replicas or leaders brokers have counts for nothing, as in the source.
+    A replica takes its partition's size on disk and its partition's rate on the network. Where a rate is unknown it is
+    size ÷ retention of the topic; a topic for which neither is known makes the strategy not applicable, unless no
+    broker has a throughput. Replica and leader counts do not matter, as in the source.
 
-    Guarantees: no broker takes more than it has room for; no two replicas of a partition on one broker, and no more
-    in a rack than its share, if racks are to be heeded. No other placement uses fewer brokers, where the status is
-    optimal; `bound` is the most that is proven, and at least what the total asks for. Among the brokers in use, it
-    moves as little as it found out within its time. Kept replicas keep their order, and lead before new ones.
-    Priority: what fits, then the fewest brokers, then the fewest moves.
+    Guarantees: no broker exceeds its capacity less the headroom; no two replicas of a partition on one broker, and no
+    more in a rack than its share, if racks count. Where the status is optimal, no other placement uses fewer brokers
+    (`fewest`) or has a lower peak utilization, in steps of 0.1 % (`balance`); `bound` is the proven bound. Kept
+    replicas keep their order, and precede new ones.
+    Priority: what fits; the objective; with `balance` the least total utilization above the mean; the fewest moves.
+    Moves are as few as the search finds within its time. Without a search, `balance` moves replicas from the broker
+    with the highest utilization until that lowers no peak.
     Complexity: strongly NP-hard. First fit, decreasing, answers where it meets the bound; a search over P·B binaries
     tries where it does not, up to 300,000 of them.
     Source: "Constraint Based Kafka Partition Balancing" (its formulas are lost; the model is the usual one that it
@@ -40,12 +49,16 @@ class CapacityPacking:
     Solved by OR-Tools' CP-SAT, one worker; brokers that are alike are taken into use in one order only.
 
     Attributes:
-        retention_ms: how long data stays, where a partition's rate is not known.
-        time_limit_s: how long to search, about, half of it for brokers and half for moves; counted in CP-SAT's
-            deterministic time, so that the answer does not hang on the machine.
+        objective: `fewest` minimizes the brokers in use, `balance` the peak utilization of disk and network.
+        headroom: the share of every capacity to keep free.
+        retention_ms: the retention of topics whose retention is unknown; None if that is unknown, too.
+        time_limit_s: about how long to search, in equal parts for the objective and for few moves; counted in CP-SAT's
+            deterministic time, so that the answer does not depend on the machine.
     """
 
-    retention_ms: int = 604_800_000
+    objective: Literal["fewest", "balance"] = "fewest"
+    headroom: float = 0.0
+    retention_ms: int | None = None
     time_limit_s: float = 10.0
 
     abilities: ClassVar[Abilities] = Abilities(
@@ -59,39 +72,62 @@ class CapacityPacking:
     )
 
     def __post_init__(self) -> None:
-        if self.retention_ms < 1:
-            raise ValueError(f"retention_ms {self.retention_ms} is less than 1")
+        if self.objective not in ("fewest", "balance"):
+            raise ValueError(f"objective '{self.objective}' is not fewest or balance")
+        if not 0 <= self.headroom < 1:
+            raise ValueError(f"headroom {self.headroom} is not at least 0 and less than 1")
+        if self.retention_ms is not None and (type(self.retention_ms) is not int or self.retention_ms < 1):
+            raise ValueError(f"retention_ms {self.retention_ms} is not a number of milliseconds, at least 1")
+        object.__setattr__(self, "abilities", replace(self.abilities, balances_bytes=self._levels))
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
         question = Question.of(state, request)
-        problem = PackingProblem.of(question, self.retention_ms)
+        rates, fixed = self._rates(question, question.told.state), self._rates(question, question.told.state.fixed)
+        if rates.unknown or fixed.unknown:
+            return Plan.none(PlanStatus.NOT_APPLICABLE, _unknown({**rates.unknown, **fixed.unknown}))
+        problem = PackingProblem.of(question, BrokerRates(rates.bytes_per_s, fixed.bytes_per_s), self.headroom)
         misfit = problem.misfit()
         if misfit is not None:
             return Plan.none(PlanStatus.INFEASIBLE, misfit)
         search = PackingSearch(problem, self.time_limit_s / 2)
         is_searchable = problem.held.size <= _SOLVER_CELLS
-        chosen, least = _few_brokers(problem, search, is_searchable)
+        if self._levels:
+            chosen, bound = _level(problem, search, is_searchable)
+        else:
+            chosen, bound = _few_brokers(problem, search, is_searchable)
         if chosen is None:
             return self._nothing(problem, search, is_searchable)
+        value = problem.peak(chosen) if self._levels else _in_use(chosen)
         if is_searchable:
-            chosen = search.fewest_moves(chosen)
+            chosen = search.least_excess(chosen) if self._levels else search.fewest_moves(chosen)
         partition, broker = np.nonzero(chosen)
         replicas = ordered(question, partition, broker, old_places(question, partition, broker), broker)
-        in_use = _in_use(chosen)
         return Plan(
-            PlanStatus.OPTIMAL if in_use == least else PlanStatus.FEASIBLE,
+            PlanStatus.OPTIMAL if value == bound else PlanStatus.FEASIBLE,
             replicas,
-            objective="brokers in use",
-            value=in_use,
-            bound=least,
-            notes=self._notes(problem, search, is_searchable),
+            objective="peak utilization of disk and network in percent" if self._levels else "brokers in use",
+            value=value / 10 if self._levels else value,
+            bound=bound / 10 if self._levels else bound,
+            notes=(*_derived(rates.num_derived + fixed.num_derived), *self._notes(problem, search, is_searchable)),
         )
+
+    @property
+    def _levels(self) -> bool:
+        return self.objective == "balance"
+
+    def _rates(self, question: Question, state: ClusterState | None) -> Rates:
+        """Return the rates of a state's partitions; zeros where no broker limits them."""
+        brokers = question.told.state.brokers
+        if state is None or all(brokers[row].capacity_bytes_per_s is None for row in question.brokers):
+            return Rates(np.zeros(0 if state is None else state.num_partitions, dtype=np.int64), {}, 0)
+        return find_rates(state, self.retention_ms)
 
     def _notes(self, problem: PackingProblem, search: PackingSearch, is_searchable: bool) -> tuple[str, ...]:
         notes = []
         if not is_searchable:
-            notes.append(f"{problem.held.size:,} cells are too many to search; these were packed largest first")
+            how = "leveled by single moves" if self._levels else "packed largest first"
+            notes.append(f"{problem.held.size:,} cells are too many to search; these were {how}")
         if search.was_cut_off:
             notes.append("a search was stopped by the clock; another run may come out differently")
         return tuple(notes)
@@ -119,6 +155,33 @@ def _few_brokers(problem: PackingProblem, search: PackingSearch, is_searchable: 
     if found is not None and (best is None or _in_use(found) < _in_use(best)):
         best = found
     return best, least
+
+
+def _level(problem: PackingProblem, search: PackingSearch, is_searchable: bool) -> tuple[BoolArray | None, int]:
+    """Return a placement with a low peak utilization, in thousandths, and a lower bound of that."""
+    least, everywhere = problem.least_peak(), np.arange(problem.shape[1])
+    held = problem.held if problem.fits(problem.held) else None
+    starts = held, keep_and_fill(problem, everywhere), first_fit(problem)
+    leveled = [level(problem, chosen) for chosen in starts if chosen is not None]
+    best = min(leveled, key=lambda chosen: (problem.peak(chosen), -int((chosen & problem.held).sum())), default=None)
+    if not is_searchable or (best is not None and problem.peak(best) == least):
+        return best, least
+    found, least = search.lowest_peak(best)
+    if found is not None and (best is None or problem.peak(found) < problem.peak(best)):
+        best = found
+    return best, least
+
+
+def _unknown(unknown: Mapping[str, str]) -> str:
+    topics = [f"{topic} ({reason})" for topic, reason in unknown.items()]
+    more = f", and {len(topics) - _MOST_NAMES} more" if len(topics) > _MOST_NAMES else ""
+    shown = ", ".join(topics[:_MOST_NAMES])
+    return f"it needs rates, which retention does not give for topics {shown}{more}; give their rates"
+
+
+def _derived(count: int) -> Iterator[str]:
+    if count:
+        yield f"rates of {count:,} partitions are size ÷ retention, as they are unknown"
 
 
 def _in_use(chosen: BoolArray) -> int:

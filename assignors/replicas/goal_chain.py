@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from assignors.replicas.canonical import Canonical
+from assignors.replicas.goals.capacity import ReplicaCapacity
 from assignors.replicas.goals.counts import LeaderCount, ReplicaCount
 from assignors.replicas.goals.disk import DiskCapacity, DiskUsage
 from assignors.replicas.goals.goal import Board, Goal, GoalError, broker_ids
@@ -19,6 +20,19 @@ from assignors.replicas.state import ClusterState
 _RACK_GOALS = (OneInARack.name, EvenOverRacks.name)
 _DISK_GOALS = (DiskCapacity.name, DiskUsage.name)
 
+_NOT_SUPPORTED = frozenset(
+    (
+        "BrokerSetAwareGoal", "CpuCapacityGoal", "CpuUsageDistributionGoal", "KafkaAssignerDiskUsageDistributionGoal",
+        "KafkaAssignerEvenRackAwareGoal", "LeaderBytesInDistributionGoal", "MinTopicLeadersPerBrokerGoal",
+        "NetworkInboundCapacityGoal", "NetworkInboundUsageDistributionGoal", "NetworkOutboundCapacityGoal",
+        "NetworkOutboundUsageDistributionGoal", "PotentialNwOutGoal", "PreferredLeaderElectionGoal",
+        "TopicReplicaDistributionGoal",
+    )
+)  # fmt: skip
+"""Cruise Control's other goals."""
+
+_DEFAULT = (OneInARack.name, DiskCapacity.name, ReplicaCount.name, DiskUsage.name, LeaderCount.name)
+
 MARGIN = 0.9
 """How much of a threshold is used, so that a cluster just balanced does not at once need balancing again."""
 
@@ -27,11 +41,12 @@ MARGIN = 0.9
 class GoalChain:
     """Meet goals one after the other, each by actions that all earlier ones accept.
 
-    The goals are Cruise Control's of racks (`rack`: one replica a rack; `rack_distribution`: even over racks),
-    `disk_capacity`, `replica_count`, `disk_usage` and `leader_count`. The first three must be met, the others are met
-    as far as they can be. Those of racks are left out where racks do not constrain the plan, those of disks where sizes
-    or capacities are not known. Cruise Control's other goals are not here, nor are its limits of time; where it takes
-    brokers in any order, the one with least goes first.
+    Goals have Cruise Control's names. `RackAwareGoal` (one replica a rack), `RackAwareDistributionGoal` (even over
+    racks), `ReplicaCapacityGoal` and `DiskCapacityGoal` must be met; `ReplicaDistributionGoal`,
+    `DiskUsageDistributionGoal` and `LeaderReplicaDistributionGoal` are met as far as they can be. Goals of racks are
+    left out where racks do not constrain the plan, goals of disks where sizes or capacities are unknown. Cruise
+    Control's other goals are not supported, nor are its time limits; where it takes brokers in any order, the one with
+    least goes first.
 
     Guarantees:
         In its own turn no goal makes worse what it looks after, unless brokers have to be emptied, and later ones never
@@ -43,23 +58,25 @@ class GoalChain:
         The order of the goals; within one, brokers by id.
 
     Complexity:
-        O(goals P RF B) tried actions in the usual case; swaps of disk_usage may square the replicas of a broker.
+        O(goals P RF B) tried actions in the usual case; swaps for disk usage may square the replicas of a broker.
 
     Source:
         LinkedIn Cruise Control: `analyzer.GoalOptimizer`, `analyzer.goals`.
 
     Attributes:
-        goals: by name, the most important first.
+        goals: by name, the most important first; a text has commas between them. A name may have its Java package.
         balance_threshold: how far above the average a broker may be, as a factor; below it likewise. Nine tenths of
             that are used.
         disk_threshold: the share of its disks that a broker may use.
+        max_replicas_per_broker: the limit of `ReplicaCapacityGoal`.
         only_new_receive: whether brokers that hold nothing count as new, as those do that the tool is told to add;
             otherwise all brokers receive, as when it is told to rebalance.
     """
 
-    goals: tuple[str, ...] = ("rack", "disk_capacity", "replica_count", "disk_usage", "leader_count")
+    goals: tuple[str, ...] = _DEFAULT
     balance_threshold: float = 1.1
     disk_threshold: float = 0.8
+    max_replicas_per_broker: int = 10_000
     only_new_receive: bool = True
 
     abilities: ClassVar[Abilities] = Abilities(
@@ -72,14 +89,20 @@ class GoalChain:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "goals", tuple(self.goals))
+        named = tuple(_names(self.goals))
+        if self.goals and not named:
+            raise ValueError(f"no goal is named (goals: {', '.join(self._makers())})")
+        object.__setattr__(self, "goals", named)
         for name in self.goals:
             if name not in self._makers():
-                raise ValueError(f"'{name}' is not a goal (goals: {', '.join(self._makers())})")
+                what = "a goal of Cruise Control's that is not supported" if name in _NOT_SUPPORTED else "not a goal"
+                raise ValueError(f"'{name}' is {what} (goals: {', '.join(self._makers())})")
         if len(set(self.goals)) < len(self.goals):
             raise ValueError(f"a goal stands twice in {', '.join(self.goals)}")
         if self.balance_threshold < 1:
             raise ValueError(f"balance_threshold {self.balance_threshold} is less than 1")
+        if self.max_replicas_per_broker < 1:
+            raise ValueError(f"max_replicas_per_broker {self.max_replicas_per_broker} is less than 1")
         if not 0 < self.disk_threshold <= 1:
             raise ValueError(f"disk_threshold {self.disk_threshold} is not between 0 and 1")
         own = replace(
@@ -114,6 +137,7 @@ class GoalChain:
         return {
             OneInARack.name: OneInARack,
             EvenOverRacks.name: EvenOverRacks,
+            ReplicaCapacity.name: lambda: ReplicaCapacity(self.max_replicas_per_broker),
             DiskCapacity.name: lambda: DiskCapacity(self.disk_threshold),
             ReplicaCount.name: lambda: ReplicaCount(margin),
             DiskUsage.name: lambda: DiskUsage(margin),
@@ -130,6 +154,12 @@ class GoalChain:
         elif any(not model.capacity[broker] for broker in model.allowed):
             why |= dict.fromkeys(_DISK_GOALS, "not all capacities of brokers are known")
         return {name: reason for name, reason in why.items() if name in self.goals}
+
+
+def _names(goals: str | Iterable[str]) -> Iterator[str]:
+    """Yield the names of goals, without Java packages."""
+    parts = goals.split(",") if isinstance(goals, str) else goals
+    return (part.strip().rpartition(".")[2] for part in parts if part.strip())
 
 
 def _optimise(goal: Goal, board: Board) -> None:

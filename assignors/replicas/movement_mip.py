@@ -18,6 +18,9 @@ from assignors.replicas.programmes.placement import Group, Limit, Placement, Pla
 from assignors.replicas.programmes.search import solve
 from assignors.replicas.state import NOBODY, ClusterState
 
+_MOST_NAMES = 5
+"""The most partitions named in a message."""
+
 
 @dataclass(frozen=True, slots=True)
 class MovementMip:
@@ -34,15 +37,16 @@ class MovementMip:
     partition and broker, and a search that is exponential at worst; what is too large for its time is not begun.
     Source: everpeace/kafka-reassign-optimizer, `ReassignOptimizationProblem`; its weights of type offset are bytes
     here. It shuffles the replicas of a partition whose leader leaves; here a seed does, and without one they are
-    sorted. The tool refuses partitions that are not led by their preferred leader, and so does this, unless told not
-    to.
+    sorted. The tool refuses partitions that their preferred leader does not lead, or that are not fully in sync; so
+    does this by default.
 
     Attributes:
         balanced_factor_min: how far below the mean a load may be; at most 1.
         balanced_factor_max: how far above; at least 1.
         weights: what a replica weighs.
         seed: draws the order of replicas whose leader leaves; None sorts them by id.
-        refuses_other_leaders: whether a partition that its preferred leader does not lead ends it all.
+        refuses_other_leaders: whether there is no plan if a preferred leader does not lead.
+        refuses_out_of_sync: whether there is no plan if a replica is not in sync.
         time_limit_s: how long a search may take.
     """
 
@@ -51,6 +55,7 @@ class MovementMip:
     weights: Literal["count", "bytes"] = "count"
     seed: int | None = None
     refuses_other_leaders: bool = True
+    refuses_out_of_sync: bool = True
     time_limit_s: float = 60.0
 
     abilities: ClassVar[Abilities] = Abilities(
@@ -72,6 +77,9 @@ class MovementMip:
             return refused
         question = Question.of(state, request)
         weight = self._weight(question)
+        misfit = self._misfit(question, weight)
+        if misfit:
+            return Plan.none(PlanStatus.INFEASIBLE, misfit)
         programme = self._programme(question, weight)
         solution = solve(programme, self.time_limit_s)
         if solution.placement is None:
@@ -94,13 +102,21 @@ class MovementMip:
         if self.weights == "bytes" and state.size_bytes is None:
             return Plan.none(PlanStatus.NOT_APPLICABLE, "it needs the sizes of partitions to weigh them by bytes")
         other = np.flatnonzero(state.leader != state.replicas[:, 0])
-        if not self.refuses_other_leaders or not len(other):
-            return None
-        row = int(other[0])
-        leader = "nobody" if state.leader[row] == NOBODY else f"broker {state.ids[state.leader[row]]}"
-        preferred = state.ids[state.replicas[row, 0]]
-        reason = f"{state.name(row)}: {leader} leads it, not its preferred leader {preferred}; elect that first"
-        return Plan.none(PlanStatus.FAILED, reason)
+        if self.refuses_other_leaders and len(other):
+            row = int(other[0])
+            leader = "nobody" if state.leader[row] == NOBODY else f"broker {state.ids[state.leader[row]]}"
+            preferred = state.ids[state.replicas[row, 0]]
+            reason = f"{state.name(row)}: {leader} leads it, not its preferred leader {preferred}; elect that first"
+            return Plan.none(PlanStatus.FAILED, reason)
+        lagging = (
+            np.zeros((0, 2)) if state.in_sync is None else np.argwhere(~state.in_sync & (state.replicas != NOBODY))
+        )
+        if self.refuses_out_of_sync and len(lagging):
+            row, place = lagging[0].tolist()
+            broker = state.ids[state.replicas[row, place]]
+            reason = f"{state.name(row)}: broker {broker} is not in sync; wait until it has caught up"
+            return Plan.none(PlanStatus.FAILED, reason)
+        return None
 
     def _weight(self, question: Question) -> IntArray:
         sizes = question.told.state.size_bytes
@@ -108,13 +124,44 @@ class MovementMip:
             return np.ones(question.num_partitions, dtype=np.int64)
         return sizes
 
+    def _limits(self, question: Question, weight: IntArray) -> tuple[int, int]:
+        """Return how much a broker has to hold, and how much it may."""
+        mean = _mean(question, weight)
+        return int(np.floor(mean * self.balanced_factor_min)), int(np.ceil(mean * self.balanced_factor_max))
+
+    def _misfit(self, question: Question, weight: IntArray) -> str:
+        """Return how leaders that stay where they are exceed a limit, or keep a broker below one; empty if neither."""
+        leader = question.held[:, 0]
+        stays = leader != NOBODY
+        held = np.zeros(question.num_brokers, dtype=np.int64)
+        np.add.at(held, leader[stays], weight[stays])
+        moves = question.factors > stays
+        reach = held + int(weight[moves].sum())
+        np.subtract.at(reach, leader[stays & moves], weight[stays & moves])
+        least, most = self._limits(question, weight)
+        unit, mean = "bytes" if self.weights == "bytes" else "replicas", _mean(question, weight)
+        fullest, emptiest = int(held.argmax()), int(reach.argmin())
+        if held[fullest] > most:
+            factor = np.ceil(held[fullest] / mean * 100) / 100
+            return (
+                f"{_broker(question, fullest)}: leaders that stay there ({_names(question, fullest)}) hold "
+                f"{held[fullest]:,} {unit}, and balanced_factor_max {self.balanced_factor_max:g} lets a broker hold "
+                f"{most:,}; a factor of {factor:g} fits them"
+            )
+        if reach[emptiest] < least:
+            factor = np.floor(reach[emptiest] / mean * 100) / 100
+            return (
+                f"{_broker(question, emptiest)}: leaders stay where they are, which leaves {reach[emptiest]:,} {unit} "
+                f"that it can hold, and balanced_factor_min {self.balanced_factor_min:g} asks for {least:,}; "
+                f"a factor of {factor:g} fits"
+            )
+        return ""
+
     def _programme(self, question: Question, weight: IntArray) -> PlacementProgramme:
         num_brokers = question.num_brokers
         factors = question.factors.astype(np.float64)
         scaled = weight / _scale(weight)
-        mean = float((weight * factors).sum()) / num_brokers
-        least = np.floor(mean * self.balanced_factor_min) / _scale(weight)
-        most = np.ceil(mean * self.balanced_factor_max) / _scale(weight)
+        least, most = (limit / _scale(weight) for limit in self._limits(question, weight))
         is_pinned = np.zeros(question.held.shape, dtype=np.bool_)
         is_pinned[:, 0] = True
         loads = "replicas" if self.weights == "count" else "times the bytes of a mean replica"
@@ -144,6 +191,19 @@ class MovementMip:
             drawn = np.random.default_rng(self.seed).permutation(len(partition))
         place = np.where(question.held[partition, 0] == NOBODY, drawn, place)
         return ordered(question, partition, broker, place, broker)
+
+
+def _mean(question: Question, weight: IntArray) -> float:
+    return float((weight * question.factors).sum()) / question.num_brokers
+
+
+def _broker(question: Question, broker: int) -> str:
+    return f"broker {question.told.state.ids[question.brokers[broker]]}"
+
+
+def _names(question: Question, broker: int) -> str:
+    names = [question.told.state.name(row) for row in np.flatnonzero(question.held[:, 0] == broker).tolist()]
+    return ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
 
 
 def _everywhere(num_brokers: int, least: float, most: float) -> tuple[FloatArray, FloatArray]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from assignors.columns import IntArray
 from assignors.errors import AssignorError
+from assignors.replicas.in_sync import warn_of_leaders
 from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus, ReplicaAssignor
 from assignors.replicas.state import NOBODY, ClusterState
 from assignors.replicas.violations import Rule, violations
@@ -27,8 +28,8 @@ def plan(
         assignor: the strategy.
         state: the cluster.
         request: what is to be.
-        topics: the topics that may change, None for all. The strategy sees these alone, as the tools do that take a
-            list of topics; all others stay as they are.
+        topics: the topics that may change, None for all. The strategy plans these alone, as the tools do that take a
+            list of topics; all others stay as they are, and take up room.
 
     Returns:
         A plan for every partition of the state; without one, its status and reason say why.
@@ -38,7 +39,7 @@ def plan(
     """
     check(state, request, topics)
     rows = _chosen(state, topics)
-    part = state.take(rows)
+    part = state.split(rows)
     refused = _refused(assignor.abilities, part, request)
     if refused is not None:
         return refused
@@ -46,7 +47,9 @@ def plan(
     if answer.replicas is None:
         return answer
     _check_answer(assignor, part, request, answer.replicas)
-    return replace(answer, replicas=_merged(state, rows, answer.replicas))
+    replicas = _merged(state, rows, answer.replicas)
+    warnings = warn_of_leaders(state, replicas, set(rows.tolist()))
+    return replace(answer, replicas=replicas, notes=(*answer.notes, *warnings))
 
 
 def check(state: ClusterState, request: PlanRequest, topics: Sequence[str] | None = None) -> None:

@@ -11,6 +11,7 @@ from assignors.columns import IntArray
 from assignors.replicas.exact.question import Question
 from assignors.replicas.ordering import old_places, ordered
 from assignors.replicas.plan import Abilities, Plan, PlanRequest
+from assignors.replicas.programmes.constraints import own_limits, parse_constraints
 from assignors.replicas.programmes.lp_text import write
 from assignors.replicas.programmes.outcome import outcome
 from assignors.replicas.programmes.placement import Group, Limit, Placement, PlacementProgramme
@@ -52,6 +53,8 @@ class PreferredLeaderIlp:
         max_leaders: the most that a broker may lead.
         min_rack_replicas: the least that a rack may hold.
         max_rack_replicas: the most that a rack may hold.
+        constraints: further linear constraints, as `programmes.constraints` describes them; one text may hold several,
+            separated by semicolons. With any, the program has a binary for each partition, broker and role.
         time_limit_s: how long a search may take.
     """
 
@@ -65,6 +68,7 @@ class PreferredLeaderIlp:
     max_leaders: int | None = None
     min_rack_replicas: int | None = None
     max_rack_replicas: int | None = None
+    constraints: tuple[str, ...] = ()
     time_limit_s: float = 60.0
 
     abilities: ClassVar[Abilities] = Abilities(
@@ -79,6 +83,7 @@ class PreferredLeaderIlp:
     )
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "constraints", tuple(each.text for each in parse_constraints(self.constraints)))
         for what in ("replicas", "leaders", "rack_replicas"):
             least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
             if least is not None and most is not None and least > most:
@@ -101,7 +106,7 @@ class PreferredLeaderIlp:
         )
 
     def lp_text(self, state: ClusterState, request: PlanRequest) -> str:
-        """The whole programme in the LP format of lp_solve; all P times B cells of it.
+        """The whole programme in the LP format of lp_solve: all P times B cells and all constraints.
 
         A variable is named after topic, broker and partition, `t1b12p5` for a follower and `t1b12p5_l` for a leader;
         topics are numbered in the order of their names, from one, and listed at the top.
@@ -121,6 +126,7 @@ class PreferredLeaderIlp:
             new_worth=np.zeros(question.num_partitions),
             is_pinned=np.zeros(question.held.shape, dtype=np.bool_),
             limits=self._limits(question, request.heeds_racks(question.told.state)),
+            own=own_limits(parse_constraints(self.constraints), question, LEADER, FOLLOWER),
         )
 
     def _limits(self, question: Question, heeds_racks: bool) -> tuple[Limit, ...]:

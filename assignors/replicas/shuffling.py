@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from assignors.columns import IntArray
@@ -26,13 +24,4 @@ def shuffled(state: ClusterState, generator: np.random.Generator) -> ClusterStat
     """The same cluster with its brokers, topics and partitions in another order."""
     brokers, topics = generator.permutation(len(state.brokers)), generator.permutation(len(state.topics))
     rows = generator.permutation(state.num_partitions)
-    part = state.take(rows)
-    broker_row, topic_row = np.append(np.argsort(brokers), NOBODY), np.argsort(topics)
-    return replace(
-        part,
-        brokers=tuple(state.brokers[row] for row in brokers),
-        topics=tuple(state.topics[row] for row in topics),
-        topic=topic_row[part.topic],
-        replicas=broker_row[part.replicas],
-        leader=broker_row[part.leader],
-    )
+    return state.reordered(rows, brokers, topics)

@@ -13,6 +13,7 @@ import numpy as np
 
 from assignors.columns import NO_RACK, IntArray
 from assignors.replicas.counts import count_leaders, count_replicas
+from assignors.replicas.in_sync import leaders_out_of_sync
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.state import NOBODY, ClusterState
 from assignors.replicas.violations import Rule, violations
@@ -46,6 +47,7 @@ class Standing:
         topic_replicas_range: the same within a topic, in the topic where it is largest.
         leaders_range: of how many partitions brokers are the preferred leader of.
         topic_leaders_range: the same within a topic, in the topic where it is largest.
+        leaders_out_of_sync: partitions whose preferred leader is a replica of today that is not in sync.
         broken: by rule, how often it is broken; racks are None where they do not constrain.
         broker_down: if any one broker is down; None where there is only one.
         rack_down: if any one rack is down; None where there are not at least two.
@@ -57,6 +59,7 @@ class Standing:
     topic_replicas_range: int
     leaders_range: int
     topic_leaders_range: int
+    leaders_out_of_sync: int
     broken: dict[Rule, int | None]
     broker_down: Failover | None
     rack_down: Failover | None
@@ -66,7 +69,7 @@ def standing(state: ClusterState, request: PlanRequest, replicas: IntArray) -> S
     """Measure a placement.
 
     Args:
-        state: the cluster; its own replicas do not count.
+        state: the cluster; its own replicas count only as being in sync or not.
         request: says which brokers there are to be, and what rules there are.
         replicas: shape (P, W), as `Plan.replicas`.
 
@@ -88,6 +91,7 @@ def standing(state: ClusterState, request: PlanRequest, replicas: IntArray) -> S
         topic_replicas_range=_worst_topic(state, replicas, chosen),
         leaders_range=_range(count_leaders(replicas, num_brokers)[chosen]),
         topic_leaders_range=_worst_topic(state, replicas[:, :1], chosen),
+        leaders_out_of_sync=int(leaders_out_of_sync(state, replicas).sum()),
         broken=broken,
         broker_down=_broker_down(replicas, chosen, num_brokers) if len(chosen) > 1 else None,
         rack_down=_rack_down(replicas, chosen, racks, num_brokers) if len(racks) > 1 else None,

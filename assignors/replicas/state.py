@@ -6,7 +6,7 @@ order of the input, because some tools' answers hang on it; whoever does not wan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +17,9 @@ from assignors.ids import TopicPartition
 
 NOBODY = -1
 """Stands in `ClusterState.replicas` behind a partition's last replica, and in `leader` where nobody leads."""
+
+UNKNOWN = -1
+"""The value in `ClusterState.bytes_per_s` of a partition whose rate is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,21 @@ class Broker:
     is_alive: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long and how much a topic's partitions retain; the defaults are Kafka's.
+
+    Attributes:
+        ms: `retention.ms`; None for no limit.
+        bytes: `retention.bytes`; None for no limit.
+        is_compacted: whether `cleanup.policy` includes `compact`.
+    """
+
+    ms: int | None = 604_800_000
+    bytes: int | None = None
+    is_compacted: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class ClusterState:
     """A cluster as it stands; P partitions, B brokers, W the largest replication factor. All arrays are read-only.
@@ -49,7 +67,11 @@ class ClusterState:
         replicas: shape (P, W); rows of `brokers` in replica order, the preferred leader first, then NOBODY.
         leader: shape (P,); the row of the broker that leads, NOBODY if none does.
         size_bytes: shape (P,); what one replica takes on disk; None if nobody said.
-        bytes_per_s: shape (P,); what is produced to the partition; None if nobody said.
+        bytes_per_s: shape (P,); what is produced to the partition, UNKNOWN for a partition whose rate is unknown; None
+            if all rates are unknown.
+        retention: along `topics`, None for a topic whose retention is unknown; None if all of them are.
+        in_sync: shape (P, W); which of `replicas` are in the partition's ISR; None if all are.
+        fixed: the partitions that no plan may change, with the same brokers; None if there are none. They take up room.
     """
 
     brokers: tuple[Broker, ...]
@@ -60,6 +82,9 @@ class ClusterState:
     leader: IntArray
     size_bytes: IntArray | None = None
     bytes_per_s: IntArray | None = None
+    retention: tuple[Retention | None, ...] | None = None
+    in_sync: BoolArray | None = None
+    fixed: ClusterState | None = None
 
     @classmethod
     def of(
@@ -69,7 +94,9 @@ class ClusterState:
         *,
         leaders: Mapping[tuple[str, int], int] | None = None,
         size_bytes: Mapping[tuple[str, int], int] | None = None,
-        bytes_per_s: Mapping[tuple[str, int], int] | None = None,
+        bytes_per_s: Mapping[tuple[str, int], int | None] | None = None,
+        retention: Mapping[str, Retention | None] | None = None,
+        in_sync: Mapping[tuple[str, int], Collection[int]] | None = None,
     ) -> ClusterState:
         """Build a state from broker ids by topic and partition, in the order of `replicas`.
 
@@ -78,7 +105,9 @@ class ClusterState:
             replicas: broker ids in replica order by (topic, partition).
             leaders: the ids of the leaders that are not the preferred ones; NOBODY where there is none.
             size_bytes: of every partition, or None.
-            bytes_per_s: of every partition, or None.
+            bytes_per_s: of every partition, None for an unknown rate; or None.
+            retention: by topic; None, or no entry, for a topic whose retention is unknown.
+            in_sync: the ids in the ISR of each partition; all replicas are in sync in a partition without an entry.
 
         Raises:
             ValueError: a broker or a replica stands twice, or a partition has no replica or no size.
@@ -103,13 +132,16 @@ class ClusterState:
             replicas=_frozen(np.array(table, dtype=np.int64).reshape(len(rows), width)),
             leader=_column(led),
             size_bytes=None if size_bytes is None else _column([size_bytes[key] for key in rows]),
-            bytes_per_s=None if bytes_per_s is None else _column([bytes_per_s[key] for key in rows]),
+            bytes_per_s=None if bytes_per_s is None else _column([_rate(bytes_per_s[key]) for key in rows]),
+            retention=None if retention is None else tuple(retention.get(topic) for topic in topics),
+            in_sync=_in_sync(rows, in_sync, width),
         )
 
     def __post_init__(self) -> None:
         if len({broker.id for broker in self.brokers}) < len(self.brokers):
             raise ValueError("two brokers have one id")
-        for array in (self.topic, self.partition, self.replicas, self.leader, self.size_bytes, self.bytes_per_s):
+        arrays = (self.topic, self.partition, self.replicas, self.leader, self.size_bytes, self.bytes_per_s)
+        for array in (*arrays, self.in_sync):
             if array is not None:
                 array.flags.writeable = False
 
@@ -154,8 +186,39 @@ class ClusterState:
         return str(self.key(row))
 
     def with_replicas(self, replicas: IntArray) -> ClusterState:
-        """The same cluster once a plan is carried out and every preferred leader elected."""
-        return replace(self, replicas=_frozen(replicas.copy()), leader=_frozen(replicas[:, 0].copy()))
+        """The same cluster once a plan is carried out, all replicas are in sync, and every preferred leader elected."""
+        leader = _frozen(replicas[:, 0].copy())
+        return replace(self, replicas=_frozen(replicas.copy()), leader=leader, in_sync=None)
+
+    def reordered(self, rows: IntArray, brokers: IntArray, topics: IntArray) -> ClusterState:
+        """Return the same cluster in another order.
+
+        Args:
+            rows: shape (P,); the row in this state of each partition of the result.
+            brokers: shape (B,); the same of brokers.
+            topics: the same of topics.
+        """
+        part = self.take(rows)
+        broker_row, topic_row = np.append(np.argsort(brokers), NOBODY), np.argsort(topics)
+        return replace(
+            part,
+            brokers=tuple(self.brokers[row] for row in brokers),
+            topics=tuple(self.topics[row] for row in topics),
+            topic=topic_row[part.topic],
+            replicas=broker_row[part.replicas],
+            leader=broker_row[part.leader],
+            retention=None if self.retention is None else tuple(self.retention[row] for row in topics),
+            fixed=None if self.fixed is None else self.fixed.reordered_brokers(brokers),
+        )
+
+    def reordered_brokers(self, brokers: IntArray) -> ClusterState:
+        """Return the same cluster with its brokers in another order, as in `reordered`."""
+        return self.reordered(np.arange(self.num_partitions), brokers, np.arange(len(self.topics)))
+
+    def split(self, rows: IntArray) -> ClusterState:
+        """Return the cluster of these partitions, in this order, in which all others are fixed."""
+        others = np.setdiff1d(np.arange(self.num_partitions), rows)
+        return replace(self.take(rows), fixed=self.take(others) if len(others) else None)
 
     def take(self, rows: IntArray) -> ClusterState:
         """These partitions only, in this order; brokers and topics stay."""
@@ -167,6 +230,7 @@ class ClusterState:
             leader=self.leader[rows],
             size_bytes=None if self.size_bytes is None else self.size_bytes[rows],
             bytes_per_s=None if self.bytes_per_s is None else self.bytes_per_s[rows],
+            in_sync=None if self.in_sync is None else self.in_sync[rows],
         )
 
 
@@ -176,6 +240,23 @@ def replica_sets(replicas: IntArray, num_brokers: int) -> BoolArray:
     np.put_along_axis(held, replicas, True, axis=1)
     table: BoolArray = held[:, :-1]
     return table
+
+
+def _rate(bytes_per_s: int | None) -> int:
+    return UNKNOWN if bytes_per_s is None else bytes_per_s
+
+
+def _in_sync(
+    rows: Mapping[tuple[str, int], Sequence[int]], known: Mapping[tuple[str, int], Collection[int]] | None, width: int
+) -> BoolArray | None:
+    """Return the ISR along the replicas; None if every replica is in it."""
+    if known is None:
+        return None
+    table = [
+        [broker in known.get(key, ids) for broker in ids] + [False] * (width - len(ids)) for key, ids in rows.items()
+    ]
+    is_whole = all(all(each[: len(ids)]) for each, ids in zip(table, rows.values(), strict=True))
+    return None if is_whole else np.array(table, dtype=np.bool_).reshape(len(rows), width)
 
 
 def _column(values: Sequence[int]) -> IntArray:

@@ -15,6 +15,13 @@ def held_bytes(replicas: IntArray, size_bytes: IntArray, num_brokers: int) -> In
     return np.bincount(replicas[is_there], weights=weights, minlength=num_brokers).astype(np.int64)
 
 
+def fixed_bytes(state: ClusterState) -> IntArray:
+    """Return what the partitions on each broker take that no plan may change, shape (B,)."""
+    if state.fixed is None or state.fixed.size_bytes is None:
+        return np.zeros(len(state.brokers), dtype=np.int64)
+    return held_bytes(state.fixed.replicas, state.fixed.size_bytes, len(state.brokers))
+
+
 def capacity_bytes(state: ClusterState) -> IntArray:
     """Shape (B,); what each broker's disks take; 0 where nobody said."""
     return np.array([broker.capacity_bytes or 0 for broker in state.brokers], dtype=np.int64)

@@ -12,7 +12,7 @@ from assignors.replicas.canonical import Canonical
 from assignors.replicas.lists import replica_lists, replica_table
 from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.state import ClusterState
-from assignors.replicas.storage import capacity_bytes, held_bytes
+from assignors.replicas.storage import capacity_bytes, fixed_bytes, held_bytes
 from assignors.replicas.topicmappr.go_random import GoRandom
 from assignors.replicas.topicmappr.leadership import order_by_ratio
 from assignors.replicas.topicmappr.placement import (
@@ -143,7 +143,7 @@ class TopicmapprStorage:
 
     def _taken(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> list[int]:
         """By broker, the bytes that are free, negated, before anything is placed."""
-        taken = held_bytes(state.replicas, sizes, len(state.brokers)) - capacity_bytes(state)
+        taken = held_bytes(state.replicas, sizes, len(state.brokers)) + fixed_bytes(state) - capacity_bytes(state)
         if self.force_rebuild:
             lifted = replica_table(wanted_places(state, request, is_stripped=False))
             taken -= held_bytes(lifted, sizes, len(state.brokers))
@@ -152,7 +152,8 @@ class TopicmapprStorage:
 
     def _rebalance(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> tuple[Plan, ReplicaLists]:
         rules = self._rules(state, request, sizes)
-        free = (capacity_bytes(state) - held_bytes(state.replicas, sizes, len(state.brokers))).tolist()
+        held = held_bytes(state.replicas, sizes, len(state.brokers)) + fixed_bytes(state)
+        free = (capacity_bytes(state) - held).tolist()
         short = short_of_storage(rules, free, self.storage_threshold, self.storage_threshold_bytes)
         found = relocate(rules, free, short, self.tolerance)
         answer = Plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,10 @@ from assignors.ids import TopicPartition
 from assignors.replicas.counts import added
 from assignors.replicas.criteria import changed_rows
 from assignors.replicas.state import NOBODY, ClusterState
+from scenarios.importers.reassignment import ANY
+
+LogDirs = Mapping[tuple[str, int], Mapping[int, str]]
+"""The log directories of replicas, by topic and partition, then by broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class Change:
         new: those it shall have.
         needs_election: whether somebody else leads than its new preferred leader.
         copied_bytes: what has to be copied for it; None where sizes are not known.
+        old_dirs: the log directory of each old replica, ANY for any; empty if none is known.
+        new_dirs: the same of new replicas; a replica that stays keeps its directory.
     """
 
     key: TopicPartition
@@ -30,15 +36,19 @@ class Change:
     new: tuple[int, ...]
     needs_election: bool
     copied_bytes: int | None
+    old_dirs: tuple[str, ...] = ()
+    new_dirs: tuple[str, ...] = ()
 
 
-def changes(state: ClusterState, replicas: IntArray) -> tuple[Change, ...]:
+def changes(state: ClusterState, replicas: IntArray, log_dirs: LogDirs | None = None) -> tuple[Change, ...]:
     """What a plan changes, sorted by topic and partition.
 
     Args:
         state: the cluster.
         replicas: as `Plan.replicas`.
+        log_dirs: the log directories that are known today.
     """
+    known = log_dirs or {}
     rows = changed_rows(state, replicas)
     copies = added(state.replicas[rows], replicas[rows]).sum(axis=1)
     found = [
@@ -48,6 +58,8 @@ def changes(state: ClusterState, replicas: IntArray) -> tuple[Change, ...]:
             new=_ids(state, replicas[row]),
             needs_election=bool(replicas[row, 0] != state.leader[row]),
             copied_bytes=None if state.size_bytes is None else int(state.size_bytes[row]) * int(num_copies),
+            old_dirs=_dirs(known, state, row, state.replicas[row]),
+            new_dirs=_dirs(known, state, row, replicas[row]),
         )
         for row, num_copies in zip(rows.tolist(), copies.tolist(), strict=True)
     ]
@@ -62,6 +74,14 @@ def led_by_others(
     is_led_by_other[changed_rows(state, replicas)] = False
     keys = [state.key(row) for row in np.flatnonzero(is_led_by_other).tolist()]
     return tuple(sorted(key for key in keys if topics is None or key.topic in topics))
+
+
+def _dirs(known: LogDirs, state: ClusterState, row: int, rows: IntArray) -> tuple[str, ...]:
+    """Return the log directories of a partition's replicas; empty if none of them is known."""
+    key = state.key(row)
+    of_brokers = known.get((key.topic, key.partition), {})
+    brokers = _ids(state, rows)
+    return tuple(of_brokers.get(broker, ANY) for broker in brokers) if of_brokers.keys() & set(brokers) else ()
 
 
 def _ids(state: ClusterState, rows: IntArray) -> tuple[int, ...]:

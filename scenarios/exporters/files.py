@@ -43,9 +43,19 @@ def plan_files(
 
 def _batch_files(batch: Sequence[Change], others: Sequence[TopicPartition]) -> Iterator[tuple[str, str]]:
     if batch:
-        yield REASSIGNMENT, reassignment_text((change.key, change.new) for change in batch)
+        yield (
+            REASSIGNMENT,
+            reassignment_text(
+                ((change.key, change.new) for change in batch), {change.key: change.new_dirs for change in batch}
+            ),
+        )
     elected = sorted([change.key for change in batch if change.needs_election] + list(others))
     if elected:
         yield ELECTION, election_text(elected)
     if batch:
-        yield ROLLBACK, reassignment_text((change.key, change.old) for change in batch)
+        yield (
+            ROLLBACK,
+            reassignment_text(
+                ((change.key, change.old) for change in batch), {change.key: change.old_dirs for change in batch}
+            ),
+        )

@@ -11,9 +11,13 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from scenarios.importers.lines import FormatError
+
+ANY = "any"
+"""What Kafka's tool writes in `log_dirs` for a replica whose directory the broker chooses."""
 
 _COMMAND = "kafka-reassign-partitions.sh"
 _EXAMPLE = '{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [1, 2]}]}'
@@ -24,12 +28,18 @@ _INT_MAX = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class PlannedMove:
-    """A partition and the brokers that it shall have, the preferred leader first; `line` is where that stands."""
+    """A partition and the brokers that it shall have, the preferred leader first.
+
+    Attributes:
+        line: where it is in the text.
+        log_dirs: the log directory of each replica, ANY for any; empty if the entry has none.
+    """
 
     line: int
     topic: str
     partition: int
     replicas: tuple[int, ...]
+    log_dirs: tuple[str, ...] = ()
 
 
 def read_plan(text: str) -> tuple[PlannedMove, ...]:
@@ -96,7 +106,22 @@ def _moves(entries: list[Any], lines: list[int]) -> Iterator[PlannedMove]:
         if (topic, partition) in seen:
             raise FormatError(line, f"{what} is {topic}-{partition}, as is partitions[{seen[topic, partition]}]")
         seen[topic, partition] = i
-        yield PlannedMove(line, topic, partition, tuple(replicas))
+        yield PlannedMove(line, topic, partition, tuple(replicas), _log_dirs(entry, len(replicas), line, what))
+
+
+def _log_dirs(entry: dict[str, Any], num_replicas: int, line: int, what: str) -> tuple[str, ...]:
+    log_dirs: Any = entry.get("log_dirs", [ANY] * num_replicas)
+    if not isinstance(log_dirs, list) or len(log_dirs) != num_replicas:
+        needed = f"{num_replicas} replica{'s' if num_replicas > 1 else ''}"
+        raise FormatError(line, f"{what}.log_dirs is not a list with one directory for each of {needed}")
+    for i, log_dir in enumerate(log_dirs):
+        if not isinstance(log_dir, str) or not (log_dir == ANY or _is_absolute(log_dir)):
+            raise FormatError(line, f"{what}.log_dirs[{i}]: {log_dir!r} is not an absolute path or '{ANY}'")
+    return tuple(log_dirs) if any(log_dir != ANY for log_dir in log_dirs) else ()
+
+
+def _is_absolute(path: str) -> bool:
+    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
 
 
 def _is_number(value: Any) -> bool:

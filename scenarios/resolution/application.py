@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from scenarios.application_entries import ApplicationSection
 from scenarios.blueprint import TopicPlan
@@ -108,6 +109,12 @@ def _check_once(drafts: Sequence[SubtopologyDraft]) -> None:
             holders.setdefault(store.name, draft.id)
 
 
+_REPARTITION: Final = {"cleanup.policy": "delete", "retention.ms": "-1"}
+_CHANGELOG: Final = {"cleanup.policy": "compact"}
+"""What Kafka Streams configures for its topics (`RepartitionTopicConfig`, `UnwindowedUnversionedChangelogTopicConfig`);
+the changelogs of windows are deleted, too, after a time that a scenario does not say."""
+
+
 class _InternalTopics:
     """Adds the topics that Kafka Streams makes to those of the cluster.
 
@@ -143,7 +150,7 @@ class _InternalTopics:
                 self._copartition(group, written)
         for topic, repartition in written.items():
             if topic in self._counts:
-                self._add(topic, self._counts[topic], repartition.said)
+                self._add(topic, self._counts[topic], repartition.said, _REPARTITION)
 
     def _state_count(self, repartition: RepartitionDraft) -> None:
         """Take the count of the topic that is there already, or else the one that is asked for."""
@@ -211,21 +218,16 @@ class _InternalTopics:
             elif there is not None and there != num_tasks:
                 store.wrong(_mismatch(changelog, there, num_tasks))
             else:
-                self._add(changelog, num_tasks, store.said)
+                self._add(changelog, num_tasks, store.said, _CHANGELOG)
         return Store(store.name, changelog, store.persistent)
 
-    def _add(self, topic: str, count: int, said: Said | None) -> None:
+    def _add(self, topic: str, count: int, said: Said | None, configs: dict[str, str]) -> None:
         plan = self.plans.get(topic)
         if plan is None:
             if not self._has_factor() or not self._cluster.budget.spend(count, self._factor):
                 return
-            traffic = default_traffic(count, self._cluster.section.partition_defaults)
-            configs = self._section.configs
-            plan = replace(
-                make_plan(topic, self._factor, traffic),
-                min_insync_replicas=configs.topic_min_insync_replicas,
-                unclean_leader_election=configs.topic_unclean_leader_election,
-            )
+            plan = make_plan(topic, self._factor, default_traffic(count, self._cluster.section.partition_defaults))
+            plan = replace(plan, configs=configs | self._section.configs.of_topics())
         self.plans[topic] = plan if said is None else retraffic(plan, said, self._places)
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from scenarios.blueprint import TopicDefaults, TopicPlan
 from scenarios.errors import listing
+from scenarios.topic_configs import parse_topic_configs
 
 
 def availability_notes(topics: Iterable[TopicPlan], defaults: TopicDefaults) -> Iterator[str]:
@@ -22,7 +23,8 @@ def availability_notes(topics: Iterable[TopicPlan], defaults: TopicDefaults) -> 
     short = [
         plan.name
         for plan in known
-        if plan.replication_factor < (plan.min_insync_replicas or defaults.min_insync_replicas)
+        if plan.replication_factor
+        < (parse_topic_configs(plan.configs).min_insync_replicas or defaults.min_insync_replicas)
     ]
     if short:
         yield listing("topics with fewer replicas than min.insync.replicas, which refuse all writes", short, most=4)

@@ -10,7 +10,7 @@ from scenarios.blueprint import MAX_BROKERS, MAX_PARTITIONS, MAX_REPLICAS
 from scenarios.cluster_entries import BrokerEntry, BrokerPool, ClusterSection
 from scenarios.errors import listing, show
 from scenarios.fields import intact
-from scenarios.importers.brokers import DescribedBroker
+from scenarios.importers.broker_table import ListedBroker
 from scenarios.importers.topics import DescribedTopic
 from scenarios.paths import Path
 from scenarios.resolution.files import Imported
@@ -95,7 +95,7 @@ class Budget:
 
 def resolve_brokers(
     section: ClusterSection,
-    described: Imported[tuple[DescribedBroker, ...]] | None,
+    described: Imported[tuple[ListedBroker, ...]] | None,
     topics: Imported[tuple[DescribedTopic, ...]] | None,
     places: Places,
 ) -> Brokers:
@@ -105,7 +105,7 @@ def resolve_brokers(
 
 def _resolve(
     section: ClusterSection,
-    described: Imported[tuple[DescribedBroker, ...]] | None,
+    described: Imported[tuple[ListedBroker, ...]] | None,
     topics: Imported[tuple[DescribedTopic, ...]] | None,
     places: Places,
 ) -> tuple[Broker, ...] | None:
@@ -119,7 +119,10 @@ def _resolve(
             return _deal_out(section.brokers, places)
         return _list(section.brokers, places)
     if described is not None:
-        return tuple(Broker(broker.id, broker.rack) for broker in described.content)
+        return tuple(
+            Broker(each.id, each.rack, None, each.capacity_bytes, each.capacity_bytes_per_s)
+            for each in described.content
+        )
     if not places.is_sound(*CLUSTER, "from"):
         return None
     if topics is not None:
@@ -134,9 +137,8 @@ def _deal_out(pool: BrokerPool, places: Places) -> tuple[Broker, ...] | None:
         places.wrong((*_BROKERS, "count"), f"{pool.count:,} is too large (at most {MAX_BROKERS:,})")
         return None
     racks = list(pool.racks or [])
-    return tuple(
-        Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, pool.restore) for i in range(pool.count)
-    )
+    said = pool.restore, pool.capacity, pool.throughput
+    return tuple(Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, *said) for i in range(pool.count))
 
 
 def _list(entries: Sequence[BrokerEntry], places: Places) -> tuple[Broker, ...] | None:
@@ -146,7 +148,7 @@ def _list(entries: Sequence[BrokerEntry], places: Places) -> tuple[Broker, ...] 
         if entry.id in brokers:
             places.wrong((*_BROKERS, i, "id"), f"{entry.id} is the id of another broker too")
             is_clear = False
-        brokers[entry.id] = Broker(entry.id, entry.rack, entry.restore)
+        brokers[entry.id] = Broker(entry.id, entry.rack, entry.restore, entry.capacity, entry.throughput)
     if len(brokers) > MAX_BROKERS:
         places.wrong(_BROKERS, f"{len(brokers):,} brokers are too many (at most {MAX_BROKERS:,})")
         return None

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from assignors.ids import TopicPartition
 from scenarios.blueprint import MAX_PARTITIONS, TopicPlan
 from scenarios.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
-from scenarios.configs import RACK_AWARE_SELECTOR, TopicConfigs
+from scenarios.configs import RACK_AWARE_SELECTOR
 from scenarios.errors import Mistake, Mistakes, listing, show
 from scenarios.fields import holes, intact
-from scenarios.importers.brokers import read_brokers
+from scenarios.importers.broker_table import read_listed_brokers
 from scenarios.importers.log_dirs import read_sizes
 from scenarios.importers.topics import DescribedTopic, read_topics
 from scenarios.paths import Path
 from scenarios.resolution.amounts import Said, Traffic, default_traffic, settle
 from scenarios.resolution.brokers import CLUSTER, Brokers, Budget, resolve_brokers
 from scenarios.resolution.files import Files, Imported
+from scenarios.topic_configs import parse_topic_configs
 from scenarios.validation import Places
 from simulator.world import NO_LEADER
 
 _Described = Imported[tuple[DescribedTopic, ...]]
-_BOOLEANS: Final = {"true": True, "false": False}
 _Sizes = Imported[Mapping[TopicPartition, int]]
 
 
@@ -56,7 +54,7 @@ def resolve_cluster(section: ClusterSection, files: Files, places: Places, mista
     """Understand the cluster; what is wrong goes to `places` and `mistakes`."""
     named = section.files or ClusterFiles()
     described = files.read((*CLUSTER, "from", "topics"), named.topics, read_topics)
-    racks = files.read((*CLUSTER, "from", "brokers"), named.brokers, read_brokers)
+    racks = files.read((*CLUSTER, "from", "brokers"), named.brokers, read_listed_brokers)
     sizes = files.read((*CLUSTER, "from", "log_dirs"), named.log_dirs, read_sizes)
     brokers = resolve_brokers(section, racks, described, places)
     budget = Budget(places)
@@ -98,11 +96,20 @@ def _import(
             break
         if not budget.spend(len(topic.replicas), max(map(len, topic.replicas))):
             break
-        topics[topic.name] = _imported(topic, sizes, section)
+        try:
+            topics[topic.name] = _imported(topic, sizes, section)
+        except ValueError as error:
+            mistakes.add(Mistake(described.source, topic.line, "", f"topic '{topic.name}': {error}"))
+            break
     return topics
 
 
 def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSection) -> TopicPlan:
+    """Return the topic as it is described.
+
+    Raises:
+        ValueError: it has a config that Kafka would refuse.
+    """
     count = len(topic.replicas)
     traffic, stated = default_traffic(count, section.partition_defaults), frozenset[str]()
     if sizes is not None:
@@ -111,20 +118,15 @@ def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSecti
         traffic = replace(traffic, size_bytes=tuple(sizes.content.get(partition, size) for partition, size in known))
         stated = frozenset(["size"] if any(partition in sizes.content for partition in partitions) else [])
     plan = make_plan(topic.name, max(map(len, topic.replicas)), traffic)
+    parse_topic_configs(topic.configs)
     return replace(
         plan,
         replicas=topic.replicas,
         leaders=topic.leaders,
         in_sync=tuple(isr or replicas for isr, replicas in zip(topic.in_sync, topic.replicas, strict=True)),
-        min_insync_replicas=_min_insync_replicas(topic),
-        unclean_leader_election=_BOOLEANS.get(topic.configs.get("unclean.leader.election.enable", "").lower()),
+        configs=topic.configs,
         stated=stated,
     )
-
-
-def _min_insync_replicas(topic: DescribedTopic) -> int | None:
-    text = topic.configs.get("min.insync.replicas", "")
-    return int(text) if re.fullmatch(r"[1-9]\d{0,8}", text) else None
 
 
 def make_plan(name: str, factor: int, traffic: Traffic) -> TopicPlan:
@@ -159,17 +161,8 @@ def _add_entries(draft: ClusterDraft, places: Places) -> None:
             draft.topics.pop(entry.name, None)
             places.cut(path)
         else:
-            draft.topics[entry.name] = retraffic(_configured(plan, entry.configs), Said.of(entry, path), places)
-
-
-def _configured(plan: TopicPlan, configs: TopicConfigs) -> TopicPlan:
-    """Return the topic with the configs that an entry sets."""
-    least, unclean = configs.min_insync_replicas, configs.unclean_leader_election
-    return replace(
-        plan,
-        min_insync_replicas=plan.min_insync_replicas if least is None else least,
-        unclean_leader_election=plan.unclean_leader_election if unclean is None else unclean,
-    )
+            plan = replace(plan, configs={**plan.configs, **entry.configs.stated()})
+            draft.topics[entry.name] = retraffic(plan, Said.of(entry, path), places)
 
 
 def _plan_entry(draft: ClusterDraft, entry: TopicEntry, path: Path, places: Places) -> TopicPlan | None:

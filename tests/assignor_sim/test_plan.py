@@ -13,6 +13,7 @@ from assignor_sim.cli import app
 from assignors.replicas.registry import built_in
 from scenarios.importers.reassignment import read_plan
 from tests.assignor_sim.conftest import SMALL, Shell
+from tests.scenarios.ingested import ingest, rate
 
 HERE = "tests.assignor_sim.planners:"
 IN_TURN = ("--strategy", f"{HERE}InTurn")
@@ -284,11 +285,21 @@ def test_bad_input_is_one_clear_message_and_nothing_is_written(
     assert not (folder / "out").exists()
 
 
-@pytest.mark.parametrize("options", [("--time-limit", "5"), ("--write-lp", "x.lp")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--time-limit", "5"),
+        ("--write-lp", "x.lp"),
+        ("--headroom", "0.2"),
+        ("--goals", "RackAwareGoal"),
+        ("--constraints", "own.txt"),
+    ],
+)
 def test_an_option_that_no_strategy_takes_is_refused(folder: Path, options: tuple[str, ...]) -> None:
+    (folder / "own.txt").write_text("leaders(broker=1) <= 1\n")
     ended = of_three("--strategy", f"{HERE}Drawn", *options)
     assert ended.exit_code == 2
-    assert "none" in ended.stderr
+    assert f"{options[0]}: none of the strategies" in ended.stderr
     assert not (folder / "x.lp").exists()
 
 
@@ -338,3 +349,76 @@ def test_a_strategy_takes_parameters_behind_its_name() -> None:
         refused = CliRunner().invoke(app, ["plan", "order_processing", "--strategy", wrong])
         assert refused.exit_code == 2
         assert message in refused.stderr
+
+
+def test_log_dirs_of_the_assignment_survive_into_the_files(folder: Path) -> None:
+    text = json.dumps(ASSIGNMENT).replace('"replicas": [1, 2]', '"replicas": [1, 2], "log_dirs": ["/one", "/two"]')
+    (folder / "today.json").write_text(text, encoding="utf-8")
+    assert of_three("--remove-broker", "2", "--out", "plan").exit_code == 0
+    for move in read_plan((folder / "plan" / "reassignment.json").read_text()):
+        assert dict(zip(move.replicas, move.log_dirs, strict=True)) == {1: "/one", 3: "any"}
+    for move in read_plan((folder / "plan" / "rollback.json").read_text()):
+        assert dict(zip(move.replicas, move.log_dirs, strict=True)) == {1: "/one", 2: "/two"}
+
+
+def test_headroom_is_kept_free_by_the_strategies_that_know_capacities(folder: Path) -> None:
+    (folder / "brokers.csv").write_text("1,az1,16 kB\n2,az2,16 kB\n3,az1,16 kB\n4,az2,16 kB\n")
+    packing = ("--strategy", "capacity_packing", "--log-dirs", "sizes.json", "--format", "json")
+    assert row(of_three(*packing), "capacity_packing")["value"] == 2
+    assert row(of_three(*packing, "--headroom", "0.7"), "capacity_packing")["value"] == 4
+
+
+def test_goals_are_given_in_order_and_an_unknown_one_is_named_with_the_list(folder: Path) -> None:
+    chained = ("--strategy", "goal_chain", "--goals")
+    ended = of_three(*chained, "RackAwareGoal,ReplicaDistributionGoal", "--format", "json")
+    assert row(ended, "goal_chain")["aims"] == ["storage", "constraints", "determinism"]
+    wrong = of_three(*chained, "RackAwareGoal,RackGoal")
+    assert wrong.exit_code == 2
+    assert wrong.stderr.startswith("--goals: 'RackGoal' is not a goal (goals: RackAwareGoal, ")
+
+
+def test_constraints_are_read_from_a_file_and_hold(folder: Path) -> None:
+    (folder / "own.txt").write_text("# the old one\n\nleaders(broker=1) <= 1  # leads hardly anything\n")
+    limits = "preferred_leader_ilp,min_leaders=0,max_leaders=9"
+    ended = of_three("--strategy", limits, "--constraints", "own.txt", "--out", "plan", "--write-lp", "p.lp")
+    assert ended.exit_code == 0, ended.stderr
+    now = replicas(folder / "today.json") | replicas(folder / "plan" / "reassignment.json")
+    assert sum(brokers[0] == 1 for brokers in now.values()) <= 1
+    assert "// leaders(broker=1) <= 1" in (folder / "p.lp").read_text()
+
+
+def test_mistakes_in_constraints_are_told_with_their_lines(folder: Path) -> None:
+    (folder / "own.txt").write_text("leaders(broker=1) <= 1\nleaders(broker=1) < 1\nreplicas(host=2) <= 1\n")
+    ended = of_three("--strategy", "preferred_leader_ilp", "--constraints", "own.txt")
+    assert ended.exit_code == 2
+    assert ended.stderr.splitlines() == [
+        "own.txt:2: 'leaders(broker=1) < 1' is not a constraint from '< 1' on "
+        "(such as leaders(topic=orders) per broker <= 2)",
+        "own.txt:3: 'replicas(host=2) <= 1': 'host=2' is not a selector "
+        "(topic, partition, broker, rack; as in broker=3)",
+    ]
+    (folder / "own.txt").write_text("# none\n")
+    assert "own.txt: no constraint" in of_three("--strategy", "preferred_leader_ilp", "--constraints", "own.txt").stderr
+
+
+DESCRIBED = "".join(
+    f"Topic: {topic}\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: {configs}\n"
+    f"\tTopic: {topic}\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n"
+    for topic, configs in (("orders", "retention.ms=10000"), ("pay", "cleanup.policy=compact"))
+)
+
+
+def test_rates_follow_from_the_retention_of_each_topic_or_are_measured(folder: Path) -> None:
+    (folder / "topics.txt").write_text(DESCRIBED)
+    (folder / "brokers.csv").write_text("1,az1,1 TB,150 B/s\n2,az2,1 TB,150 B/s\n")
+    sized = json.dumps([{"partition": f"{topic}-0", "size": 1_000, "isFuture": False} for topic in ("orders", "pay")])
+    (folder / "sizes.json").write_text(f'{{"brokers":[{{"broker":1,"logDirs":[{{"partitions":{sized}}}]}}]}}\n')
+    packing = ("--strategy", "capacity_packing", "--log-dirs", "sizes.json", "--format", "json", "--no-racks")
+    unknown = of_three(*packing, cluster="topics.txt")
+    assert unknown.exit_code == 1
+    assert "pay (compacted)" in row(unknown, "capacity_packing")["reason"]
+    ingest(folder / "measured", [rate("pay", 0, 3, 100.0), rate("pay", 0, 4, 200.0)])
+    measured = row(of_three(*packing, "--rates", "measured", cluster="topics.txt"), "capacity_packing")
+    assert (measured["value"], measured["status"]) == (2, "optimal")
+    refused = of_three(*packing, "--rates", "nowhere", cluster="topics.txt")
+    assert (refused.exit_code, refused.stderr) == (2, "nowhere: no such folder\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.replicas.state import NOBODY, UNKNOWN, ClusterState, Retention
 from scenarios.cluster_state import ReadCluster, read_cluster, state_of
 from scenarios.errors import ScenarioError
 from scenarios.load import load
@@ -183,3 +183,94 @@ def test_mistakes_in_the_other_files_are_named_with_these(tmp_path: Path) -> Non
     assert mistake(ASSIGNMENT, brokers=tmp_path / "no.csv") == f"{tmp_path / 'no.csv'}: no such file"
     sizes = sizes_file(tmp_path, orders_0=10)
     assert mistake(ASSIGNMENT, log_dirs=sizes) == f"{sizes}: no size of orders-1; it should say that of every partition"
+
+
+CONFIGURED = DESCRIPTION.replace("Configs: \n", "Configs: retention.ms=3600000,retention.bytes=1000,segment.bytes=5\n")
+
+
+def test_a_description_gives_the_retention_of_topics_with_kafkas_defaults_for_the_rest() -> None:
+    assert read_cluster("input", CONFIGURED).state.retention == (Retention(ms=3_600_000, bytes=1_000),)
+    assert read_cluster("input", DESCRIPTION).state.retention == (Retention(),)
+    assert read_cluster("input", ASSIGNMENT).state.retention is None
+    compacted = DESCRIPTION.replace("Configs: \n", "Configs: cleanup.policy=compact\n")
+    assert read_cluster("input", compacted).state.retention == (Retention(None, None, is_compacted=True),)
+
+
+def test_a_retention_that_kafka_would_refuse_is_located() -> None:
+    text = DESCRIPTION.replace("Configs: \n", "Configs: retention.ms=week\n")
+    assert mistake(text) == "input:1: topic 'orders': retention.ms=week is not a whole number"
+
+
+def test_a_description_gives_the_isr() -> None:
+    state = read_cluster("input", DESCRIPTION).state
+    assert state.in_sync is not None
+    assert state.in_sync.tolist() == [[False, True], [False, False]]
+    whole = DESCRIPTION.replace("Isr: 2", "Isr: 2,1").replace("Isr: \n", "Isr: 1,3\n")
+    assert read_cluster("input", whole).state.in_sync is None
+    assert read_cluster("input", ASSIGNMENT).state.in_sync is None
+
+
+CAPABLE = (
+    "cluster:\n"
+    "  brokers: [{id: 1, rack: a, capacity: 4 TB, throughput: 200 MB/s}, {id: 2, rack: b}]\n"
+    "  topics:\n"
+    "    - {name: t, partitions: 1, size: 5 GB, configs: {retention.ms: 1h, retention.bytes: -1}}\n"
+    "    - {name: idle, partitions: 1, size: 5 GB, bytes_per_s: 0}\n"
+    "    - {name: busy, partitions: 1, bytes_per_s: 1 MB/s, configs: {cleanup.policy: 'compact,delete'}}\n"
+    "application: {id: app, subtopologies: [{id: 0, sources: [t, idle, busy], stores: [{name: s, size: 1 GB}]}]}\n"
+    "clients: [{name: c}]\n"
+)
+
+
+def test_a_scenario_gives_capacities_retentions_and_which_rates_are_unknown() -> None:
+    state = read_cluster("input", CAPABLE).state
+    assert [broker.capacity_bytes for broker in state.brokers] == [4 * 10**12, None]
+    assert [broker.capacity_bytes_per_s for broker in state.brokers] == [2 * 10**8, None]
+    assert state.bytes_per_s is not None
+    assert state.retention is not None
+    assert dict(zip(state.topics, state.bytes_per_s.tolist(), strict=True)) == {
+        "t": UNKNOWN,
+        "idle": 0,
+        "busy": 1_000_000,
+        "app-s-changelog": UNKNOWN,
+    }
+    assert dict(zip(state.topics, state.retention, strict=True)) == {
+        "t": Retention(ms=3_600_000),
+        "idle": Retention(),
+        "busy": Retention(is_compacted=True),
+        "app-s-changelog": Retention(None, None, is_compacted=True),
+    }
+
+
+def test_a_pool_of_brokers_has_the_same_capacity_each() -> None:
+    text = CAPABLE.replace(
+        "[{id: 1, rack: a, capacity: 4 TB, throughput: 200 MB/s}, {id: 2, rack: b}]",
+        "{count: 3, capacity: 1 TB, throughput: 10 MB/s}",
+    )
+    brokers = read_cluster("input", text).state.brokers
+    assert {(each.capacity_bytes, each.capacity_bytes_per_s) for each in brokers} == {(10**12, 10**7)}
+
+
+@pytest.mark.parametrize(
+    ("configs", "complaint"),
+    [
+        ("retention.ms: -2", "retention.ms: -2 is negative and not -1, which is no limit"),
+        ("cleanup.policy: shred", "cleanup.policy: 'shred' is not a cleanup.policy of Kafka's"),
+        ("retention: 1h", "retention: unknown key (did you mean 'retention.ms'?)"),
+    ],
+)
+def test_configs_of_a_topic_that_kafka_would_refuse_are_located(configs: str, complaint: str) -> None:
+    said = mistake(CAPABLE.replace("retention.ms: 1h, retention.bytes: -1", configs))
+    assert said.startswith(f"input:4: cluster.topics[0].configs.{complaint}")
+
+
+def test_a_scenario_takes_capacities_from_its_file_of_brokers(tmp_path: Path) -> None:
+    write(tmp_path, "brokers.csv", "1,a,4 TB,200 MB/s\n2,b,3 TB\n")
+    start = CAPABLE.index("  brokers:")
+    text = CAPABLE[:start] + "  from: {brokers: brokers.csv}\n" + CAPABLE[CAPABLE.index("  topics:") :]
+    path = write(tmp_path, "s.yaml", text)
+    brokers = read_cluster("input", text, path=path).state.brokers
+    assert [(each.capacity_bytes, each.capacity_bytes_per_s) for each in brokers] == [
+        (4 * 10**12, 2 * 10**8),
+        (3 * 10**12, None),
+    ]

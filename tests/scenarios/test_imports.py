@@ -258,8 +258,8 @@ def test_the_captured_cluster_and_application_are_what_they_were() -> None:
         (
             "brokers",
             "hello\n",
-            "dumps/brokers.txt: no brokers; this should be what kafka-broker-api-versions.sh prints "
-            "(host:9092 (id: 0 rack: az1) -> …)",
+            "dumps/brokers.txt:1: 'hello' is not the id of a broker; a line of each is id,rack,capacity, such as "
+            "1,az1,4 TB",
         ),
         (
             "log_dirs",

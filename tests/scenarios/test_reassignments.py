@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from assignors.replicas import planning
+from assignors.replicas import planning, registry
+from assignors.replicas.plan import Plan, ReplicaAssignor
+from assignors.replicas.state import ClusterState
 from scenarios.errors import ScenarioError
 from scenarios.load import Scenario
 from simulator.disturbances import LeaderElection, Reassignment
@@ -19,11 +23,13 @@ LEAVE = "reassignment: {strategy: exact_flow, remove_brokers: [2]}"
 BACK = "reassignment: {strategy: exact_flow, topics: [orders]}"
 
 
+def _text(*said: str, brokers: str = "brokers: {count: 4, racks: [az1, az2]}") -> str:
+    text = events(*said).replace("brokers: {count: 3, racks: [az1, az2, az3]}", brokers)
+    return text.replace("racks: [az1, az2, az3]", "racks: [az1, az2]")
+
+
 def _scenario(*said: str) -> Scenario:
-    text = events(*said).replace(
-        "brokers: {count: 3, racks: [az1, az2, az3]}", "brokers: {count: 4, racks: [az1, az2]}"
-    )
-    return understood(text.replace("racks: [az1, az2, az3]", "racks: [az1, az2]"))
+    return understood(_text(*said))
 
 
 def _planned(world: World) -> list[Reassignment]:
@@ -121,3 +127,52 @@ def test_targets_stand_in_the_order_of_topics_and_partitions() -> None:
     [planned] = _planned(_scenario(f"{{at: 10m, {LEAVE}}}").world(3))
     names = [target.partition for target in planned.targets]
     assert names == sorted(names)
+
+
+CAPABLE = (
+    "brokers: [{id: 1, rack: az1, capacity: 1 TB, throughput: 100 MB/s},"
+    " {id: 2, rack: az2, capacity: 1 TB, throughput: 100 MB/s},"
+    " {id: 3, rack: az1, capacity: 1 TB, throughput: 100 MB/s}, {id: 4, rack: az2, capacity: 1 TB}]"
+)
+
+
+@pytest.mark.parametrize("name", [info.name for info in registry.built_in()])
+def test_every_strategy_can_be_simulated(name: str) -> None:
+    text = _text(f"{{at: 10m, reassignment: {{strategy: {name}}}}}", brokers=CAPABLE)
+    stated = text.replace("{name: totals, size: 1 GB}", "{name: totals, size: 1 GB, bytes_per_s: 1 MB/s}")
+    assert len(_planned(understood(stated).world(1))) == 1
+
+
+def test_unknown_rates_are_no_zeros_in_a_simulated_plan() -> None:
+    text = _text("{at: 10m, reassignment: {strategy: capacity_packing}}", brokers=CAPABLE)
+    [said] = told(text)
+    assert "events[0].reassignment: capacity_packing has no plan" in said
+    assert "shop-totals-changelog (compacted)" in said
+    assert told(text.replace("{name: totals, size: 1 GB}", "{name: totals, size: 1 GB, bytes_per_s: 0}")) == []
+
+
+def test_a_strategy_sees_which_replicas_are_not_in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[ClusterState] = []
+    plan = planning.plan
+
+    def watched(assignor: ReplicaAssignor, state: ClusterState, *asked: Any) -> Plan:
+        seen.append(state)
+        return plan(assignor, state, *asked)
+
+    monkeypatch.setattr(planning, "plan", watched)
+    _scenario("{at: 10m, broker_loss: {brokers: [2]}}", "{at: 17m, reassignment: {strategy: exact_flow}}")
+    [state] = seen
+    assert state.in_sync is not None
+    assert (state.in_sync == (state.ids[state.replicas] != 2)).all()
+
+
+def test_goals_and_constraints_are_parameters_in_a_scenario_too() -> None:
+    chained = "{strategy: goal_chain, parameters: {goals: 'RackAwareGoal,ReplicaDistributionGoal'}}"
+    assert told(_text(f"{{at: 10m, reassignment: {chained}}}")) == []
+    own = "{strategy: preferred_leader_ilp, parameters: {constraints: 'leaders(broker=2) <= 9; replicas() >= 0'}}"
+    assert told(_text(f"{{at: 10m, reassignment: {own}}}")) == []
+    [said] = told(_text(f"{{at: 10m, reassignment: {chained.replace('RackAware', 'Rack')}}}"))
+    assert said.startswith("s.yaml:20: events[0].reassignment.parameters: ")
+    assert "'RackGoal' is not a goal (goals: RackAwareGoal, " in said
+    [said] = told(_text(f"{{at: 10m, reassignment: {own.replace('broker=2', 'broker=99')}}}"))
+    assert "no broker 99 (brokers: 0, 1, 2, 3)" in said

@@ -33,7 +33,7 @@ FULL = """\
 name: full
 description: Every kind of event, and every key that is not about files.
 cluster:
-  brokers: {count: 3, racks: [az1, az2, az3], first_id: 0, restore: 200 MB/s}
+  brokers: {count: 3, racks: [az1, az2, az3], first_id: 0, restore: 200 MB/s, capacity: 4 TB, throughput: 100 MB/s}
   configs:
     default.replication.factor: 2
     num.partitions: 4
@@ -55,7 +55,13 @@ cluster:
   topics:
     - {name: orders, partitions: 4, replication_factor: 2, bytes_per_s: 4 MB/s, size: 8 GB, record_size: 1 kB}
     - {name: payments, replicas: [[0, 1], [1, 2], [2, 0], [0, 2]]}
-    - {name: results, configs: {min.insync.replicas: 2, unclean.leader.election.enable: true}}
+    - name: results
+      configs:
+        cleanup.policy: "compact,delete"
+        retention.ms: 7d
+        retention.bytes: 5 GB
+        min.insync.replicas: 2
+        unclean.leader.election.enable: true
 application:
   id: shop
   starts: warm

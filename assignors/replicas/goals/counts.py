@@ -71,7 +71,7 @@ class _CountGoal(Goal):
 class ReplicaCount(_CountGoal):
     """Brokers hold about equally many replicas."""
 
-    name = "replica_count"
+    name = "ReplicaDistributionGoal"
 
     def accepts(self, model: ClusterModel, action: Action) -> bool:
         """Swaps and leads change no count; a move must leave both brokers within their limits."""
@@ -113,7 +113,7 @@ class ReplicaCount(_CountGoal):
 class LeaderCount(_CountGoal):
     """Brokers lead about equally many partitions: by handing leads over first, then by moving what leads."""
 
-    name = "leader_count"
+    name = "LeaderReplicaDistributionGoal"
 
     def accepts(self, model: ClusterModel, action: Action) -> bool:
         """A lead that goes from one broker to another must leave both within their limits."""

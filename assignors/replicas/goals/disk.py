@@ -16,7 +16,7 @@ from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
 class DiskCapacity(Goal):
     """No broker holds more than a share of what its disks take; this must be met."""
 
-    name = "disk_capacity"
+    name = "DiskCapacityGoal"
     is_hard = True
 
     def __init__(self, threshold: float) -> None:
@@ -69,7 +69,7 @@ class DiskCapacity(Goal):
 class DiskUsage(Goal):
     """Brokers use about the same share of their disks: by moving replicas, then by swapping them."""
 
-    name = "disk_usage"
+    name = "DiskUsageDistributionGoal"
 
     def __init__(self, margin: float) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from assignors.replicas.counts import count_leaders
 from assignors.replicas.lists import replica_lists
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.state import NOBODY, ClusterState
-from assignors.replicas.storage import capacity_bytes, held_bytes
+from assignors.replicas.storage import capacity_bytes, fixed_bytes, held_bytes
 
 Order = Callable[[int], tuple[float, ...]]
 """What partitions are sorted by, the lowest first."""
@@ -61,7 +61,7 @@ class ClusterModel:
         replicas: by partition, in replica order; the first leads.
         held: by broker, its partitions.
         leads: by broker, how many partitions it leads.
-        bytes: by broker, what it holds.
+        bytes: by broker, what it holds, topics that may not change included.
         sizes: by partition, in bytes; 0 where nobody said.
         capacity: by broker, in bytes; -1 for one that is to be emptied, so that whatever it holds is too much.
         rack: by broker; one without a rack is a rack of its own.
@@ -81,7 +81,8 @@ class ClusterModel:
                 self.held[broker].add(row)
         self._immigrants: list[set[int]] = [set() for _ in range(num_brokers)]
         self.leads: list[int] = count_leaders(state.replicas, num_brokers).tolist()
-        self.bytes: list[int] = held_bytes(state.replicas, sizes, num_brokers).tolist()
+        fixed = np.where(request.allowed(state), fixed_bytes(state), 0)
+        self.bytes: list[int] = (held_bytes(state.replicas, sizes, num_brokers) + fixed).tolist()
         self.sizes: list[int] = sizes.tolist()
         self.capacity: list[int] = np.where(request.allowed(state), capacity_bytes(state), -1).tolist()
         self.rack: list[int] = np.where(

@@ -70,7 +70,7 @@ class _RackGoal(Goal):
 class OneInARack(_RackGoal):
     """No rack holds two replicas of a partition."""
 
-    name = "rack"
+    name = "RackAwareGoal"
 
     def prepare(self, model: ClusterModel) -> None:
         """Count racks; there must be one for every replica of a partition."""
@@ -97,7 +97,7 @@ class OneInARack(_RackGoal):
 class EvenOverRacks(_RackGoal):
     """All racks hold equally many replicas of a partition, or one more."""
 
-    name = "rack_distribution"
+    name = "RackAwareDistributionGoal"
 
     def _give_up(self, model: ClusterModel, row: int, broker: int) -> None:
         """Leave it: a later move of the partition may still mend it."""

@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from assignors.columns import BoolArray, IntArray
 from assignors.replicas.exact.question import Question
-from assignors.replicas.state import replica_sets
+from assignors.replicas.state import ClusterState, replica_sets
+from assignors.replicas.storage import fixed_bytes, held_bytes
 
 UNLIMITED = np.iinfo(np.int64).max // 4
 """Stands for the network capacity of a broker of which nobody said one."""
 
-_MS_PER_S = 1_000
+PER_MILLE = 1_000
+"""Utilizations are counted in thousandths of a capacity, rounded up."""
+
+
+class Resource(NamedTuple):
+    """A resource that brokers have limits of.
+
+    Attributes:
+        weight: shape (P,); what a replica of each partition takes.
+        capacities: shape (B,); headroom included.
+        fixed: shape (B,); what the partitions take that may not change.
+    """
+
+    weight: IntArray
+    capacities: IntArray
+    fixed: IntArray
+
+
+class BrokerRates(NamedTuple):
+    """What is written to one replica of each partition that may change, and of each that may not."""
+
+    planned: IntArray
+    fixed: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,8 +50,12 @@ class PackingProblem:
         factor: shape (P,); replicas of each partition.
         size_bytes: shape (P,); what one takes on disk.
         bytes_per_s: shape (P,); what is written to one.
-        capacity_bytes: shape (B,); what the disks take.
-        capacity_bytes_per_s: shape (B,); what the network takes, UNLIMITED where nobody said.
+        disk_bytes: shape (B,); the capacity of the disks, headroom included.
+        network_bytes_per_s: shape (B,); the capacity of the network, headroom included; UNLIMITED where unknown.
+        fixed_bytes: shape (B,); what the partitions take there that may not change.
+        fixed_bytes_per_s: shape (B,); what is written to those.
+        capacity_bytes: shape (B,); how much of the disks may be used, for the others.
+        capacity_bytes_per_s: shape (B,); how much of the network may be used; UNLIMITED where unknown.
         rack: shape (B,); the rack of each broker, zero throughout if racks do not matter.
         most_in_a_rack: shape (P,); how many replicas of a partition a rack may hold.
         held: shape (P, B); who holds what.
@@ -36,6 +65,10 @@ class PackingProblem:
     factor: IntArray
     size_bytes: IntArray
     bytes_per_s: IntArray
+    disk_bytes: IntArray
+    network_bytes_per_s: IntArray
+    fixed_bytes: IntArray
+    fixed_bytes_per_s: IntArray
     capacity_bytes: IntArray
     capacity_bytes_per_s: IntArray
     rack: IntArray
@@ -43,23 +76,32 @@ class PackingProblem:
     held: BoolArray
 
     @classmethod
-    def of(cls, question: Question, retention_ms: int) -> PackingProblem:
-        """Take it from a cluster whose partitions have sizes, and whose brokers have capacities.
+    def of(cls, question: Question, rates: BrokerRates, headroom: float) -> PackingProblem:
+        """Build the problem for a cluster whose partitions have sizes, and whose brokers have capacities.
 
-        A partition of unknown rate is written at what fills its size within the retention, rounded up.
+        Args:
+            question: the cluster.
+            rates: what is written to one replica of each partition.
+            headroom: the share of every capacity to keep free.
         """
         state = question.told.state
         assert state.size_bytes is not None
-        size = state.size_bytes
-        rate = -(-size * _MS_PER_S // retention_ms) if state.bytes_per_s is None else state.bytes_per_s
         brokers = [state.brokers[row] for row in question.brokers]
+        disk = [broker.capacity_bytes or 0 for broker in brokers]
+        network = [broker.capacity_bytes_per_s for broker in brokers]
+        usable = 1 - Fraction(str(headroom))
+        fixed, fixed_rate = fixed_bytes(state)[question.brokers], _fixed_rates(state, rates.fixed)[question.brokers]
         return cls(
             question=question,
             factor=question.factors,
-            size_bytes=size,
-            bytes_per_s=rate,
-            capacity_bytes=np.array([broker.capacity_bytes or 0 for broker in brokers], dtype=np.int64),
-            capacity_bytes_per_s=_known([broker.capacity_bytes_per_s for broker in brokers]),
+            size_bytes=state.size_bytes,
+            bytes_per_s=rates.planned,
+            disk_bytes=np.array(disk, dtype=np.int64),
+            network_bytes_per_s=_known(network),
+            fixed_bytes=fixed,
+            fixed_bytes_per_s=fixed_rate,
+            capacity_bytes=_left([int(each * usable) for each in disk], fixed),
+            capacity_bytes_per_s=_left([None if each is None else int(each * usable) for each in network], fixed_rate),
             rack=question.rack,
             most_in_a_rack=question.most_in_a_rack,
             held=replica_sets(question.held, len(brokers)),
@@ -69,6 +111,34 @@ class PackingProblem:
     def shape(self) -> tuple[int, int]:
         """P and B."""
         return self.held.shape[0], self.held.shape[1]
+
+    @property
+    def resources(self) -> list[Resource]:
+        """The resources that brokers have limits for: disk, and network where any broker has one."""
+        disk = Resource(self.size_bytes, self.disk_bytes, self.fixed_bytes)
+        if (self.network_bytes_per_s == UNLIMITED).all():
+            return [disk]
+        return [disk, Resource(self.bytes_per_s, self.network_bytes_per_s, self.fixed_bytes_per_s)]
+
+    def peak(self, chosen: BoolArray) -> int:
+        """Return the highest utilization of any resource of any broker, in thousandths."""
+        return max(
+            -(-int(used) * PER_MILLE // int(capacity))
+            for weight, capacities, fixed in self.resources
+            for used, capacity in zip((weight @ chosen + fixed).tolist(), capacities.tolist(), strict=True)
+            if capacity < UNLIMITED
+        )
+
+    def least_peak(self) -> int:
+        """Return a lower bound of `peak` over all placements: all replicas cut up at will, or the largest one."""
+        return max(
+            max(
+                -(-int((weight * self.factor).sum() + fixed.sum()) * PER_MILLE // int(sum(capacities.tolist()))),
+                -(-int(weight.max()) * PER_MILLE // int(capacities.max())),
+                int((-(-fixed * PER_MILLE // capacities))[capacities < UNLIMITED].max(initial=0)),
+            )
+            for weight, capacities, fixed in self.resources
+        )
 
     def preference(self) -> IntArray:
         """Brokers in the order in which they are taken into use.
@@ -120,10 +190,10 @@ class PackingProblem:
         short = np.flatnonzero(takes.sum(axis=1) < self.factor)
         if len(short):
             row = int(short[0])
+            rate = f" at {self.bytes_per_s[row]:,} bytes/s" if len(self.resources) > 1 else ""
             return (
-                f"{self.question.told.state.name(row)}: {self.factor[row]} replicas of "
-                f"{self.size_bytes[row]:,} bytes at {self.bytes_per_s[row]:,} bytes/s need as many brokers that take "
-                f"one, {takes[row].sum()} do"
+                f"{self.question.told.state.name(row)}: {self.factor[row]} replicas of {self.size_bytes[row]:,} bytes"
+                f"{rate} need as many brokers that take one, {takes[row].sum()} do"
             )
         for what, asked, there in (
             ("bytes", self.size_bytes * self.factor, self.capacity_bytes),
@@ -132,6 +202,21 @@ class PackingProblem:
             if asked.sum() > there.astype(object).sum():
                 return f"all partitions: they come to {asked.sum():,} {what}, brokers take {there.sum():,}"
         return None
+
+
+def _fixed_rates(state: ClusterState, rates: IntArray) -> IntArray:
+    """Return what is written on each broker to partitions that may not change, shape (B,)."""
+    if state.fixed is None:
+        return np.zeros(len(state.brokers), dtype=np.int64)
+    return held_bytes(state.fixed.replicas, rates, len(state.brokers))
+
+
+def _left(usable: list[int | None] | list[int], fixed: IntArray) -> IntArray:
+    """Return what is left of capacities."""
+    left = [
+        UNLIMITED if each is None else max(each - taken, 0) for each, taken in zip(usable, fixed.tolist(), strict=True)
+    ]
+    return np.array(left, dtype=np.int64)
 
 
 def _known(capacities: list[int | None]) -> IntArray:

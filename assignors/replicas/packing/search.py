@@ -1,4 +1,4 @@
-"""Searching for placements that use few brokers, then for some that move little, by CP-SAT.
+"""Search for placements that use few brokers, or level their utilization, and then move little, by CP-SAT.
 
 Guarantees: one worker, a fixed seed and deterministic time, so that the same problem gives the same answer; the clock
 ends only what takes far longer than that, and then `was_cut_off` says so.
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assignors.columns import BoolArray, IntArray
-from assignors.replicas.packing.problem import UNLIMITED, PackingProblem
+from assignors.replicas.packing.problem import PER_MILLE, UNLIMITED, PackingProblem
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -69,15 +69,95 @@ class PackingSearch:
         return found, least if found is None else max(least, math.ceil(solver.best_objective_bound - 1e-6))
 
     def fewest_moves(self, packed: BoolArray) -> BoolArray:
-        """Of the placements in the same brokers, the one that adds fewest replicas, as far as it finds one."""
+        """Return the placement in the same brokers that adds fewest replicas, as far as the search finds one."""
+        brokers = np.flatnonzero(packed.any(axis=0))
+        model, cells = self._placement(brokers)
+        return self._move_least(model, cells, brokers, packed)
+
+    def lowest_peak(self, hint: BoolArray | None) -> tuple[BoolArray | None, int]:
+        """Return the placement with the lowest peak utilization found, shape (P, B), or None; and a lower bound.
+
+        Args:
+            hint: a placement to begin with.
+        """
+        everybody, least = np.arange(self.problem.shape[1]), self.problem.least_peak()
+        model, cells = self._placement(everybody)
+        peak = model.new_int_var(least, max(least, PER_MILLE), "")
+        for load, capacity in self._loads(cells):
+            model.add(load * PER_MILLE <= capacity * peak)
+        model.minimize(peak)
+        if hint is not None:
+            _hint(model, cells, hint)
+        solver, found = self._solve(model, cells)
+        return found, least if found is None else max(least, math.ceil(solver.best_objective_bound - 1e-6))
+
+    def least_excess(self, leveled: BoolArray) -> BoolArray:
+        """Return a placement with no higher peak and the least utilization above the mean, in total, that it finds.
+
+        Of these it takes one that adds few replicas.
+        """
+        model, cells = self._level(self.problem.peak(leveled))
+        excess = self._excess(model, cells)
+        model.minimize(excess)
+        _hint(model, cells, leveled)
+        solver, found = self._solve(model, cells)
+        if found is None:
+            return leveled
+        most = round(solver.objective_value)
+        model, cells = self._level(self.problem.peak(leveled))
+        model.add(self._excess(model, cells) <= most)
+        return self._move_least(model, cells, np.arange(self.problem.shape[1]), found)
+
+    def _placement(self, brokers: IntArray) -> tuple[cp_model.CpModel, ObjectArray]:
+        """Return a model of every placement that fits these brokers, and its cells."""
         from ortools.sat.python import cp_model
 
-        brokers = np.flatnonzero(packed.any(axis=0))
         model = cp_model.CpModel()
         cells = self._cells(model, brokers)
         self._limit(model, cells, brokers, None)
-        kept = cells[self.problem.held[:, brokers]].tolist()
-        model.maximize(cp_model.LinearExpr.sum(kept))
+        return model, cells
+
+    def _level(self, peak: int) -> tuple[cp_model.CpModel, ObjectArray]:
+        """Return a model of every placement with no higher peak, and its cells."""
+        model, cells = self._placement(np.arange(self.problem.shape[1]))
+        for load, capacity in self._loads(cells):
+            model.add(load * PER_MILLE <= capacity * peak)
+        return model, cells
+
+    def _loads(self, cells: ObjectArray) -> list[tuple[cp_model.LinearExprT, int]]:
+        """Return what every broker carries of each resource that it has a limit of, and that limit."""
+        from ortools.sat.python.cp_model import LinearExpr
+
+        return [
+            (LinearExpr.weighted_sum(cells[:, broker].tolist(), weight.tolist()) + int(fixed[broker]), capacity)
+            for weight, capacities, fixed in self.problem.resources
+            for broker, capacity in enumerate(capacities.tolist())
+            if capacity < UNLIMITED
+        ]
+
+    def _excess(self, model: cp_model.CpModel, cells: ObjectArray) -> cp_model.LinearExprT:
+        """Return by how many thousandths brokers are above the mean utilization of a resource, in total."""
+        from ortools.sat.python.cp_model import LinearExpr
+
+        problem, most = self.problem, max(PER_MILLE, self.problem.least_peak())
+        excesses = []
+        for weight, capacities, fixed in problem.resources:
+            limited = capacities[capacities < UNLIMITED]
+            mean = int((weight * problem.factor).sum() + fixed.sum()) * PER_MILLE // sum(limited.tolist())
+            for broker, capacity in enumerate(capacities.tolist()):
+                if capacity < UNLIMITED:
+                    above = model.new_int_var(0, most, "")
+                    load = LinearExpr.weighted_sum(cells[:, broker].tolist(), weight.tolist()) + int(fixed[broker])
+                    model.add(load * PER_MILLE <= capacity * (mean + above))
+                    excesses.append(above)
+        return LinearExpr.sum(excesses)
+
+    def _move_least(
+        self, model: cp_model.CpModel, cells: ObjectArray, brokers: IntArray, packed: BoolArray
+    ) -> BoolArray:
+        from ortools.sat.python import cp_model
+
+        model.maximize(cp_model.LinearExpr.sum(cells[self.problem.held[:, brokers]].tolist()))
         _hint(model, cells, packed[:, brokers])
         _, found = self._solve(model, cells)
         if found is None:

@@ -7,7 +7,7 @@ broker 19, partition 6, as a leader.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -15,11 +15,11 @@ import numpy as np
 from assignors.columns import IntArray
 from assignors.integer_programme import Programme
 from assignors.replicas.exact.question import Question
-from assignors.replicas.programmes.placement import PlacementProgramme
+from assignors.replicas.programmes.placement import Group, PlacementProgramme
 
 
 def write(question: Question, placement: PlacementProgramme, suffixes: Sequence[str]) -> str:
-    """The programme over all cells.
+    """The programme over all cells, with every constraint, even one that others imply.
 
     Args:
         question: says what partitions and brokers are called.
@@ -27,7 +27,7 @@ def write(question: Question, placement: PlacementProgramme, suffixes: Sequence[
         suffixes: what the name of a variable ends in, by role.
     """
     cells = placement.all_cells()
-    programme = placement.programme(cells)
+    programme = placement.programme(cells, is_full=True)
     names = _names(question, cells.partition, cells.broker, suffixes)
     return "".join(f"{line}\n" for line in _lines(question, placement, programme, names))
 
@@ -47,17 +47,16 @@ def _lines(
         yield f"// t{number} is {topic}"
     yield "// What is there, by what it is worth that it stays"
     yield f"max: {_objective(programme, names)};"
-    titles = dict(_titles(placement))
+    titles, both = dict(_titles(placement)), _with_both_ends(placement)
     starts = np.searchsorted(programme.row, np.arange(len(programme.lower) + 1)).tolist()
     for row, (start, end) in enumerate(pairwise(starts)):
         if row in titles:
             yield f"// {titles[row]}"
         if start < end:
             columns, sizes = programme.column[start:end].tolist(), programme.coefficient[start:end].tolist()
-            terms = [
-                names[i] if size == 1 else f"{size:.12g} {names[i]}" for i, size in zip(columns, sizes, strict=True)
-            ]
-            yield from _constraint(row, terms, float(programme.lower[row]), float(programme.upper[row]))
+            total = _sum(zip(sizes, (names[i] for i in columns), strict=True))
+            least, most = float(programme.lower[row]), float(programme.upper[row])
+            yield from _constraint(row, total, least, most, is_single=end - start == 1, is_both=row in both)
     yield "// All variables are binary"
     yield "bin"
     yield f"{', '.join(names)};"
@@ -73,16 +72,38 @@ def _titles(placement: PlacementProgramme) -> Iterator[tuple[int, str]]:
     for limit in placement.limits:
         yield row, f"{limit.what.capitalize()} of every {limit.group.value}"
         row += len(limit.lower)
+    for own in placement.own:
+        yield row, own.name
+        row += 1
     yield row, "No broker leads a partition and follows, too"
 
 
-def _constraint(row: int, terms: Sequence[str], lower: float, upper: float) -> Iterator[str]:
+def _with_both_ends(placement: PlacementProgramme) -> frozenset[int]:
+    """Return the rows of brokers and racks, whose lower end is written even if it is zero."""
+    row, rows = 0, set[int]()
+    for limit in placement.limits:
+        if limit.group in (Group.BROKER, Group.RACK):
+            rows.update(range(row, row + len(limit.lower)))
+        row += len(limit.lower)
+    return frozenset(rows)
+
+
+def _sum(terms: Iterable[tuple[float, str]]) -> str:
+    """Return a sum as text; a factor of one is left out."""
+    parts = []
+    for size, name in terms:
+        sign = "-" if size < 0 else "+"
+        parts.append(f"{sign} {name}" if abs(size) == 1 else f"{sign} {abs(size):.12g} {name}")
+    return " ".join(parts).removeprefix("+ ")
+
+
+def _constraint(row: int, total: str, lower: float, upper: float, *, is_single: bool, is_both: bool) -> Iterator[str]:
     """A row of one variable has a label, without which lp_solve takes it for a bound, and forgets it at `bin`."""
-    total = " + ".join(terms)
-    labels = (f"most{row}: ", f"least{row}: ") if len(terms) == 1 else ("", "")
+    labels = (f"most{row}: ", f"least{row}: ") if is_single else ("", "")
     if lower == upper:
         yield f"{labels[0]}{total} = {upper:.12g};"
         return
-    yield f"{labels[0]}{total} <= {upper:.12g};"
-    if lower > 0:
+    if np.isfinite(upper):
+        yield f"{labels[0]}{total} <= {upper:.12g};"
+    if np.isfinite(lower) and (lower != 0 or is_both or not np.isfinite(upper)):
         yield f"{labels[1]}{total} >= {lower:.12g};"

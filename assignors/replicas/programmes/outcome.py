@@ -7,6 +7,7 @@ import numpy as np
 from assignors.columns import IntArray
 from assignors.replicas.exact.question import Question
 from assignors.replicas.plan import Plan, PlanStatus
+from assignors.replicas.programmes.constraints import OwnLimit
 from assignors.replicas.programmes.placement import Group, Limit
 from assignors.replicas.programmes.search import Solution
 
@@ -36,7 +37,11 @@ def outcome(
 
 def _nothing(question: Question, solution: Solution, time_limit_s: float) -> Plan:
     if solution.lack is not None:
-        return Plan.none(PlanStatus.INFEASIBLE, _lack(question, *solution.lack))
+        if isinstance(solution.lack, OwnLimit):
+            reason = f"constraint '{solution.lack.name}' cannot hold within the other limits"
+        else:
+            reason = _lack(question, *solution.lack)
+        return Plan.none(PlanStatus.INFEASIBLE, reason)
     if solution.is_infeasible:
         return Plan.none(PlanStatus.INFEASIBLE, "no whole replicas keep to every limit at once; give the limits room")
     return Plan.none(

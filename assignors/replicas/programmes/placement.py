@@ -18,6 +18,7 @@ import numpy as np
 
 from assignors.columns import BoolArray, IntArray
 from assignors.integer_programme import FloatArray, Programme, sorted_programme
+from assignors.replicas.programmes.constraints import OwnLimit
 from assignors.replicas.state import NOBODY
 
 
@@ -86,6 +87,7 @@ class PlacementProgramme:
         new_worth: shape (P,); what a new replica is worth.
         is_pinned: shape (P, W); which replicas stay in the first role, come what may.
         limits: what has to hold.
+        own: further rows, of the user's own constraints. They are part of the program over all cells alone.
     """
 
     rack: IntArray
@@ -94,6 +96,7 @@ class PlacementProgramme:
     new_worth: FloatArray
     is_pinned: BoolArray
     limits: tuple[Limit, ...]
+    own: tuple[OwnLimit, ...] = ()
 
     @property
     def num_brokers(self) -> int:
@@ -108,11 +111,11 @@ class PlacementProgramme:
     def of_one_role(self) -> PlacementProgramme:
         """The programme in which every replica is worth what it is worth in its best role; no placement is worth more.
 
-        Limits on single roles are left out.
+        Limits on single roles, and the user's own constraints, are left out.
         """
         every_role = tuple(range(self.num_roles))
         limits = tuple(replace(limit, roles=(0,)) for limit in self.limits if limit.roles == every_role)
-        return replace(self, worth=self.worth.max(axis=2, keepdims=True), limits=limits)
+        return replace(self, worth=self.worth.max(axis=2, keepdims=True), limits=limits, own=())
 
     @property
     def num_rows(self) -> int:
@@ -152,18 +155,25 @@ class PlacementProgramme:
         """Their numbers."""
         return cells.partition * self.num_brokers + cells.broker
 
-    def programme(self, cells: Cells) -> Programme:
+    def programme(self, cells: Cells, *, is_full: bool = False) -> Programme:
         """The programme over some cells; all others stay empty.
 
-        Variables are the cells' roles, all cells of the first role first.
+        Variables are the cells' roles, all cells of the first role first. Rows are those of the limits, the user's own,
+        and one a cell, unless others imply these.
+
+        Args:
+            cells: which.
+            is_full: whether to state rows that others imply.
         """
-        rows, columns, coefficients = self._coefficients(cells)
-        lower = np.concatenate([*(limit.lower for limit in self.limits), np.zeros(self.num_cell_rows(cells))])
-        upper = np.concatenate([*(limit.upper for limit in self.limits), np.ones(self.num_cell_rows(cells))])
+        num_cell_rows = len(cells) if is_full and self.num_roles > 1 else self.num_cell_rows(cells)
+        rows, columns, coefficients = self._coefficients(cells, num_cell_rows)
+        own_lower, own_upper = ([getattr(own, end) for own in self.own] for end in ("lower", "upper"))
+        lower = np.concatenate([*(limit.lower for limit in self.limits), own_lower, np.zeros(num_cell_rows)])
+        upper = np.concatenate([*(limit.upper for limit in self.limits), own_upper, np.ones(num_cell_rows)])
         objective, lowest = self.objective(cells), self.lowest(cells)
         return sorted_programme(objective, lowest, np.ones(len(objective)), (rows, columns, coefficients), lower, upper)
 
-    def _coefficients(self, cells: Cells) -> tuple[IntArray, IntArray, FloatArray]:
+    def _coefficients(self, cells: Cells, num_cell_rows: int) -> tuple[IntArray, IntArray, FloatArray]:
         rows, columns, coefficients = [], [], []
         first_row, index = 0, np.arange(len(cells))
         for limit in self.limits:
@@ -174,7 +184,13 @@ class PlacementProgramme:
                 columns.append(role * len(cells) + index)
                 coefficients.append(weight)
             first_row += len(limit.lower)
-        for role in range(self.num_roles if self.num_cell_rows(cells) else 0):
+        for own in self.own:
+            place, is_there = self._among(cells, own.cell)
+            rows.append(np.full(int(is_there.sum()), first_row))
+            columns.append(own.role[is_there] * len(cells) + place[is_there])
+            coefficients.append(own.coefficient[is_there])
+            first_row += 1
+        for role in range(self.num_roles if num_cell_rows else 0):
             rows.append(first_row + index)
             columns.append(role * len(cells) + index)
             coefficients.append(np.ones(len(cells)))
@@ -202,15 +218,24 @@ class PlacementProgramme:
     def _find(self, cells: Cells, chosen: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
         """The chosen replicas that are among the cells: their rows, columns, and places there."""
         row, place = np.nonzero(chosen)
-        wanted, there = row * self.num_brokers + self.held[row, place], self.flat(cells)
-        where = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
-        is_there = there[where] == wanted
+        where, is_there = self._among(cells, row * self.num_brokers + self.held[row, place])
         return row[is_there], place[is_there], where[is_there]
 
-    def row_name(self, row: int) -> tuple[Limit, int]:
-        """The limit that a row belongs to, and the row's group."""
+    def _among(self, cells: Cells, wanted: IntArray) -> tuple[IntArray, BoolArray]:
+        """Return where cells, given by number, are among some cells, and whether they are."""
+        there = self.flat(cells)
+        where = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
+        return where, there[where] == wanted
+
+    def keeps_own(self, placement: Placement) -> bool:
+        """Return whether a placement keeps the user's own constraints."""
+        cell = self.flat(placement.cells)
+        return all(own.lower <= own.sum_over(cell, placement.role) <= own.upper for own in self.own)
+
+    def row_name(self, row: int) -> tuple[Limit, int] | OwnLimit:
+        """The limit that a row belongs to and the row's group, or the user's own constraint."""
         for limit in self.limits:
             if row < len(limit.lower):
                 return limit, row
             row -= len(limit.lower)
-        raise IndexError(row)
+        return self.own[row]

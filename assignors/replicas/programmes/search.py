@@ -16,6 +16,7 @@ import numpy as np
 
 from assignors.integer_programme import Answer, Programme, solve_integer, solve_relaxed, with_shortages
 from assignors.replicas.programmes import flow_placement
+from assignors.replicas.programmes.constraints import OwnLimit
 from assignors.replicas.programmes.flow_relaxation import relaxed
 from assignors.replicas.programmes.placement import Limit, Placement, PlacementProgramme
 from assignors.replicas.programmes.pooled import num_variables, pooled, spread
@@ -39,7 +40,8 @@ class Solution:
         worth: what that is worth; -inf without one.
         bound: what no placement is worth more than.
         is_infeasible: whether it is proven that there is no placement.
-        lack: a limit that cannot hold along with the others, and its group; only where there is no placement.
+        lack: a limit that cannot hold along with the others, and its group, or a constraint of the user's own; only
+            where there is no placement.
         was_cut_off: whether the clock ended the search.
     """
 
@@ -47,7 +49,7 @@ class Solution:
     worth: float
     bound: float
     is_infeasible: bool = False
-    lack: tuple[Limit, int] | None = None
+    lack: tuple[Limit, int] | OwnLimit | None = None
     was_cut_off: bool = False
 
     @property
@@ -76,11 +78,12 @@ def _by_flow(programme: PlacementProgramme) -> Solution:
     if of_one_role is None or of_all is None:
         return Solution(None, -np.inf, -np.inf)
     bound = min(of_one_role.worth, of_all.worth)
-    return _solution(programme, flow_placement.find(programme, of_one_role.values), bound)
+    found = flow_placement.find(programme, of_one_role.values)
+    return _solution(programme, None if found is None or not programme.keeps_own(found) else found, bound)
 
 
 def _over_pools(programme: PlacementProgramme, first: Solution, time_limit_s: float) -> Solution:
-    if any(limit.weight is not None for limit in programme.limits):
+    if programme.own or any(limit.weight is not None for limit in programme.limits):
         return first
     if num_variables(programme) > _POOL_VARIABLES * math.sqrt(time_limit_s):
         return first
@@ -127,7 +130,7 @@ def _worth_of_all(programme: PlacementProgramme) -> float:
     return float(np.where(programme.held != NOBODY, programme.worth.max(axis=2), 0).sum())
 
 
-def _lack(programme: PlacementProgramme, whole: Programme, time_limit_s: float) -> tuple[Limit, int] | None:
+def _lack(programme: PlacementProgramme, whole: Programme, time_limit_s: float) -> tuple[Limit, int] | OwnLimit | None:
     """The row that lacks most; None if the limits hold as long as replicas may be cut up."""
     short = with_shortages(whole)
     answer = solve_relaxed(short, time_limit_s)

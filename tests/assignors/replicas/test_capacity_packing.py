@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assignors.replicas.capacity_packing import CapacityPacking
 from assignors.replicas.counts import added, crowding
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.state import NOBODY, Broker, ClusterState
+from assignors.replicas.state import NOBODY, UNKNOWN, Broker, ClusterState, Retention
+from tests.assignors.replicas.all_placements import placements
 from tests.assignors.replicas.clusters import random_cluster
 
 
@@ -99,7 +105,7 @@ def test_racks_ask_for_brokers_of_their_own() -> None:
 def test_a_partition_larger_than_any_disk_is_named() -> None:
     answer = plan(CapacityPacking(), packing([5, 50], [10, 10]), PlanRequest())
     assert answer.status == PlanStatus.INFEASIBLE
-    assert answer.reason.startswith("t-1: 1 replicas of 50 bytes at 1 bytes/s need as many brokers")
+    assert answer.reason.startswith("t-1: 1 replicas of 50 bytes need as many brokers")
 
 
 def test_more_than_all_disks_take_is_infeasible() -> None:
@@ -174,6 +180,159 @@ def test_too_many_cells_are_packed_without_a_search(monkeypatch: pytest.MonkeyPa
     assert len(in_use(answer)) == 3
 
 
-def test_a_retention_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="retention_ms 0"):
-        CapacityPacking(retention_ms=0)
+def test_known_rates_count_beside_unknown_ones_and_each_topic_has_its_own_retention() -> None:
+    there = [Broker(i, capacity_bytes=10**12, capacity_bytes_per_s=100) for i in range(4)]
+    held = {("known", 0): [0], ("short", 0): [1], ("long", 0): [2], ("empty", 0): [3]}
+    state = ClusterState.of(
+        there,
+        held,
+        size_bytes={("known", 0): 10, ("short", 0): 600, ("long", 0): 600, ("empty", 0): 0},
+        bytes_per_s={("known", 0): 50, ("short", 0): None, ("long", 0): None, ("empty", 0): None},
+        retention={"short": Retention(ms=10_000), "long": Retention(ms=20_000)},
+    )
+    answer = plan(CapacityPacking(), state, PlanRequest())
+    assert (answer.status, answer.value) == (PlanStatus.OPTIMAL, 2)
+    assert "2 partitions" in answer.notes[0]
+
+
+def test_topics_whose_rates_do_not_follow_from_anything_are_named_with_the_reason() -> None:
+    there = [Broker(i, capacity_bytes=10**12, capacity_bytes_per_s=100) for i in range(4)]
+    retention = {
+        "compacted": Retention(is_compacted=True),
+        "forever": Retention(ms=None),
+        "full": Retention(bytes=500),
+        "young": Retention(bytes=601),
+    }
+    held = {(topic, 0): [0] for topic in (*retention, "unheard")}
+    state = ClusterState.of(there, held, size_bytes=dict.fromkeys(held, 600), retention=retention)
+    answer = plan(CapacityPacking(), state, PlanRequest())
+    assert answer.status == PlanStatus.NOT_APPLICABLE
+    assert "compacted (compacted), forever (retention.ms=-1), full (limited by retention.bytes)" in answer.reason
+    assert "unheard (unknown retention)" in answer.reason
+    assert "young" not in answer.reason
+    assert "unheard" not in plan(CapacityPacking(retention_ms=10_000), state, PlanRequest()).reason
+
+
+def test_rates_do_not_matter_where_no_broker_has_a_throughput() -> None:
+    state = packing([6, 5, 4, 3, 2], [10] * 5)
+    assert plan(CapacityPacking(), state, PlanRequest()).status == PlanStatus.OPTIMAL
+
+
+def test_headroom_is_kept_free_on_disk_and_network() -> None:
+    assert plan(CapacityPacking(), packing([5, 5], [10] * 2), PlanRequest()).value == 1
+    assert plan(CapacityPacking(headroom=0.1), packing([5, 5], [10] * 2), PlanRequest()).value == 2
+    state = packing([1, 1], [10] * 2, network=100, rates=[50, 50])
+    assert plan(CapacityPacking(), state, PlanRequest()).value == 1
+    assert plan(CapacityPacking(headroom=0.2), state, PlanRequest()).value == 2
+
+
+def test_balance_levels_disks_of_different_sizes_in_proportion() -> None:
+    state = packing([4, 4, 4, 4, 4, 4], [40, 20])
+    answer = plan(CapacityPacking(objective="balance"), state, PlanRequest())
+    assert (answer.status, answer.value, answer.bound) == (PlanStatus.OPTIMAL, 40.0, 40.0)
+    assert answer.replicas is not None
+    assert (answer.replicas == 0).sum() == 4
+
+
+def test_only_balance_aims_at_even_bytes() -> None:
+    assert CapacityPacking(objective="balance").abilities.balances_bytes
+    assert not CapacityPacking().abilities.balances_bytes
+
+
+def test_balance_levels_the_others_where_one_partition_alone_is_the_peak() -> None:
+    state = packing([80, 20, 20, 20], [100] * 4)
+    packed = state.with_replicas(np.array([[0], [1], [1], [1]]))
+    answer = plan(CapacityPacking(objective="balance"), packed, PlanRequest())
+    assert answer.value == 80.0
+    assert answer.replicas is not None
+    assert sorted(answer.replicas[:, 0].tolist()) == [0, 1, 2, 3]
+    assert added(packed.replicas, answer.replicas).sum() == 2
+
+
+@st.composite
+def tiny_clusters(draw: st.DrawFn) -> ClusterState:
+    """Up to four partitions on up to three brokers, with rates that are known or follow from retentions."""
+    num_brokers, racks = draw(st.integers(2, 3)), draw(st.sampled_from([0, 2]))
+    there = [
+        Broker(
+            i,
+            f"az{i % racks}" if racks else None,
+            capacity_bytes=draw(st.integers(8, 30)),
+            capacity_bytes_per_s=draw(st.sampled_from([None, *range(4, 16)])),
+        )
+        for i in range(num_brokers)
+    ]
+    factor = draw(st.integers(1, 2))
+    held = {(f"t{p}", 0): draw(st.permutations(range(num_brokers)))[:factor] for p in range(draw(st.integers(1, 4)))}
+    rates = {key: draw(st.sampled_from([None, None, 0, 1, 3, 5])) for key in held}
+    retention = {topic: Retention(ms=draw(st.sampled_from([1_000, 2_500, 7_000]))) for topic, _ in held}
+    sizes = {key: draw(st.integers(0, 9)) for key in held}
+    return ClusterState.of(there, held, size_bytes=sizes, bytes_per_s=rates, retention=retention)
+
+
+def utilizations(state: ClusterState, sets: Sequence[Sequence[int]]) -> list[list[Fraction]]:
+    """Shares of disk and network of every broker, by rates worked out here."""
+    assert state.size_bytes is not None
+    assert state.bytes_per_s is not None
+    assert state.retention is not None
+    disk, network = [Fraction(0)] * len(state.brokers), [Fraction(0)] * len(state.brokers)
+    for row, brokers in enumerate(sets):
+        size, rate = int(state.size_bytes[row]), int(state.bytes_per_s[row])
+        retention = state.retention[state.topic[row]]
+        if rate == UNKNOWN:
+            assert retention is not None
+            assert retention.ms is not None
+            rate = math.ceil(Fraction(size * 1_000, retention.ms))
+        for broker in brokers:
+            there = state.brokers[broker]
+            disk[broker] += Fraction(size, there.capacity_bytes or 1)
+            network[broker] += Fraction(rate, there.capacity_bytes_per_s or 10**15)
+    return [disk, network]
+
+
+@settings(max_examples=150, deadline=None)
+@given(tiny_clusters(), st.sampled_from([0.0, 0.25]))
+def test_both_objectives_are_those_of_trying_every_placement(state: ClusterState, headroom: float) -> None:
+    request = PlanRequest()
+    judged = [(sets, utilizations(state, sets)) for sets in placements(state, request)]
+    fitting = [(sets, max(map(max, used)), used) for sets, used in judged if max(map(max, used)) <= 1 - headroom]
+    fewest = plan(CapacityPacking(headroom=headroom), state, request)
+    level = plan(CapacityPacking(headroom=headroom, objective="balance"), state, request)
+    if not fitting:
+        assert fewest.status == level.status == PlanStatus.INFEASIBLE
+        return
+    assert fewest.status == level.status == PlanStatus.OPTIMAL
+    assert fewest.value == min(len({broker for brokers in sets for broker in brokers}) for sets, _, _ in fitting)
+    peak = min(math.ceil(highest * 1_000) for _, highest, _ in fitting)
+    assert level.value == level.bound == peak / 10
+    assert level.replicas is not None
+    found = utilizations(state, [[broker for broker in row if broker != NOBODY] for row in level.replicas.tolist()])
+    assert math.ceil(max(map(max, found)) * 1_000) <= peak
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_a_search_balance_still_levels(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    monkeypatch.setattr("assignors.replicas.capacity_packing._SOLVER_CELLS", 0)
+    state = random_cluster(seed, num_brokers=8, partitions=(60, 20), factor=2, racks=2)
+    answer = plan(CapacityPacking(objective="balance"), state, PlanRequest())
+    assert answer.value is not None
+    assert answer.bound is not None
+    assert answer.value <= answer.bound * 1.1
+    again = plan(CapacityPacking(objective="balance"), state.with_replicas(answer.replicas), PlanRequest())  # type: ignore[arg-type]
+    assert again.replicas is not None
+    assert added(answer.replicas, again.replicas).sum() == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "complaint"),
+    [
+        ({"retention_ms": 0}, "retention_ms 0"),
+        ({"retention_ms": "7d"}, "retention_ms"),
+        ({"headroom": 1.0}, "headroom 1.0"),
+        ({"headroom": -0.1}, "headroom -0.1"),
+        ({"objective": "most"}, "objective 'most'"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        CapacityPacking(**parameters)

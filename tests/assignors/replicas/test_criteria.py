@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, pstdev
 from typing import ClassVar
 
@@ -145,3 +145,22 @@ def test_a_shuffled_cluster_is_the_same_cluster() -> None:
     assert sizes == {told.key(row): int(told.size_bytes[row]) for row in range(told.num_partitions)}
     before, after = standing(state, PlanRequest(), state.replicas), standing(told, PlanRequest(), told.replicas)
     assert before == after
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_leaders_out_of_sync_are_counted_partition_by_partition(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    whole = random_cluster(seed)
+    in_sync = draw.random(whole.replicas.shape) < 0.6
+    state = replace(whole, in_sync=in_sync)
+    others = draw.permuted(whole.replicas, axis=1)
+    others[0, 0] = next(broker for broker in range(6) if broker not in whole.replicas[0])
+    rows = zip(ids(state, state.replicas), in_sync.tolist(), ids(state, others), strict=True)
+    expected = sum(
+        any(broker == new[0] and not is_in_sync for broker, is_in_sync in zip(old, flags, strict=True))
+        for old, flags, new in rows
+    )
+    assert expected > 0
+    assert standing(state, PlanRequest(), others).leaders_out_of_sync == expected
+    assert standing(whole, PlanRequest(), others).leaders_out_of_sync == 0
+    assert standing(state.with_replicas(others), PlanRequest(), others).leaders_out_of_sync == 0

@@ -115,3 +115,24 @@ def test_every_strategy_is_listed_with_what_it_is(name: str) -> None:
     found = info.find_class()
     assert info.summary
     assert "Source" in (found.__doc__ or "") + (__import__(found.__module__, fromlist=["_"]).__doc__ or "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_a_plan_says_so_exactly_if_a_preferred_leader_is_not_in_sync(name: str, data: st.DataObject) -> None:
+    whole = data.draw(clusters())
+    drawn = [[data.draw(st.booleans()) for _ in row] for row in whole.replicas]
+    state = replace(whole, in_sync=np.array(drawn, dtype=np.bool_))
+    answer = plan(strategy(name), state, data.draw(requests(state)))
+    if answer.replicas is None:
+        return
+    led = [int(row[0]) for row in answer.replicas]
+    lagging = [
+        state.name(row)
+        for row, (held, flags) in enumerate(zip(state.replicas.tolist(), drawn, strict=True))
+        if led[row] in held and not flags[held.index(led[row])]
+    ]
+    warnings = [note for note in answer.notes if "not in sync" in note]
+    assert len(warnings) == bool(lagging)
+    assert all(f"{partition} (broker " in warnings[0] for partition in lagging)

@@ -17,7 +17,7 @@ from assignors.replicas.storage import held_bytes
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 CRUISE_CONTROL_RACKS = {0: "0", 1: "0", 2: "1"}
-SOFT_GOALS = ("replica_count", "disk_usage", "leader_count")
+SOFT_GOALS = ("ReplicaDistributionGoal", "DiskUsageDistributionGoal", "LeaderReplicaDistributionGoal")
 ALL_GOALS = GoalChain().goals
 
 
@@ -47,33 +47,33 @@ def answer(state: ClusterState, request: PlanRequest | None = None, **parameters
 
 def loads(goal: str, state: ClusterState, replicas: IntArray) -> IntArray:
     """What a goal evens out, by broker."""
-    if goal == "disk_usage":
+    if goal == "DiskUsageDistributionGoal":
         assert state.size_bytes is not None
         return held_bytes(replicas, state.size_bytes, len(state.brokers))
-    counted = count_leaders if goal == "leader_count" else count_replicas
+    counted = count_leaders if goal == "LeaderReplicaDistributionGoal" else count_replicas
     return counted(replicas, len(state.brokers))
 
 
 def test_two_replicas_in_one_rack_cost_one_move_to_the_other_rack() -> None:
-    found = answer(cluster([[0, 1]], CRUISE_CONTROL_RACKS), goals=("rack",))
+    found = answer(cluster([[0, 1]], CRUISE_CONTROL_RACKS), goals=("RackAwareGoal",))
     assert found in ([[2, 1]], [[0, 2]])
 
 
 def test_brokers_in_racks_of_their_own_stay_as_they_are() -> None:
-    assert answer(cluster([[0, 1]], {0: "A::0", 1: "B::0", 2: "C::1"}), goals=("rack",)) == [[0, 1]]
+    assert answer(cluster([[0, 1]], {0: "A::0", 1: "B::0", 2: "C::1"}), goals=("RackAwareGoal",)) == [[0, 1]]
 
 
 def test_three_replicas_do_not_fit_two_racks_one_by_one_but_evenly() -> None:
     state = cluster([[0, 1, 2]], CRUISE_CONTROL_RACKS)
     found = planned(state)
-    assert (found.status, found.reason) == (PlanStatus.FAILED, "t-0: rack needs 3 racks, there are 2")
-    assert answer(state, goals=("rack_distribution",)) == [[0, 1, 2]]
+    assert (found.status, found.reason) == (PlanStatus.FAILED, "t-0: RackAwareGoal needs 3 racks, there are 2")
+    assert answer(state, goals=("RackAwareDistributionGoal",)) == [[0, 1, 2]]
 
 
 def test_replicas_are_spread_so_that_no_rack_holds_two_more_than_another() -> None:
     racks = {broker: "abc"[broker // 3] for broker in range(9)}
     state = cluster([[0, 1, 2, 3, 6], [0, 1, 2, 3, 4]], racks)
-    found = answer(state, goals=("rack_distribution",))
+    found = answer(state, goals=("RackAwareDistributionGoal",))
     assert [sorted(sum(racks[broker] == rack for broker in row) for rack in "abc") for row in found] == [[1, 2, 2]] * 2
     moved = sum(len(set(new) - set(old)) for new, old in zip(found, ids(state, state.replicas), strict=True))
     assert moved == 2
@@ -81,15 +81,15 @@ def test_replicas_are_spread_so_that_no_rack_holds_two_more_than_another() -> No
 
 def test_an_uneven_spread_that_brokers_cannot_mend_fails_and_names_the_partition() -> None:
     state = cluster([[0, 1, 2, 3]], {0: "a", 1: "a", 2: "a", 3: "b"})
-    found = planned(state, goals=("rack_distribution",))
+    found = planned(state, goals=("RackAwareDistributionGoal",))
     assert found.status == PlanStatus.FAILED
-    assert found.reason.startswith("t-0: rack_distribution is not met")
+    assert found.reason.startswith("t-0: RackAwareDistributionGoal is not met")
 
 
 def test_a_broker_that_holds_everything_sheds_down_to_the_upper_limit_onto_the_new_one() -> None:
     state = cluster([[0], [0], [1], [0], [0], [0]], dict.fromkeys(range(3)))
     # Six replicas on three brokers: two each, and from 1 to 3 with a threshold of 1.1.
-    found = planned(state, goals=("replica_count",))
+    found = planned(state, goals=("ReplicaDistributionGoal",))
     assert found.replicas is not None
     assert count_replicas(found.replicas, 3).tolist() == [3, 1, 2]
     assert found.notes == ()
@@ -99,7 +99,7 @@ def test_what_a_threshold_allows_is_nine_tenths_of_it() -> None:
     state = cluster([[0]] * 115 + [[1]] * 85, dict.fromkeys(range(2)))
     counts = {}
     for threshold in (1.0, 1.1, 1.2):
-        found = planned(state, goals=("replica_count",), balance_threshold=threshold).replicas
+        found = planned(state, goals=("ReplicaDistributionGoal",), balance_threshold=threshold).replicas
         assert found is not None
         counts[threshold] = count_replicas(found, 2).tolist()
     # 100 on average; with 1.1 at most 110, for 109.00000000000001 is rounded up, as the tool does it.
@@ -108,14 +108,14 @@ def test_what_a_threshold_allows_is_nine_tenths_of_it() -> None:
 
 def test_who_has_too_few_draws_from_whoever_holds_most_at_the_moment() -> None:
     state = cluster([[0]] * 8 + [[1]] * 8 + [[2]] * 4, dict.fromkeys(range(3)))
-    found = planned(state, goals=("replica_count",)).replicas
+    found = planned(state, goals=("ReplicaDistributionGoal",)).replicas
     assert found is not None
     assert count_replicas(found, 3).tolist() == [7, 7, 6]
 
 
 def test_leads_are_handed_over_before_anything_is_copied() -> None:
     state = cluster([[0, 1]] * 4 + [[0, 2]] * 4 + [[1, 2]], dict.fromkeys(range(3)))
-    found = planned(state, goals=("leader_count",))
+    found = planned(state, goals=("LeaderReplicaDistributionGoal",))
     assert found.replicas is not None
     assert count_leaders(found.replicas, 3).max() <= 4
     assert not added(state.replicas, found.replicas).any()
@@ -123,14 +123,14 @@ def test_leads_are_handed_over_before_anything_is_copied() -> None:
 
 def test_a_broker_that_follows_nothing_is_given_replicas_that_lead() -> None:
     state = cluster([[0], [0], [0], [1]], dict.fromkeys(range(2)))
-    assert count_leaders(planned(state, goals=("leader_count",)).replicas, 2).tolist() == [3, 1]  # type: ignore[arg-type]
-    tight = planned(state, goals=("leader_count",), balance_threshold=1.0)
+    assert count_leaders(planned(state, goals=("LeaderReplicaDistributionGoal",)).replicas, 2).tolist() == [3, 1]  # type: ignore[arg-type]
+    tight = planned(state, goals=("LeaderReplicaDistributionGoal",), balance_threshold=1.0)
     assert count_leaders(tight.replicas, 2).tolist() == [2, 2]  # type: ignore[arg-type]
 
 
 def test_full_disks_are_relieved_of_their_largest_replicas() -> None:
     state = cluster([[0], [0], [0], [1]], dict.fromkeys(range(3)), sizes=[40, 30, 20, 10])
-    found = answer(state, goals=("disk_capacity",))
+    found = answer(state, goals=("DiskCapacityGoal",))
     assert found == [[2], [0], [0], [1]]
 
 
@@ -138,29 +138,29 @@ def test_more_than_all_disks_may_take_fails() -> None:
     found = planned(cluster([[0], [1]], dict.fromkeys(range(2)), sizes=[90, 80]))
     assert (found.status, found.reason) == (
         PlanStatus.FAILED,
-        "disk_capacity: 170 bytes are held, all brokers together take 160",
+        "DiskCapacityGoal: 170 bytes are held, all brokers together take 160",
     )
     found = planned(cluster([[0], [1]], dict.fromkeys(range(2)), sizes=[90, 60]))
-    assert found.reason == "disk_capacity: broker 0 is left with 90 bytes, 80 may be"
+    assert found.reason == "DiskCapacityGoal: broker 0 is left with 90 bytes, 80 may be"
 
 
 def test_where_no_move_helps_replicas_are_swapped() -> None:
     state = cluster([[0], [0], [1], [1]], dict.fromkeys(range(2)), sizes=[4, 4, 2, 2])
-    found = planned(state, goals=("disk_usage",), balance_threshold=1.0)
+    found = planned(state, goals=("DiskUsageDistributionGoal",), balance_threshold=1.0)
     assert found.replicas is not None
-    assert loads("disk_usage", state, found.replicas).tolist() == [6, 6]
+    assert loads("DiskUsageDistributionGoal", state, found.replicas).tolist() == [6, 6]
     assert count_replicas(found.replicas, 2).tolist() == [2, 2]
 
 
 def test_an_earlier_goal_forbids_what_a_later_one_wants() -> None:
     state = cluster([[0], [0], [1], [1]], dict.fromkeys(range(2)), sizes=[1, 1, 1, 9])
-    freely = planned(state, goals=("disk_usage",), balance_threshold=1.0)
-    guarded = planned(state, goals=("replica_count", "disk_usage"), balance_threshold=1.0)
+    freely = planned(state, goals=("DiskUsageDistributionGoal",), balance_threshold=1.0)
+    guarded = planned(state, goals=("ReplicaDistributionGoal", "DiskUsageDistributionGoal"), balance_threshold=1.0)
     assert freely.replicas is not None
     assert guarded.replicas is not None
     assert count_replicas(freely.replicas, 2).tolist() == [3, 1]
     assert guarded.replicas.tolist() == state.replicas.tolist()
-    assert guarded.notes == ("disk_usage: 0, 1 not within 6.0% to 6.0%",)
+    assert guarded.notes == ("DiskUsageDistributionGoal: 0, 1 not within 6.0% to 6.0%",)
 
 
 @pytest.mark.parametrize("goal", SOFT_GOALS)
@@ -181,7 +181,7 @@ def test_no_later_goal_pushes_a_broker_out_of_the_limits_of_an_earlier_one(seed:
         then = planned(state, goals=ALL_GOALS[: ALL_GOALS.index(goal) + 1]).replicas
         assert then is not None
         average = loads(goal, state, then).mean()
-        slack = 0.0 if goal == "disk_usage" else 1.0
+        slack = 0.0 if goal == "DiskUsageDistributionGoal" else 1.0
         lower, upper = average * 0.91 - slack, average * 1.09 + slack
         within = (loads(goal, state, then) >= lower - 1e-6) & (loads(goal, state, then) <= upper + 1e-6)
         assert within.any()
@@ -204,12 +204,13 @@ def test_where_brokers_are_new_they_alone_receive(seed: int) -> None:
 
 def test_a_hard_goal_that_needs_more_than_the_new_brokers_says_so() -> None:
     state = cluster([[0, 1], [2, 3]], {0: "a", 1: "a", 2: "b", 3: "b", 4: "b"})
-    found = planned(state, goals=("rack",))
+    found = planned(state, goals=("RackAwareGoal",))
     assert (found.status, found.reason) == (
         PlanStatus.FAILED,
-        "t-1: rack finds no broker for its replica on 2; only new brokers receive, unless only_new_receive is false",
+        "t-1: RackAwareGoal finds no broker for its replica on 2; "
+        "only new brokers receive, unless only_new_receive is false",
     )
-    assert answer(state, goals=("rack",), only_new_receive=False) == [[2, 1], [0, 3]]
+    assert answer(state, goals=("RackAwareGoal",), only_new_receive=False) == [[2, 1], [0, 3]]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -225,10 +226,10 @@ def test_where_a_broker_is_emptied_nothing_else_is_copied(seed: int) -> None:
 
 def test_a_broker_is_emptied_at_the_cost_of_a_soft_goal_if_need_be() -> None:
     state = cluster([[1], [1], [1], [1], [1], [0, 2]], dict.fromkeys(range(3)))
-    found = planned(state, PlanRequest(brokers=(0, 1)), goals=("replica_count",))
+    found = planned(state, PlanRequest(brokers=(0, 1)), goals=("ReplicaDistributionGoal",))
     assert found.replicas is not None
     assert ids(state, found.replicas)[5] == [0, 1]
-    assert found.notes == ("replica_count: 0, 1 not within 3 to 4",)
+    assert found.notes == ("ReplicaDistributionGoal: 0, 1 not within 3 to 4",)
 
 
 def test_without_goals_nothing_is_emptied_and_that_fails() -> None:
@@ -263,29 +264,29 @@ def test_the_order_in_which_a_cluster_is_told_does_not_matter(seed: int) -> None
 def test_goals_that_cannot_be_asked_are_left_out_and_said() -> None:
     state = random_cluster(1, sizes=False, racks=0)
     assert planned(state).notes[:3] == (
-        "rack: left out, racks do not constrain the plan",
-        "disk_capacity: left out, the sizes of partitions are not known",
-        "disk_usage: left out, the sizes of partitions are not known",
+        "RackAwareGoal: left out, racks do not constrain the plan",
+        "DiskCapacityGoal: left out, the sizes of partitions are not known",
+        "DiskUsageDistributionGoal: left out, the sizes of partitions are not known",
     )
     sized = cluster([[0]], {0: None}, sizes=[1], capacity=0)
-    assert planned(sized, goals=("disk_usage",)).notes == (
-        "disk_usage: left out, not all capacities of brokers are known",
+    assert planned(sized, goals=("DiskUsageDistributionGoal",)).notes == (
+        "DiskUsageDistributionGoal: left out, not all capacities of brokers are known",
     )
 
 
 def test_what_it_promises_hangs_on_its_goals() -> None:
-    assert GoalChain(goals=("replica_count",)).abilities.balances_replicas
-    assert not GoalChain(goals=("replica_count",)).abilities.heeds_racks
-    assert GoalChain(goals=("rack_distribution",)).abilities.heeds_racks
-    assert not GoalChain(goals=("rack",)).abilities.balances_leaders
-    assert GoalChain(goals=["rack"]) == GoalChain(goals=("rack",))  # type: ignore[arg-type]
+    assert GoalChain(goals=("ReplicaDistributionGoal",)).abilities.balances_replicas
+    assert not GoalChain(goals=("ReplicaDistributionGoal",)).abilities.heeds_racks
+    assert GoalChain(goals=("RackAwareDistributionGoal",)).abilities.heeds_racks
+    assert not GoalChain(goals=("RackAwareGoal",)).abilities.balances_leaders
+    assert GoalChain(goals=["RackAwareGoal"]) == GoalChain(goals=("RackAwareGoal",))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
         ({"goals": ("racks",)}, "'racks' is not a goal"),
-        ({"goals": ("rack", "rack")}, "a goal stands twice in rack, rack"),
+        ({"goals": ("RackAwareGoal", "RackAwareGoal")}, "a goal stands twice in RackAwareGoal, RackAwareGoal"),
         ({"balance_threshold": 0.9}, "balance_threshold 0.9 is less than 1"),
         ({"disk_threshold": 1.5}, "disk_threshold 1.5 is not between 0 and 1"),
     ],
@@ -293,3 +294,49 @@ def test_what_it_promises_hangs_on_its_goals() -> None:
 def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         GoalChain(**parameters)
+
+
+def test_a_broker_over_the_most_replicas_sheds_to_those_that_hold_least() -> None:
+    state = cluster([[0], [0], [0], [0], [1]], dict.fromkeys(range(3)))
+    found = planned(state, goals=("ReplicaCapacityGoal",), max_replicas_per_broker=2, only_new_receive=False)
+    assert found.replicas is not None
+    assert count_replicas(found.replicas, 3).tolist() == [2, 2, 1]
+    assert added(state.replicas, found.replicas).sum() == 2
+
+
+def test_a_capacity_of_replicas_that_all_brokers_exceed_is_refused() -> None:
+    state = cluster([[0], [1], [2], [0]], dict.fromkeys(range(3)))
+    found = planned(state, goals=("ReplicaCapacityGoal",), max_replicas_per_broker=1)
+    assert found.status == PlanStatus.FAILED
+    assert found.reason == "ReplicaCapacityGoal: 4 replicas, 3 brokers may hold 1 each"
+
+
+def test_a_later_goal_fills_no_broker_beyond_its_most_replicas() -> None:
+    state = cluster([[0], [0], [0], [0], [0], [0]], dict.fromkeys(range(2)), [50, 1, 1, 1, 1, 1], 1_000)
+    goals = ("ReplicaCapacityGoal", "DiskUsageDistributionGoal")
+    found = planned(state, goals=goals, max_replicas_per_broker=4, only_new_receive=False)
+    assert found.replicas is not None
+    assert count_replicas(found.replicas, 2).max() <= 4
+
+
+@pytest.mark.parametrize(
+    "goals",
+    [
+        ("RackAwareGoal", "DiskCapacityGoal"),
+        "RackAwareGoal,DiskCapacityGoal",
+        " RackAwareGoal , com.linkedin.kafka.cruisecontrol.analyzer.goals.DiskCapacityGoal ",
+    ],
+)
+def test_goals_are_named_as_cruise_control_names_them_in_a_list_or_a_text(goals: Any) -> None:
+    assert GoalChain(goals=goals).goals == ("RackAwareGoal", "DiskCapacityGoal")
+
+
+def test_a_goal_of_cruise_controls_that_is_not_here_is_said_to_be_that() -> None:
+    with pytest.raises(
+        ValueError, match=r"'CpuCapacityGoal' is a goal of Cruise Control's that is not supported \(goals: "
+    ):
+        GoalChain(goals=("RackAwareGoal", "CpuCapacityGoal"))
+    with pytest.raises(ValueError, match=r"'Fairness' is not a goal \(goals: RackAwareGoal, "):
+        GoalChain(goals=("Fairness",))
+    with pytest.raises(ValueError, match="no goal is named"):
+        GoalChain(goals=" , ")

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assignors.replicas.counts import added, count_replicas
 from assignors.replicas.movement_mip import MovementMip
@@ -11,6 +14,7 @@ from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import placement, shuffled
 from assignors.replicas.state import Broker, ClusterState
+from tests.assignors.replicas.all_placements import placements
 from tests.assignors.replicas.clusters import ids, random_cluster
 
 
@@ -167,3 +171,66 @@ def test_its_own_plan_moves_nothing_and_the_order_of_the_input_does_not_matter()
 def test_parameters_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"1\.1|0\.9|offset"):
         MovementMip(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_partition_that_is_not_fully_in_sync_is_refused_unless_that_is_allowed() -> None:
+    there = [Broker(i) for i in range(1, 4)]
+    held = {("message", 0): [1, 2], ("message", 1): [2, 3]}
+    state = ClusterState.of(there, held, in_sync={("message", 1): [2]})
+    answer = plan(MovementMip(), state, PlanRequest())
+    assert answer.status == PlanStatus.FAILED
+    assert answer.reason == "message-1: broker 3 is not in sync; wait until it has caught up"
+    allowing = plan(MovementMip(refuses_out_of_sync=False), state, PlanRequest())
+    assert heads(state, allowing) == [1, 2]
+
+
+def test_leaders_that_stay_and_weigh_more_than_a_broker_may_hold_are_named() -> None:
+    there = [Broker(i) for i in range(1, 4)]
+    held = {("t", 0): [1], ("t", 1): [1], ("t", 2): [2], ("t", 3): [3]}
+    state = ClusterState.of(there, held, size_bytes=dict(zip(held, [100, 90, 5, 5], strict=True)))
+    answer = plan(MovementMip(weights="bytes", balanced_factor_max=1.2), state, PlanRequest())
+    assert answer.status == PlanStatus.INFEASIBLE
+    assert answer.reason == (
+        "broker 1: leaders that stay there (t-0, t-1) hold 190 bytes, and balanced_factor_max 1.2 lets a broker hold "
+        "80; a factor of 2.85 fits them"
+    )
+    fitting = MovementMip(weights="bytes", balanced_factor_max=2.85, balanced_factor_min=0.0)
+    assert plan(fitting, state, PlanRequest()).status == PlanStatus.OPTIMAL
+
+
+def test_a_broker_that_leaders_cannot_come_to_is_named() -> None:
+    there = [Broker(i) for i in range(1, 5)]
+    held = {("t", 0): [1], ("t", 1): [2], ("t", 2): [3], ("two", 0): [1, 2]}
+    state = ClusterState.of(there, held, size_bytes=dict(zip(held, [50, 60, 70, 10], strict=True)))
+    answer = plan(MovementMip(weights="bytes", balanced_factor_max=2), state, PlanRequest())
+    assert answer.status == PlanStatus.INFEASIBLE
+    assert answer.reason == (
+        "broker 4: leaders stay where they are, which leaves 10 bytes that it can hold, and balanced_factor_min 0.9 "
+        "asks for 45; a factor of 0.2 fits"
+    )
+    fitting = MovementMip(weights="bytes", balanced_factor_min=0.2, balanced_factor_max=2)
+    assert plan(fitting, state, PlanRequest()).status == PlanStatus.OPTIMAL
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["count", "bytes"]), st.integers(1, 2))
+def test_what_is_named_as_misfit_really_fits_nothing(seed: int, weights: str, factor: int) -> None:
+    state = random_cluster(seed, num_brokers=4, partitions=(4,), factor=factor, racks=0, skew=2.0)
+    tight = MovementMip(weights=weights, balanced_factor_min=0.6, balanced_factor_max=1.4)  # type: ignore[arg-type]
+    answer = plan(tight, state, PlanRequest())
+    assert state.size_bytes is not None
+    weight = state.size_bytes.tolist() if weights == "bytes" else [1] * 4
+    mean = sum(weight) * factor / 4
+    low, high = math.floor(mean * 0.6), math.ceil(mean * 1.4)
+    leaders = state.replicas[:, 0].tolist()
+    fits = [
+        sets
+        for sets in placements(state, PlanRequest(rack_aware=False))
+        if all(leader in brokers for leader, brokers in zip(leaders, sets, strict=True))
+        and all(
+            low <= sum(w for w, brokers in zip(weight, sets, strict=True) if broker in brokers) <= high
+            for broker in range(4)
+        )
+    ]
+    assert (answer.status == PlanStatus.OPTIMAL) is bool(fits)
+    assert (answer.status == PlanStatus.INFEASIBLE) is not bool(fits)

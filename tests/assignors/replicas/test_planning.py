@@ -131,3 +131,32 @@ def test_every_finding_is_told_with_its_number() -> None:
     assert [each.row for each in found if each.rule == Rule.DUPLICATE] == [0, 1]
     forbidden = {each.row: each.times for each in found if each.rule == Rule.FORBIDDEN_BROKER}
     assert forbidden == {row: n for row, n in enumerate((wrong == 5).sum(axis=1).tolist()) if n}
+
+
+LAGGING = ClusterState.of(
+    brokers(4),
+    {("a", 0): [0, 1], ("b", 0): [2, 3], ("c", 0): [0, 1]},
+    in_sync={("a", 0): [0], ("b", 0): [3], ("c", 0): [1, 0]},
+)
+
+
+def test_a_leader_out_of_sync_is_named_whether_the_plan_makes_it_or_leaves_it() -> None:
+    kept = plan(Fixed(), LAGGING, PlanRequest(rack_aware=False))
+    assert kept.notes == ("preferred leaders not in sync, which lead only once they have caught up: b-0 (broker 2)",)
+    swapped = plan(Fixed(((1, 0), (3, 2), (1, 0))), LAGGING, PlanRequest(rack_aware=False))
+    assert swapped.notes == ("preferred leaders not in sync, which lead only once they have caught up: a-0 (broker 1)",)
+
+
+def test_a_leader_that_is_copied_first_will_be_in_sync() -> None:
+    moved = plan(Fixed(((2, 0), (3, 2), (0, 1))), LAGGING, PlanRequest(rack_aware=False))
+    assert moved.notes == ()
+
+
+def test_topics_that_may_not_change_are_not_warned_of() -> None:
+    one = Fixed(((0, 1),))
+    assert plan(one, LAGGING, PlanRequest(rack_aware=False), ["a"]).notes == ()
+
+
+def test_with_an_unknown_isr_all_replicas_are_in_sync() -> None:
+    unknown = ClusterState.of(brokers(4), {("a", 0): [0, 1]})
+    assert plan(Fixed(((1, 0),)), unknown, PlanRequest(rack_aware=False)).notes == ()

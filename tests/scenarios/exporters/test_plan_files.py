@@ -140,3 +140,24 @@ def test_names_are_written_as_json_wants_them() -> None:
     key = TopicPartition('a"\\é', 0)
     assert read(reassignment_text([(key, (1,))]).encode())["partitions"][0]["topic"] == 'a"\\é'
     assert read(election_text([key]).encode())["partitions"][0]["topic"] == 'a"\\é'
+
+
+def test_log_dirs_stay_where_replicas_stay_and_come_back_with_a_rollback() -> None:
+    log_dirs = {("a", 2): {12: "/d1", 10: "/d2"}, ("b", 0): {11: "/d3"}}
+    files = plan_files(changes(state(), PLAN, log_dirs))
+    assert read(files["reassignment.json"])["partitions"] == [
+        {"topic": "a", "partition": 2, "replicas": [13, 10, 11], "log_dirs": ["any", "/d2", "any"]},
+        {"topic": "b", "partition": 0, "replicas": [11, 10], "log_dirs": ["/d3", "any"]},
+    ]
+    assert read(files["rollback.json"])["partitions"] == [
+        {"topic": "a", "partition": 2, "replicas": [12, 10], "log_dirs": ["/d1", "/d2"]},
+        {"topic": "b", "partition": 0, "replicas": [10, 11], "log_dirs": ["any", "/d3"]},
+    ]
+    assert [move.log_dirs for move in read_plan(files["rollback.json"].decode())] == [("/d1", "/d2"), ("any", "/d3")]
+
+
+def test_without_a_log_dir_that_is_known_none_is_written() -> None:
+    files = plan_files(changes(state(), PLAN, {("a", 2): {12: "/d1"}, ("a", 1): {13: "/d9"}}))
+    assert "/d1" not in files["reassignment.json"].decode()
+    assert "log_dirs" not in files["reassignment.json"].decode()
+    assert [entry.get("log_dirs") for entry in read(files["rollback.json"])["partitions"]] == [["/d1", "any"], None]

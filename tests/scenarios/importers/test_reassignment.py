@@ -42,6 +42,12 @@ def test_a_plan_written_by_hand_is_read_with_its_lines() -> None:
     )
 
 
+def test_log_dirs_are_read_along_the_replicas() -> None:
+    entry = '{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["any", "/var/kafka"]}'
+    [move] = read_plan(_plan(f"[{entry}]"))
+    assert move.log_dirs == ("any", "/var/kafka")
+
+
 def _plan(partitions: str) -> str:
     return f'{{"version": 1,\n"partitions": {partitions}}}'
 
@@ -66,6 +72,16 @@ def _plan(partitions: str) -> str:
         (_plan('[{"topic": "a"}]'), 2, "partitions[0].partition is not the number of a partition"),
         (_plan('[{"topic": "a", "partition": true}]'), 2, "partitions[0].partition is not the number of a partition"),
         (_plan('[{"topic": "a", "partition": -1}]'), 2, "partitions[0].partition is not the number of a partition"),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["any"]}]'),
+            2,
+            "partitions[0].log_dirs is not a list with one directory for each of 2 replicas",
+        ),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": ["here"]}]'),
+            2,
+            "partitions[0].log_dirs[0]: 'here' is not an absolute path or 'any'",
+        ),
         (_plan('[{"topic": "a", "partition": 0}]'), 2, "partitions[0].replicas is not a list of broker ids"),
         (
             _plan('[{"topic": "a", "partition": 0, "replicas": []}]'),

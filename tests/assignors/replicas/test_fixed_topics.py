@@ -1,0 +1,118 @@
+"""Topics that may not change take up room all the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignors.replicas.capacity_packing import CapacityPacking
+from assignors.replicas.goal_chain import GoalChain
+from assignors.replicas.plan import PlanRequest, PlanStatus
+from assignors.replicas.planning import plan
+from assignors.replicas.shuffling import placement, shuffled
+from assignors.replicas.state import Broker, ClusterState, Retention
+from assignors.replicas.topicmappr_storage import TopicmapprStorage
+
+PLAIN = PlanRequest(rack_aware=False)
+
+
+def cluster(*, network: int | None = None, other: int = 90, sizes: tuple[int, ...] = (5, 5)) -> ClusterState:
+    """Broker 0 is nearly full of another topic, brokers 1 and 2 are empty; all that may move is on broker 0."""
+    held = {("other", 0): [0]} | {("mine", p): [0] for p in range(len(sizes))}
+    size = {("other", 0): other} | {("mine", p): each for p, each in enumerate(sizes)}
+    there = [Broker(i, capacity_bytes=100, capacity_bytes_per_s=network) for i in range(3)]
+    return ClusterState.of(
+        there, held, size_bytes=size, retention=dict.fromkeys(("other", "mine"), Retention(ms=1_000))
+    )
+
+
+def test_packing_fits_into_what_other_topics_leave() -> None:
+    answer = plan(CapacityPacking(), cluster(sizes=(8, 8)), PLAIN, ["mine"])
+    assert answer.replicas is not None
+    assert answer.replicas[0].tolist() == [0]
+    assert answer.value == 1
+    assert answer.replicas[1:, 0].tolist() in ([1, 1], [2, 2])
+
+
+def test_the_network_is_shared_with_other_topics_too() -> None:
+    answer = plan(CapacityPacking(), cluster(network=94), PLAIN, ["mine"])
+    assert answer.replicas is not None
+    assert 0 not in answer.replicas[1:, 0].tolist()
+
+
+def test_balance_counts_what_other_topics_hold() -> None:
+    answer = plan(CapacityPacking(objective="balance"), cluster(), PLAIN, ["mine"])
+    assert (answer.value, answer.bound) == (90.0, 90.0)
+    assert answer.replicas is not None
+    assert 0 not in answer.replicas[1:, 0].tolist()
+
+
+def test_a_rate_of_another_topic_has_to_be_known() -> None:
+    state = replace(cluster(network=100), retention=(Retention(ms=None), Retention(ms=1_000)))
+    answer = plan(CapacityPacking(), state, PLAIN, ["mine"])
+    assert answer.status == PlanStatus.NOT_APPLICABLE
+    assert "other (retention.ms=-1)" in answer.reason
+
+
+def test_goals_of_disks_count_what_other_topics_hold() -> None:
+    chain = GoalChain(goals=("DiskCapacityGoal",), disk_threshold=0.9, only_new_receive=False)
+    answer = plan(chain, cluster(), PLAIN, ["mine"])
+    assert answer.replicas is not None
+    assert 0 not in answer.replicas[1:, 0].tolist()
+
+
+def test_free_storage_is_what_other_topics_leave() -> None:
+    state = cluster(other=50, sizes=(9,))
+    request = PlanRequest(brokers=(0, 1, 2), replication_factor=2)
+    moved = replace(state, brokers=(state.brokers[0], Broker(1, capacity_bytes=30), Broker(2, capacity_bytes=100)))
+    grown = replace(moved, replicas=np.array([[2], [0]]), leader=np.array([2, 0]))
+    answer = plan(TopicmapprStorage(), grown, request, ["mine"])
+    assert answer.replicas is not None
+    assert answer.replicas[1].tolist() == [0, 2], "50 free there, 30 on broker 1"
+    fuller = replace(grown, size_bytes=np.array([80, 9]))
+    answer = plan(TopicmapprStorage(), fuller, request, ["mine"])
+    assert answer.replicas is not None
+    assert answer.replicas[1].tolist() == [0, 1], "20 free on broker 2"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["fewest", "balance"]))
+def test_no_disk_overflows_and_the_order_of_the_input_does_not_matter(seed: int, objective: Any) -> None:
+    draw = np.random.default_rng(seed)
+    there = [Broker(i, f"az{i % 2}", capacity_bytes=int(draw.integers(60, 90))) for i in range(4)]
+    held = {(topic, p): draw.permutation(4)[:2].tolist() for topic in ("mine", "other") for p in range(4)}
+    sizes = {key: int(draw.integers(1, 10)) for key in held}
+    state = ClusterState.of(there, held, size_bytes=sizes)
+    assignor = CapacityPacking(objective=objective)
+    answer = plan(assignor, state, PlanRequest(), ["mine"])
+    assert answer.replicas is not None, answer.reason
+    assert state.size_bytes is not None
+    for row, broker in enumerate(there):
+        used = int(state.size_bytes[(answer.replicas == row).any(axis=1)].sum())
+        assert used <= (broker.capacity_bytes or 0)
+    if objective == "balance":
+        peak = max(
+            -(
+                -int(state.size_bytes[(answer.replicas == row).any(axis=1)].sum())
+                * 1_000
+                // (broker.capacity_bytes or 1)
+            )
+            for row, broker in enumerate(there)
+        )
+        assert answer.value is not None
+        assert peak <= answer.value * 10 + 1e-9
+    told = shuffled(state, draw)
+    other = plan(assignor, told, PlanRequest(), ["mine"])
+    assert other.replicas is not None
+    assert placement(told, other.replicas) == placement(state, answer.replicas)
+
+
+@pytest.mark.parametrize("topics", [None, ["mine", "other"]])
+def test_where_everything_may_change_nothing_stays(topics: list[str] | None) -> None:
+    answer = plan(CapacityPacking(objective="balance"), cluster(), PLAIN, topics)
+    assert answer.value == 90.0
