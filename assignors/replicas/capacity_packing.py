@@ -106,11 +106,17 @@ class CapacityPacking:
         return Plan(
             PlanStatus.OPTIMAL if value == bound else PlanStatus.FEASIBLE,
             replicas,
-            objective="peak utilization of disk and network in percent" if self._levels else "brokers in use",
+            objective=self._objective(problem),
             value=value / 10 if self._levels else value,
             bound=bound / 10 if self._levels else bound,
             notes=(*_derived(rates.num_derived + fixed.num_derived), *self._notes(problem, search, is_searchable)),
         )
+
+    def _objective(self, problem: PackingProblem) -> str:
+        if not self._levels:
+            return "brokers in use"
+        what = "disk and network" if len(problem.resources) > 1 else "disk"
+        return f"peak utilization of {what} in percent"
 
     @property
     def _levels(self) -> bool:
