@@ -182,7 +182,8 @@ def _unknown(unknown: Mapping[str, str]) -> str:
     topics = [f"{topic} ({reason})" for topic, reason in unknown.items()]
     more = f", and {len(topics) - _MOST_NAMES} more" if len(topics) > _MOST_NAMES else ""
     shown = ", ".join(topics[:_MOST_NAMES])
-    return f"it needs rates, which retention does not give for topics {shown}{more}; give their rates"
+    needed = f"it needs rates, which retention does not give for topics {shown}{more}"
+    return f"{needed}; give their rates, or no throughputs"
 
 
 def _derived(count: int) -> Iterator[str]:
