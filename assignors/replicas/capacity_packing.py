@@ -106,11 +106,17 @@ class CapacityPacking:
         return Plan(
             PlanStatus.OPTIMAL if value == bound else PlanStatus.FEASIBLE,
             replicas,
-            objective="peak utilization of disk and network in percent" if self._levels else "brokers in use",
+            objective=self._objective(problem),
             value=value / 10 if self._levels else value,
             bound=bound / 10 if self._levels else bound,
             notes=(*_derived(rates.num_derived + fixed.num_derived), *self._notes(problem, search, is_searchable)),
         )
+
+    def _objective(self, problem: PackingProblem) -> str:
+        if not self._levels:
+            return "brokers in use"
+        what = "disk and network" if len(problem.resources) > 1 else "disk"
+        return f"peak utilization of {what} in percent"
 
     @property
     def _levels(self) -> bool:
@@ -176,7 +182,8 @@ def _unknown(unknown: Mapping[str, str]) -> str:
     topics = [f"{topic} ({reason})" for topic, reason in unknown.items()]
     more = f", and {len(topics) - _MOST_NAMES} more" if len(topics) > _MOST_NAMES else ""
     shown = ", ".join(topics[:_MOST_NAMES])
-    return f"it needs rates, which retention does not give for topics {shown}{more}; give their rates"
+    needed = f"it needs rates, which retention does not give for topics {shown}{more}"
+    return f"{needed}; give their rates, or no throughputs"
 
 
 def _derived(count: int) -> Iterator[str]:

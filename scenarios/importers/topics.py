@@ -35,7 +35,7 @@ class DescribedTopic:
         leaders: leading broker by partition, NO_LEADER if none.
         configs: what differs from the brokers' defaults.
         moving: partitions of which replicas are being added or removed.
-        in_sync: broker ids by partition of the replicas that are in sync.
+        in_sync: broker ids by partition of the replicas that are in sync; all replicas where the text has no Isr.
     """
 
     name: str
@@ -130,7 +130,7 @@ def _add_partition(draft: _Draft, number: int, topic: str, fields: Mapping[str, 
         raise FormatError(number, f"Replicas: broker twice in '{fields['Replicas']}'")
     draft.replicas[partition] = replicas
     draft.leaders[partition] = _leader(number, fields.get("Leader", ""))
-    draft.in_sync[partition] = parse_ids(number, "Isr", fields.get("Isr", ""))
+    draft.in_sync[partition] = parse_ids(number, "Isr", fields["Isr"]) if "Isr" in fields else replicas
     if fields.get("Adding Replicas") or fields.get("Removing Replicas"):
         draft.moving.append(partition)
 

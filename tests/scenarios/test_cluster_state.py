@@ -274,3 +274,10 @@ def test_a_scenario_takes_capacities_from_its_file_of_brokers(tmp_path: Path) ->
         (4 * 10**12, 2 * 10**8),
         (3 * 10**12, None),
     ]
+
+
+def test_a_description_without_isr_is_of_replicas_that_are_all_in_sync() -> None:
+    text = DESCRIPTION.replace("\tIsr: 2", "").replace("\tIsr: ", "")
+    read = read_cluster("input", text)
+    assert read.state.in_sync is None
+    assert not any("in sync" in remark for remark in read.remarks)

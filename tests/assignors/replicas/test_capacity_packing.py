@@ -234,6 +234,13 @@ def test_balance_levels_disks_of_different_sizes_in_proportion() -> None:
     assert (answer.replicas == 0).sum() == 4
 
 
+def test_the_objective_names_the_resources_that_are_limited() -> None:
+    disk = plan(CapacityPacking(objective="balance"), packing([1, 1], [10] * 2), PlanRequest())
+    assert disk.objective == "peak utilization of disk in percent"
+    both = plan(CapacityPacking(objective="balance"), packing([1, 1], [10] * 2, network=9, rates=[1, 1]), PlanRequest())
+    assert both.objective == "peak utilization of disk and network in percent"
+
+
 def test_only_balance_aims_at_even_bytes() -> None:
     assert CapacityPacking(objective="balance").abilities.balances_bytes
     assert not CapacityPacking().abilities.balances_bytes
