@@ -187,7 +187,8 @@ class StreamsConfigs(AssignorConfigs):
     leave_group_on_close: bool = Field(
         default=False,
         alias="internal.leave.group.on.close",
-        description="Whether a client that shuts down says so; Kafka Streams clients do not.",
+        description="Whether dynamic members of a classic group leave it when they close (Kafka 4.1 and older); by "
+        "default the group waits for their session.",
     )
     state_cleanup_delay_ms: Duration = Field(
         default=600_000,

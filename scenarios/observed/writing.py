@@ -107,8 +107,10 @@ class _Writer:
         elif self.trace.changes:
             yield "events:"
             for change in self.trace.changes:
-                clients = [self.names[process] for process in change.process_ids]
-                yield f"  - {flow({'at': format_duration(change.at_ms), change.kind: {'clients': clients}})}"
+                said: dict[str, Value] = {"clients": [self.names[process] for process in change.process_ids]}
+                if change.leaves_group:
+                    said["leaves_group"] = True
+                yield f"  - {flow({'at': format_duration(change.at_ms), change.kind: said})}"
         yield ""
         yield from self._assignors()
         if self.trace is not None:
