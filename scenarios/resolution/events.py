@@ -81,7 +81,8 @@ def _resolve(kind: str, entry: EventEntry, path: Path, around: Surroundings) -> 
         yield from _resolve_clients(said, at_ms, clients, path, around)
     match said:
         case RackOutageEvent():
-            around.brokers.check_rack(said.rack, (*path, "rack"))
+            racks = [plan.rack for plan in around.clients.plans if plan.rack is not None]
+            around.brokers.check_rack(said.rack, (*path, "rack"), racks)
             yield RackOutage(at_ms, said.rack, said.down)
         case BrokerLossEvent():
             around.brokers.check_ids(said.brokers, (*path, "brokers"))
