@@ -95,25 +95,30 @@ def _stated_racks(entry: ClientEntry, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _default_costs(settings: Settings) -> Iterator[tuple[Path, str]]:
-    """The sticky assignors' own costs weigh a move more than the traffic that it saves.
+    """The sticky assignors do little or nothing for racks unless costs are configured.
 
-    Source: `LegacyStickyTaskAssignor`, `StickyTaskAssignor`, Kafka 4.3.1.
+    Source: `LegacyStickyTaskAssignor`; `TaskAssignmentUtils.canPerformRackAwareOptimization`, Kafka 4.3.1.
     """
     read = max((len(each.source_topics) for each in settings.subtopologies if each.stores), default=0)
+    keys = "rack.aware.assignment.traffic_cost and rack.aware.assignment.non_overlap_cost"
     for number, choice in enumerate(settings.choices):
-        own, configs = registry.find(choice.assignor).weights, choice.configs
-        costs = own.configured(configs)
-        is_off = configs.rack_aware_assignment_strategy is RackAwareStrategy.NONE
+        info, configs = registry.find(choice.assignor), choice.configs
+        strategy, costs = configs.rack_aware_assignment_strategy, info.weights.configured(configs)
         are_stated = None not in (configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost)
-        is_sticky = own.traffic_cost < own.non_overlap_cost
-        if is_off or are_stated or not is_sticky or read * costs.traffic_cost > costs.non_overlap_cost or not read:
+        if strategy is RackAwareStrategy.NONE or are_stated:
             continue
-        yield (
-            settings.home(number, _STRATEGY),
-            f"{choice.label}: a cross-rack partition costs {costs.traffic_cost} and a move {costs.non_overlap_cost} by "
-            f"default, and a stateful task reads at most {read}, so {configs.rack_aware_assignment_strategy} moves no "
-            "stateful task; set rack.aware.assignment.traffic_cost and rack.aware.assignment.non_overlap_cost",
-        )
+        path = settings.home(number, _STRATEGY)
+        if info.needs_costs:
+            told = f"{choice.label} looks at racks only if {keys} are both set, so {strategy} has no effect"
+            yield path, told
+        elif info.weights.traffic_cost < info.weights.non_overlap_cost and 0 < read * costs.traffic_cost <= (
+            costs.non_overlap_cost
+        ):
+            yield (
+                path,
+                f"{choice.label}: a cross-rack partition costs {costs.traffic_cost}, a move {costs.non_overlap_cost}, "
+                f"and a stateful task reads at most {read}, so {strategy} moves no stateful task; set {keys}",
+            )
 
 
 def _too_many_standbys(settings: Settings) -> Iterator[tuple[Path, str]]:

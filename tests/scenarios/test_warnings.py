@@ -29,16 +29,23 @@ def test_a_scenario_whose_settings_do_what_they_say_has_no_warnings() -> None:
     assert warnings(SMALL) == []
 
 
-@pytest.mark.parametrize("assignor", ["legacy_sticky", "sticky_task_assignor"])
+COSTS = "rack.aware.assignment.traffic_cost and rack.aware.assignment.non_overlap_cost"
+PLACE = "s.yaml:22: assignors[0].configs.rack.aware.assignment.strategy: mine"
+
+
+def mine(assignor: str, strategy: str) -> str:
+    return f"{{assignor: {assignor}, label: mine, configs: {{rack.aware.assignment.strategy: {strategy}}}}}"
+
+
 @pytest.mark.parametrize("strategy", ["min_traffic", "balance_subtopology"])
-def test_the_sticky_assignors_own_costs_move_no_stateful_task(assignor: str, strategy: str) -> None:
-    entry = f"{{assignor: {assignor}, label: mine, configs: {{rack.aware.assignment.strategy: {strategy}}}}}"
-    [warning] = warnings(choosing(entry))
-    assert warning == (
-        "s.yaml:22: assignors[0].configs.rack.aware.assignment.strategy: mine: a cross-rack partition costs 1 and a "
-        f"move 10 by default, and a stateful task reads at most 2, so {strategy} moves no stateful task; set "
-        "rack.aware.assignment.traffic_cost and rack.aware.assignment.non_overlap_cost"
+def test_the_sticky_assignors_own_costs_move_no_stateful_task(strategy: str) -> None:
+    [legacy] = warnings(choosing(mine("legacy_sticky", strategy)))
+    assert legacy == (
+        f"{PLACE}: a cross-rack partition costs 1, a move 10, and a stateful task reads at most 2, so {strategy} moves "
+        f"no stateful task; set {COSTS}"
     )
+    [public] = warnings(choosing(mine("sticky_task_assignor", strategy)))
+    assert public == f"{PLACE} looks at racks only if {COSTS} are both set, so {strategy} has no effect"
 
 
 @pytest.mark.parametrize(
@@ -67,6 +74,14 @@ def test_the_warning_is_true_no_stateful_task_moves_for_traffic() -> None:
         stateful = one.layout.tasks.stateful
         assert one.rounds[0].owner[stateful].tolist() == other.rounds[0].owner[stateful].tolist()
         assert one.rounds[0].owner[~stateful].tolist() != other.rounds[0].owner[~stateful].tolist()
+
+
+def test_the_warning_is_true_sticky_task_assignor_ignores_the_strategy_without_costs() -> None:
+    text = choosing("{assignor: sticky_task_assignor, label: none}", mine("sticky_task_assignor", "min_traffic"))
+    scenario = loads(text, "s.yaml")
+    for seed in range(1, 4):
+        owners = [[each.owner.tolist() for each in run(scenario, label, seed).rounds] for label in ("none", "mine")]
+        assert owners[0] == owners[1]
 
 
 def test_more_standbys_than_clients_can_take_are_warned_of_wherever_they_are_set() -> None:
