@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from scenarios.imports import pack_imports, packed_folder
 from scenarios.load import Scenario, ScenarioError, load
 from simulator.model import MODEL
 
@@ -18,47 +20,51 @@ class KeptError(Exception):
 
 
 def kept_name(scenario: Scenario) -> str:
-    """Where the text of the scenario goes in a directory of results.
-
-    It lies as deep as the names of imported files lead up, so that these stay within the folder.
-    """
-    up = max((PurePosixPath(name).parts.count("..") for name, _ in scenario.imports), default=0)
+    """Return where the text of the scenario goes in a directory of results."""
     name = scenario.path.name if scenario.path is not None else "scenario.yaml"
-    return str(FOLDER.joinpath(*["up"] * up, name))
+    return str(FOLDER / packed_folder(dict(scenario.imports)) / name)
+
+
+def imports_not_kept(scenario: Scenario) -> list[str]:
+    """Return the imports that a directory of results needs where they are: those with an absolute path."""
+    return [name for name, _ in scenario.imports if PurePosixPath(name).is_absolute()]
 
 
 def kept_files(scenario: Scenario) -> dict[str, bytes]:
-    """The text of the scenario and the files that it imports, by their paths in a directory of results.
+    """Return the text of the scenario and what it imports, by their paths in a directory of results.
 
-    Files that the scenario names by absolute paths are not kept.
+    Imports with an absolute path are not kept.
 
     Raises:
-        KeptError: an imported file is not what it was when the scenario was read.
+        KeptError: an import is not what it was when the scenario was read.
     """
-    home = PurePosixPath(kept_name(scenario))
-    files = {str(home): scenario.text.encode()}
     folder = scenario.path.parent if scenario.path is not None else Path()
-    for name, digest in scenario.imports:
-        if PurePosixPath(name).is_absolute():
-            continue
-        try:
-            content = (folder / name).read_bytes()
-        except OSError as error:
-            raise KeptError(f"{folder / name}: cannot be read any more: {error.strerror or error}") from None
-        if hashlib.sha256(content.decode("utf-8-sig").encode()).hexdigest() != digest:
-            raise KeptError(f"{folder / name}: has changed since the scenario was read; run it again")
-        files[_within(home.parent, name)] = content
+    try:
+        packed = pack_imports(folder, dict(scenario.imports))
+    except OSError as error:
+        raise KeptError(f"{error.filename}: cannot be read any more: {error.strerror or error}") from None
+    files = {str(FOLDER / name): content for name, content in packed.files.items()}
+    files[kept_name(scenario)] = scenario.text.encode()
+    if scenario.imports:
+        _check(files, scenario)
     return files
 
 
-def _within(folder: PurePosixPath, name: str) -> str:
-    parts = list(folder.parts)
-    for part in PurePosixPath(name).parts:
-        if part == "..":
-            parts.pop()
-        else:
-            parts.append(part)
-    return str(PurePosixPath(*parts))
+def _check(files: Mapping[str, bytes], scenario: Scenario) -> None:
+    """Load the scenario from the files to keep, and see that it imports what the run imported."""
+    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as directory:
+        for name, content in files.items():
+            file = Path(directory, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        try:
+            again = dict(load(Path(directory, kept_name(scenario)), scenario.overrides).imports)
+        except ScenarioError as error:
+            raise KeptError(f"the imports have changed since the scenario was read: {error}") from None
+    for name, digest in scenario.imports:
+        if again.get(name) != digest:
+            folder = scenario.path.parent if scenario.path is not None else Path()
+            raise KeptError(f"{folder / name}: has changed since the scenario was read; run it again")
 
 
 def kept_scenario(directory: Path, manifest: Mapping[str, Any]) -> Scenario:

@@ -42,6 +42,7 @@ class AssignorInfo:
         identical: whether its answers were checked to be Kafka's, task for task.
         weights: what it takes a remote partition and a moved task to cost where nothing is configured.
         ignored_configs: Kafka's keys, or beginnings of keys, that have no effect with it.
+        needs_costs: whether it looks at racks only if traffic and non-overlap cost are both configured.
         in_streams_groups: whether Kafka's group coordinator assigns by it, and not a member that leads a classic group.
     """
 
@@ -54,6 +55,7 @@ class AssignorInfo:
     identical: bool = False
     weights: Weights = EQUAL_WEIGHTS
     ignored_configs: tuple[str, ...] = ()
+    needs_costs: bool = False
     in_streams_groups: bool = False
 
     def ignores(self, key: str) -> bool:
@@ -91,6 +93,7 @@ _BUILT_IN = (
         aliases=("sticky_public",),
         identical=True,
         weights=Weights(Sticky.default_traffic_cost, Sticky.default_non_overlap_cost),
+        needs_costs=True,
     ),
     AssignorInfo(
         name="fallback_prior",

@@ -101,6 +101,8 @@ def _scenario(recipe: Recipe, overrides: str) -> Scenario:
             file = Path(here) / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
+        # Without the folder itself, no path leads up from it.
+        Path(here, recipe.folder).mkdir(parents=True, exist_ok=True)
         try:
             return loads(recipe.text, recipe.name, changes, Path(here) / recipe.folder)
         except ValueError as error:

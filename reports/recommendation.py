@@ -108,6 +108,7 @@ class Recommendation:
         settings: different ones that were tried.
         steps: the rounds of the search.
         remarks: what else is to be said.
+        warnings: what the setting to be recommended makes worse without the objective showing it.
     """
 
     scenario: str
@@ -123,6 +124,7 @@ class Recommendation:
     settings: int
     steps: tuple[Step, ...]
     remarks: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def record(found: Recommendation) -> dict[str, Any]:

@@ -20,6 +20,7 @@ class Autoscale:
         every_ms: how often it is looked at.
         fewest: how many clients are there at least.
         most: how many clients are there at most.
+        leaves_group: as in `simulator.disturbances.Leave`.
     """
 
     at_ms: int
@@ -28,6 +29,7 @@ class Autoscale:
     every_ms: int
     fewest: int
     most: int
+    leaves_group: bool | None = None
 
     def scale(
         self, there: Sequence[str], source_bytes_per_s: Sequence[int], profile: Profile, duration_ms: int
@@ -51,4 +53,4 @@ class Autoscale:
             elif surplus > 0:
                 leaving = [client for client in reversed(self.clients) if client in present][:surplus]
                 present.difference_update(leaving)
-                yield Leave(at_ms, tuple(leaving))
+                yield Leave(at_ms, tuple(leaving), leaves_group=self.leaves_group)

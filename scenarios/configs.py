@@ -272,7 +272,8 @@ class StreamsConfigs(AssignorConfigs):
     leave_group_on_close: bool = Field(
         default=False,
         alias="internal.leave.group.on.close",
-        description="Whether a client that shuts down says so; Kafka Streams clients do not.",
+        description="Whether dynamic members of a classic group leave it when they close (Kafka 4.1 and older); by "
+        "default the group waits for their session.",
     )
     state_cleanup_delay_ms: Duration = Field(
         default=600_000,
@@ -404,3 +405,16 @@ ELSEWHERE: Final = {
     "task.assignor.class": "name the assignors under assignors",
 }
 """What a Kafka engineer may write under `configs`, and where it stands in a scenario instead."""
+
+NEVER_RELEASED: Final = {
+    "rack.aware.assignment.enabled": "KIP-925 drafted it, no release has it; rack.aware.assignment.strategy: "
+    "min_traffic or balance_subtopology switches rack-aware assignment on",
+    "internal.rack.aware.assignment.strategy": "KIP-925 drafted it; released as rack.aware.assignment.strategy",
+    "internal.rack.aware.assignment.standby.strategy": "KIP-925 drafted it, no release has it; Kafka places standbys "
+    "by option I, the assignor ha_reliable_standbys by option II",
+    "internal.rack.aware.assignment.traffic_weight": "KIP-925 drafted it; released as "
+    "rack.aware.assignment.traffic_cost",
+    "internal.rack.aware.assignment.non_overlap_weight": "KIP-925 drafted it; released as "
+    "rack.aware.assignment.non_overlap_cost",
+}
+"""Keys of KIP drafts, and what to set instead."""

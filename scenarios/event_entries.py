@@ -26,6 +26,14 @@ from scenarios.fields import (
 Count = Annotated[int, Field(ge=1, le=INT_MAX)]
 BrokerIds = Annotated[list[BrokerId], Field(min_length=1)]
 
+LeavesGroup = Annotated[
+    bool | None,
+    Field(
+        description="Whether clients leave the group when they close: CloseOptions LEAVE_GROUP or REMAIN_IN_GROUP. By "
+        "default, internal.leave.group.on.close decides. Members of a streams group always leave."
+    ),
+]
+
 STRATEGY_KEYS: Final = ("strategy", "parameters", "topics", "remove_brokers", "replication_factor", "rack_aware")
 """What a reassignment says only if a strategy plans it."""
 
@@ -40,6 +48,12 @@ class StaggeredEvent(ClientsEvent):
     """Clients come or go, all at once or one after the other."""
 
     every: Duration = Field(default=0, description="How long after the one before each comes or goes; 0 is at once.")
+
+
+class LeaveEvent(StaggeredEvent):
+    """Clients close."""
+
+    leaves_group: LeavesGroup = None
 
 
 class CrashEvent(ClientsEvent):
@@ -69,6 +83,7 @@ class RollingBounceEvent(ClientsEvent):
     client_rack: bool | None = Field(
         default=None, description="Whether they come back with client.rack; as before if not given."
     )
+    leaves_group: LeavesGroup = None
 
 
 class RackOutageEvent(Section):
@@ -190,6 +205,7 @@ class AutoscaleEvent(ClientsEvent):
     every: Annotated[Duration, Field(ge=1)] = Field(default=600_000, description="How often it is looked at.")
     fewest: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(default=1, alias="min", description="The fewest clients.")
     most: Count | None = Field(default=None, alias="max", description="The most clients; all of them if not given.")
+    leaves_group: LeavesGroup = None
 
 
 class EventEntry(Section):
@@ -197,9 +213,9 @@ class EventEntry(Section):
 
     at: Duration = Field(description="When it happens, from the start.")
     join: StaggeredEvent | None = Field(default=None, description="Clients start and join the group.")
-    leave: StaggeredEvent | None = Field(default=None, description="Clients shut down for good.")
+    leave: LeaveEvent | None = Field(default=None, description="Clients close for good.")
     scale_out: StaggeredEvent | None = Field(default=None, description="Clients are added: the same as join.")
-    scale_in: StaggeredEvent | None = Field(default=None, description="Clients are taken away: the same as leave.")
+    scale_in: LeaveEvent | None = Field(default=None, description="Clients are taken away: the same as leave.")
     crash: CrashEvent | None = Field(default=None, description="Clients die, for a while or for good.")
     rolling_bounce: RollingBounceEvent | None = Field(default=None, description="Clients restart one after the other.")
     rack_outage: RackOutageEvent | None = Field(default=None, description="A rack is gone, brokers and clients.")

@@ -32,6 +32,7 @@ from scenarios.resolution.price import resolve_price
 from scenarios.resolution.running import KnownTasks, check_start, resolve_tasks
 from scenarios.resolution.surroundings import Surroundings
 from scenarios.resolution.traffic import resolve_traffic
+from scenarios.resolution.warnings import Settings, setting_warnings
 from scenarios.schema import Document
 from scenarios.validation import Places, understand
 from simulator.world import Application, GroupProtocol, Start, World
@@ -175,7 +176,7 @@ def _resolve(
     cluster = resolve_cluster(document.cluster, files, places, mistakes)
     application = resolve_application(document.application, cluster, files, places, mistakes)
     is_clear = not mistakes
-    clients = resolve_clients(document.clients, streams.num_stream_threads, cluster.brokers, places)
+    clients = resolve_clients(document.clients, streams.num_stream_threads, places)
     clients.check_tags(streams.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), places)
     changes: dict[str, Any] = check_configs(streams, path, places)
     configs = AssignmentConfigs(**changes)
@@ -227,7 +228,9 @@ def _resolve(
     )
     foretold = () if mistakes else foretell(blueprint, document.seeds[0], places)
     availability = availability_notes(traffic.topics.values(), defaults)
-    return blueprint, choices, (*application.notes, *traffic.notes, *availability, *held, *foretold)
+    settings = Settings(document, clients, cluster.brokers, application.subtopologies, choices, places)
+    warnings = () if mistakes else setting_warnings(settings)
+    return blueprint, choices, (*application.notes, *traffic.notes, *availability, *held, *foretold, *warnings)
 
 
 def _check_size(num_tasks: int, num_clients: int, places: Places) -> None:

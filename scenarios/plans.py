@@ -51,7 +51,7 @@ class BouncePlan:
         said: as in `CrashPlan`.
         is_shuffled: whether the seed draws the order.
         changes: the configs that are others when they come back, as in `ConfigEdit`.
-        down_ms: as in `simulator.disturbances.RollingBounce`, just as the rest.
+        down_ms: as in `simulator.disturbances.RollingBounce`, as are the other fields.
     """
 
     at_ms: int
@@ -63,6 +63,7 @@ class BouncePlan:
     keeps_state: bool
     changes: Mapping[str, Any]
     announces_rack: bool | None
+    leaves_group: bool | None
 
 
 @dataclass(frozen=True, slots=True)

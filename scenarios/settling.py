@@ -84,4 +84,5 @@ def _bounce(
             keeps_state=plan.keeps_state,
             configs=configs,
             announces_rack=plan.announces_rack,
+            leaves_group=plan.leaves_group,
         )

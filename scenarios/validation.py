@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from scenarios.configs import ELSEWHERE, AssignorConfigs, BrokerConfigs, StreamsConfigs
+from scenarios.configs import ELSEWHERE, NEVER_RELEASED, AssignorConfigs, BrokerConfigs, StreamsConfigs
 from scenarios.errors import Mistake, Mistakes, did_you_mean, show
 from scenarios.fields import Hole
 from scenarios.paths import Path, format_path
@@ -47,6 +47,11 @@ class Places:
         """Note a mistake at a place."""
         source, line = self._locate(path)
         self._mistakes.add(Mistake(source, line, format_path(path), message))
+
+    def located(self, path: Path, message: str) -> str:
+        """Return a message with the file, line and path of what it is about."""
+        source, line = self._locate(path)
+        return str(Mistake(source, line, format_path(path), message))
 
     def cut(self, path: Path) -> None:
         """Note that a place could not be understood, so that nothing is known about it."""
@@ -219,6 +224,8 @@ def _describe_unknown(path: Path, document: type[BaseModel]) -> str:
 
 def _other_home(key: str, models: list[type[BaseModel]]) -> str | None:
     """Where a config key belongs that stands in the wrong place."""
+    if key in NEVER_RELEASED:
+        return NEVER_RELEASED[key]
     for start, advice in ELSEWHERE.items():
         if key == start or (start.endswith(".") and key.startswith(start)):
             return advice

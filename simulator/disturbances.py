@@ -26,11 +26,17 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Clients shut down for good, and tell the group that they leave; all at once or one every `every_ms`."""
+    """Clients close for good; all at once or one every `every_ms`.
+
+    Attributes:
+        leaves_group: whether they leave the group, as `CloseOptions` of `KafkaStreams.close` ask for it; None for the
+            default of the configs and the protocol, as in `simulator.closing`.
+    """
 
     at_ms: int
     clients: tuple[str, ...]
     every_ms: int = 0
+    leaves_group: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,7 @@ class RollingBounce:
     Attributes:
         configs: the assignment configs with which they come back; None if they keep theirs.
         announces_rack: whether they come back with `client.rack`; None if that does not change.
+        leaves_group: as in `Leave`.
     """
 
     at_ms: int
@@ -59,6 +66,7 @@ class RollingBounce:
     keeps_state: bool = True
     configs: AssignmentConfigs | None = None
     announces_rack: bool | None = None
+    leaves_group: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

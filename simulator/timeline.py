@@ -8,6 +8,7 @@ from itertools import groupby
 
 from assignors.configs import AssignmentConfigs
 from assignors.ids import TopicPartition
+from simulator.closing import leaves_on_close
 from simulator.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -24,7 +25,7 @@ from simulator.disturbances import (
 )
 from simulator.event_labels import event_numbers
 from simulator.reassignment import Reassigning, ReassignmentStep
-from simulator.world import GroupProtocol, World
+from simulator.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,22 @@ class ClientUp:
 
 @dataclass(frozen=True, slots=True)
 class ClientDown:
-    """A client process ends; if it does not say so, the group misses it after the session timeout."""
+    """A client process ends; if it does not leave the group, the group waits for the session timeout.
+
+    Attributes:
+        client: its name.
+        says_so: whether it leaves the group.
+        keeps_state: whether it comes back with its disk.
+        crashes: whether it ends without closing.
+    """
 
     client: str
     says_so: bool
     keeps_state: bool
+    crashes: bool = False
 
     def __str__(self) -> str:
-        how = "leaves" if self.says_so else "goes down"
+        how = "leaves" if self.says_so else "goes down" if self.crashes else "closes without LeaveGroup"
         return f"{self.client} {how}" + ("" if self.keeps_state else ", its state is lost")
 
 
@@ -227,9 +236,9 @@ def _break_down(world: World, disturbance: Disturbance) -> Iterator[TimedChange]
     match disturbance:
         case Join(clients=clients, every_ms=every_ms):
             yield from (TimedChange(at_ms + i * every_ms, ClientUp(client)) for i, client in enumerate(clients))
-        case Leave(clients=clients, every_ms=every_ms):
+        case Leave(clients=clients, every_ms=every_ms, leaves_group=leaves_group):
             for i, client in enumerate(clients):
-                yield TimedChange(at_ms + i * every_ms, ClientDown(client, says_so=True, keeps_state=True))
+                yield _close(world, client, at_ms + i * every_ms, leaves_group, keeps_state=True)
         case Crash(clients=clients, down_ms=down_ms, keeps_state=keeps_state):
             yield from _crash(at_ms, clients, down_ms, keeps_state=keeps_state)
         case RollingBounce():
@@ -257,7 +266,7 @@ def _break_down(world: World, disturbance: Disturbance) -> Iterator[TimedChange]
 
 def _crash(at_ms: int, clients: Iterable[str], down_ms: int | None, *, keeps_state: bool) -> Iterator[TimedChange]:
     for client in clients:
-        yield TimedChange(at_ms, ClientDown(client, says_so=False, keeps_state=keeps_state))
+        yield TimedChange(at_ms, ClientDown(client, says_so=False, keeps_state=keeps_state, crashes=True))
         if down_ms is not None:
             yield TimedChange(at_ms + down_ms, ClientUp(client))
 
@@ -270,12 +279,13 @@ def _brokers_down(at_ms: int, brokers: tuple[int, ...], down_ms: int | None) -> 
 
 
 def _bounce(world: World, bounce: RollingBounce) -> Iterator[TimedChange]:
-    configs = world.application.group_configs
-    is_streams_group = configs.protocol is GroupProtocol.STREAMS
-    leaves = configs.leave_group_on_close or is_streams_group
-    static = {client.name for client in world.clients if client.is_static and not is_streams_group}
     at_ms = bounce.at_ms
     for client in bounce.clients:
-        yield TimedChange(at_ms, ClientDown(client, leaves and client not in static, bounce.keeps_state))
+        yield _close(world, client, at_ms, bounce.leaves_group, keeps_state=bounce.keeps_state)
         yield TimedChange(at_ms + bounce.down_ms, ClientUp(client, bounce.configs, bounce.announces_rack))
         at_ms += bounce.down_ms + bounce.pause_ms
+
+
+def _close(world: World, client: str, at_ms: int, leaves_group: bool | None, *, keeps_state: bool) -> TimedChange:
+    leaves = leaves_on_close(world, client, at_ms, leaves_group)
+    return TimedChange(at_ms, ClientDown(client, leaves, keeps_state))

@@ -147,7 +147,8 @@ class GroupConfigs:
             leader may compute.
         initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` of the brokers (of a streams group,
             `group.streams.initial.rebalance.delay.ms`): how long an empty group waits for more members.
-        leave_group_on_close: `internal.leave.group.on.close`: whether a client that shuts down says so.
+        leave_group_on_close: `internal.leave.group.on.close`: whether a client that closes leaves the group, as in
+            `simulator.closing`.
         state_cleanup_delay_ms: `state.cleanup.delay.ms`: how long a copy that is not assigned stays on disk.
         rejoins_when_brokers_bounce: whether members with `client.rack` join anew when a broker goes or comes, as in
             the releases before KAFKA-20778 was fixed.

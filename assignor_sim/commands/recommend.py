@@ -42,6 +42,14 @@ def recommend(
     max_convergence: Annotated[
         str | None, typer.Option(help="No event may take longer to converge, as in 30m.", metavar="TIME")
     ] = None,
+    max_unprotected_tasks: Annotated[
+        int | None,
+        typer.Option(
+            help="No run may end with more stateful tasks that lose all copies with one rack or one client.",
+            min=0,
+            metavar="N",
+        ),
+    ] = None,
     today: Annotated[
         str | None,
         typer.Option(help="The scenario's assignor that stands for today; the first if not given.", metavar="LABEL"),
@@ -106,7 +114,7 @@ def recommend(
         file = find(scenario)
         loaded = load(file, overrides_of(set_))
         choice = todays(loaded, today)
-        wanted, within = understand(objective), limits(max_moves, max_downtime, max_convergence)
+        wanted, within = understand(objective), limits(max_moves, max_downtime, max_convergence, max_unprotected_tasks)
         check_price(loaded, wanted)
         question = Question(file, loaded, choice, space_of(loaded, choice, assignor or (), keep or ()), runs, seeds)
         with (

@@ -64,7 +64,7 @@ def run(
         print("--prove-limit SECONDS goes with --prove, and is more than 0", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
     from assignor_sim.comparison import compare
-    from assignor_sim.kept_scenario import KeptError
+    from assignor_sim.kept_scenario import KeptError, imports_not_kept
     from assignor_sim.overrides import overrides_of
     from assignor_sim.progress import progress
     from assignors.errors import AssignorError
@@ -88,6 +88,8 @@ def run(
             report = _write(out, loaded, comparison)
             if format_ is RunFormat.TABLE:
                 print(f"\nTables, figures and report: {report}")
+            for name in imports_not_kept(loaded):
+                print(f"note: these results need {name} where it is; explain reads it again", file=sys.stderr)
     _complain_of_failures(comparison)
 
 

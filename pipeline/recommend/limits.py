@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pipeline.recommend.errors import RecommendError
 from pipeline.recommend.objective import Objective
@@ -13,6 +14,9 @@ from scenarios.units import parse_duration_ms
 
 RESTLESS = "does not come to rest"
 """What is wrong with a run at whose end tasks still move, or would at the next rebalance."""
+
+UNPROTECTED: Final = ("tasks_in_one_rack", "worst_client_loss")
+"""Metrics of the stateful tasks that lose all copies if one rack fails, or one client; racks may be unknown."""
 
 _NOTHING_MADE = 100.0
 """How far off a run is that fails, in multiples of a limit: further than any that ends, whatever it moves."""
@@ -29,18 +33,25 @@ class Limit:
         option: how it was asked for, such as `--max-moves`.
         metric: its name.
         most: in the metric's unit.
+        also: other metrics of the same unit that must not exceed it either.
     """
 
     option: str
     metric: str
     most: float
+    also: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.option} {METRIC[self.metric].write(self.most)}"
 
+    def of(self, run: Run) -> float | None:
+        """Return the largest of the limited metrics of a run; None if none of them is known."""
+        values = [METRIC[name].of(run) for name in (self.metric, *self.also)]
+        return max((value for value in values if value is not None), default=None)
+
     def excess(self, run: Run) -> float:
         """By what share of the limit a run is above it; 0 if it is not, or if it is not known how much it has."""
-        value = METRIC[self.metric].of(run)
+        value = self.of(run)
         return 0.0 if value is None or value <= self.most else (value - self.most) / max(self.most, 1.0)
 
 
@@ -57,13 +68,19 @@ class Flaw:
     size: float
 
 
-def limits(moves: float | None = None, downtime: str | None = None, convergence: str | None = None) -> list[Limit]:
+def limits(
+    moves: float | None = None,
+    downtime: str | None = None,
+    convergence: str | None = None,
+    unprotected: int | None = None,
+) -> list[Limit]:
     """Read the limits that were asked for.
 
     Args:
         moves: most tasks that move.
         downtime: most downtime, all tasks together, such as `20s`.
         convergence: most time from any event until the group has converged, such as `30m`.
+        unprotected: most stateful tasks that one rack, or one client, takes all copies of.
 
     Raises:
         RecommendError: a time that is none.
@@ -78,6 +95,8 @@ def limits(moves: float | None = None, downtime: str | None = None, convergence:
                 asked.append(Limit(option, metric, parse_duration_ms(text)))
             except ValueError as error:
                 raise RecommendError(f"{option}: {error}") from None
+    if unprotected is not None:
+        asked.append(Limit("--max-unprotected-tasks", UNPROTECTED[0], unprotected, UNPROTECTED[1:]))
     return asked
 
 

@@ -35,7 +35,7 @@ def _least(bench: Bench, limit: Limit) -> Iterator[str]:
     """The least of a limited metric that any setting came to in its worst run."""
     worst: dict[Candidate, float] = {}
     for each in bench.tried.values():
-        values = [None if run["error"] is not None else METRIC[limit.metric].of(run) for run in each.runs]
+        values = [None if run["error"] is not None else limit.of(run) for run in each.runs]
         known = [value for value in values if value is not None]
         if len(known) == len(values):
             worst[each.candidate] = max(known)

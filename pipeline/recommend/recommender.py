@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.recommend.changes import changes_of
+from pipeline.recommend.limits import UNPROTECTED
 from pipeline.recommend.obstacles import in_words, obstacles, told
 from pipeline.recommend.question import Question
 from pipeline.recommend.search import MOST_SEEDS, Round, search
@@ -72,6 +73,7 @@ class _Answer:
         chosen: Candidate | None = None,
         figures: Sequence[Figure] = (),
         remarks: Sequence[str] = (),
+        warnings: Sequence[str] = (),
     ) -> Recommendation:
         scenario, space = self.question.scenario, self.bench.space
         application = scenario.blueprint.application.id
@@ -89,16 +91,18 @@ class _Answer:
             settings=len(self.bench.tried),
             steps=self.steps,
             remarks=tuple(remarks),
+            warnings=tuple(warnings),
         )
 
     def measured(self, today: Tried, after: Tried) -> Recommendation:
         """What is said of a setting that was measured beside today's."""
         figures = _figures(today, after)
+        warnings = list(_lost_protection(today, after))
         if not today.is_feasible:
             remarks = [f"Today's: {text}" for text in told(today)]
-            return self.of("recommended", after.candidate, figures, remarks)
+            return self.of("recommended", after.candidate, figures, remarks, warnings)
         if figures[0].direction < 0:
-            return self.of("recommended", after.candidate, figures)
+            return self.of("recommended", after.candidate, figures, warnings=warnings)
         setting = in_words(self.bench, after.candidate)
         remark = f"The best other setting, {setting}, is not surely better over fresh seeds; its figures are here."
         return self.of("already_best", figures=figures, remarks=[remark])
@@ -136,6 +140,20 @@ def _figures(today: Tried, after: Tried) -> list[Figure]:
         for name, first, second, pair in every
         if pair.pairs or name is None
     ]
+
+
+def _lost_protection(today: Tried, after: Tried) -> Iterator[str]:
+    """Return a warning if more tasks lose all their copies with a rack or a client than today."""
+    worse = []
+    for metric in map(METRIC.__getitem__, UNPROTECTED):
+        before, behind = (np.array([metric.of(run) for run in each.runs], np.float64) for each in (today, after))
+        known = ~np.isnan(before) & ~np.isnan(behind)
+        if known.any() and behind[known].mean() > before[known].mean():
+            means = " → ".join(metric.write(float(values[known].mean())) for values in (before, behind))
+            worse.append(f"{metric.title.lower()}: {means}")
+    if worse:
+        advice = "keep them by --max-unprotected-tasks N, or by --keep num.standby.replicas"
+        yield f"this setting gives up redundancy of stateful tasks ({', '.join(worse)}, means); {advice}"
 
 
 def _matrix(runs: Sequence[Run]) -> Floats:

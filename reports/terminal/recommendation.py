@@ -52,6 +52,7 @@ def properties(found: Recommendation) -> str:
     about = [f"{found.scenario}: {_verdict(found)}", f"objective: {found.objective}", *_limits(found)]
     if found.gain is not None and found.changes:
         about.append(f"gain: {_gain(found.gain)}")
+    about += [f"WARNING: {warning}" for warning in found.warnings]
     parts = ["".join(f"# {printable(line)}\n" for line in about)]
     parts += ["".join(_property(change)) for change in found.changes]
     return "\n".join(parts)
@@ -100,6 +101,7 @@ def _parts(found: Recommendation) -> Iterator[RenderableType]:
     yield from (Text(line) for line in _limits(found))
     verdict = printable(_verdict(found))
     yield Text(f"\n{verdict[0].upper()}{verdict[1:]}.", style=BAD if found.verdict == "none_feasible" else GOOD)
+    yield from (Text(f"WARNING: {printable(warning)}", style=BAD) for warning in found.warnings)
     if found.changes:
         yield Text()
         yield _changes(found)

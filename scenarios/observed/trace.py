@@ -15,11 +15,13 @@ class SeenChange:
     Attributes:
         at_ms: when, from the start of the trace.
         process_ids: sorted.
+        leaves_group: whether processes that went left the group, so that it did not wait for their sessions.
     """
 
     at_ms: int
     kind: Literal["join", "leave"]
     process_ids: tuple[str, ...]
+    leaves_group: bool = False
 
 
 @dataclass(frozen=True, slots=True)

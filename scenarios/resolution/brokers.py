@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scenarios.blueprint import MAX_BROKERS, MAX_PARTITIONS, MAX_REPLICAS
@@ -38,10 +38,11 @@ class Brokers:
         """The racks that brokers stand in, sorted."""
         return sorted({broker.rack for broker in self.known or () if broker.rack is not None})
 
-    def check_rack(self, rack: str, path: Path) -> None:
-        """Note a mistake if no broker is in this rack."""
-        if self.known is not None and rack not in self.racks:
-            known = listing("racks", self.racks) if self.racks else "no broker has a rack"
+    def check_rack(self, rack: str, path: Path, others: Iterable[str] = ()) -> None:
+        """Note a mistake if neither a broker is in this rack nor anything else, whose racks are `others`."""
+        racks = sorted({*self.racks, *others})
+        if self.known is not None and rack not in racks:
+            known = listing("racks", racks) if racks else "no broker has a rack"
             self.places.wrong(path, f"{show(rack)} is not a rack ({known})")
 
     def check_ids(self, ids: Sequence[int], path: Path) -> bool:

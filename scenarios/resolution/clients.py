@@ -12,7 +12,6 @@ from scenarios.blueprint import MAX_CLIENTS, ClientPlan
 from scenarios.errors import did_you_mean, listing, show
 from scenarios.fields import holes, intact
 from scenarios.paths import Path
-from scenarios.resolution.brokers import Brokers
 from scenarios.validation import Places
 from simulator.world import GroupProtocol, HeldTasks, OffsetReports
 
@@ -69,7 +68,7 @@ def check_membership(entries: Sequence[ClientEntry], protocol: GroupProtocol, pl
                 places.wrong(("clients", i, "static_membership"), refused)
 
 
-def resolve_clients(entries: Sequence[ClientEntry], threads: int, brokers: Brokers, places: Places) -> ClientsDraft:
+def resolve_clients(entries: Sequence[ClientEntry], threads: int, places: Places) -> ClientsDraft:
     """Understand the clients; what is wrong goes to `places`.
 
     Args:
@@ -87,7 +86,7 @@ def resolve_clients(entries: Sequence[ClientEntry], threads: int, brokers: Broke
             places.wrong(path, f"more than {MAX_CLIENTS:,} clients, which is the most that can be simulated")
             draft.is_complete = False
             break
-        _check_entry(entry, path, brokers, places)
+        _check_entry(entry, path, places)
         process_id = _process_id(entry, path, process_ids, places)
         names = _names(entry)
         for name in dict.fromkeys([entry.name, *names]):
@@ -123,11 +122,7 @@ def _plan(entry: ClientEntry, number: int, name: str, process_id: ProcessId | No
     )
 
 
-def _check_entry(entry: ClientEntry, path: Path, brokers: Brokers, places: Places) -> None:
-    if entry.rack is not None:
-        brokers.check_rack(entry.rack, (*path, "rack"))
-    for i, rack in enumerate(entry.racks or ()):
-        brokers.check_rack(rack, (*path, "racks", i))
+def _check_entry(entry: ClientEntry, path: Path, places: Places) -> None:
     if entry.rack is not None and entry.racks is not None:
         places.wrong((*path, "racks"), "give rack, or racks for several clients, but not both")
     elif entry.racks is not None and entry.count is None and places.is_sound(*path, "count"):

@@ -16,6 +16,7 @@ from scenarios.event_entries import (
     ConfigChangeEvent,
     CrashEvent,
     EventEntry,
+    LeaveEvent,
     RackOutageEvent,
     ReassignmentEvent,
     ReplicaMoveEvent,
@@ -34,8 +35,6 @@ from scenarios.resolution.scaling import TOO_MANY, resolve_autoscale, resolve_ch
 from scenarios.resolution.surroundings import Surroundings
 from scenarios.units import format_duration
 from simulator.disturbances import BrokerBounce, BrokerLoss, Crash, Join, Leave, RackOutage, TrafficChange
-
-_JOINS = ("join", "scale_out")
 
 Located = tuple[Path, PlannedEvent | Autoscale]
 """What happens, and where the scenario says so."""
@@ -79,10 +78,11 @@ def _resolve(kind: str, entry: EventEntry, path: Path, around: Surroundings) -> 
     said, at_ms = getattr(entry, kind), entry.at
     if isinstance(said, ClientsEvent):
         clients = around.clients.find(said.clients, (*path, "clients"), around.places)
-        yield from _resolve_clients(kind, said, at_ms, clients, path, around)
+        yield from _resolve_clients(said, at_ms, clients, path, around)
     match said:
         case RackOutageEvent():
-            around.brokers.check_rack(said.rack, (*path, "rack"))
+            racks = [plan.rack for plan in around.clients.plans if plan.rack is not None]
+            around.brokers.check_rack(said.rack, (*path, "rack"), racks)
             yield RackOutage(at_ms, said.rack, said.down)
         case BrokerLossEvent():
             around.brokers.check_ids(said.brokers, (*path, "brokers"))
@@ -102,11 +102,13 @@ def _resolve(kind: str, entry: EventEntry, path: Path, around: Surroundings) -> 
 
 
 def _resolve_clients(
-    kind: str, said: ClientsEvent, at_ms: int, clients: tuple[str, ...], path: Path, around: Surroundings
+    said: ClientsEvent, at_ms: int, clients: tuple[str, ...], path: Path, around: Surroundings
 ) -> Iterator[PlannedEvent | Autoscale]:
     match said:
+        case LeaveEvent():
+            yield Leave(at_ms, clients, said.every, said.leaves_group)
         case StaggeredEvent():
-            yield (Join if kind in _JOINS else Leave)(at_ms, clients, said.every)
+            yield Join(at_ms, clients, said.every)
         case CrashEvent(pick=None):
             yield Crash(at_ms, clients, said.down, said.keeps_state)
         case CrashEvent(pick=int(pick)):
@@ -142,6 +144,7 @@ def _resolve_bounce(
         keeps_state=said.keeps_state,
         changes=check_configs(said.configs, (*path, "configs"), around.places),
         announces_rack=said.client_rack,
+        leaves_group=said.leaves_group,
     )
 
 

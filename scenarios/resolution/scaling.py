@@ -66,4 +66,4 @@ def resolve_autoscale(
         places.wrong((*path, "min"), f"{said.fewest} is more than the most that there may be, {most}")
     if not any(around.traffic.source_bytes_per_s) and not around.mistakes:
         places.wrong(path, "nothing is produced to the source topics, so there is nothing to scale with")
-    return Autoscale(at_ms, clients, said.bytes_per_s, said.every, said.fewest, most)
+    return Autoscale(at_ms, clients, said.bytes_per_s, said.every, said.fewest, most, said.leaves_group)

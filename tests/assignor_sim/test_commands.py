@@ -58,11 +58,11 @@ def test_list_says_whose_answers_an_assignor_gives(shell: Shell) -> None:
 
 def test_validate_says_fine_or_every_mistake(shell: Shell, small: Path) -> None:
     assert "small.yaml: fine" in shell("validate", "small.yaml", "order_processing").out
-    text = small.read_text().replace("racks: [az1], threads: 2, starts", "racks: [az9], threds: 2, starts")
+    text = small.read_text().replace("racks: [az1], threads: 2, starts", "threds: 2, process_id: az9, starts")
     shell.write("bad.yaml", text)
     ended = shell("validate", "small.yaml", "bad.yaml")
     assert ended.code == 2
-    assert "az9" in ended.err
+    assert "process_id" in ended.err
     assert "threds" in ended.err
     assert "bad.yaml:15" in ended.err
     assert "small.yaml: fine" in ended.out

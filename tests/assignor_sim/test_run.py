@@ -68,10 +68,10 @@ def test_set_changes_the_scenario(shell: Shell, small: Path) -> None:
 
 
 def test_a_mistake_in_set_is_named(shell: Shell, small: Path) -> None:
-    ended = shell("run", "small.yaml", "--set", "clients[0].rack=az9")
+    ended = shell("run", "small.yaml", "--set", "events[0].scale_out.clients=az9")
     assert ended.code == 2
-    assert "--set clients[0].rack=az9" in ended.err
-    assert "az1, az2, az3" in ended.err
+    assert "--set events[0].scale_out.clients=az9" in ended.err
+    assert "clients: app-0, app-1, app-2, app, late-0, late" in ended.err
 
 
 def test_assignors_are_chosen_by_label_and_by_name(shell: Shell, small: Path) -> None:

@@ -39,6 +39,18 @@ def test_clients_leave_one_after_the_other(kind: str, disturbance: type[Leave]) 
     assert _happens(f"{{at: 10m, {kind}: {{clients: app, every: 2m}}}}") == (disturbance(10 * MINUTE, APP, 2 * MINUTE),)
 
 
+@pytest.mark.parametrize("leaves_group", [True, False])
+def test_events_in_which_clients_close_say_whether_they_leave_the_group(leaves_group: bool) -> None:
+    said = f"clients: app, leaves_group: {str(leaves_group).lower()}"
+    traffic = "{at: 1h, traffic: {factor: 0.1}}"
+    [left] = _happens(f"{{at: 10m, leave: {{{said}}}}}")
+    [bounce] = _happens(f"{{at: 10m, rolling_bounce: {{{said}}}}}")
+    _, scaled = _happens(traffic, f"{{at: 10m, autoscale: {{{said}, bytes_per_s: 1 MB/s, every: 1h}}}}")
+    for closing in (left, bounce, scaled):
+        assert isinstance(closing, Leave | RollingBounce)
+        assert closing.leaves_group is leaves_group
+
+
 @pytest.mark.parametrize("kind", ["join", "scale_out"])
 def test_clients_join_one_after_the_other(kind: str) -> None:
     assert _happens(f"{{at: 10m, {kind}: {{clients: late, every: 2m}}}}") == (Join(10 * MINUTE, ("late",), 2 * MINUTE),)

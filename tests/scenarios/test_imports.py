@@ -289,9 +289,9 @@ def test_a_mistake_in_a_dump_names_its_file_and_line(folder: Folder, dump: str, 
 
 
 def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
-    folder.write("topics", "hello\n").write("topology", "hello\n").say("az1, az2", "az1, az9")
+    folder.write("topics", "hello\n").write("topology", "hello\n").say("racks: [az1, az2]", "process_id: x")
     assert folder.told() == [
-        "s.yaml:9: clients[0].racks[1]: 'az9' is not a rack (racks: az1, az2)",
+        "s.yaml:9: clients[0].process_id: several clients cannot share a process id; give each an entry of its own",
         "dumps/topics.txt:1: 'hello' is not a line that kafka-topics.sh --describe prints",
         "dumps/topology.txt:1: 'hello' stands before the first 'Sub-topology: 0'",
     ]

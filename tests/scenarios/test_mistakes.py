@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.scenarios.writing import SMALL, spoiled, told
+from tests.scenarios.writing import SMALL, events, spoiled, told
+
+PROCESS_ID = "80000000-0000-0000-0000-000000000001"
 
 
 class Case(NamedTuple):
@@ -58,26 +60,26 @@ def test_no_case_stands_twice() -> None:
 def test_all_mistakes_of_a_file_are_told_at_once_by_line() -> None:
     text = SMALL
     for case in CASES:
-        if case.name in ("unknown section", "config unknown", "rack unknown", "bad rate", "client there already"):
+        if case.name in ("unknown section", "config unknown", "process id", "bad rate", "client there already"):
             text = text.replace(case.before, case.after)
     assert told(text) == [
         "s.yaml:6: cluster.topics[0].bytes_per_s: '4 MB' is not a rate, such as 40 MB/s or 10 Mbit/s "
         "(a size or bits, then /s; a bare number is in bytes per second)",
         "s.yaml:10: application.configs.num.standby.replica: not a config that is known here "
         "(did you mean 'num.standby.replicas'?)",
-        "s.yaml:18: clients[1].rack: 'az9' is not a rack (racks: az1, az2, az3)",
+        f"s.yaml:18: clients[1].process_id: 'abc' is not a process id (a UUID, such as {PROCESS_ID})",
         "s.yaml:20: events[0].scale_out.clients: there already at 30m: app-0, app-1, app-2",
         "s.yaml:22: speed: unknown key (did you mean 'seeds'?)",
     ]
 
 
 def test_mistakes_in_one_entry_are_all_told_whether_in_a_value_or_in_what_it_refers_to() -> None:
-    text = spoiled("rack: az1, starts: false", "rack: az9, starts: maybe, threads: 0, tag: x")
+    text = spoiled("rack: az1, starts: false", "process_id: x, starts: maybe, threads: 0, tag: x")
     assert [mistake.split(": ")[1] for mistake in told(text)] == [
         "clients[1].threads",
         "clients[1].starts",
         "clients[1].tag",
-        "clients[1].rack",
+        "clients[1].process_id",
     ]
 
 
@@ -94,10 +96,12 @@ def test_an_entry_without_a_name_leaves_open_which_names_there_are() -> None:
 
 
 def test_entries_after_a_broken_one_keep_their_positions() -> None:
-    text = spoiled("  - {name: late, rack: az1, starts: false}", "  - 7\n  - {name: late, rack: az9, starts: false}")
+    text = spoiled(
+        "  - {name: late, rack: az1, starts: false}", "  - 7\n  - {name: late, process_id: x, starts: false}"
+    )
     assert told(text) == [
         "s.yaml:18: clients[1]: expected a mapping, found the number 7",
-        "s.yaml:19: clients[2].rack: 'az9' is not a rack (racks: az1, az2, az3)",
+        f"s.yaml:19: clients[2].process_id: 'x' is not a process id (a UUID, such as {PROCESS_ID})",
     ]
 
 
@@ -111,9 +115,11 @@ def test_a_section_that_is_no_mapping_leaves_the_others_to_be_checked() -> None:
 
 def test_a_list_of_many_names_is_shortened() -> None:
     racks = ", ".join(f"r{i:02}" for i in range(30))
-    text = spoiled("{count: 3, racks: [az1, az2, az3]}\n", f"{{count: 30, racks: [{racks}]}}\n")
+    text = events("{at: 1h, rack_outage: {rack: az9}}").replace("racks: [az1, az2, az3], threads", "threads")
+    text = text.replace("{count: 3, racks: [az1, az2, az3]}\n", f"{{count: 30, racks: [{racks}]}}\n")
+    text = text.replace(", rack: az1", "")
     listed = "(racks: r00, r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, … (30 in all))"
-    assert told(text)[0] == f"s.yaml:17: clients[0].racks[0]: 'az1' is not a rack {listed}"
+    assert told(text) == [f"s.yaml:20: events[0].rack_outage.rack: 'az9' is not a rack {listed}"]
 
 
 def test_a_long_or_unprintable_value_is_shown_short_and_on_one_line() -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.scenarios.writing import SMALL, spoiled, told, understood
 
+PROCESS_ID = "80000000-0000-0000-0000-000000000001"
+
 
 def test_a_value_in_a_list_is_set_by_position() -> None:
     world = understood(SMALL, ("clients[0].count", "6")).world(1)
@@ -55,7 +57,11 @@ def test_they_are_remembered_and_the_text_is_that_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("clients[1].rack", "az9", "clients[1].rack: 'az9' is not a rack (racks: az1, az2, az3)"),
+        (
+            "clients[1].process_id",
+            "x",
+            f"clients[1].process_id: 'x' is not a process id (a UUID, such as {PROCESS_ID})",
+        ),
         ("clients[1].rak", "az1", "clients[1].rak: unknown key (did you mean 'rack'?)"),
         ("speed", "3", "speed: unknown key (did you mean 'seeds'?)"),
         ("clients[0].threads", "many", "clients[0].threads: expected a whole number, found the text 'many'"),
@@ -91,12 +97,18 @@ def test_a_tag_in_a_value_constructs_nothing() -> None:
 
 
 def test_it_can_put_a_mistake_of_the_file_right() -> None:
-    assert told(spoiled("rack: az1, starts", "rack: az9, starts"), ("clients[late].rack", "az2")) == []
+    assert (
+        told(
+            spoiled("rack: az1, starts", "process_id: x, starts"),
+            ("clients[late].process_id", PROCESS_ID),
+        )
+        == []
+    )
 
 
 def test_mistakes_of_the_file_and_of_overrides_are_told_together() -> None:
-    assert told(spoiled("rack: az1, starts", "rack: az9, starts"), ("duration", "soon")) == [
-        "s.yaml:18: clients[1].rack: 'az9' is not a rack (racks: az1, az2, az3)",
+    assert told(spoiled("rack: az1, starts", "process_id: x, starts"), ("duration", "soon")) == [
+        f"s.yaml:18: clients[1].process_id: 'x' is not a process id (a UUID, such as {PROCESS_ID})",
         "--set duration=soon: duration: 'soon' is not a duration, such as 20m, 1h30m or 500 ms "
         "(units: ms, s, m, h, d; a bare number is in ms)",
     ]

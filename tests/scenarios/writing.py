@@ -128,7 +128,7 @@ events:
   - {at: 8h, config_change: {configs: {num.standby.replicas: 2}}}
   - {at: 9h, leave: {clients: late}}
   - {at: 10h, join: {clients: [late, late]}}
-  - {at: 11h, scale_in: {clients: [late]}}
+  - {at: 11h, scale_in: {clients: [late], leaves_group: true}}
   - {at: 12h, traffic: {factor: 2.5}}
   - {at: 0s, churn: {clients: app, crashes: 2/h, down: 10m, keeps_state: false, until: 20h}}
   - {at: 0s, churn: {clients: [one, late], joins: 1/d, crashes: 1/d}}

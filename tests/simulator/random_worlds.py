@@ -192,12 +192,12 @@ def disturbances(draw: st.DrawFn, base: World) -> Disturbance:
     moved = draw(st.lists(brokers, min_size=1, max_size=3, unique=True).map(tuple))
     partition = draw(st.integers(0, base.cluster.topics[topic].num_partitions - 1))
     configs = draw(st.none() | assignment_configs())
-    announces = draw(st.sampled_from((None, True, False)))
+    announces, leaves = (draw(st.sampled_from((None, True, False))) for _ in range(2))
     every: tuple[Disturbance, ...] = (
         Join(at_ms, draw(some), every_ms),
-        Leave(at_ms, draw(some), every_ms),
+        Leave(at_ms, draw(some), every_ms, leaves),
         Crash(at_ms, draw(some), maybe_down_ms, keeps_state),
-        RollingBounce(at_ms, draw(some), down_ms, every_ms, keeps_state, configs, announces),
+        RollingBounce(at_ms, draw(some), down_ms, every_ms, keeps_state, configs, announces, leaves),
         RackOutage(at_ms, draw(st.sampled_from(RACKS)), maybe_down_ms),
         BrokerLoss(at_ms, moved, maybe_down_ms),
         BrokerBounce(at_ms, moved, down_ms, every_ms),

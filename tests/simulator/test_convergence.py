@@ -91,7 +91,7 @@ def test_nobody_there_is_an_empty_run(protocol: GroupProtocol) -> None:
 
 
 def test_a_story_tells_where_a_task_was() -> None:
-    trace = run(world(), Leave(HOUR, ("c1",)))
+    trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
     task = int(ran_on(trace, 1)[0])
     told = trace.story(str(trace.layout.tasks.ids[task]))
     assert told[0].endswith("runs on c1")

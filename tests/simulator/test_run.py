@@ -124,13 +124,13 @@ def test_a_leader_that_dies_while_it_computes_assigns_nothing() -> None:
 
 
 def test_a_client_that_leaves_says_so() -> None:
-    trace = run(world(), Leave(HOUR, ("c1",)))
+    trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
     assert (trace.rounds[1].asked_at_ms, trace.rounds[1].at_ms) == (HOUR, HOUR + 3 * SECOND)
     assert trace.rounds[1].reason == "c1 left"
 
 
 def test_what_happens_at_one_moment_is_one_rebalance() -> None:
-    trace = run(world(), Leave(HOUR, ("c1", "c2")))
+    trace = run(world(), Leave(HOUR, ("c1", "c2"), leaves_group=True))
     assert members(trace)[1] == [0, 3]
     assert trace.rounds[1].reason == "c1 left, c2 left"
 
@@ -161,7 +161,7 @@ def test_a_leader_that_was_too_slow_once_does_not_matter_when_it_is_fast_in_the_
 
 
 def test_a_task_that_moves_is_given_back_in_one_round_and_given_in_the_next() -> None:
-    trace = run(world(), Leave(HOUR, ("c1",)))
+    trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
     second, third = trace.rounds[1:3]
     assert len(second.withheld)
     assert second.settled_at_ms is None

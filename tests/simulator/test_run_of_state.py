@@ -127,7 +127,8 @@ def test_a_run_that_ends_while_standbys_wait_for_an_active_is_not_said_never_to_
 
 def test_a_lost_broker_switches_rack_awareness_off_until_it_is_back() -> None:
     lost = BrokerLoss(HOUR, (2,), down_ms=HOUR)
-    trace = run(rack_aware(world()), lost, Leave(HOUR + MINUTE, ("c3",)), Leave(3 * HOUR, ("c2",)))
+    leaves = [Leave(at, (who,), leaves_group=True) for at, who in ((HOUR + MINUTE, "c3"), (3 * HOUR, "c2"))]
+    trace = run(rack_aware(world()), lost, *leaves)
     known = {each.asked_at_ms: each.costs.active is not None for each in trace.rounds}
     assert (known[0], known[HOUR + MINUTE], known[3 * HOUR]) == (True, False, True)
 

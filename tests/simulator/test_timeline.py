@@ -35,11 +35,6 @@ def downs(base: World, *disturbances: Disturbance) -> list[ClientDown]:
     return [change for change in changes if isinstance(change, ClientDown)]
 
 
-def static(base: World, *names: str) -> World:
-    clients = tuple(dataclasses.replace(each, is_static=each.name in names) for each in base.clients)
-    return dataclasses.replace(base, clients=clients)
-
-
 def test_a_crash_without_return_is_one_change() -> None:
     assert told(Crash(HOUR, ("c1",), None, keeps_state=False)) == [(HOUR, "c1 goes down, its state is lost")]
 
@@ -59,40 +54,28 @@ def test_clients_join_at_once_or_one_by_one() -> None:
     assert told(Join(HOUR, ("d", "e"), MINUTE), base=late) == [(HOUR, "d starts"), (HOUR + MINUTE, "e starts")]
 
 
-def test_clients_leave_at_once_or_one_by_one_and_say_so() -> None:
-    assert told(Leave(HOUR, ("c0", "c1"))) == [(HOUR, "c0 leaves"), (HOUR, "c1 leaves")]
-    assert told(Leave(HOUR, ("c1", "c0"), MINUTE)) == [(HOUR, "c1 leaves"), (HOUR + MINUTE, "c0 leaves")]
+def test_clients_close_at_once_or_one_by_one() -> None:
+    assert told(Leave(HOUR, ("c0", "c1"))) == [
+        (HOUR, "c0 closes without LeaveGroup"),
+        (HOUR, "c1 closes without LeaveGroup"),
+    ]
+    assert told(Leave(HOUR, ("c1", "c0"), MINUTE, leaves_group=True)) == [
+        (HOUR, "c1 leaves"),
+        (HOUR + MINUTE, "c0 leaves"),
+    ]
 
 
 def test_a_rolling_bounce_takes_one_client_after_the_other() -> None:
-    assert told(RollingBounce(HOUR, ("c0", "c1"), down_ms=MINUTE, pause_ms=2 * MINUTE)) == [
-        (HOUR, "c0 goes down"),
+    bounce = RollingBounce(HOUR, ("c0", "c1"), down_ms=MINUTE, pause_ms=2 * MINUTE, keeps_state=False)
+    assert told(bounce) == [
+        (HOUR, "c0 closes without LeaveGroup, its state is lost"),
         (HOUR + MINUTE, "c0 starts"),
-        (HOUR + 3 * MINUTE, "c1 goes down"),
+        (HOUR + 3 * MINUTE, "c1 closes without LeaveGroup, its state is lost"),
         (HOUR + 4 * MINUTE, "c1 starts"),
     ]
 
 
-@pytest.mark.parametrize(
-    ("protocol", "leave_group_on_close", "says_so"),
-    [
-        (GroupProtocol.CLASSIC, False, False),
-        (GroupProtocol.CLASSIC, True, True),
-        (GroupProtocol.STREAMS, False, True),
-        (GroupProtocol.STREAMS, True, True),
-    ],
-)
-def test_a_client_that_is_bounced_says_so_if_its_protocol_does_and_it_is_not_static(
-    protocol: GroupProtocol, leave_group_on_close: bool, says_so: bool
-) -> None:
-    base = with_group(static(world(), "c1"), protocol=protocol, leave_group_on_close=leave_group_on_close)
-    bounce = RollingBounce(HOUR, ("c0", "c1"), MINUTE, MINUTE, keeps_state=False)
-    c1_says_so = protocol is GroupProtocol.STREAMS  # Nobody is static there.
-    assert [(down.client, down.says_so) for down in downs(base, bounce)] == [("c0", says_so), ("c1", c1_says_so)]
-    assert not any(down.keeps_state for down in downs(base, bounce))
-
-
-def test_a_client_that_crashes_never_says_so() -> None:
+def test_a_client_that_crashes_goes_down() -> None:
     base = with_group(world(), protocol=GroupProtocol.STREAMS, leave_group_on_close=True)
     assert not any(down.says_so for down in downs(base, Crash(HOUR, ("c0",), MINUTE), RackOutage(2 * HOUR, "az1")))
 

@@ -35,7 +35,10 @@ def with_newcomer(imported: Document, application: WatchedApplication, host: Hos
 
 def with_absence(imported: Document, application: WatchedApplication, host: Host, event: str) -> Document:
     """A host goes and comes back, by an event of the scenario's: `rolling_bounce` or `crash`."""
-    away = {"clients": _names(imported, application, [host]), "down": DOWN_MS}
+    away: Document = {"clients": _names(imported, application, [host]), "down": DOWN_MS}
+    if event == "rolling_bounce":
+        # The host closes with LEAVE_GROUP, whatever the configs say.
+        away["leaves_group"] = True
     return _with_events(imported, [{"at": EVENT_AT_MS, event: away}])
 
 

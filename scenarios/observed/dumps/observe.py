@@ -204,8 +204,8 @@ class _Looking:
         trace = trace_of(log.content, self.group, timeout_ms, _number(configs, _THREADS))
         if any(change.kind == "leave" for change in trace.changes):
             self.assumptions.append(
-                f"Clients that went are taken to have gone {timeout_ms} ms (session.timeout.ms) before the round that "
-                "was without them."
+                f"Clients that closed are assumed to have closed {timeout_ms} ms (session.timeout.ms) before the round "
+                "without them; those that a round less than that before still had, to have left the group."
             )
         return trace
 

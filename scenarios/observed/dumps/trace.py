@@ -43,8 +43,9 @@ def trace_of(
 ) -> Trace:
     """The rounds, and who came and went between them.
 
-    Who joins makes the round at once, so it came when that was logged; who shuts down says nothing, and the round comes
-    when its session has timed out: it went so long before, but not before the last round.
+    A process that joins causes the round at once, so it came when the round was logged. A process that closes does not
+    leave the group by default: the round comes when its session has timed out, so it went that long before. If it was
+    given tasks more recently than that, it has left the group, just before the round.
 
     Raises:
         ObservationError: the lines have no times.
@@ -122,8 +123,9 @@ def _changes(
         before, now = _members(logged[i - 1]), _members(logged[i])
         at_ms, earliest_ms = rounds[i].at_ms, rounds[i - 1].at_ms + _SHORTEST_GAP_MS
         if before - now:
-            went_ms = min(max(earliest_ms, at_ms - session_timeout_ms), at_ms)
-            yield SeenChange(went_ms, "leave", tuple(sorted(before - now)))
+            leaves_group = at_ms - session_timeout_ms < earliest_ms
+            went_ms = at_ms if leaves_group else at_ms - session_timeout_ms
+            yield SeenChange(went_ms, "leave", tuple(sorted(before - now)), leaves_group)
         if now - before:
             yield SeenChange(at_ms, "join", tuple(sorted(now - before)))
 

@@ -228,3 +228,47 @@ def test_scripts_get_all_that_is_known() -> None:
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match="table, json, properties"):
         render(answered(with_standbys)[0], "xml")
+
+
+def dropping_standbys(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Fewer standbys move less, and leave tasks with one copy."""
+    few = values[STANDBYS] == 0
+    unprotected = {"tasks_in_one_rack": 6 if few else 2, "worst_client_loss": 3 if few else 0}
+    return {"active_moves": 40 + 10 * values[STANDBYS] + noise(seed), **unprotected}
+
+
+PROTECTED = loads(SCENARIO.replace("  id: shop\n", "  id: shop\n  configs: {num.standby.replicas: 1}\n"), "shop")
+
+
+def asked_of_protected(formula: Formula, **more: Any) -> Recommendation:
+    where = bench(formula, space=space(PROTECTED), **more)
+    return recommend(Question(Path("shop.yaml"), PROTECTED, PROTECTED.assignors[0], space(PROTECTED), 300, 9), where)
+
+
+def test_a_setting_that_gives_up_redundancy_is_recommended_with_a_warning() -> None:
+    found = asked_of_protected(dropping_standbys)
+    assert found.changes == (Change(STANDBYS, "1", "0"),)
+    [warning] = found.warnings
+    assert "tasks in one rack: 2 → 6, lost with the worst client: 0 → 3, means" in warning
+    assert "--max-unprotected-tasks N" in warning
+    assert "WARNING: this setting gives up redundancy" in render(found, width=300, color=False)
+    assert "# WARNING: this setting gives up redundancy" in render(found, "properties")
+    assert json.loads(render(found, "json"))["warnings"] == [warning]
+
+
+def test_redundancy_that_is_gained_or_kept_is_not_warned_of() -> None:
+    found, _ = answered(lambda values, seed: {**with_standbys(values, seed), "tasks_in_one_rack": 6 - values[STANDBYS]})
+    assert (found.verdict, found.warnings) == ("recommended", ())
+    unknown, _ = answered(with_standbys)
+    assert unknown.warnings == ()
+
+
+@pytest.mark.parametrize(("most", "verdict"), [(6, "recommended"), (2, "already_best"), (1, "none_feasible")])
+def test_a_limit_on_unprotected_tasks_holds_for_racks_and_for_clients(most: int, verdict: str) -> None:
+    found = asked_of_protected(dropping_standbys, limits=limits(unprotected=most))
+    assert found.verdict == verdict
+    without_racks = asked_of_protected(
+        lambda values, seed: {**dropping_standbys(values, seed), "tasks_in_one_rack": None},
+        limits=limits(unprotected=2),
+    )
+    assert without_racks.verdict == "already_best", "a client takes three"

@@ -15,6 +15,7 @@ from scenarios.observed.errors import ObservationError
 from scenarios.observed.observation import SeenBroker, SeenSubtopology, SeenThread
 from scenarios.observed.trace import SeenChange
 from scenarios.observed.writing import scenario_text
+from simulator.disturbances import Leave
 
 DIALECTS = Path(__file__).parents[1] / "importers" / "dialects"
 CAPTURED = Path(__file__).parents[3] / "scenarios" / "library" / "captured"
@@ -278,6 +279,16 @@ def test_a_leaders_log_is_a_trace_of_who_came_and_went_and_of_what_each_round_as
     ]
     assert trace.rounds[2].active == {"0_0": ONE, "0_1": THREE, "1_0": ONE, "1_1": ONE}
     assert trace.rounds[2].standby == {"1_0": (THREE,), "1_1": (THREE,)}
+
+
+def test_a_process_that_is_missing_before_its_session_can_have_timed_out_has_left_the_group(folder: Path) -> None:
+    options = DumpOptions({"session.timeout.ms": "20m"}, RACKS)
+    seen = _observe(folder, LOG, options)
+    assert seen.trace is not None
+    assert seen.trace.changes[1] == SeenChange(1_200_000, "leave", (TWO,), leaves_group=True)
+    [_, left] = loads(scenario_text(seen.observation, seen.trace)).world(1).disturbances
+    assert isinstance(left, Leave)
+    assert left.leaves_group
 
 
 def test_rounds_that_another_application_led_in_the_same_log_are_left_out(folder: Path) -> None:

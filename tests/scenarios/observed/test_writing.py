@@ -261,10 +261,6 @@ def test_a_trace_has_its_newcomers_and_what_happened() -> None:
     [
         (replace(SEEN, processes=()), "no member of 'shop' was seen, so there is nothing to start from; look again"),
         (
-            replace(SEEN, processes=(replace(SEEN.processes[0], rack="az9"),)),
-            "client 'shop-8f3b2c1d' has client.rack=az9, in which no broker stands (racks: az1, az2);",
-        ),
-        (
             replace(SEEN, processes=(replace(SEEN.processes[0], threads=(SeenThread("c", ("billing__0_0",), ()),)),)),
             "'billing__0_0' is not a task id (expected SUBTOPOLOGY_PARTITION, as in 0_3); tasks of named topologies",
         ),
@@ -273,3 +269,10 @@ def test_a_trace_has_its_newcomers_and_what_happened() -> None:
 def test_what_a_scenario_cannot_say_is_refused(seen: Observation, message: str) -> None:
     with pytest.raises(ObservationError, match="^" + re.escape(message)):
         scenario_text(seen)
+
+
+def test_a_client_in_a_rack_without_brokers_is_written_and_warned_of() -> None:
+    seen = replace(SEEN, processes=(replace(SEEN.processes[0], rack="az9"), *SEEN.processes[1:]))
+    scenario = loads(scenario_text(seen))
+    assert scenario.world(1).clients[0].rack == "az9"
+    assert any("clients[0].rack: no broker is in rack 'az9' (racks of brokers: az1, az2)" in n for n in scenario.notes)

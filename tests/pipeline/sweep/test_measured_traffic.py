@@ -1,0 +1,72 @@
+"""Sweeps and recommendations of a scenario whose traffic was ingested, however it names the directory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from assignor_sim.cli import app
+from pipeline.sweep.design import load
+from pipeline.sweep.prepared import prepare
+from pipeline.worker import RUN_TABLE, simulate_chunks
+from scenarios.contestants import contestants, run
+from scenarios.load import load as load_scenario
+from simulator.tabulation import tabulate
+from tests.pipeline.sweep.examples import SCENARIO, SWEEP, write_sweep
+from tests.scenarios.ingested import day, ingest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAMES = {"below": "ingested/march", "above": "../ingested/march", "absolute": "{}/elsewhere/march"}
+
+
+@pytest.fixture(params=NAMES)
+def sweep(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The file of a sweep, in a folder of its own."""
+    name = NAMES[str(request.param)].format(tmp_path)
+    folder = tmp_path / "home" / "scenarios"
+    folder.mkdir(parents=True)
+    ingest(folder / name, day("orders", 6, records=10))
+    scenario = SCENARIO.replace("bytes_per_s: 3 MB/s, ", "") + f"traffic: {{from: {name}, quantile: p95}}\n"
+    return write_sweep(folder, SWEEP, scenario)
+
+
+def test_a_worker_reads_the_measurements_that_travel_with_the_sweep(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sweep.parents[1])
+    prepared = prepare(load(Path("scenarios", sweep.name)))
+    overrides = prepared.sweep.overrides(prepared.sweep.settings[3])
+    scenario = load_scenario(prepared.sweep.scenario, overrides)
+    monkeypatch.chdir("/")
+    for path in tmp_path.rglob("ingested"):
+        path.rename(tmp_path / "gone")
+    row = {"chunk": 0, "position": 0, "run_id": "", "setting": 3, "overrides": json.dumps(overrides), "seed": 1}
+    [made] = simulate_chunks(
+        prepared.recipe, iter([pa.RecordBatch.from_pylist([row | {"assignor": "legacy_sticky"}], schema=RUN_TABLE)])
+    )
+    [outcome] = made.to_pylist()
+    [one] = contestants(scenario, ["legacy_sticky"])
+    assert outcome["error"] is None
+    assert outcome["runs"] == tabulate(run(scenario, one, 1), "legacy_sticky", 1)["runs"].to_pylist()
+
+
+def test_the_commands_sweep_and_recommend_read_them(
+    spark: SparkSession, sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sweep.parents[1])
+    out = sweep.parents[2] / "swept"
+    swept = CliRunner().invoke(app, ["sweep", f"scenarios/{sweep.name}", "--out", str(out)])
+    assert swept.exit_code == 0, swept.output
+    assert pd.read_parquet(out / "runs").error.isna().all()
+    asked = ("--objective=moves", "--keep=assignor", "--runs=20", "--seeds=2", "--format=json")
+    found = CliRunner().invoke(app, ["recommend", "scenarios/shop.yaml", *asked])
+    assert found.exit_code in (0, 1), found.output
+    assert json.loads(found.stdout)["runs"] >= 4
