@@ -50,6 +50,7 @@ class Scenario:
         overrides: what was set from outside, as path and value.
         stated: Kafka's keys that the scenario itself sets for the application and its clients.
         notes: what was inferred from imported files, one a line, for people to confirm.
+        warnings: what can be run but is hardly meant, such as events that end after the run, each with file and line.
         imports: the SHA-256 of each imported file, by the name that the scenario has for it.
         blueprint: everything that no seed decides.
     """
@@ -63,6 +64,7 @@ class Scenario:
     overrides: tuple[tuple[str, str], ...]
     stated: tuple[str, ...]
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
     imports: tuple[tuple[str, str], ...]
     blueprint: Blueprint
 
@@ -145,6 +147,7 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
         overrides=overrides,
         stated=_stated(document),
         notes=notes,
+        warnings=places.warnings,
         imports=tuple(sorted(files.digests.items())),
         blueprint=blueprint,
     )
@@ -220,8 +223,10 @@ def _resolve(
         next_rebalance_ms=document.application.next_rebalance,
         price=price,
     )
-    foretold = () if mistakes else foretell(blueprint, document.seeds[0], places)
-    return blueprint, choices, (*application.notes, *traffic.notes, *held, *foretold)
+    if not mistakes:
+        said = {each.at: ("events", i, "reassignment") for i, each in intact(document.events) if each.reassignment}
+        foretell(blueprint, document.seeds[0], said, places)
+    return blueprint, choices, (*application.notes, *traffic.notes, *held)
 
 
 def _check_size(num_tasks: int, num_clients: int, places: Places) -> None:
