@@ -42,7 +42,8 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """What the reader should know before trusting the tables."""
-        return [text for one in self.manifest["assignors"] for text in _warnings(one)]
+        of_assignors = (text for one in self.manifest["assignors"] for text in _warnings(one))
+        return [*self.manifest["scenario"]["warnings"], *of_assignors]
 
     @property
     def plot(self) -> Plots:
@@ -163,6 +164,7 @@ def _manifest(scenario: Scenario, chosen: Sequence[Contestant], seeds: Sequence[
             "sha256": hashlib.sha256(scenario.text.encode()).hexdigest(),
             "imports": dict(scenario.imports),
             "inferred": list(scenario.notes),
+            "warnings": list(scenario.warnings),
             "overrides": [f"{path}={value}" for path, value in scenario.overrides],
         },
         "assignors": [

@@ -20,7 +20,7 @@ from scenarios.fields import intact
 from scenarios.reader import MAX_BYTES, TOO_LONG, ReadError, Tree, read
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorChoice, resolve_assignors
-from scenarios.resolution.availability import availability_notes
+from scenarios.resolution.availability import warn_of_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.configs import check_configs, group_configs
@@ -32,7 +32,7 @@ from scenarios.resolution.price import resolve_price
 from scenarios.resolution.running import KnownTasks, check_start, resolve_tasks
 from scenarios.resolution.surroundings import Surroundings
 from scenarios.resolution.traffic import resolve_traffic
-from scenarios.resolution.warnings import Settings, setting_warnings
+from scenarios.resolution.warnings import Settings, warn_of_settings
 from scenarios.schema import Document
 from scenarios.validation import Places, understand
 from simulator.world import Application, GroupProtocol, Start, World
@@ -52,6 +52,7 @@ class Scenario:
         overrides: what was set from outside, as path and value.
         stated: Kafka's keys that the scenario itself sets for the application and its clients.
         notes: what was inferred from imported files, one a line, for people to confirm.
+        warnings: what can be run but is hardly meant, such as events that end after the run, each with file and line.
         imports: the SHA-256 of each imported file, by the name that the scenario has for it.
         blueprint: everything that no seed decides.
     """
@@ -65,6 +66,7 @@ class Scenario:
     overrides: tuple[tuple[str, str], ...]
     stated: tuple[str, ...]
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
     imports: tuple[tuple[str, str], ...]
     blueprint: Blueprint
 
@@ -147,6 +149,7 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
         overrides=overrides,
         stated=_stated(document),
         notes=notes,
+        warnings=places.warnings,
         imports=tuple(sorted(files.digests.items())),
         blueprint=blueprint,
     )
@@ -226,11 +229,12 @@ def _resolve(
         next_rebalance_ms=document.application.next_rebalance,
         price=price,
     )
-    foretold = () if mistakes else foretell(blueprint, document.seeds[0], places)
-    availability = availability_notes(traffic.topics.values(), defaults)
-    settings = Settings(document, clients, cluster.brokers, application.subtopologies, choices, places)
-    warnings = () if mistakes else setting_warnings(settings)
-    return blueprint, choices, (*application.notes, *traffic.notes, *availability, *held, *foretold, *warnings)
+    if not mistakes:
+        said = {each.at: ("events", i, "reassignment") for i, each in intact(document.events) if each.reassignment}
+        foretell(blueprint, document.seeds[0], said, places)
+        warn_of_availability(traffic.topics.values(), defaults, places)
+        warn_of_settings(Settings(document, clients, cluster.brokers, application.subtopologies, choices, places))
+    return blueprint, choices, (*application.notes, *traffic.notes, *held)
 
 
 def _check_size(num_tasks: int, num_clients: int, places: Places) -> None:

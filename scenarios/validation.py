@@ -42,16 +42,22 @@ class Places:
         self._mistakes = mistakes
         self._cut: set[Path] = set()
         self._above_cut: set[Path] = set()
+        self._warnings: dict[Mistake, None] = {}
 
     def wrong(self, path: Path, message: str) -> None:
         """Note a mistake at a place."""
         source, line = self._locate(path)
         self._mistakes.add(Mistake(source, line, format_path(path), message))
 
-    def located(self, path: Path, message: str) -> str:
-        """Return a message with the file, line and path of what it is about."""
+    def warn(self, path: Path, message: str) -> None:
+        """Note something at a place that can be run, but is hardly meant."""
         source, line = self._locate(path)
-        return str(Mistake(source, line, format_path(path), message))
+        self._warnings[Mistake(source, line, format_path(path), message)] = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was warned about, each with its place, in the order of the lines."""
+        return tuple(map(str, sorted(self._warnings, key=lambda each: (each.source != self.source, each.line or 0))))
 
     def cut(self, path: Path) -> None:
         """Note that a place could not be understood, so that nothing is known about it."""

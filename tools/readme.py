@@ -37,7 +37,8 @@ def assignor_sim(*arguments: str, folder: Path) -> str:
         capture_output=True,
         text=True,
     )
-    return "\n".join(line.rstrip() for line in (done.stdout + done.stderr).strip().splitlines())
+    printed = (done.stdout + done.stderr).replace(f"{ROOT}{os.sep}", "")
+    return "\n".join(line.rstrip() for line in printed.strip().splitlines())
 
 
 def block(text: str, mark: str, content: str, language: str = "") -> str:

@@ -54,6 +54,7 @@ def compare(
     """
     from assignor_sim.progress import progress
     from assignor_sim.regression import scenario_files
+    from assignor_sim.remarks import print_notes
     from assignor_sim.trial import trial
     from assignors.errors import AssignorError
     from reports.stored.results import StoredError
@@ -72,6 +73,8 @@ def compare(
             outcome, warnings = trial(loaded, assignors, range(1, seeds + 1), list(wanted), tell)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
+    for each in loaded:
+        print_notes(each, named=True)
     print(render(outcome, format_.value), end="")
     _end(outcome, limits)
 

@@ -92,6 +92,7 @@ def recommend(
     """
     from assignor_sim.overrides import overrides_of
     from assignor_sim.progress import runs_bar
+    from assignor_sim.remarks import print_remarks
     from assignor_sim.streams import STANDARD, write_text
     from assignors.errors import AssignorError
     from pipeline.recommend.errors import RecommendError
@@ -113,6 +114,7 @@ def recommend(
             raise RecommendError(f"-o {output}: there is no folder {output.parent}")
         file = find(scenario)
         loaded = load(file, overrides_of(set_))
+        print_remarks(loaded)
         choice = todays(loaded, today)
         wanted, within = understand(objective), limits(max_moves, max_downtime, max_convergence, max_unprotected_tasks)
         check_price(loaded, wanted)

@@ -67,6 +67,7 @@ def run(
     from assignor_sim.kept_scenario import KeptError, imports_not_kept
     from assignor_sim.overrides import overrides_of
     from assignor_sim.progress import progress
+    from assignor_sim.remarks import print_notes
     from assignors.errors import AssignorError
     from reports.terminal.comparison import render
     from scenarios.load import ScenarioError, load
@@ -83,6 +84,7 @@ def run(
             comparison = compare(loaded, assignor or (), seed or (), command, tell, question, limit_s)
         for warning in comparison.warnings:
             print(f"warning: {warning}", file=sys.stderr)
+        print_notes(loaded)
         print(render(comparison.tables, format_.value), end="")
         if out is not None:
             report = _write(out, loaded, comparison)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.failures import INTERRUPTED, told_to_the_user
+from assignor_sim.remarks import print_remarks
 from assignor_sim.spark_options import Conf, Master, PyFiles, settings_of
 
 if TYPE_CHECKING:
@@ -72,5 +73,6 @@ def _introduce(prepared: Prepared) -> None:
         f"{sweep.name}: {len(sweep.settings):,} settings × {len(prepared.labels):,} assignors × "
         f"{len(sweep.seeds):,} seeds = {prepared.total:,} runs"
     )
+    print_remarks(prepared.scenario)
     for warning in prepared.warnings:
         print(f"warning: runs of this value will come to an error: {warning}", file=sys.stderr)

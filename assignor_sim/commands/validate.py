@@ -22,7 +22,7 @@ def validate(
 ) -> None:
     """Check scenario files, and name every mistake in them with file and line.
 
-    What was inferred from imported files, and what else is to be known, is listed too.
+    List warnings, such as events that cannot end before the run does, and what was inferred from imported files.
 
     Example: [bold]assignor-sim validate scenarios/*.yaml[/bold]
     """
@@ -38,6 +38,8 @@ def validate(
             print(error, file=sys.stderr)
         else:
             print(f"{file}: fine ({scenario.name})")
+            for warning in scenario.warnings:
+                print(f"  warning: {warning}")
             for note in (*_standing(scenario.blueprint), *scenario.notes):
                 print(f"  note: {note}")
     if wrong:

@@ -15,15 +15,17 @@ from pipeline.sweep.manifest import manifest_of
 from pipeline.sweep.plan import Batch, plan
 from pipeline.sweep.recipe import recipe_of
 from pipeline.worker import Recipe
+from scenarios.load import Scenario
 
 ALWAYS = ("runs", "rounds")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A sweep that has been looked at: what it runs, in which batches, and what is odd about it."""
+    """A sweep that has been looked at: its scenario in the first setting, what it runs in batches, and warnings."""
 
     sweep: Sweep
+    scenario: Scenario
     recipe: Recipe
     labels: tuple[str, ...]
     batches: tuple[Batch, ...]
@@ -57,4 +59,4 @@ def prepare(sweep: Sweep, assignors: Sequence[str] = (), command: str = "") -> P
     recipe = recipe_of(sweep, predicted.scenario.text, sorted(predicted.imports), (*ALWAYS, *sweep.tables))
     manifest = manifest_of(sweep, predicted, recipe, command)
     batches = plan(np.repeat(predicted.costs_ms.ravel(), len(sweep.seeds)))
-    return Prepared(sweep, recipe, labels, tuple(batches), manifest, predicted.wrong)
+    return Prepared(sweep, predicted.scenario, recipe, labels, tuple(batches), manifest, predicted.wrong)

@@ -1,16 +1,18 @@
-"""What a user should know of topics before a run: replicas that are out of sync, writes that can never succeed."""
+"""Warnings of topics before a run: replicas that are out of sync, writes that can never succeed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from scenarios.blueprint import TopicDefaults, TopicPlan
 from scenarios.errors import listing
+from scenarios.resolution.brokers import CLUSTER
 from scenarios.topic_configs import parse_topic_configs
+from scenarios.validation import Places
 
 
-def availability_notes(topics: Iterable[TopicPlan], defaults: TopicDefaults) -> Iterator[str]:
-    """Return notes on partitions with replicas out of sync, and on topics with too few replicas to be written."""
+def warn_of_availability(topics: Iterable[TopicPlan], defaults: TopicDefaults, places: Places) -> None:
+    """Warn of partitions with replicas out of sync, and of topics with too few replicas to be written."""
     known = list(topics)
     behind = [
         f"{plan.name}-{number} (broker {', '.join(str(broker) for broker in replicas if broker not in in_sync)})"
@@ -19,7 +21,8 @@ def availability_notes(topics: Iterable[TopicPlan], defaults: TopicDefaults) -> 
         if set(replicas) - set(in_sync)
     ]
     if behind:
-        yield listing("replicas out of sync at the start, until a broker comes back during the run", behind, most=4)
+        what = "replicas out of sync at the start, until a broker comes back during the run"
+        places.warn(CLUSTER, listing(what, behind, most=4))
     short = [
         plan.name
         for plan in known
@@ -27,4 +30,5 @@ def availability_notes(topics: Iterable[TopicPlan], defaults: TopicDefaults) -> 
         < (parse_topic_configs(plan.configs).min_insync_replicas or defaults.min_insync_replicas)
     ]
     if short:
-        yield listing("topics with fewer replicas than min.insync.replicas, which refuse all writes", short, most=4)
+        what = "topics with fewer replicas than min.insync.replicas, which refuse writes with acks=all"
+        places.warn(CLUSTER, listing(what, short, most=4))

@@ -29,6 +29,7 @@ from scenarios.paths import Path
 from scenarios.plans import MAX_MOMENTS, BouncePlan, ConfigEdit, CrashPlan, PlannedEvent
 from scenarios.profile import HOUR_MS, Profile
 from scenarios.resolution.configs import check_configs
+from scenarios.resolution.endings import check_endings
 from scenarios.resolution.moves import resolve_move, resolve_reassignment
 from scenarios.resolution.presence import check_presence
 from scenarios.resolution.scaling import TOO_MANY, resolve_autoscale, resolve_churn
@@ -49,6 +50,7 @@ def resolve_events(entries: Sequence[EventEntry], around: Surroundings) -> tuple
         check_presence(others, scaled, around.clients, around.places)
     if around.mistakes or around.duration_ms is None:
         return ()
+    check_endings(found, around.duration_ms, around.places)
     hours = around.duration_ms // HOUR_MS
     if around.traffic.changes_hourly and hours > MAX_MOMENTS:
         around.places.wrong(around.traffic.path, f"that is {hours:,} hours until the end, {TOO_MANY}")

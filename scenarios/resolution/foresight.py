@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from scenarios.blueprint import Blueprint
 from scenarios.errors import listing
+from scenarios.paths import Path
 from scenarios.plans import ReassignmentPlan
 from scenarios.reassignments import NoPlanError
 from scenarios.units import format_duration
@@ -15,13 +16,14 @@ from simulator.timeline import reassigned
 from simulator.world import World
 
 
-def foretell(blueprint: Blueprint, seed: int, places: Places) -> Iterator[str]:
-    """What is to be known of reassignments, with one seed for all; a strategy without a plan is noted as a mistake.
+def foretell(blueprint: Blueprint, seed: int, paths: Mapping[int, Path], places: Places) -> None:
+    """Warn of reassignments that do not end, with one seed for all; a strategy without a plan is noted as a mistake.
 
     Args:
         blueprint: in which nothing is wrong.
         seed: places the replicas.
-        places: takes the mistake.
+        paths: where the scenario says reassignments, by their time.
+        places: takes the mistake and the warnings.
     """
     if not any(isinstance(event, Reassignment | ReassignmentPlan) for event in blueprint.events):
         return
@@ -31,14 +33,18 @@ def foretell(blueprint: Blueprint, seed: int, places: Places) -> Iterator[str]:
     except NoPlanError as error:
         places.wrong(error.path, error.message)
         return
-    yield from _unfinished(world)
+    _check_unfinished(world, paths, places)
 
 
-def _unfinished(world: World) -> Iterator[str]:
+def _check_unfinished(world: World, paths: Mapping[int, Path], places: Places) -> None:
     at_end = reassigned(world, world.duration_ms)
     growing = [str(name) for name in at_end.losing_ground()]
     for said, left in at_end.left():
-        when = f"the reassignment at {format_duration(said.at_ms)}"
-        yield f"{when} is not done when the run ends: {left:,} of {len(said.targets):,} partitions are left"
+        when = f"not done when the run ends at {format_duration(world.duration_ms)}"
+        advice = "set a longer duration or a higher throttle"
+        message = f"{when}: {left:,} of {len(said.targets):,} partitions are left; {advice}"
+        places.warn(paths[said.at_ms], message)
     if growing:
-        yield listing("as much is produced as throttles let be copied, so this never ends, of", growing, most=4)
+        path = (*paths[at_end.left()[0][0].at_ms], "throttle")
+        never = "the throttle is too low: as much is produced as it lets be copied, so this never ends"
+        places.warn(path, f"{never} ({listing('partitions', growing, most=4)})")

@@ -55,8 +55,8 @@ class Settings:
         return own if key in self.choices[number].changed else (*_CONFIGS, key)
 
 
-def setting_warnings(settings: Settings) -> Iterator[str]:
-    """Return the warnings, each once, with the file and line of the setting.
+def warn_of_settings(settings: Settings) -> None:
+    """Warn of each setting once, at its place.
 
     Args:
         settings: of a scenario without mistakes.
@@ -68,8 +68,9 @@ def setting_warnings(settings: Settings) -> Iterator[str]:
         _tags_and_racks,
         _streams_members_that_remain,
     )
-    found = dict.fromkeys(each for check in checks for each in check(settings))
-    yield from (settings.places.located(path, message) for path, message in found)
+    for check in checks:
+        for path, message in check(settings):
+            settings.places.warn(path, message)
 
 
 def _racks_without_brokers(settings: Settings) -> Iterator[tuple[Path, str]]:

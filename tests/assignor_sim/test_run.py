@@ -240,7 +240,7 @@ def test_proofs_are_in_what_is_printed_in_tables_and_in_the_manifest(shell: Shel
     ended = shell("run", "small.yaml", "--prove", "--out", "proven")
     assert (ended.code, ended.err) == (0, "")
     assert "proven" in ended.out
-    assert "Proven optimum, what nothing as balanced as the last assignment costs less than: " in ended.out
+    assert "Proven optimum, the lowest cost at equal balance in the deciding round: " in ended.out
     out = shell.folder / "proven"
     proofs = pq.read_table(out / "proofs.parquet").to_pylist()
     assert len(proofs) == len(pq.read_table(out / "rounds.parquet"))

@@ -93,3 +93,11 @@ def test_results_of_which_something_is_missing_are_refused(path: str) -> None:
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(StoredError, match=r"^here\.json: not stored results"):
         read_stored(text, "here.json")
+
+
+def test_figures_stored_under_their_old_names_are_read_under_the_new_ones() -> None:
+    now = results(FIRST, THEN, rebalances_to_converge=17, time_to_converge_ms=5_448_000)
+    text = write_stored(now)
+    old = text.replace("rebalances_to_converge", "rounds_to_stable").replace("time_to_converge_ms", "stable_after_ms")
+    assert old != text
+    assert read_stored(old, "file") == now

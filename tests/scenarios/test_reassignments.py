@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -86,18 +87,17 @@ def test_how_a_reassignment_is_carried_out_is_as_the_scenario_says() -> None:
 
 def test_a_run_that_is_too_short_is_noted() -> None:
     slow = LEAVE.replace("}", ", throttle: 2 MB/s}")
-    [note] = [each for each in _scenario(f"{{at: 10m, {slow}}}").notes if "not done" in each]
-    assert note.startswith("the reassignment at 10m is not done when the run ends: ")
-    assert _scenario(f"{{at: 10m, {LEAVE}}}").notes == ()
+    [warning] = [each for each in _scenario(f"{{at: 10m, {slow}}}").warnings if "not done" in each]
+    assert re.match(r"\S+:\d+: events\[0\]\.reassignment: not done when the run ends at ", warning)
+    assert warning.endswith(" partitions are left; set a longer duration or a higher throttle")
+    assert _scenario(f"{{at: 10m, {LEAVE}}}").warnings == ()
 
 
 def test_a_throttle_that_is_no_more_than_what_is_produced_is_noted() -> None:
     stuck = LEAVE.replace("}", ", throttle: 500 kB/s, topics: [orders]}")
-    notes = _scenario(f"{{at: 10m, {stuck}}}").notes
-    assert any(
-        note.startswith("as much is produced as throttles let be copied, so this never ends, of: orders-")
-        for note in notes
-    )
+    _, warning = _scenario(f"{{at: 10m, {stuck}}}").warnings
+    what = "the throttle is too low: as much is produced as it lets be copied, so this never ends"
+    assert f": events[0].reassignment.throttle: {what} (partitions: orders-" in warning
 
 
 def test_a_strategy_that_breaks_down_is_a_mistake_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ LAST = "duration: 2h\n"
 
 
 def warnings(text: str, *overrides: tuple[str, str]) -> list[str]:
-    return list(understood(text, *overrides).notes)
+    return list(understood(text, *overrides).warnings)
 
 
 def choosing(*assignors: str, text: str = SMALL) -> str:

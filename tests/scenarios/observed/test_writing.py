@@ -275,4 +275,6 @@ def test_a_client_in_a_rack_without_brokers_is_written_and_warned_of() -> None:
     seen = replace(SEEN, processes=(replace(SEEN.processes[0], rack="az9"), *SEEN.processes[1:]))
     scenario = loads(scenario_text(seen))
     assert scenario.world(1).clients[0].rack == "az9"
-    assert any("clients[0].rack: no broker is in rack 'az9' (racks of brokers: az1, az2)" in n for n in scenario.notes)
+    assert any(
+        "clients[0].rack: no broker is in rack 'az9' (racks of brokers: az1, az2)" in n for n in scenario.warnings
+    )
