@@ -31,12 +31,17 @@ class Answer:
     Attributes:
         row: what its plan comes to.
         files: the plan as files by relative path; none if there is no plan, or nothing to change.
-        has_plan: whether there is a plan.
+        replicas: as `Plan.replicas`; None if there is no plan.
     """
 
     row: PlanRow
     files: Mapping[str, bytes]
-    has_plan: bool
+    replicas: IntArray | None = None
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether there is a plan."""
+        return self.replicas is not None
 
 
 def today(asked: Question) -> PlanRow:
@@ -67,7 +72,7 @@ def answers(
         plan = _ask(assignor, asked)
         if plan.replicas is None:
             row = PlanRow(name, str(plan.status), plan.reason, notes=plan.notes, aims=aims(assignor.abilities))
-            yield Answer(row, {}, has_plan=False)
+            yield Answer(row, {})
             continue
         tell(f"{name}: judging its plan")
         least = _least(asked) if least is None else least
@@ -104,7 +109,7 @@ def _written(row: PlanRow, asked: Question, replicas: IntArray, limits: Limits) 
         elections=len(others) + sum(change.needs_election for change in changed),
         batches=len({path.partition("/")[0] for path in files}) if limits.any else None,
     )
-    return Answer(counted, files, has_plan=True)
+    return Answer(counted, files, replicas)
 
 
 def _ask(assignor: ReplicaAssignor, asked: Question) -> Plan:

@@ -101,7 +101,7 @@ def plan(
     Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
     """
     from assignor_sim.plan_answers import answers, today
-    from assignor_sim.plan_output import about, check_out, placed, write
+    from assignor_sim.plan_output import PAGE, about, check_out, placed, write
     from assignor_sim.plan_request import Wishes, question, strategies
     from assignor_sim.progress import progress
     from assignor_sim.streams import write_text
@@ -130,10 +130,12 @@ def plan(
         rows = [today(asked), *placed(found, out)]
         is_planned = any(answer.has_plan for answer in found)
         if out is not None and is_planned:
-            write(out, found, rows, told)
+            write(out, asked, found, rows, told)
         if write_lp is not None and programme is not None:
             write_text(write_lp, programme)
         print(render(told, rows, format_.value), end="")
+        if out is not None and is_planned and format_ is PlanFormat.TEXT:
+            print(f"\nFigures and page: {out / PAGE}")
     if not is_planned:
         print("no plan, and nothing written", file=sys.stderr)
         raise typer.Exit(DIFFERENT)

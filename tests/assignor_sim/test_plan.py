@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from assignor_sim.cli import app
+from assignor_sim.plan_output import folder_names
 from assignors.replicas.registry import built_in
 from scenarios.importers.reassignment import read_plan
 from tests.assignor_sim.conftest import SMALL, Shell
@@ -62,6 +63,16 @@ def files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
+def for_kafka(folder: Path) -> list[str]:
+    """The files that are not for the page."""
+    return [name for name in files(folder) if not name.endswith((".parquet", ".png", "report.html"))]
+
+
+def folders(folder: Path) -> list[str]:
+    """The folders of strategies."""
+    return sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name != "figures")
+
+
 def replicas(path: Path) -> dict[str, tuple[int, ...]]:
     return {f"{move.topic}-{move.partition}": move.replicas for move in read_plan(path.read_text())}
 
@@ -80,7 +91,7 @@ def test_a_plan_is_a_reassignment_an_election_and_a_rollback(folder: Path) -> No
     ended = of_three(*IN_TURN, "--out", "out/plan")
     assert ended.exit_code == 0, ended.output
     out = folder / "out" / "plan"
-    assert files(out) == ["election.json", "manifest.json", "reassignment.json", "rollback.json"]
+    assert for_kafka(out) == ["election.json", "manifest.json", "reassignment.json", "rollback.json"]
     assert replicas(out / "reassignment.json") == {
         "orders-1": (2, 3), "orders-2": (3, 1), "pay-0": (2, 3), "pay-1": (3, 1),
     }  # fmt: skip
@@ -94,12 +105,47 @@ def test_a_plan_is_a_reassignment_an_election_and_a_rollback(folder: Path) -> No
     assert manifest["plans"][1]["status"] == "optimal"
 
 
+def test_the_page_of_a_plan_shows_its_figures_and_report_makes_it_again(folder: Path) -> None:
+    ended = of_three(*IN_TURN, "--strategy", f"{HERE}Drawn", "--log-dirs", "sizes.json", "--out", "out")
+    assert ended.exit_code == 0, ended.output
+    assert "Figures and page: out/report.html" in ended.stdout
+    drawn = [f"{what}_per_{level}.png" for what in ("leaders", "replicas", "bytes") for level in ("broker", "rack")]
+    assert sorted(path.name for path in (folder / "out" / "figures").iterdir()) == sorted(
+        [*drawn, "replicas_moved.png"]
+    )
+    again = CliRunner().invoke(app, ["report", "out", "-o", "-"])
+    assert again.exit_code == 0, again.output
+    assert again.stdout == (folder / "out" / "report.html").read_text(encoding="utf-8")
+    text = of_three(*IN_TURN, "--out", "other", "--format", "json")
+    assert [each["strategy"] for each in told(text)["plans"]] == ["today", f"{HERE}InTurn"]
+
+
+def test_a_plan_folder_of_an_earlier_version_is_refused_with_what_to_do(folder: Path) -> None:
+    of_three(*IN_TURN, "--out", "out")
+    (folder / "out" / "moves.parquet").unlink()
+    ended = CliRunner().invoke(app, ["report", "out"])
+    assert ended.exit_code == 2
+    assert ended.stderr == "out: the table 'moves' is missing; plan again with this version\n"
+    (folder / "out" / "manifest.json").write_text('{"kind": "plan", "plans": [{}]}')
+    of_three(*IN_TURN, "--out", "second")
+    for name in ("brokers", "moves"):
+        (folder / "out" / f"{name}.parquet").write_bytes((folder / "second" / f"{name}.parquet").read_bytes())
+    ended = CliRunner().invoke(app, ["report", "out"])
+    assert ended.exit_code == 2
+    assert "out/manifest.json: not the manifest of a plan" in ended.stderr
+
+
+def test_strategies_whose_names_differ_by_signs_alone_have_folders_of_their_own(folder: Path) -> None:
+    names = (f"{HERE}Drawn,seed=1", f"{HERE}Drawn,seed=1 ", f"{HERE}Drawn;seed=1", "figures")
+    assert len(set(folder_names(names))) == len(names)
+    assert "figures" not in folder_names(names)
+    assert folder_names(["exact_flow", "kafka_generate"]) == ["exact_flow", "kafka_generate"]
+
+
 def test_several_strategies_have_a_folder_each_and_who_has_no_plan_has_none(folder: Path) -> None:
     ended = of_three(*IN_TURN, "--strategy", f"{HERE}Impossible", "--strategy", f"{HERE}Drawn", "--out", "out")
     assert ended.exit_code == 0, ended.output
-    assert [path.name for path in sorted((folder / "out").iterdir())] == [
-        "manifest.json", "tests.assignor_sim.planners_Drawn", "tests.assignor_sim.planners_InTurn",
-    ]  # fmt: skip
+    assert folders(folder / "out") == ["tests.assignor_sim.planners_Drawn", "tests.assignor_sim.planners_InTurn"]
     assert "Impossible: infeasible: orders-0: no room" in ended.stdout
 
 
@@ -121,7 +167,7 @@ def test_what_there_is_nothing_to_change_about_is_said(folder: Path) -> None:
     ended = of_three(*IN_TURN, "--out", "second", cluster="-", stdin=json.dumps(after))
     assert ended.exit_code == 0
     assert "nothing to change" in ended.stdout
-    assert files(folder / "second") == ["manifest.json"]
+    assert for_kafka(folder / "second") == ["manifest.json"]
 
 
 def test_batches_have_their_own_folders_and_keep_to_their_size(folder: Path) -> None:
@@ -148,7 +194,7 @@ def test_a_description_is_read_from_standard_input(folder: Path) -> None:
     text = "Topic: t\tPartition: 0\tLeader: 2\tReplicas: 1,2\tIsr: 1,2\n"
     ended = plan("-", *IN_TURN, "--out", "out", stdin=text)
     assert ended.exit_code == 0, ended.output
-    assert files(folder / "out") == ["election.json", "manifest.json"]
+    assert for_kafka(folder / "out") == ["election.json", "manifest.json"]
     assert "racks are not known" in ended.stderr
 
 
@@ -220,8 +266,7 @@ def test_strategies_that_break_down_take_no_other_down(folder: Path) -> None:
     assert "Broken: failed: ZeroDivisionError: nothing\\nleft" in ended.stdout
     assert "Liar: failed: Liar breaks duplicate at orders-0" in ended.stdout
     assert "Late: asked again, it fails: nothing\\nleft" in ended.stdout
-    written = [path.name.rpartition("_")[2] for path in sorted((folder / "out").iterdir()) if path.is_dir()]
-    assert written == ["InTurn", "Late"]
+    assert [name.rpartition("_")[2] for name in folders(folder / "out")] == ["InTurn", "Late"]
 
 
 def test_more_replicas_than_racks_are_spread_over_them_and_that_is_said(folder: Path) -> None:
