@@ -98,9 +98,9 @@ are sorted by their first columns.
 
 PLANS = """# Tables of a plan folder
 
-`assignor-sim plan … --out DIR` writes each of these tables as `DIR/NAME.parquet`, next to `DIR/manifest.json`, which holds
-the [figures](plan-criteria.md) of each strategy, the request, versions and the command. pandas, DuckDB and Spark read them
-as they are. Columns may be added in later versions; a column's name and meaning stay.
+`assignor-sim plan … --out DIR` writes each of these tables as `DIR/NAME.parquet`, next to `DIR/manifest.json`, which
+holds the [figures](plan-criteria.md) of each strategy, the request, versions and the command. pandas, DuckDB and Spark
+read them as they are. Columns may be added in later versions; a column's name and meaning stay.
 
 <!-- Made by `python tools/reference.py` from the schemas in reports/plans/tables.py. -->
 """

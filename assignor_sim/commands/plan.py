@@ -46,6 +46,14 @@ def plan(
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Ask every built-in strategy.")] = False,
+    from_: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            help="Judge and write a plan made elsewhere: reassignment JSON or Cruise Control's proposals. Repeatable.",
+            metavar="FILE",
+        ),
+    ] = None,
     brokers: Annotated[
         Path | None,
         typer.Option(
@@ -101,6 +109,7 @@ def plan(
     Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
     """
     from assignor_sim.plan_answers import answers, today
+    from assignor_sim.plan_given import given_answer, read_given
     from assignor_sim.plan_output import PAGE, about, check_out, placed, write
     from assignor_sim.plan_request import Wishes, question, strategies
     from assignor_sim.progress import progress
@@ -115,17 +124,19 @@ def plan(
     with told_to_the_user(ScenarioError, AssignorError, ResultsError, OSError):
         if strategy and all_:
             raise AssignorError("--all: asks every strategy, so leave --strategy out")
-        names = [info.name for info in built_in()] if all_ else strategy or [_USUAL]
+        names = [info.name for info in built_in()] if all_ else strategy or ([] if from_ else [_USUAL])
         chosen = strategies(names, _parameters(time_limit, seed), [] if time_limit is None else ["time_limit_s"])
         check_out(out)
         read = _read(cluster, brokers, log_dirs, seed)
         asked = question(read.state, wishes)
         limits = _limits(batch_partitions, batch_bytes, asked)
+        given = [read_given(path, asked) for path in dict.fromkeys(from_ or ())]
         programme = None if write_lp is None else _programme(write_lp, chosen, asked)
         for remark in (*read.remarks, *asked.remarks):
             print(f"warning: {remark}", file=sys.stderr)
         with progress() as tell:
-            found = list(answers(chosen, asked, limits, shuffles, tell))
+            found = [given_answer(each, asked, limits) for each in given]
+            found += answers(chosen, asked, limits, shuffles, tell)
         told = about(str(cluster), read.remarks, asked, wishes)
         rows = [today(asked), *placed(found, out)]
         is_planned = any(answer.has_plan for answer in found)

@@ -23,6 +23,7 @@ class Change:
         new: those it shall have.
         needs_election: whether somebody else leads than its new preferred leader.
         copied_bytes: what has to be copied for it; None where sizes are not known.
+        new_log_dirs: the log directory of each new replica; empty if the brokers choose.
     """
 
     key: TopicPartition
@@ -30,6 +31,7 @@ class Change:
     new: tuple[int, ...]
     needs_election: bool
     copied_bytes: int | None
+    new_log_dirs: tuple[str, ...] = ()
 
 
 def changes(state: ClusterState, replicas: IntArray) -> tuple[Change, ...]:

@@ -43,9 +43,11 @@ def plan_files(
 
 def _batch_files(batch: Sequence[Change], others: Sequence[TopicPartition]) -> Iterator[tuple[str, str]]:
     if batch:
-        yield REASSIGNMENT, reassignment_text((change.key, change.new) for change in batch)
+        log_dirs = {change.key: change.new_log_dirs for change in batch}
+        yield REASSIGNMENT, reassignment_text(((change.key, change.new) for change in batch), log_dirs)
     elected = sorted([change.key for change in batch if change.needs_election] + list(others))
     if elected:
         yield ELECTION, election_text(elected)
-    if batch:
-        yield ROLLBACK, reassignment_text((change.key, change.old) for change in batch)
+    undone = [(change.key, change.old) for change in batch if change.old != change.new]
+    if undone:
+        yield ROLLBACK, reassignment_text(undone)

@@ -1,8 +1,10 @@
 """What `kafka-reassign-partitions.sh` takes and prints: which replicas partitions shall have, as JSON of version 1.
 
-Of what `--generate` prints, where the current assignment stands before the proposed one, the proposed one is read.
+Of what `--generate` prints, where the current assignment stands before the proposed one, the proposed one is read. The
+`proposals` that Cruise Control answers with as JSON are read, too.
 
-Source: `org.apache.kafka.tools.reassign.ReassignPartitionsCommand` (`parsePartitionReassignmentData`).
+Source: `org.apache.kafka.tools.reassign.ReassignPartitionsCommand` (`parsePartitionReassignmentData`: a missing version
+is 1, missing `log_dirs` are any), `com.linkedin.kafka.cruisecontrol.executor.ExecutionProposal` (`getJsonStructure`).
 """
 
 from __future__ import annotations
@@ -21,15 +23,27 @@ _PROPOSED = "Proposed partition reassignment configuration"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 _INT_MAX = 2**31 - 1
 
+ANY_LOG_DIR = "any"
+"""Lets the broker choose the log directory of a replica."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedMove:
-    """A partition and the brokers that it shall have, the preferred leader first; `line` is where that stands."""
+    """A partition and the brokers that it shall have, the preferred leader first.
+
+    Attributes:
+        line: where the text says so.
+        topic: its name.
+        partition: its number.
+        replicas: broker ids.
+        log_dirs: the log directory of each replica, `any` where the broker chooses; empty if the text has none.
+    """
 
     line: int
     topic: str
     partition: int
     replicas: tuple[int, ...]
+    log_dirs: tuple[str, ...] = ()
 
 
 def read_plan(text: str) -> tuple[PlannedMove, ...]:
@@ -49,18 +63,29 @@ def read_plan(text: str) -> tuple[PlannedMove, ...]:
         raise FormatError(error.lineno, f"not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
         raise FormatError(first_line, f"not JSON: {error}") from None
-    if content.get("version") != 1:
+    if "partitions" not in content and isinstance(content.get("proposals"), list):
+        proposed = [_of_proposal(entry) for entry in content["proposals"]]
+        return tuple(_moves("proposals", proposed, [first_line] * len(proposed)))
+    if content.get("version", 1) != 1:
         raise FormatError(first_line, f"version is not 1; {_COMMAND} takes {_EXAMPLE}")
     entries = content.get("partitions")
     if not isinstance(entries, list) or not entries:
         raise FormatError(first_line, f"partitions is not a list with something in it; {_COMMAND} takes {_EXAMPLE}")
-    lines = list(_lines_of_entries(text, start))
+    lines = list(lines_of_entries(text, start))
     if len(lines) < len(entries):
         raise FormatError(first_line, f"partitions is not a list of mappings; {_COMMAND} takes {_EXAMPLE}")
-    return tuple(_moves(entries, lines))
+    return tuple(_moves("partitions", entries, lines))
 
 
-def _lines_of_entries(text: str, start: int) -> Iterator[int]:
+def _of_proposal(entry: Any) -> Any:
+    """A proposal of Cruise Control as an entry of a reassignment."""
+    key = entry.get("topicPartition") if isinstance(entry, dict) else None
+    if not isinstance(key, dict):
+        return entry
+    return {"topic": key.get("topic"), "partition": key.get("partition"), "replicas": entry.get("newReplicas")}
+
+
+def lines_of_entries(text: str, start: int) -> Iterator[int]:
     """The lines in which mappings begin that stand inside of the outermost one."""
     depth, line, seen = 0, text.count("\n", 0, start) + 1, start
     for token in _TOKEN.finditer(text, start):
@@ -76,10 +101,10 @@ def _lines_of_entries(text: str, start: int) -> Iterator[int]:
                 return
 
 
-def _moves(entries: list[Any], lines: list[int]) -> Iterator[PlannedMove]:
+def _moves(key: str, entries: list[Any], lines: list[int]) -> Iterator[PlannedMove]:
     seen: dict[tuple[str, int], int] = {}
     for i, (entry, line) in enumerate(zip(entries, lines, strict=False)):
-        what = f"partitions[{i}]"
+        what = f"{key}[{i}]"
         if not isinstance(entry, dict):
             raise FormatError(line, f"{what} is not a mapping; {_COMMAND} takes {_EXAMPLE}")
         topic: Any = entry.get("topic")
@@ -94,9 +119,20 @@ def _moves(entries: list[Any], lines: list[int]) -> Iterator[PlannedMove]:
         if len(set(replicas)) < len(replicas):
             raise FormatError(line, f"{what}.replicas has a broker twice")
         if (topic, partition) in seen:
-            raise FormatError(line, f"{what} is {topic}-{partition}, as is partitions[{seen[topic, partition]}]")
+            raise FormatError(line, f"{what} is {topic}-{partition}, as is {key}[{seen[topic, partition]}]")
         seen[topic, partition] = i
-        yield PlannedMove(line, topic, partition, tuple(replicas))
+        yield PlannedMove(line, topic, partition, tuple(replicas), _log_dirs(what, line, entry, len(replicas)))
+
+
+def _log_dirs(what: str, line: int, entry: dict[str, Any], num_replicas: int) -> tuple[str, ...]:
+    log_dirs: Any = entry.get("log_dirs")
+    if log_dirs is None:
+        return ()
+    if not isinstance(log_dirs, list) or not all(isinstance(each, str) for each in log_dirs):
+        raise FormatError(line, f'{what}.log_dirs is not a list of directories (such as ["any", "/data/1"])')
+    if len(log_dirs) != num_replicas:
+        raise FormatError(line, f"{what}.log_dirs has {len(log_dirs)} entries for {num_replicas} replicas")
+    return tuple(log_dirs)
 
 
 def _is_number(value: Any) -> bool:
