@@ -21,6 +21,7 @@ from reports.page.page import page
 from reports.plans.figures import plan_figures
 from reports.plans.results import KIND, PlanResults
 from reports.plans.row import PlanRow, records
+from scenarios.errors import listing
 from simulator.results import check_free, write_results
 
 PAGE, FIGURES = "report.html", "figures"
@@ -130,6 +131,7 @@ def _in_words(wishes: Wishes, asked: Question) -> Iterator[str]:
     if wishes.replication_factor is not None:
         yield f"replication factor {wishes.replication_factor}"
     if asked.topics is not None:
-        yield f"topic{'s' if len(asked.topics) > 1 else ''} {', '.join(asked.topics)} only"
+        named = listing("topics" if len(asked.topics) > 1 else "topic", asked.topics).replace(":", "", 1)
+        yield f"{named} only"
     if not wishes.rack_aware:
         yield "racks left out"

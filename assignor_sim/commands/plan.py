@@ -77,6 +77,14 @@ def plan(
         list[str] | None,
         typer.Option(help="Only these may change, separated by commas. May be repeated.", metavar="NAMES"),
     ] = None,
+    topics_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--topics-to-move-json-file",
+            help="Only these topics, and those of --topics, may change: a file as for kafka-reassign-partitions.sh.",
+            metavar="FILE",
+        ),
+    ] = None,
     no_racks: Annotated[bool, typer.Option("--no-racks", help="Leave racks out of account.")] = False,
     out: Annotated[Path | None, typer.Option(help="Directory for the files.", metavar="DIR")] = None,
     batch_partitions: Annotated[
@@ -112,6 +120,7 @@ def plan(
     from assignor_sim.plan_given import given_answer, read_given
     from assignor_sim.plan_output import PAGE, about, check_out, placed, write
     from assignor_sim.plan_request import Wishes, question, strategies
+    from assignor_sim.plan_topics import topics_to_move
     from assignor_sim.progress import progress
     from assignor_sim.streams import write_text
     from assignors.errors import AssignorError
@@ -120,7 +129,6 @@ def plan(
     from scenarios.errors import ScenarioError
     from simulator.results import ResultsError
 
-    wishes = Wishes(remove_broker or (), add_broker or (), replication_factor, topics or (), not no_racks)
     with told_to_the_user(ScenarioError, AssignorError, ResultsError, OSError):
         if strategy and all_:
             raise AssignorError("--all: asks every strategy, so leave --strategy out")
@@ -128,6 +136,9 @@ def plan(
         chosen = strategies(names, _parameters(time_limit, seed), [] if time_limit is None else ["time_limit_s"])
         check_out(out)
         read = _read(cluster, brokers, log_dirs, seed)
+        listed = topics_to_move(topics_file, read.state) if topics_file is not None else ()
+        chosen_topics = (*(topics or ()), *listed)
+        wishes = Wishes(remove_broker or (), add_broker or (), replication_factor, chosen_topics, not no_racks)
         asked = question(read.state, wishes)
         limits = _limits(batch_partitions, batch_bytes, asked)
         given = [read_given(path, asked) for path in dict.fromkeys(from_ or ())]

@@ -383,3 +383,34 @@ def test_a_strategy_takes_parameters_behind_its_name() -> None:
         refused = CliRunner().invoke(app, ["plan", "order_processing", "--strategy", wrong])
         assert refused.exit_code == 2
         assert message in refused.stderr
+
+
+def topics_file(folder: Path, *names: str) -> tuple[str, str]:
+    listed = {"version": 1, "topics": [{"topic": name} for name in names]}
+    (folder / "topics-to-move.json").write_text(json.dumps(listed, indent=1))
+    return "--topics-to-move-json-file", "topics-to-move.json"
+
+
+def test_topics_to_move_may_change_and_no_others(folder: Path) -> None:
+    ended = of_three(*IN_TURN, *topics_file(folder, "pay"), "--out", "out")
+    assert ended.exit_code == 0, ended.output
+    assert {name.split("-")[0] for name in replicas(folder / "out" / "reassignment.json")} == {"pay"}
+    assert "Asked: topic pay only." in ended.stdout
+    same = of_three(*IN_TURN, "--topics", "pay", "--out", "same")
+    assert same.exit_code == 0
+    assert (folder / "out" / "reassignment.json").read_bytes() == (folder / "same" / "reassignment.json").read_bytes()
+
+
+def test_topics_of_the_file_and_of_the_option_add_up(folder: Path) -> None:
+    both = told(of_three(*IN_TURN, *topics_file(folder, "pay"), "--topics", "orders,pay", "--format", "json"))
+    assert both["request"]["topics"] == ["orders", "pay"]
+
+
+def test_topics_to_move_that_do_not_exist_are_named_with_their_lines(folder: Path) -> None:
+    ended = of_three(*IN_TURN, *topics_file(folder, "pya", "orders", "logs"), "--out", "out")
+    assert ended.exit_code == 2
+    assert ended.stderr.splitlines() == [
+        "topics-to-move.json:4: unknown topic 'pya' (did you mean 'pay'?)",
+        "topics-to-move.json:10: unknown topic 'logs' (topics: orders, pay)",
+    ]
+    assert not (folder / "out").exists()
