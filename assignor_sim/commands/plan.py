@@ -12,7 +12,7 @@ import typer
 from assignor_sim.failures import DIFFERENT, told_to_the_user
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from assignor_sim.plan_request import Question
     from assignors.replicas.plan import ReplicaAssignor
@@ -93,6 +93,10 @@ def plan(
     batch_bytes: Annotated[
         str | None, typer.Option(help="Cut it into batches that copy at most so much, as in 500 GB.", metavar="SIZE")
     ] = None,
+    throttle: Annotated[
+        str | None,
+        typer.Option(help="Write scripts that carry plans out at this rate per broker, as in 50 MB/s.", metavar="RATE"),
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(help="How long strategies that search may do so, in seconds.", min=0.001, metavar="S"),
@@ -140,7 +144,7 @@ def plan(
         chosen_topics = (*(topics or ()), *listed)
         wishes = Wishes(remove_broker or (), add_broker or (), replication_factor, chosen_topics, not no_racks)
         asked = question(read.state, wishes)
-        limits = _limits(batch_partitions, batch_bytes, asked)
+        limits = _limits(batch_partitions, batch_bytes, throttle, asked)
         given = [read_given(path, asked) for path in dict.fromkeys(from_ or ())]
         programme = None if write_lp is None else _programme(write_lp, chosen, asked)
         for remark in (*read.remarks, *asked.remarks):
@@ -188,20 +192,27 @@ def _read(cluster: Path, brokers: Path | None, log_dirs: Path | None, seed: int 
     return read_cluster(source, text, path=path, brokers=brokers, log_dirs=log_dirs, seed=seed)
 
 
-def _limits(partitions: int | None, size: str | None, asked: Question) -> Limits:
+def _limits(partitions: int | None, size: str | None, throttle: str | None, asked: Question) -> Limits:
     from assignors.replicas.planning import PlanError
     from scenarios.exporters.batches import Limits
-    from scenarios.units import parse_bytes
+    from scenarios.units import parse_bytes, parse_bytes_per_s
 
-    if size is None:
-        return Limits(partitions)
-    try:
-        most = parse_bytes(int(size) if size.isdecimal() else size)
-    except ValueError as error:
-        raise PlanError(f"--batch-bytes: {error}") from None
-    if asked.state.size_bytes is None:
+    most = _amount("--batch-bytes", size, parse_bytes)
+    if most is not None and asked.state.size_bytes is None:
         raise PlanError("--batch-bytes: the sizes of partitions are not known; --log-dirs FILE tells them")
-    return Limits(partitions, most)
+    rate = _amount("--throttle", throttle, parse_bytes_per_s)
+    if rate == 0:
+        raise PlanError("--throttle: nothing would ever be copied at a rate of 0")
+    return Limits(partitions, most, rate)
+
+
+def _amount(option: str, text: str | None, parse: Callable[[object], int]) -> int | None:
+    from assignors.replicas.planning import PlanError
+
+    try:
+        return None if text is None else parse(int(text) if text.isdecimal() else text)
+    except ValueError as error:
+        raise PlanError(f"{option}: {error}") from None
 
 
 def _programme(file: Path, chosen: Mapping[str, ReplicaAssignor], asked: Question) -> str:

@@ -56,6 +56,16 @@ def changes(state: ClusterState, replicas: IntArray) -> tuple[Change, ...]:
     return tuple(sorted(found, key=lambda change: change.key))
 
 
+def undo(change: Change) -> Change:
+    """Return the change that restores the old replicas: what has left is copied back."""
+    gained, lost = (len(set(one) - set(other)) for one, other in ((change.new, change.old), (change.old, change.new)))
+    if change.copied_bytes is None or (lost and not gained):
+        back = None
+    else:
+        back = change.copied_bytes // gained * lost if gained else 0
+    return Change(change.key, change.new, change.old, change.needs_election, back)
+
+
 def led_by_others(
     state: ClusterState, replicas: IntArray, topics: Collection[str] | None = None
 ) -> tuple[TopicPartition, ...]:

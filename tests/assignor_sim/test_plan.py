@@ -309,6 +309,8 @@ def test_plans_that_are_there_are_replaced_and_anything_else_is_refused(folder: 
         (("--topics", " ,"), "--topics: no topic is named"),
         (("--batch-bytes", "1 GB"), "--batch-bytes: the sizes of partitions are not known"),
         (("--batch-bytes", "much"), "--batch-bytes: 'much' is not a size"),
+        (("--throttle", "fast"), "--throttle: 'fast' is not a rate"),
+        (("--throttle", "0"), "--throttle: nothing would ever be copied at a rate of 0"),
         (("--strategy", "exact"), "'exact' is not a replica assignor"),
         (("--strategy", "json:loads"), "'json:loads' is not a replica assignor"),
         (("--strategy", f"{HERE}Nobody"), "cannot be imported"),
@@ -414,3 +416,19 @@ def test_topics_to_move_that_do_not_exist_are_named_with_their_lines(folder: Pat
         "topics-to-move.json:10: unknown topic 'logs' (topics: orders, pay)",
     ]
     assert not (folder / "out").exists()
+
+
+def test_a_throttle_comes_with_scripts_for_every_batch(folder: Path) -> None:
+    batches = ("--batch-partitions", "3", "--log-dirs", "sizes.json")
+    assert of_three(*IN_TURN, *batches, "--throttle", "100", "--out", "out").exit_code == 0
+    assert [name for name in files(folder / "out") if name.endswith(".sh")] == [
+        f"batch-00{number}/{name}.sh" for number in (1, 2) for name in ("execute", "rollback")
+    ]
+    text = (folder / "out" / "batch-001" / "execute.sh").read_text()
+    # Of three partitions with 1,000 bytes each, broker 3 gets one replica of each.
+    assert (
+        "# Carry out batch 1 of 2: 3 partitions, 3,000 bytes to copy; at 100 bytes/s per broker at least 30s." in text
+    )
+    assert "--execute --throttle 100 ;;" in text
+    assert of_three(*IN_TURN, *batches, "--out", "out").exit_code == 0
+    assert not [name for name in files(folder / "out") if name.endswith(".sh")]
