@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assignor_sim.plan_request import Question
+from assignor_sim.plan_tables import without_source
 from assignors.columns import IntArray
 from assignors.errors import AssignorError
 from assignors.ids import TopicPartition
@@ -14,6 +15,7 @@ from assignors.replicas.least_moves import least_replica_moves
 from assignors.replicas.plan import Plan, PlanStatus, ReplicaAssignor
 from assignors.replicas.planning import plan as make_plan
 from assignors.replicas.standing import Failover, Standing, standing
+from assignors.replicas.state import ClusterState
 from reports.plans.row import TODAY, PlanRow
 from scenarios.exporters.batches import Limits
 from scenarios.exporters.changes import Change, changes, led_by_others
@@ -83,13 +85,21 @@ def answers(
             status=str(plan.status),
             figures={**dict(_of_criteria(judged)), "least_replicas_moved": least},
             aims=judged.aims,
-            notes=(*plan.notes, *trouble),
+            notes=(*plan.notes, *trouble, *offline_notes(asked.state, plan.replicas)),
             objective=plan.objective,
             value=plan.value,
             bound=plan.bound,
         )
         others = led_by_others(asked.state, plan.replicas, asked.topics)
         yield written(row, plan.replicas, changes(asked.state, plan.replicas), others, limits)
+
+
+def offline_notes(state: ClusterState, replicas: IntArray) -> Iterator[str]:
+    """Yield what a plan cannot do until brokers are back."""
+    count = without_source(state, replicas)
+    if count:
+        counted = "1 partition is" if count == 1 else f"{count:,} partitions are"
+        yield f"{counted} offline; new replicas cannot be copied until a broker with a replica is back"
 
 
 def least_moves(asked: Question) -> int | None:

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from assignor_sim.plan_answers import Answer, least_moves, movement_figures, standing_figures, written
+from assignor_sim.plan_answers import (
+    Answer,
+    least_moves,
+    movement_figures,
+    offline_notes,
+    standing_figures,
+    written,
+)
 from assignor_sim.plan_request import Question
 from assignors.columns import IntArray
 from assignors.ids import TopicPartition
@@ -76,7 +83,7 @@ def given_answer(given: GivenPlan, asked: Question, limits: Limits) -> Answer:
         status=STATUS,
         figures={**figures, "least_replicas_moved": least_moves(asked) if keeps_factor else None},
         aims=frozenset(Criterion),
-        notes=tuple(_notes(given, state, replicas, changed)),
+        notes=(*_notes(given, state, replicas, changed), *offline_notes(state, replicas)),
     )
     return written(row, replicas, changed, (), limits)
 

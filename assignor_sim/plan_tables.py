@@ -35,6 +35,12 @@ def plan_tables(state: ClusterState, request: PlanRequest, plans: Mapping[str, I
     }
 
 
+def without_source(state: ClusterState, replicas: IntArray) -> int:
+    """Return how many partitions get new replicas though no replica alive can be copied."""
+    rows, sources, _ = _copied(state, replicas)
+    return len(np.unique(rows[sources == NOBODY]))
+
+
 def _broker_rows(state: ClusterState, request: PlanRequest, strategy: str, replicas: IntArray) -> pa.Table:
     num_brokers = len(state.brokers)
     order = sorted(range(num_brokers), key=lambda row: state.brokers[row].id)

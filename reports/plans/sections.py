@@ -49,10 +49,12 @@ def _section(results: PlanResults, id: str) -> Section:
     moves = matrices(results, "move")
     context: dict[str, object] = {
         "id": id,
+        "reading_id": "plan-1",
         "asked": results.manifest["asked"],
         "warnings": results.manifest["remarks"],
         "rows": [(row, "" if row.strategy == TODAY else status_words(row.status)) for row in shown],
         "lines": comparison(shown),
+        "columns": COLUMNS,
         "notes": [(row.strategy, said) for row in results.rows for said in remarks(row)],
         "loads": [
             [(load, _figure(load, results, id), load_grid(load)) for load in of_one] for of_one in _measured(results)
@@ -65,7 +67,9 @@ def _section(results: PlanResults, id: str) -> Section:
         "most_pairs": MOST_PAIRS,
         "made": list(_made(results)),
     }
-    return Section(id, f"Plans for {printable(results.title)}", "plan/plan.html.j2", context)
+    folder = results.manifest.get("directory")
+    where = f"in {folder}: " if folder else "for "
+    return Section(id, f"Plans {printable(where + results.title)}", "plan/plan.html.j2", context)
 
 
 def _cells(column: PlanColumn, rows: Sequence[PlanRow]) -> Iterator[tuple[Cell, bool, bool]]:

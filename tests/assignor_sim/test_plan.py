@@ -432,3 +432,16 @@ def test_a_throttle_comes_with_scripts_for_every_batch(folder: Path) -> None:
     assert "--execute --throttle 100 ;;" in text
     assert of_three(*IN_TURN, *batches, "--out", "out").exit_code == 0
     assert not [name for name in files(folder / "out") if name.endswith(".sh")]
+
+
+def test_partitions_that_are_offline_cannot_be_copied_and_that_is_said(folder: Path) -> None:
+    (folder / "topics.txt").write_text(
+        "Topic: t\tPartition: 0\tLeader: none\tReplicas: 9\tIsr: 9\n"
+        "Topic: t\tPartition: 1\tLeader: 2\tReplicas: 2\tIsr: 2\n"
+    )
+    said = "1 partition is offline; new replicas cannot be copied until a broker with a replica is back"
+    assert said in of_three("--strategy", "exact_flow", cluster="topics.txt").stdout
+    (folder / "theirs.json").write_text('{"partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}')
+    assert said in of_three("--from", "theirs.json", cluster="topics.txt").stdout
+    (folder / "theirs.json").write_text('{"partitions": [{"topic": "t", "partition": 1, "replicas": [1]}]}')
+    assert "offline" not in of_three("--from", "theirs.json", cluster="topics.txt").stdout

@@ -202,6 +202,15 @@ def test_plans_stand_behind_runs_on_one_page() -> None:
     assert "reading" not in [each.get("id", "") for each in parse(ordinary()).iter("h2")]
 
 
+def test_plans_of_several_folders_name_them_and_are_explained_once() -> None:
+    both = [replace(results(), manifest={"directory": name, **results().manifest}) for name in ("before", "after")]
+    tree = parse(page(None, plans=both))
+    assert [text_of(each) for each in tree.iter("h2")] == [
+        "Plans in before: prod: 5 brokers", "Plans in after: prod: 5 brokers",
+    ]  # fmt: skip
+    assert sum(text_of(each) == "How to read this" for each in tree.iter("h3")) == 1
+
+
 def test_rows_are_read_back_from_the_manifest_as_they_were() -> None:
     rows = results().rows
     again = rows_of(records(rows))
