@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assignor_sim.plan_request import Question
-from assignor_sim.plan_tables import without_source
+from assignor_sim.plan_tables import batch_rows, without_source
 from assignors.columns import IntArray
 from assignors.errors import AssignorError
 from assignors.ids import TopicPartition
@@ -35,11 +35,13 @@ class Answer:
         row: what its plan comes to.
         files: the plan as files by relative path; none if there is no plan, or nothing to change.
         replicas: as `Plan.replicas`; None if there is no plan.
+        batches: its rows in the table `batches`.
     """
 
     row: PlanRow
     files: Mapping[str, bytes]
     replicas: IntArray | None = None
+    batches: Sequence[Mapping[str, object]] = ()
 
     @property
     def has_plan(self) -> bool:
@@ -129,7 +131,7 @@ def written(
         elections=len(others) + sum(change.needs_election for change in changed),
         batches=len({path.partition("/")[0] for path in files}) if limits.any else None,
     )
-    return Answer(counted, files, replicas)
+    return Answer(counted, files, replicas, batch_rows(row.strategy, changed, len(others), limits))
 
 
 def _ask(assignor: ReplicaAssignor, asked: Question) -> Plan:

@@ -100,7 +100,8 @@ def write(
         "versions": {package: version(package) for package in ("assignor-sim", "numpy", "ortools")},
     }
     plans = {answer.row.strategy: answer.replicas for answer in found if answer.replicas is not None}
-    tables = plan_tables(asked.state, asked.request, plans)
+    batches = [row for answer in found for row in answer.batches]
+    tables = plan_tables(asked.state, asked.request, plans, batches)
     results = PlanResults(tuple(rows), tables, manifest)
     files |= {f"{FIGURES}/{name}.png": rendered(draw(), "png") for name, draw in plan_figures(results).items()}
     files[PAGE] = page(None, plans=[results]).encode()

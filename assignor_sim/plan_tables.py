@@ -1,8 +1,9 @@
-"""Tables about plans: the load of each broker before and after, and which brokers exchange replicas."""
+"""Tables about plans: the load of each broker before and after, which brokers exchange replicas, and the batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,19 +13,29 @@ from assignors.replicas.counts import added, count_leaders, count_replicas
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.state import NOBODY, ClusterState
 from reports.plans.row import TODAY
-from reports.plans.tables import BROKERS, MOVES
+from reports.plans.tables import BATCHES, BROKERS, MOVES
+from scenarios.exporters.batches import Limits
+from scenarios.exporters.batches import batches as cut
+from scenarios.exporters.changes import Change
+from scenarios.exporters.scripts import least_ms
 
 _Pairs = Iterator[tuple[IntArray, IntArray, IntArray]]
 """Partitions (rows of the state) with the broker that gives and the broker that gets a replica."""
 
 
-def plan_tables(state: ClusterState, request: PlanRequest, plans: Mapping[str, IntArray]) -> dict[str, pa.Table]:
+def plan_tables(
+    state: ClusterState,
+    request: PlanRequest,
+    plans: Mapping[str, IntArray],
+    batches: Sequence[Mapping[str, object]] = (),
+) -> dict[str, pa.Table]:
     """Build the tables of `reports.plans.tables`.
 
     Args:
         state: the cluster before any plan.
         request: says which brokers may hold replicas.
         plans: the replicas of each strategy's plan, as `Plan.replicas`.
+        batches: rows of the table `batches`, as `batch_rows` makes them.
     """
     brokers = [_broker_rows(state, request, TODAY, state.replicas)]
     brokers += [_broker_rows(state, request, name, replicas) for name, replicas in plans.items()]
@@ -32,7 +43,38 @@ def plan_tables(state: ClusterState, request: PlanRequest, plans: Mapping[str, I
     return {
         "brokers": pa.concat_tables(brokers),
         "moves": pa.concat_tables(moves) if moves else MOVES.empty_table(),
+        "batches": pa.Table.from_pylist(list(batches), schema=BATCHES),
     }
+
+
+def batch_rows(
+    strategy: str, changed: Sequence[Change], further_elections: int, limits: Limits
+) -> list[dict[str, Any]]:
+    """Return the rows of a plan in the table `batches`.
+
+    Args:
+        strategy: whose plan it is.
+        changed: what it changes, in order.
+        further_elections: elections of partitions that it leaves alone; they belong to the last batch.
+        limits: of a batch.
+    """
+    rows: list[dict[str, Any]] = []
+    for number, batch in enumerate(cut(changed, limits) or [[]], 1):
+        known = [change.copied_bytes for change in batch if change.copied_bytes is not None]
+        rate = limits.throttle_bytes_per_s
+        rows.append(
+            {
+                "strategy": strategy,
+                "batch": number,
+                "partitions": len(batch),
+                "replicas": sum(len(set(change.new) - set(change.old)) for change in batch),
+                "bytes": sum(known) if len(known) == len(batch) else None,
+                "elections": sum(change.needs_election for change in batch),
+                "least_ms": None if rate is None else least_ms(batch, rate),
+            }
+        )
+    rows[-1]["elections"] += further_elections
+    return rows if changed or further_elections else []
 
 
 def without_source(state: ClusterState, replicas: IntArray) -> int:

@@ -10,6 +10,7 @@ from reports.cells import Cell
 from reports.page.facts import facts
 from reports.page.inline_figures import InlineFigure, inline_figure
 from reports.page.shell import Section
+from reports.plans.batches import batch_grid
 from reports.plans.columns import COLUMNS, PlanColumn
 from reports.plans.figures import draw_load
 from reports.plans.loads import Load, load_grid, loads, used_grid
@@ -64,6 +65,7 @@ def _section(results: PlanResults, id: str) -> Section:
         "has_additional": any(ADDITIONAL in matrix.sources for matrix in moves),
         "copies": matrices(results, "copy"),
         "pairs": [(name, grid) for name in results.planned if (grid := pair_grid(results, name)).lines],
+        "batches": [(name, grid) for name in results.planned if (grid := batch_grid(results, name)).lines],
         "most_pairs": MOST_PAIRS,
         "made": list(_made(results)),
     }

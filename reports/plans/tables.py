@@ -30,5 +30,16 @@ MOVES = table_schema(
     ("bytes", pa.int64(), "size of these replicas; null if sizes are unknown"),
 )  # fmt: skip
 
-PLAN_SCHEMAS = {"brokers": BROKERS, "moves": MOVES}
+BATCHES = table_schema(
+    "One row per batch of each plan that changes anything; without `--batch-…` a plan is one batch.",
+    ("strategy", pa.string(), "strategy as named on the command line"),
+    ("batch", pa.int64(), "number of the batch, from 1"),
+    ("partitions", pa.int64(), "partitions that are reassigned"),
+    ("replicas", pa.int64(), "replicas to copy"),
+    ("bytes", pa.int64(), "size of these replicas; null if sizes are unknown"),
+    ("elections", pa.int64(), "partitions for which the preferred leader is elected afterwards"),
+    ("least_ms", pa.int64(), "lower bound of the time to copy; null without a throttle or sizes"),
+)
+
+PLAN_SCHEMAS = {"brokers": BROKERS, "moves": MOVES, "batches": BATCHES}
 """Every table of a plan folder, by name."""

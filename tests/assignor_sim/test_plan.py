@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -430,6 +431,14 @@ def test_a_throttle_comes_with_scripts_for_every_batch(folder: Path) -> None:
         "# Carry out batch 1 of 2: 3 partitions, 3,000 bytes to copy; at 100 bytes/s per broker at least 30s." in text
     )
     assert "--execute --throttle 100 ;;" in text
+    rows = pq.read_table(folder / "out" / "batches.parquet").to_pylist()
+    assert [tuple(each.values()) for each in rows] == [
+        (f"{HERE}InTurn", 1, 3, 3, 3_000, 3, 30_000),
+        (f"{HERE}InTurn", 2, 1, 1, 1_000, 1, 10_000),
+    ]
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Batches (2):" in page
+    assert '<td data-v="30000">30 s</td>' in page
     assert of_three(*IN_TURN, *batches, "--out", "out").exit_code == 0
     assert not [name for name in files(folder / "out") if name.endswith(".sh")]
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from assignor_sim.plan_tables import plan_tables
+from assignor_sim.plan_tables import batch_rows, plan_tables
 from assignors.replicas.criteria import movement
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.standing import standing
 from assignors.replicas.state import Broker, ClusterState
 from reports.plans.results import PlanResults
 from reports.plans.row import CRITERIA, TODAY, PlanRow, records
+from scenarios.exporters.batches import Limits
+from scenarios.exporters.changes import changes
 
 GB = 1_000_000_000
 NAMES = ("prod", "even", "greedy", "az1", "az2")
@@ -64,7 +66,10 @@ def results(
         "versions": {"assignor-sim": "1"},
         "plans": records(rows),
     }
-    return PlanResults(tuple(rows), plan_tables(state, PlanRequest(), arrays), manifest)
+    batches = [
+        row for name, each in arrays.items() for row in batch_rows(name, changes(state, each), 0, Limits(partitions=2))
+    ]
+    return PlanResults(tuple(rows), plan_tables(state, PlanRequest(), arrays, batches), manifest)
 
 
 def _figures(state: ClusterState, replicas: Any) -> dict[str, float | None]:

@@ -224,6 +224,14 @@ def test_numbers_of_figures_stand_in_tables() -> None:
     assert sum(cells[0].value or 0 for _, cells in grids[4].lines) == 42 * GB
 
 
+def test_batches_add_up_to_the_plan() -> None:
+    head, *lines = table(ordinary(), "plan-1-batches-1")
+    assert head == ["Batch", "Partitions", "Replicas to copy", "Bytes to copy", "Elections"]
+    assert [line[0] for line in lines] == [str(number) for number in range(1, len(lines) + 1)]
+    [moved] = [line[1:] for line in table(ordinary(), "plan-1-comparison") if line[0] == "Replicas moved"]
+    assert sum(int(line[2]) for line in lines) == int(moved[1])
+
+
 def test_the_same_plans_give_the_same_page() -> None:
     assert ordinary() == page(None, plans=[_again()])
 
