@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assignor_sim.plan_request import Question
+from assignor_sim.plan_tables import batch_rows, without_source
 from assignors.columns import IntArray
 from assignors.errors import AssignorError
+from assignors.ids import TopicPartition
 from assignors.replicas.criteria import Criteria, Criterion, Movement, Steadiness, aims, criteria
 from assignors.replicas.least_moves import least_replica_moves
 from assignors.replicas.plan import Plan, PlanStatus, ReplicaAssignor
 from assignors.replicas.planning import plan as make_plan
 from assignors.replicas.standing import Failover, Standing, standing
+from assignors.replicas.state import ClusterState
 from reports.plans.row import TODAY, PlanRow
 from scenarios.exporters.batches import Limits
-from scenarios.exporters.changes import changes, led_by_others
+from scenarios.exporters.changes import Change, changes, led_by_others
 from scenarios.exporters.files import plan_files
 
 _PROVABLE = 30_000
@@ -31,18 +34,25 @@ class Answer:
     Attributes:
         row: what its plan comes to.
         files: the plan as files by relative path; none if there is no plan, or nothing to change.
-        has_plan: whether there is a plan.
+        replicas: as `Plan.replicas`; None if there is no plan.
+        batches: its rows in the table `batches`.
     """
 
     row: PlanRow
     files: Mapping[str, bytes]
-    has_plan: bool
+    replicas: IntArray | None = None
+    batches: Sequence[Mapping[str, object]] = ()
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether there is a plan."""
+        return self.replicas is not None
 
 
 def today(asked: Question) -> PlanRow:
     """The cluster as it stands, by the measures of what was asked."""
     measured = standing(asked.state, asked.request, asked.state.replicas)
-    return PlanRow(TODAY, figures=dict(_of_standing(measured)), aims=frozenset(Criterion))
+    return PlanRow(TODAY, figures=dict(standing_figures(measured)), aims=frozenset(Criterion))
 
 
 def answers(
@@ -67,36 +77,53 @@ def answers(
         plan = _ask(assignor, asked)
         if plan.replicas is None:
             row = PlanRow(name, str(plan.status), plan.reason, notes=plan.notes, aims=aims(assignor.abilities))
-            yield Answer(row, {}, has_plan=False)
+            yield Answer(row, {})
             continue
         tell(f"{name}: judging its plan")
-        least = _least(asked) if least is None else least
+        least = least_moves(asked) if least is None else least
         judged, trouble = _judge(assignor, asked, plan, shuffles)
         row = PlanRow(
             strategy=name,
             status=str(plan.status),
             figures={**dict(_of_criteria(judged)), "least_replicas_moved": least},
             aims=judged.aims,
-            notes=(*plan.notes, *trouble),
+            notes=(*plan.notes, *trouble, *offline_notes(asked.state, plan.replicas)),
             objective=plan.objective,
             value=plan.value,
             bound=plan.bound,
         )
-        yield _written(row, asked, plan.replicas, limits)
+        others = led_by_others(asked.state, plan.replicas, asked.topics)
+        yield written(row, plan.replicas, changes(asked.state, plan.replicas, asked.log_dirs), others, limits)
 
 
-def _least(asked: Question) -> int | None:
-    """The least that has to be moved for even replicas; None where it takes too long to say."""
+def offline_notes(state: ClusterState, replicas: IntArray) -> Iterator[str]:
+    """Yield what a plan cannot do until brokers are back."""
+    count = without_source(state, replicas)
+    if count:
+        counted = "1 partition is" if count == 1 else f"{count:,} partitions are"
+        yield f"{counted} offline; new replicas cannot be copied until a broker with a replica is back"
+
+
+def least_moves(asked: Question) -> int | None:
+    """Return the fewest moves to even replicas; None where it takes too long to compute."""
     part = asked.state.take(asked.rows)
     if int(asked.request.factors(part).sum()) > _PROVABLE:
         return None
     return least_replica_moves(part, asked.request)
 
 
-def _written(row: PlanRow, asked: Question, replicas: IntArray, limits: Limits) -> Answer:
-    """A plan as files, and its row with what is in them."""
-    changed = changes(asked.state, replicas, asked.log_dirs)
-    others = led_by_others(asked.state, replicas, asked.topics)
+def written(
+    row: PlanRow, replicas: IntArray, changed: Sequence[Change], others: Sequence[TopicPartition], limits: Limits
+) -> Answer:
+    """Write a plan as files, and count in its row what they hold.
+
+    Args:
+        row: the plan's figures.
+        replicas: as `Plan.replicas`.
+        changed: what the plan changes, in the order in which it is carried out.
+        others: further partitions for an election.
+        limits: of a batch.
+    """
     files = plan_files(changed, others, limits)
     counted = replace(
         row,
@@ -104,7 +131,7 @@ def _written(row: PlanRow, asked: Question, replicas: IntArray, limits: Limits) 
         elections=len(others) + sum(change.needs_election for change in changed),
         batches=len({path.partition("/")[0] for path in files}) if limits.any else None,
     )
-    return Answer(counted, files, has_plan=True)
+    return Answer(counted, files, replicas, batch_rows(row.strategy, changed, len(others), limits))
 
 
 def _ask(assignor: ReplicaAssignor, asked: Question) -> Plan:
@@ -128,13 +155,14 @@ def _judge(assignor: ReplicaAssignor, asked: Question, plan: Plan, shuffles: int
 
 
 def _of_criteria(judged: Criteria) -> Figures:
-    yield from _of_standing(judged.after)
-    yield from _of_movement(judged.movement)
+    yield from standing_figures(judged.after)
+    yield from movement_figures(judged.movement)
     if judged.steadiness is not None:
         yield from _of_steadiness(judged.steadiness)
 
 
-def _of_standing(measured: Standing) -> Figures:
+def standing_figures(measured: Standing) -> Figures:
+    """Yield the figures of a placement."""
     yield "storage_bytes_range", measured.bytes_range
     yield "storage_bytes_cv", measured.bytes_cv
     yield "replicas_range", measured.replicas_range
@@ -155,7 +183,8 @@ def _of_failover(what: str, down: Failover | None) -> Figures:
         yield f"{what}_down_leaderless", down.leaderless
 
 
-def _of_movement(movement: Movement) -> Figures:
+def movement_figures(movement: Movement) -> Figures:
+    """Yield the figures of what a plan moves."""
     yield "replicas_moved", movement.replicas
     yield "bytes_moved", movement.bytes
     yield "leaders_changed_by_order", movement.leaders_by_order

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import sys
@@ -13,11 +14,17 @@ from typing import Any
 
 from assignor_sim.plan_answers import Answer
 from assignor_sim.plan_request import Question, Wishes
+from assignor_sim.plan_tables import plan_tables
 from assignors.replicas.state import NOBODY
+from reports.figures import rendered
+from reports.page.page import page
+from reports.plans.figures import plan_figures
+from reports.plans.results import KIND, PlanResults
 from reports.plans.row import PlanRow, records
+from scenarios.errors import listing
 from simulator.results import check_free, write_results
 
-_KIND = "plan"
+PAGE, FIGURES = "report.html", "figures"
 
 
 def about(name: str, remarks: Sequence[str], asked: Question, wishes: Wishes) -> dict[str, Any]:
@@ -57,8 +64,8 @@ def placed(found: Sequence[Answer], out: Path | None) -> list[PlanRow]:
     if out is None:
         return [answer.row for answer in found]
     return [
-        replace(answer.row, folder=str(out / _folder(answer, found))) if answer.files else answer.row
-        for answer in found
+        replace(answer.row, folder=str(out / folder)) if answer.files else answer.row
+        for answer, folder in zip(found, _folders(found), strict=True)
     ]
 
 
@@ -69,31 +76,52 @@ def check_out(out: Path | None) -> None:
         ResultsError: something is.
     """
     if out is not None:
-        check_free(out, _KIND)
+        check_free(out, KIND)
 
 
-def write(out: Path, found: Sequence[Answer], rows: Sequence[PlanRow], told: Mapping[str, Any]) -> None:
-    """Write the files of all answers at once, and a manifest that says how they came about.
+def write(
+    out: Path, asked: Question, found: Sequence[Answer], rows: Sequence[PlanRow], told: Mapping[str, Any]
+) -> None:
+    """Write the files of all answers at once, with tables, figures, a page and a manifest.
 
     Raises:
         ResultsError: they cannot be written.
     """
     files = {
-        str(Path(_folder(answer, found)) / name): content for answer in found for name, content in answer.files.items()
+        str(Path(folder) / name): content
+        for answer, folder in zip(found, _folders(found), strict=True)
+        for name, content in answer.files.items()
     }
     manifest = {
-        "kind": _KIND,
+        "kind": KIND,
         **told,
         "plans": records(rows),
         "command": shlex.join(["assignor-sim", *sys.argv[1:]]),
         "versions": {package: version(package) for package in ("assignor-sim", "numpy", "ortools")},
     }
-    write_results(out, {}, manifest, files)
+    plans = {answer.row.strategy: answer.replicas for answer in found if answer.replicas is not None}
+    batches = [row for answer in found for row in answer.batches]
+    tables = plan_tables(asked.state, asked.request, plans, batches)
+    results = PlanResults(tuple(rows), tables, manifest)
+    files |= {f"{FIGURES}/{name}.png": rendered(draw(), "png") for name, draw in plan_figures(results).items()}
+    files[PAGE] = page(None, plans=[results]).encode()
+    write_results(out, tables, manifest, files)
 
 
-def _folder(answer: Answer, found: Sequence[Answer]) -> str:
-    """A folder of the strategy's name, unless it is the only one."""
-    return re.sub(r"[^\w.-]", "_", answer.row.strategy) if len(found) > 1 else ""
+def folder_names(strategies: Sequence[str]) -> list[str]:
+    """Return a folder name for each strategy; no two are the same, and none is that of the figures."""
+    names: list[str] = []
+    for strategy in strategies:
+        name = re.sub(r"[^\w.-]", "_", strategy)
+        taken = {*names, FIGURES}
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        names.append(next(free for free in itertools.chain([name], numbered) if free not in taken))
+    return names
+
+
+def _folders(found: Sequence[Answer]) -> list[str]:
+    """A folder for each answer; an only one has none of its own."""
+    return folder_names([answer.row.strategy for answer in found]) if len(found) > 1 else [""] * len(found)
 
 
 def _in_words(wishes: Wishes, asked: Question) -> Iterator[str]:
@@ -104,6 +132,7 @@ def _in_words(wishes: Wishes, asked: Question) -> Iterator[str]:
     if wishes.replication_factor is not None:
         yield f"replication factor {wishes.replication_factor}"
     if asked.topics is not None:
-        yield f"topic{'s' if len(asked.topics) > 1 else ''} {', '.join(asked.topics)} only"
+        named = listing("topics" if len(asked.topics) > 1 else "topic", asked.topics).replace(":", "", 1)
+        yield f"{named} only"
     if not wishes.rack_aware:
         yield "racks left out"

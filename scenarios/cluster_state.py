@@ -98,7 +98,7 @@ def read_cluster(
     draft = _read(source, text, path, seed)
     _check_leaders(source, draft)
     if brokers is not None:
-        listed = _import(brokers, read_listed_brokers)
+        listed = read_file(brokers, read_listed_brokers)
         draft.brokers = tuple(map(_broker, listed))
         _remark_on_strangers(draft, str(brokers))
     if log_dirs is not None:
@@ -226,7 +226,7 @@ def _remark_on_strangers(draft: _Draft, source: str) -> None:
 
 def _sizes(draft: _Draft, path: Path) -> Mapping[Key, int]:
     """The sizes in a file, and those already known for what it does not name."""
-    found = {(topic, partition): size for (topic, partition), size in _import(path, read_sizes).items()}
+    found = {(topic, partition): size for (topic, partition), size in read_file(path, read_sizes).items()}
     sizes: dict[Key, int] = {**(draft.sizes or {}), **found}
     missing = next(_without(draft, sizes), None)
     if missing is not None:
@@ -258,7 +258,12 @@ def _without(draft: _Draft, sizes: Mapping[Key, int]) -> Iterator[Key]:
     return (key for key in draft.replicas if key not in sizes)
 
 
-def _import(path: Path, parse: Callable[[str], T]) -> T:
+def read_file(path: Path, parse: Callable[[str], T]) -> T:
+    """Read and parse a file that one of Kafka's tools wrote.
+
+    Raises:
+        ScenarioError: it cannot be read, or is something else; says where.
+    """
     try:
         text = read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
     except UnreadableError as error:

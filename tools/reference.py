@@ -13,6 +13,7 @@ from pipeline.aggregate.tables import AGGREGATE_SCHEMAS
 from pipeline.ingest.tables import TABLES as INGESTED_TABLES
 from pipeline.ingest.tables import Table
 from pipeline.sweep.document import SweepDocument
+from reports.plans.tables import PLAN_SCHEMAS
 from scenarios.schema import json_schema_text
 from simulator.tables import SCHEMAS
 
@@ -95,6 +96,15 @@ are sorted by their first columns.
 <!-- Made by `python tools/reference.py` from the columns in pipeline/ingest/tables.py. -->
 """
 
+PLANS = """# Tables of a plan folder
+
+`assignor-sim plan … --out DIR` writes each of these tables as `DIR/NAME.parquet`, next to `DIR/manifest.json`, which
+holds the [figures](plan-criteria.md) of each strategy, the request, versions and the command. pandas, DuckDB and Spark
+read them as they are. Columns may be added in later versions; a column's name and meaning stay.
+
+<!-- Made by `python tools/reference.py` from the schemas in reports/plans/tables.py. -->
+"""
+
 SWEEP_SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
 
 PLAIN = {"integer": "number", "number": "number", "boolean": "true or false"}
@@ -145,6 +155,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "scenarios.md": _scenarios(),
         REFERENCE / "sweep-files.md": _sweeps(),
         REFERENCE / "aggregate-tables.md": _aggregates(),
+        REFERENCE / "plan-tables.md": PLANS + "".join(_table(name, schema) for name, schema in PLAN_SCHEMAS.items()),
         REFERENCE / "ingested-tables.md": INGESTED + "".join(map(_ingested, INGESTED_TABLES)),
     }
 

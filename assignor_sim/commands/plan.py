@@ -12,7 +12,7 @@ import typer
 from assignor_sim.failures import DIFFERENT, told_to_the_user
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from assignor_sim.plan_request import Question
     from assignors.replicas.plan import ReplicaAssignor
@@ -46,6 +46,14 @@ def plan(
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Ask every built-in strategy.")] = False,
+    from_: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            help="Judge and write a plan made elsewhere: reassignment JSON or Cruise Control's proposals. Repeatable.",
+            metavar="FILE",
+        ),
+    ] = None,
     brokers: Annotated[
         Path | None,
         typer.Option(
@@ -72,6 +80,14 @@ def plan(
         list[str] | None,
         typer.Option(help="Only these may change, separated by commas. May be repeated.", metavar="NAMES"),
     ] = None,
+    topics_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--topics-to-move-json-file",
+            help="Only these topics, and those of --topics, may change: a file as for kafka-reassign-partitions.sh.",
+            metavar="FILE",
+        ),
+    ] = None,
     no_racks: Annotated[bool, typer.Option("--no-racks", help="Leave racks out of account.")] = False,
     out: Annotated[Path | None, typer.Option(help="Directory for the files.", metavar="DIR")] = None,
     batch_partitions: Annotated[
@@ -79,6 +95,10 @@ def plan(
     ] = None,
     batch_bytes: Annotated[
         str | None, typer.Option(help="Cut it into batches that copy at most so much, as in 500 GB.", metavar="SIZE")
+    ] = None,
+    throttle: Annotated[
+        str | None,
+        typer.Option(help="Write scripts that carry plans out at this rate per broker, as in 50 MB/s.", metavar="RATE"),
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -116,9 +136,11 @@ def plan(
     Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
     """
     from assignor_sim.plan_answers import answers, today
-    from assignor_sim.plan_output import about, check_out, placed, write
+    from assignor_sim.plan_given import given_answer, read_given
+    from assignor_sim.plan_output import PAGE, about, check_out, placed, write
     from assignor_sim.plan_parameters import ParameterOptions, strategy_parameters
     from assignor_sim.plan_request import Wishes, question, strategies
+    from assignor_sim.plan_topics import topics_to_move
     from assignor_sim.progress import progress
     from assignor_sim.streams import write_text
     from assignors.errors import AssignorError
@@ -127,30 +149,36 @@ def plan(
     from scenarios.errors import ScenarioError
     from simulator.results import ResultsError
 
-    wishes = Wishes(remove_broker or (), add_broker or (), replication_factor, topics or (), not no_racks)
     with told_to_the_user(ScenarioError, AssignorError, ResultsError, OSError):
         if strategy and all_:
             raise AssignorError("--all: asks every strategy, so leave --strategy out")
-        names = [info.name for info in built_in()] if all_ else strategy or [_USUAL]
+        names = [info.name for info in built_in()] if all_ else strategy or ([] if from_ else [_USUAL])
         options = ParameterOptions(time_limit, seed, headroom, goals, constraints)
         chosen = strategies(names, *strategy_parameters(options))
         check_out(out)
         read = _read(cluster, brokers, log_dirs, rates, seed)
+        listed = topics_to_move(topics_file, read.state) if topics_file is not None else ()
+        chosen_topics = (*(topics or ()), *listed)
+        wishes = Wishes(remove_broker or (), add_broker or (), replication_factor, chosen_topics, not no_racks)
         asked = question(read.state, wishes, read.log_dirs)
-        limits = _limits(batch_partitions, batch_bytes, asked)
+        limits = _limits(batch_partitions, batch_bytes, throttle, asked)
+        given = [read_given(path, asked) for path in dict.fromkeys(from_ or ())]
         programme = None if write_lp is None else _programme(write_lp, chosen, asked)
         for remark in (*read.remarks, *asked.remarks):
             print(f"warning: {remark}", file=sys.stderr)
         with progress() as tell:
-            found = list(answers(chosen, asked, limits, shuffles, tell))
+            found = [given_answer(each, asked, limits) for each in given]
+            found += answers(chosen, asked, limits, shuffles, tell)
         told = about(str(cluster), read.remarks, asked, wishes)
         rows = [today(asked), *placed(found, out)]
         is_planned = any(answer.has_plan for answer in found)
         if out is not None and is_planned:
-            write(out, found, rows, told)
+            write(out, asked, found, rows, told)
         if write_lp is not None and programme is not None:
             write_text(write_lp, programme)
         print(render(told, rows, format_.value), end="")
+        if out is not None and is_planned and format_ is PlanFormat.TEXT:
+            print(f"\nFigures and page: {out / PAGE}")
     if not is_planned:
         print("no plan, and nothing written", file=sys.stderr)
         raise typer.Exit(DIFFERENT)
@@ -178,20 +206,27 @@ def _read(
     return read_cluster(source, text, path=path, brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed)
 
 
-def _limits(partitions: int | None, size: str | None, asked: Question) -> Limits:
+def _limits(partitions: int | None, size: str | None, throttle: str | None, asked: Question) -> Limits:
     from assignors.replicas.planning import PlanError
     from scenarios.exporters.batches import Limits
-    from scenarios.units import parse_bytes
+    from scenarios.units import parse_bytes, parse_bytes_per_s
 
-    if size is None:
-        return Limits(partitions)
-    try:
-        most = parse_bytes(int(size) if size.isdecimal() else size)
-    except ValueError as error:
-        raise PlanError(f"--batch-bytes: {error}") from None
-    if asked.state.size_bytes is None:
+    most = _amount("--batch-bytes", size, parse_bytes)
+    if most is not None and asked.state.size_bytes is None:
         raise PlanError("--batch-bytes: the sizes of partitions are not known; --log-dirs FILE tells them")
-    return Limits(partitions, most)
+    rate = _amount("--throttle", throttle, parse_bytes_per_s)
+    if rate == 0:
+        raise PlanError("--throttle: nothing would ever be copied at a rate of 0")
+    return Limits(partitions, most, rate)
+
+
+def _amount(option: str, text: str | None, parse: Callable[[object], int]) -> int | None:
+    from assignors.replicas.planning import PlanError
+
+    try:
+        return None if text is None else parse(int(text) if text.isdecimal() else text)
+    except ValueError as error:
+        raise PlanError(f"{option}: {error}") from None
 
 
 def _programme(file: Path, chosen: Mapping[str, ReplicaAssignor], asked: Question) -> str:

@@ -12,6 +12,7 @@ from assignor_sim.failures import told_to_the_user
 
 if TYPE_CHECKING:
     from reports.comparison import Tables
+    from reports.plans.results import PlanResults
     from reports.sweep_page.sweep import Sweep
 
 
@@ -24,7 +25,7 @@ class FigureFormat(StrEnum):
 
 
 def report(
-    directories: Annotated[list[Path], typer.Argument(help="What `run` and `sweep` wrote.", metavar="DIR…")],
+    directories: Annotated[list[Path], typer.Argument(help="What `run`, `sweep` and `plan` wrote.", metavar="DIR…")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The page; - is standard output.", metavar="FILE")] = Path(
         "report.html"
     ),
@@ -33,7 +34,7 @@ def report(
         list[FigureFormat] | None, typer.Option(help="What figures are saved as; png if not said. May be repeated.")
     ] = None,
 ) -> None:
-    """Make one page of runs and sweeps, from one directory of results or from several.
+    """Make one page of runs, sweeps and plans, from one directory of results or from several.
 
     Of a sweep, `aggregate` must have worked out what it says.
 
@@ -42,6 +43,7 @@ def report(
     from assignor_sim.streams import STANDARD, write_text
     from reports.comparison import TableError
     from reports.page.page import page
+    from reports.plans.results import is_plan, read_plans
     from reports.runs.gathered import Results, gathered
     from reports.sweep_page.aggregate import is_sweep, read_aggregate
     from reports.sweep_page.reading import read_sweep
@@ -50,17 +52,21 @@ def report(
     with told_to_the_user(ResultsError, TableError, OSError):
         distinct = list(dict.fromkeys(directories))
         sweeps = [read_sweep(read_aggregate(each)) for each in distinct if is_sweep(each)]
-        results = [Results(str(each), *read_results(each)) for each in distinct if not is_sweep(each)]
-        tables, manifests = gathered(results) if results else (None, [])
-        write_text(out, page(tables, *manifests, sweeps=sweeps))
+        plans = read_plans([each for each in distinct if is_plan(each)])
+        runs = [each for each in distinct if not is_sweep(each) and not is_plan(each)]
+        tables, manifests = gathered([Results(str(each), *read_results(each)) for each in runs]) if runs else (None, [])
+        write_text(out, page(tables, *manifests, sweeps=sweeps, plans=plans))
         if figures is not None:
-            _save_figures(tables, sweeps, figures, [str(each) for each in figure_format or [FigureFormat.PNG]])
+            _save_figures(tables, sweeps, plans, figures, [str(each) for each in figure_format or [FigureFormat.PNG]])
     if out != STANDARD:
         print(out)
 
 
-def _save_figures(tables: Tables | None, sweeps: list[Sweep], directory: Path, formats: list[str]) -> None:
+def _save_figures(
+    tables: Tables | None, sweeps: list[Sweep], plans: list[PlanResults], directory: Path, formats: list[str]
+) -> None:
     from reports.figures import FIGURES, save
+    from reports.plans.figures import plan_figures
     from reports.sweep_page.figures import SWEEP_FIGURES
 
     of_runs = {} if tables is None else {draw.__name__: draw(tables) for draw in FIGURES}
@@ -69,4 +75,9 @@ def _save_figures(tables: Tables | None, sweeps: list[Sweep], directory: Path, f
         for number, sweep in enumerate(sweeps, 1)
         for draw in SWEEP_FIGURES
     }
-    save({**of_runs, **of_sweeps}, directory, formats)
+    of_plans = {
+        f"plan-{number}-{name}": draw()
+        for number, each in enumerate(plans, 1)
+        for name, draw in plan_figures(each).items()
+    }
+    save({**of_runs, **of_sweeps, **of_plans}, directory, formats)

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-STYLES = ("page.css", "player.css", "sweep.css")
+STYLES = ("page.css", "player.css", "sweep.css", "plan.css")
 SCRIPTS = (
     "dom.js",
     "theme.js",

@@ -16,6 +16,8 @@ from reports.page.inline_figures import inline_figures
 from reports.page.player import player
 from reports.page.round_table import HEADERS, first_runs
 from reports.page.shell import Section, render
+from reports.plans.results import PlanResults
+from reports.plans.sections import plan_sections
 from reports.runs.loads import load_grid, loads
 from reports.runs.matrices import kinds_in, rack_matrices
 from reports.runs.series import cross_rack_rate, displaced_tasks, events, series
@@ -28,8 +30,10 @@ from reports.units import write_clock, write_count, write_rate
 Manifest = Mapping[str, Any]
 
 
-def page(tables: Tables | None, *manifests: Manifest, sweeps: Sequence[Sweep] = ()) -> str:
-    """Make the page of runs, of sweeps, or of both.
+def page(
+    tables: Tables | None, *manifests: Manifest, sweeps: Sequence[Sweep] = (), plans: Sequence[PlanResults] = ()
+) -> str:
+    """Make the page of runs, sweeps and plans.
 
     The same tables and manifests give the same text.
 
@@ -39,19 +43,26 @@ def page(tables: Tables | None, *manifests: Manifest, sweeps: Sequence[Sweep] = 
         manifests: how the tables came about, in any shape that JSON can have; `scenario` (with `text`), `assignors`,
             `seeds`, `command` and `versions` are shown as what they are, and `directory` as a heading.
         sweeps: each has a section of its own, behind those of the runs.
+        plans: each has a section of its own, behind those of the sweeps.
 
     Raises:
         TableError: a table is missing.
     """
     rows = [] if tables is None else compare(tables)
-    names = [*by_scenario(rows), *(sweep.name for sweep in sweeps)]
-    title = f"{', '.join(names) or 'no runs'} – assignors compared"
+    names = list(
+        dict.fromkeys([*by_scenario(rows), *(sweep.name for sweep in sweeps), *(each.source for each in plans)])
+    )
+    simulated = tables is not None or bool(sweeps)
+    title = f"{', '.join(names) or 'no runs'} – {'assignors' if simulated else 'plans'} compared"
     sections = [
         *(() if tables is None else _of_runs(tables, rows)),
         *sweep_sections(sweeps),
-        *_about(manifests),
+        *plan_sections(plans),
+        *_about(manifests, simulated=simulated),
     ]
-    return render(title, names, "No runs", _subtitle(list(_labels(rows, sweeps))), sections)
+    subtitle = _subtitle("Assignors compared in simulation", list(_labels(rows, sweeps)))
+    planned = _subtitle("Reassignment plans compared", [name for each in plans for name in each.planned])
+    return render(title, names, "No runs", " ".join(filter(None, (subtitle, planned))), sections)
 
 
 def _labels(rows: Sequence[Row], sweeps: Sequence[Sweep]) -> Iterator[str]:
@@ -60,9 +71,9 @@ def _labels(rows: Sequence[Row], sweeps: Sequence[Sweep]) -> Iterator[str]:
         yield from sweep.assignors
 
 
-def _subtitle(labels: Sequence[str]) -> str:
+def _subtitle(what: str, labels: Sequence[str]) -> str:
     distinct = dict.fromkeys(map(printable, labels))
-    return f"Assignors compared in simulation: {', '.join(distinct)}." if distinct else ""
+    return f"{what}: {', '.join(distinct)}." if distinct else ""
 
 
 def _of_runs(tables: Tables, rows: Sequence[Row]) -> Iterator[Section]:
@@ -87,9 +98,10 @@ def _of_runs(tables: Tables, rows: Sequence[Row]) -> Iterator[Section]:
     yield Section("rounds", "Round by round", "run/rounds.html.j2", told)
 
 
-def _about(manifests: Sequence[Manifest]) -> Iterator[Section]:
-    metrics = [(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)]
-    yield Section("reading", "How to read this", "run/reading.html.j2", {"metrics": metrics})
+def _about(manifests: Sequence[Manifest], *, simulated: bool) -> Iterator[Section]:
+    if simulated:
+        metrics = [(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)]
+        yield Section("reading", "How to read this", "run/reading.html.j2", {"metrics": metrics})
     if manifests:
         yield Section("making", "How it was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]})
 

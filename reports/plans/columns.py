@@ -27,12 +27,21 @@ class PlanColumn:
         header: in two short lines.
         criterion: which of the criteria it is about.
         cell: the figure of a row, and a note below it, either of which may be empty.
+        figures: the keys whose sum is the figure.
+        meaning: a sentence for readers of a page.
     """
 
     title: str
     header: str
     criterion: str
     cell: Callable[[PlanRow], tuple[str, str]]
+    figures: tuple[str, ...]
+    meaning: str
+
+    def value(self, row: PlanRow) -> float | None:
+        """Return the figure without rounding; None if it is unknown or does not apply."""
+        known = [value for name in self.figures if (value := row.figures.get(name)) is not None]
+        return sum(known) if known else None
 
 
 def _storage(row: PlanRow) -> tuple[str, str]:
@@ -94,17 +103,94 @@ def _down(what: str) -> Callable[[PlanRow], tuple[str, str]]:
 
 
 COLUMNS: Final = (
-    PlanColumn("Storage", "storage\nmax−min", "storage", _storage),
-    PlanColumn("Replicas", "replicas\nmax−min", "storage", _replicas),
-    PlanColumn("Rules broken", "rules\nbroken", "constraints", _broken),
-    PlanColumn("Replicas moved", "replicas\nmoved", "movement", _moved),
-    PlanColumn("Bytes copied", "bytes\ncopied", "movement", _copied),
-    PlanColumn("Leaders", "leaders\nmax−min", "leadership", _leaders),
-    PlanColumn("Leaders changed", "leaders\nchanged", "movement", _changed),
-    PlanColumn("Second run", "second\nrun", "determinism", _again),
-    PlanColumn("Distinct plans", "distinct\nplans", "determinism", _distinct),
-    PlanColumn("Broker down", "broker\ndown", "failover", _down("broker")),
-    PlanColumn("Rack down", "rack\ndown", "failover", _down("rack")),
+    PlanColumn(
+        "Storage",
+        "storage\nmax−min",
+        "storage",
+        _storage,
+        ("storage_bytes_range",),
+        "Bytes on the fullest broker minus those on the emptiest; below, the coefficient of variation (cv).",
+    ),
+    PlanColumn(
+        "Replicas",
+        "replicas\nmax−min",
+        "storage",
+        _replicas,
+        ("replicas_range",),
+        "Replicas on the fullest broker minus those on the emptiest; below, the same within the worst topic.",
+    ),
+    PlanColumn(
+        "Rules broken",
+        "rules\nbroken",
+        "constraints",
+        _broken,
+        tuple(_RULES),
+        "Broken rules: wrong replication factor, a broker twice, a broker that may hold no replica, a crowded rack.",
+    ),
+    PlanColumn(
+        "Replicas moved",
+        "replicas\nmoved",
+        "movement",
+        _moved,
+        ("replicas_moved",),
+        "Replicas to copy to another broker; below, the fewest moves that make replicas even.",
+    ),
+    PlanColumn(
+        "Bytes copied",
+        "bytes\ncopied",
+        "movement",
+        _copied,
+        ("bytes_moved",),
+        "Size of these replicas.",
+    ),
+    PlanColumn(
+        "Leaders",
+        "leaders\nmax−min",
+        "leadership",
+        _leaders,
+        ("leaders_range",),
+        "Most minus fewest partitions of which a broker is the preferred leader; below, within the worst topic.",
+    ),
+    PlanColumn(
+        "Leaders changed",
+        "leaders\nchanged",
+        "movement",
+        _changed,
+        ("leaders_changed_by_order", "leaders_changed_by_copy"),
+        "Partitions that get another preferred leader; below, how many of them a new replica will lead.",
+    ),
+    PlanColumn(
+        "Second run",
+        "second\nrun",
+        "determinism",
+        _again,
+        ("again_replicas_moved",),
+        "Replicas moved if the strategy plans again after its plan is carried out; below, leaders changed.",
+    ),
+    PlanColumn(
+        "Distinct plans",
+        "distinct\nplans",
+        "determinism",
+        _distinct,
+        ("distinct_plans",),
+        "Different plans for the same cluster in shuffled order; 1 is stable.",
+    ),
+    PlanColumn(
+        "Broker down",
+        "broker\ndown",
+        "failover",
+        _down("broker"),
+        ("broker_down_range",),
+        "Leader max−min after the loss of the worst broker; below, partitions without a leader.",
+    ),
+    PlanColumn(
+        "Rack down",
+        "rack\ndown",
+        "failover",
+        _down("rack"),
+        ("rack_down_range",),
+        "Leader max−min after the loss of the worst rack; below, partitions without a leader.",
+    ),
 )
 
 

@@ -71,6 +71,29 @@ def records(rows: Sequence[PlanRow]) -> list[dict[str, Any]]:
     return [dict(_record(row)) for row in rows]
 
 
+def rows_of(records: Sequence[Mapping[str, Any]]) -> list[PlanRow]:
+    """Read rows back from what `records` made of them."""
+    return [_row(record) for record in records]
+
+
+def _row(record: Mapping[str, Any]) -> PlanRow:
+    return PlanRow(
+        strategy=record["strategy"],
+        status=record["status"] or "",
+        reason=record["reason"] or "",
+        figures={name: record[name] for name in FIGURES if record.get(name) is not None},
+        aims=frozenset(record["aims"]),
+        notes=tuple(record["notes"]),
+        objective=record["objective"] or "",
+        value=record["value"],
+        bound=record["bound"],
+        changes=record["changes"],
+        elections=record["elections"],
+        batches=record["batches"],
+        folder=record["folder"],
+    )
+
+
 def _record(row: PlanRow) -> Iterator[tuple[str, Any]]:
     yield from (("strategy", row.strategy), ("status", row.status or None), ("reason", row.reason or None))
     yield from ((name, row.figures.get(name)) for name in FIGURES)

@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.plans.columns import COLUMNS, PlanColumn
+from reports.plans.remarks import remarks, status_words
 from reports.plans.row import TODAY, PlanRow, records
 from reports.terminal.console import BAD, HEADER, QUIET, grid, lines, terminal_width
 from reports.text import printable
-from reports.units import write_count, write_number
 
 FORMATS: Final = ("text", "json")
 """What `render` can make."""
@@ -69,40 +69,8 @@ def _parts(about: Mapping[str, Any], rows: Sequence[PlanRow], width: int) -> Ite
     if any(row.strategy != TODAY for row in shown):
         yield Text(_LEGEND, style=QUIET)
     for row in rows:
-        for said in _remarks(row):
+        for said in remarks(row):
             yield Text(f"– {printable(row.strategy)}: {printable(said)}", overflow="fold")
-
-
-def _remarks(row: PlanRow) -> Iterator[str]:
-    if row.reason:
-        yield f"{_words(row.status)}: {row.reason}"
-    if row.objective and row.value is not None:
-        yield f"{row.objective}: {write_number(row.value)}{_proof(row)}"
-    yield from row.notes
-    if row.changes == 0 and not row.elections:
-        yield "nothing to change"
-    elif row.folder is not None:
-        yield f"{_files(row)} in {row.folder}"
-
-
-def _proof(row: PlanRow) -> str:
-    if row.bound is None:
-        return ""
-    return ", proven to be best" if row.bound == row.value else f", with {write_number(row.bound)} as proven bound"
-
-
-def _files(row: PlanRow) -> str:
-    written = f"{_number(row.changes or 0, 'partition')}, {_number(row.elections or 0, 'election')}"
-    return written if row.batches is None else f"{written}, {_number(row.batches, 'batch')}"
-
-
-def _number(count: int, what: str) -> str:
-    plural = {"batch": "batches"}.get(what, f"{what}s")
-    return f"{write_count(count)} {what if count == 1 else plural}"
-
-
-def _words(status: str) -> str:
-    return status.replace("_", " ")
 
 
 def _fitting(rows: Sequence[PlanRow], width: int) -> Iterator[list[PlanColumn]]:
@@ -139,7 +107,7 @@ def _label(row: PlanRow) -> Text:
     name = printable(row.strategy)
     if cell_len(name) > _LONGEST_NAME:
         name = f"…{name[1 - _LONGEST_NAME :]}"
-    return Text(name).append(f"\n{_words(row.status)}" if row.status else "", style=QUIET)
+    return Text(name).append(f"\n{status_words(row.status)}" if row.status else "", style=QUIET)
 
 
 def _cell(row: PlanRow, column: PlanColumn) -> Text:

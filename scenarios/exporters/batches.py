@@ -16,19 +16,21 @@ from scenarios.exporters.changes import Change
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a batch may come to; None for as much as there is.
+    """What a batch may come to, and how fast it may be copied; None for as much as there is.
 
     Attributes:
         partitions: how many change, at least 1.
         bytes: what has to be copied.
+        throttle_bytes_per_s: what a broker may receive and send for it.
     """
 
     partitions: int | None = None
     bytes: int | None = None
+    throttle_bytes_per_s: int | None = None
 
     @property
     def any(self) -> bool:
-        """Whether there is a limit."""
+        """Whether the plan is cut into batches."""
         return self.partitions is not None or self.bytes is not None
 
 

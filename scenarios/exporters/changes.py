@@ -27,8 +27,9 @@ class Change:
         new: those it shall have.
         needs_election: whether somebody else leads than its new preferred leader.
         copied_bytes: what has to be copied for it; None where sizes are not known.
-        old_dirs: the log directory of each old replica, ANY for any; empty if none is known.
-        new_dirs: the same of new replicas; a replica that stays keeps its directory.
+        new_log_dirs: the log directory of each new replica, ANY for any, as today where a replica stays; empty if none is
+            known.
+        old_log_dirs: the same of the old replicas.
     """
 
     key: TopicPartition
@@ -36,8 +37,8 @@ class Change:
     new: tuple[int, ...]
     needs_election: bool
     copied_bytes: int | None
-    old_dirs: tuple[str, ...] = ()
-    new_dirs: tuple[str, ...] = ()
+    new_log_dirs: tuple[str, ...] = ()
+    old_log_dirs: tuple[str, ...] = ()
 
 
 def changes(state: ClusterState, replicas: IntArray, log_dirs: LogDirs | None = None) -> tuple[Change, ...]:
@@ -58,12 +59,35 @@ def changes(state: ClusterState, replicas: IntArray, log_dirs: LogDirs | None = 
             new=_ids(state, replicas[row]),
             needs_election=bool(replicas[row, 0] != state.leader[row]),
             copied_bytes=None if state.size_bytes is None else int(state.size_bytes[row]) * int(num_copies),
-            old_dirs=_dirs(known, state, row, state.replicas[row]),
-            new_dirs=_dirs(known, state, row, replicas[row]),
+            new_log_dirs=_dirs(known, state, row, replicas[row]),
+            old_log_dirs=_dirs(known, state, row, state.replicas[row]),
         )
         for row, num_copies in zip(rows.tolist(), copies.tolist(), strict=True)
     ]
     return tuple(sorted(found, key=lambda change: change.key))
+
+
+def moves_log_dir(change: Change) -> bool:
+    """Return whether a replica that stays on its broker goes to another log directory, as far as these are known."""
+    before = dict(zip(change.old, change.old_log_dirs, strict=False))
+    named = dict(zip(change.new, change.new_log_dirs, strict=False))
+    return any(name not in (ANY, before.get(broker)) for broker, name in named.items() if broker in change.old)
+
+
+def can_undo(change: Change) -> bool:
+    """Return whether there is anything to undo that is known: other brokers, or the log directories of before."""
+    return change.old != change.new or bool(change.old_log_dirs)
+
+
+def undo(change: Change) -> Change:
+    """Return the change that restores the old replicas: what has left is copied back."""
+    gained, lost = (len(set(one) - set(other)) for one, other in ((change.new, change.old), (change.old, change.new)))
+    if change.copied_bytes is None or (lost and not gained):
+        back = None
+    else:
+        back = change.copied_bytes // gained * lost if gained else 0
+    dirs = change.old_log_dirs, change.new_log_dirs
+    return Change(change.key, change.new, change.old, change.needs_election, back, *dirs)
 
 
 def led_by_others(

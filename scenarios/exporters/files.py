@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assignors.ids import TopicPartition
 from scenarios.exporters.batches import Limits, batches
-from scenarios.exporters.changes import Change
+from scenarios.exporters.changes import Change, can_undo, undo
 from scenarios.exporters.election import election_text
 from scenarios.exporters.reassignment import reassignment_text
+from scenarios.exporters.scripts import script_text
 
 REASSIGNMENT, ELECTION, ROLLBACK = "reassignment.json", "election.json", "rollback.json"
+EXECUTE_SCRIPT, ROLLBACK_SCRIPT = "execute.sh", "rollback.sh"
 
 
 def plan_files(
@@ -25,7 +27,8 @@ def plan_files(
 
     Returns:
         Content by relative path: `reassignment.json`, `election.json` and `rollback.json`, in `batch-001/` and so on.
-        A file of which no partition is left out; the election also elects after a rollback.
+        A file of which no partition is left out; the election also elects after a rollback. With a throttle,
+        `execute.sh` and `rollback.sh` carry each batch out and undo it.
 
     Raises:
         ValueError: as in `batches`.
@@ -37,25 +40,36 @@ def plan_files(
     for number, batch in enumerate(cut, start=1):
         folder = f"batch-{number:0{digits}}/" if bounds.any else ""
         others = led_by_others if number == len(cut) else ()
-        written |= {f"{folder}{name}": text.encode() for name, text in _batch_files(batch, others)}
+        texts = dict(_batch_files(batch, others))
+        if bounds.throttle_bytes_per_s is not None:
+            named = f"batch {number} of {len(cut)}" if bounds.any else "the plan"
+            texts |= dict(_scripts(batch, texts, named, bounds.throttle_bytes_per_s))
+        written |= {f"{folder}{name}": text.encode() for name, text in texts.items()}
     return written
+
+
+def _scripts(
+    batch: Sequence[Change], texts: Mapping[str, str], named: str, throttle_bytes_per_s: int
+) -> Iterator[tuple[str, str]]:
+    election = ELECTION if ELECTION in texts else ""
+    if texts:
+        reassignment = REASSIGNMENT if REASSIGNMENT in texts else ""
+        about = f"Carry out {named}"
+        yield EXECUTE_SCRIPT, script_text(EXECUTE_SCRIPT, about, batch, reassignment, election, throttle_bytes_per_s)
+    if ROLLBACK in texts:
+        undone = [undo(change) for change in batch if can_undo(change)]
+        about = f"Undo {named}"
+        yield ROLLBACK_SCRIPT, script_text(ROLLBACK_SCRIPT, about, undone, ROLLBACK, election, throttle_bytes_per_s)
 
 
 def _batch_files(batch: Sequence[Change], others: Sequence[TopicPartition]) -> Iterator[tuple[str, str]]:
     if batch:
-        yield (
-            REASSIGNMENT,
-            reassignment_text(
-                ((change.key, change.new) for change in batch), {change.key: change.new_dirs for change in batch}
-            ),
-        )
+        log_dirs = {change.key: change.new_log_dirs for change in batch}
+        yield REASSIGNMENT, reassignment_text(((change.key, change.new) for change in batch), log_dirs)
     elected = sorted([change.key for change in batch if change.needs_election] + list(others))
     if elected:
         yield ELECTION, election_text(elected)
-    if batch:
-        yield (
-            ROLLBACK,
-            reassignment_text(
-                ((change.key, change.old) for change in batch), {change.key: change.old_dirs for change in batch}
-            ),
-        )
+    undone = [change for change in batch if can_undo(change)]
+    if undone:
+        log_dirs = {change.key: change.old_log_dirs for change in undone}
+        yield ROLLBACK, reassignment_text(((change.key, change.old) for change in undone), log_dirs)

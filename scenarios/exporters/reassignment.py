@@ -19,23 +19,18 @@ def reassignment_text(
     """Write which brokers partitions shall have, the preferred leader first.
 
     Args:
-        partitions: the broker ids of each.
+        partitions: broker ids by partition.
         log_dirs: the log directory of each replica, for partitions in which any is known.
 
     Raises:
         ValueError: there are no partitions, which the tool would refuse.
     """
-    lines = [
-        json.dumps(
-            {"topic": key.topic, "partition": key.partition, "replicas": list(replicas), **_log_dirs(key, log_dirs)}
-        )
-        for key, replicas in partitions
-    ]
+    lines = [json.dumps(_entry(key, replicas, (log_dirs or {}).get(key, ()))) for key, replicas in partitions]
     if not lines:
         raise ValueError("a reassignment of no partitions")
     return '{"version": 1, "partitions": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
 
 
-def _log_dirs(key: TopicPartition, log_dirs: Mapping[TopicPartition, tuple[str, ...]] | None) -> dict[str, list[str]]:
-    known = (log_dirs or {}).get(key)
-    return {"log_dirs": list(known)} if known else {}
+def _entry(key: TopicPartition, replicas: tuple[int, ...], log_dirs: tuple[str, ...]) -> dict[str, object]:
+    entry = {"topic": key.topic, "partition": key.partition, "replicas": list(replicas)}
+    return {**entry, "log_dirs": list(log_dirs)} if log_dirs else entry

@@ -1,8 +1,10 @@
 """What `kafka-reassign-partitions.sh` takes and prints: which replicas partitions shall have, as JSON of version 1.
 
-Of what `--generate` prints, where the current assignment stands before the proposed one, the proposed one is read.
+Of what `--generate` prints, where the current assignment stands before the proposed one, the proposed one is read. The
+`proposals` that Cruise Control answers with as JSON are read, too.
 
-Source: `org.apache.kafka.tools.reassign.ReassignPartitionsCommand` (`parsePartitionReassignmentData`).
+Source: `org.apache.kafka.tools.reassign.ReassignPartitionsCommand` (`parsePartitionReassignmentData`: a missing version
+is 1, missing `log_dirs` are any), `com.linkedin.kafka.cruisecontrol.executor.ExecutionProposal` (`getJsonStructure`).
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ class PlannedMove:
 
     Attributes:
         line: where it is in the text.
-        log_dirs: the log directory of each replica, ANY for any; empty if the entry has none.
+        topic: its name.
+        partition: its number.
+        replicas: broker ids.
+        log_dirs: the log directory of each replica, ANY where the broker chooses; empty if the text has none.
     """
 
     line: int
@@ -59,18 +64,29 @@ def read_plan(text: str) -> tuple[PlannedMove, ...]:
         raise FormatError(error.lineno, f"not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
         raise FormatError(first_line, f"not JSON: {error}") from None
-    if content.get("version") != 1:
+    if "partitions" not in content and isinstance(content.get("proposals"), list):
+        proposed = [_of_proposal(entry) for entry in content["proposals"]]
+        return tuple(_moves("proposals", proposed, [first_line] * len(proposed)))
+    if content.get("version", 1) != 1:
         raise FormatError(first_line, f"version is not 1; {_COMMAND} takes {_EXAMPLE}")
     entries = content.get("partitions")
     if not isinstance(entries, list) or not entries:
         raise FormatError(first_line, f"partitions is not a list with something in it; {_COMMAND} takes {_EXAMPLE}")
-    lines = list(_lines_of_entries(text, start))
+    lines = list(lines_of_entries(text, start))
     if len(lines) < len(entries):
         raise FormatError(first_line, f"partitions is not a list of mappings; {_COMMAND} takes {_EXAMPLE}")
-    return tuple(_moves(entries, lines))
+    return tuple(_moves("partitions", entries, lines))
 
 
-def _lines_of_entries(text: str, start: int) -> Iterator[int]:
+def _of_proposal(entry: Any) -> Any:
+    """A proposal of Cruise Control as an entry of a reassignment."""
+    key = entry.get("topicPartition") if isinstance(entry, dict) else None
+    if not isinstance(key, dict):
+        return entry
+    return {"topic": key.get("topic"), "partition": key.get("partition"), "replicas": entry.get("newReplicas")}
+
+
+def lines_of_entries(text: str, start: int) -> Iterator[int]:
     """The lines in which mappings begin that stand inside of the outermost one."""
     depth, line, seen = 0, text.count("\n", 0, start) + 1, start
     for token in _TOKEN.finditer(text, start):
@@ -86,10 +102,10 @@ def _lines_of_entries(text: str, start: int) -> Iterator[int]:
                 return
 
 
-def _moves(entries: list[Any], lines: list[int]) -> Iterator[PlannedMove]:
+def _moves(key: str, entries: list[Any], lines: list[int]) -> Iterator[PlannedMove]:
     seen: dict[tuple[str, int], int] = {}
     for i, (entry, line) in enumerate(zip(entries, lines, strict=False)):
-        what = f"partitions[{i}]"
+        what = f"{key}[{i}]"
         if not isinstance(entry, dict):
             raise FormatError(line, f"{what} is not a mapping; {_COMMAND} takes {_EXAMPLE}")
         topic: Any = entry.get("topic")
@@ -104,16 +120,17 @@ def _moves(entries: list[Any], lines: list[int]) -> Iterator[PlannedMove]:
         if len(set(replicas)) < len(replicas):
             raise FormatError(line, f"{what}.replicas has a broker twice")
         if (topic, partition) in seen:
-            raise FormatError(line, f"{what} is {topic}-{partition}, as is partitions[{seen[topic, partition]}]")
+            raise FormatError(line, f"{what} is {topic}-{partition}, as is {key}[{seen[topic, partition]}]")
         seen[topic, partition] = i
         yield PlannedMove(line, topic, partition, tuple(replicas), _log_dirs(entry, len(replicas), line, what))
 
 
 def _log_dirs(entry: dict[str, Any], num_replicas: int, line: int, what: str) -> tuple[str, ...]:
     log_dirs: Any = entry.get("log_dirs", [ANY] * num_replicas)
-    if not isinstance(log_dirs, list) or len(log_dirs) != num_replicas:
-        needed = f"{num_replicas} replica{'s' if num_replicas > 1 else ''}"
-        raise FormatError(line, f"{what}.log_dirs is not a list with one directory for each of {needed}")
+    if not isinstance(log_dirs, list):
+        raise FormatError(line, f'{what}.log_dirs is not a list of directories (such as ["any", "/data/1"])')
+    if len(log_dirs) != num_replicas:
+        raise FormatError(line, f"{what}.log_dirs has {len(log_dirs)} entries for {num_replicas} replicas")
     for i, log_dir in enumerate(log_dirs):
         if not isinstance(log_dir, str) or not (log_dir == ANY or _is_absolute(log_dir)):
             raise FormatError(line, f"{what}.log_dirs[{i}]: {log_dir!r} is not an absolute path or '{ANY}'")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +25,7 @@ from simulator.timeline import timeline
 from tests.assignor_sim.conftest import Shell
 from tests.real_kafka.reassigning import RECORDS, Operator, Placement, placement
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+from tools.kafka_cluster.java import find_main_class
 
 CROWDED = {"orders": [(1, 2)] * 9, "clicks": [(2, 1), (2, 1), (1, 2), (1, 2)]}
 """Two topics whose replicas all lie on two brokers, most of them led by the first."""
@@ -114,6 +118,59 @@ def test_a_broker_is_emptied_by_the_commands_of_the_how_to(
     after = placement(operator.look(brokers))
     assert all(2 not in replicas and leader == replicas[0] for replicas, leader in after.values())
     assert after == {**before, **promised(tmp_path / "plan")}
+    assert operator.throttles() == []
+
+
+def tools_of(cluster: KafkaCluster, folder: Path) -> Path:
+    """Kafka's tools as the shell scripts of a Kafka installation are called."""
+    folder.mkdir()
+    for script, name in (
+        ("kafka-reassign-partitions.sh", "ReassignPartitionsCommand"),
+        ("kafka-leader-election.sh", "LeaderElectionCommand"),
+    ):
+        main_class = find_main_class(cluster.classpath, name)
+        (folder / script).write_text(f"#!/bin/sh\nexec java -Xmx128m -cp '{cluster.classpath}' {main_class} \"$@\"\n")
+        (folder / script).chmod(0o755)
+    return folder
+
+
+def test_scripts_carry_a_plan_made_elsewhere_out_and_undo_it(
+    cluster: KafkaCluster, brokers: Path, tmp_path: Path
+) -> None:
+    operator = Operator(cluster, "given", tmp_path)
+    operator.create(CROWDED)
+    before = placement(operator.look(brokers))
+    sizes = cluster.run_tool("LogDirsCommand", "--describe")
+    described = json.loads(next(line for line in sizes.splitlines() if line.startswith("{")))
+    [log_dir] = [each["logDirs"][0]["logDir"] for each in described["brokers"] if each["broker"] == 3]
+    entries = [
+        {"topic": "given-orders", "partition": n, "replicas": [3, 1], "log_dirs": [log_dir, "any"]} for n in range(3)
+    ] + [{"topic": "given-clicks", "partition": 0, "replicas": [4, 2]}]
+    shell = Shell(tmp_path)
+    shell.write("theirs.json", json.dumps({"partitions": entries}))
+    shell.write("topics.txt", operator.describe())
+    shell.write("sizes.txt", sizes)
+    asked = ["--from", "theirs.json", "--throttle", "20 MB/s", "--batch-partitions", "3", "--out", "plan"]
+    ended = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *asked)
+    assert (ended.code, ended.err) == (0, "")
+    settings = {"KAFKA_BIN": str(tools_of(cluster, tmp_path / "bin")), "INTERVAL": "0.2"}
+    environment = {**os.environ, **settings, "BOOTSTRAP": cluster.bootstrap_servers}
+
+    def run(script: Path) -> str:
+        done = subprocess.run(["sh", str(script)], env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    batches = sorted((tmp_path / "plan").glob("batch-*"))
+    for batch in batches:
+        assert "is completed." in run(batch / "execute.sh")
+    assert placement(operator.look(brokers)) == {**before, **promised(tmp_path / "plan")}
+    assert operator.throttles() == []
+    assert "is completed." in run(batches[0] / "execute.sh")
+    for batch in reversed(batches):
+        run(batch / "rollback.sh")
+    after = placement(operator.look(brokers))
+    assert {key: held for key, (held, _) in after.items()} == {key: held for key, (held, _) in before.items()}
     assert operator.throttles() == []
 
 

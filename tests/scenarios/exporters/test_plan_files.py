@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+import subprocess
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,11 @@ import pytest
 from assignors.ids import TopicPartition
 from assignors.replicas.state import NOBODY, Broker, ClusterState
 from scenarios.exporters.batches import Limits, batches
-from scenarios.exporters.changes import Change, changes, led_by_others
+from scenarios.exporters.changes import Change, changes, led_by_others, undo
 from scenarios.exporters.election import election_text
 from scenarios.exporters.files import plan_files
 from scenarios.exporters.reassignment import reassignment_text
+from scenarios.exporters.scripts import least_ms
 from scenarios.importers.reassignment import read_plan
 
 BROKERS = [Broker(broker) for broker in (10, 11, 12, 13)]
@@ -161,3 +164,54 @@ def test_without_a_log_dir_that_is_known_none_is_written() -> None:
     assert "/d1" not in files["reassignment.json"].decode()
     assert "log_dirs" not in files["reassignment.json"].decode()
     assert [entry.get("log_dirs") for entry in read(files["rollback.json"])["partitions"]] == [["/d1", "any"], None]
+
+
+THROTTLED = Limits(throttle_bytes_per_s=50)
+
+
+def scripts(files: dict[str, bytes]) -> dict[str, str]:
+    return {name: content.decode() for name, content in files.items() if name.endswith(".sh")}
+
+
+def test_scripts_are_written_for_what_a_plan_has() -> None:
+    found = changes(state(), PLAN)
+    assert list(scripts(plan_files(found, (), THROTTLED))) == ["execute.sh", "rollback.sh"]
+    only_elected = scripts(plan_files((), [TopicPartition("a", 1)], THROTTLED))
+    assert list(only_elected) == ["execute.sh"]
+    assert "kafka-leader-election.sh" in only_elected["execute.sh"]
+    assert "kafka-reassign-partitions.sh" not in only_elected["execute.sh"]
+    assert plan_files((), (), THROTTLED) == {}
+    assert scripts(plan_files(found)) == {}
+
+
+def test_scripts_are_right_for_a_shell() -> None:
+    found = [*changes(state(), PLAN), Change(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",))]
+    for text in scripts(plan_files(found, (), THROTTLED)).values():
+        checked = subprocess.run([str(shutil.which("sh")), "-n"], input=text, text=True, capture_output=True)
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_only_moves_between_directories_have_a_throttle_of_their_own() -> None:
+    moved = Change(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",))
+    option = "--replica-alter-log-dirs-throttle 50"
+    assert option in scripts(plan_files([moved], (), THROTTLED))["execute.sh"]
+    assert option not in scripts(plan_files(changes(state(), PLAN), (), THROTTLED))["execute.sh"]
+
+
+def test_the_least_time_is_that_of_the_broker_that_receives_most() -> None:
+    key = TopicPartition("a", 0)
+    to_one = [Change(key, (1, 2), (1, 3), False, 1_000), Change(key, (1, 2), (4, 3), False, 4_000)]
+    assert least_ms(to_one, 50) == 60_000
+    assert least_ms([*to_one, Change(key, (1,), (2,), False, None)], 50) is None
+    assert least_ms([Change(key, (1, 2), (2, 1), False, 0)], 50) == 0
+
+
+def test_what_undoes_a_change_copies_back_what_has_left() -> None:
+    key = TopicPartition("a", 0)
+    assert undo(Change(key, (1, 2), (1, 3), True, 700)) == Change(key, (1, 3), (1, 2), True, 700)
+    assert undo(Change(key, (1,), (1, 2, 3), False, 700)).copied_bytes == 0
+    assert undo(Change(key, (1, 2), (3, 4, 5), False, 900)).copied_bytes == 600
+    # The size of a partition is unknown if nothing of it is copied.
+    assert undo(Change(key, (1, 2), (1,), False, 0)).copied_bytes is None
+    assert undo(Change(key, (1, 2), (2, 1), False, 0)).copied_bytes == 0
+    assert undo(Change(key, (1,), (2,), False, None)).copied_bytes is None

@@ -48,6 +48,18 @@ def test_log_dirs_are_read_along_the_replicas() -> None:
     assert move.log_dirs == ("any", "/var/kafka")
 
 
+def test_a_missing_version_is_1_and_log_dirs_are_kept() -> None:
+    text = '{"partitions": [{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["/data/1", "any"]}]}'
+    assert read_plan(text) == (PlannedMove(1, "a", 0, (1, 2), ("/data/1", "any")),)
+
+
+def test_proposals_of_cruise_control_are_read() -> None:
+    text = """{"summary": {"numReplicaMovements": 1}, "version": 1, "proposals": [
+      {"topicPartition": {"hash": 7, "topic": "a", "partition": 3}, "oldLeader": 1,
+       "oldReplicas": [1, 2], "newReplicas": [2, 3]}]}"""
+    assert read_plan(text) == (PlannedMove(1, "a", 3, (2, 3)),)
+
+
 def _plan(partitions: str) -> str:
     return f'{{"version": 1,\n"partitions": {partitions}}}'
 
@@ -60,7 +72,10 @@ def _plan(partitions: str) -> str:
         ("[]", None, "no JSON"),
         ('\n{"version": 1,\n"partitions": [,]}', 3, "not JSON: Expecting value"),
         ("{" * 100, 1, "not JSON"),
-        ("{}", 1, "version is not 1; kafka-reassign-partitions.sh takes {"),
+        ('{"version": "1"}', 1, "version is not 1; kafka-reassign-partitions.sh takes {"),
+        ("{}", 1, "partitions is not a list with something in it"),
+        ('{"proposals": [1]}', 1, "proposals[0] is not a mapping"),
+        ('{"proposals": [{"topicPartition": {"topic": "a"}}]}', 1, "proposals[0].partition is not the number"),
         ('\n{"version": 2, "partitions": []}', 2, "version is not 1"),
         ('{"version": 1}', 1, "partitions is not a list with something in it"),
         (_plan("[]"), 1, "partitions is not a list with something in it"),
@@ -75,7 +90,7 @@ def _plan(partitions: str) -> str:
         (
             _plan('[{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["any"]}]'),
             2,
-            "partitions[0].log_dirs is not a list with one directory for each of 2 replicas",
+            "partitions[0].log_dirs has 1 entries for 2 replicas",
         ),
         (
             _plan('[{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": ["here"]}]'),
@@ -90,6 +105,16 @@ def _plan(partitions: str) -> str:
         ),
         (_plan('[{"topic": "a", "partition": 0, "replicas": ["1"]}]'), 2, "partitions[0].replicas is not a list of"),
         (_plan('[{"topic": "a", "partition": 0, "replicas": [1, 1]}]'), 2, "partitions[0].replicas has a broker twice"),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": "any"}]'),
+            2,
+            "partitions[0].log_dirs is not a list of directories",
+        ),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["any"]}]'),
+            2,
+            "partitions[0].log_dirs has 1 entries for 2 replicas",
+        ),
         (
             _plan(
                 '[{"topic": "a", "partition": 0, "replicas": [1]},\n{"topic": "a", "partition": 0, "replicas": [2]}]'

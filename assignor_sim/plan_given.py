@@ -1,0 +1,157 @@
+"""Plans made elsewhere: read, judged by the same criteria as strategies, and written in the same files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from assignor_sim.plan_answers import (
+    Answer,
+    least_moves,
+    movement_figures,
+    offline_notes,
+    standing_figures,
+    written,
+)
+from assignor_sim.plan_request import Question
+from assignors.columns import IntArray
+from assignors.ids import TopicPartition
+from assignors.replicas.criteria import Criterion, movement
+from assignors.replicas.standing import standing
+from assignors.replicas.state import NOBODY, ClusterState
+from reports.plans.row import PlanRow
+from scenarios.cluster_state import read_file
+from scenarios.errors import Mistake, Mistakes, ScenarioError, did_you_mean, listing, show
+from scenarios.exporters.batches import Limits
+from scenarios.exporters.changes import Change, LogDirs, changes
+from scenarios.importers.reassignment import ANY, PlannedMove, read_plan
+
+STATUS = "given"
+"""The status of a plan made elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPlan:
+    """A plan made elsewhere.
+
+    Attributes:
+        name: the file, as the user names it.
+        moves: the entries of the topics that may change, in the order of the file.
+        left_out: how many entries are of other topics.
+    """
+
+    name: str
+    moves: tuple[PlannedMove, ...]
+    left_out: int
+
+
+def read_given(path: Path, asked: Question) -> GivenPlan:
+    """Read a reassignment JSON and check it against the cluster.
+
+    Raises:
+        ScenarioError: the file is none, or names partitions or brokers that do not exist; has every mistake.
+    """
+    entries = read_file(path, read_plan)
+    _check(str(path), entries, asked.state)
+    chosen = tuple(move for move in entries if asked.topics is None or move.topic in asked.topics)
+    if not chosen:
+        what = f"no entry is of the topics that may change ({listing('topics', asked.topics or ())})"
+        raise ScenarioError([Mistake(str(path), None, "", what)])
+    return GivenPlan(str(path), chosen, len(entries) - len(chosen))
+
+
+def given_answer(given: GivenPlan, asked: Question, limits: Limits) -> Answer:
+    """Judge a plan and write its files; batches keep the order of its entries.
+
+    Args:
+        given: the plan.
+        asked: the cluster, and what the options ask; without a replication factor among them, the plan's own is right.
+        limits: of a batch.
+    """
+    state = asked.state
+    replicas = _replicas(given, state)
+    own_factor = asked.request.replication_factor is None
+    after = standing(state.with_replicas(replicas) if own_factor else state, asked.request, replicas)
+    keeps_factor = bool((asked.request.factors(state) == (replicas != NOBODY).sum(axis=1))[asked.rows].all())
+    figures = {**dict(standing_figures(after)), **dict(movement_figures(movement(state, replicas)))}
+    changed = _changes(given, state, replicas, asked.log_dirs)
+    row = PlanRow(
+        strategy=given.name,
+        status=STATUS,
+        figures={**figures, "least_replicas_moved": least_moves(asked) if keeps_factor else None},
+        aims=frozenset(Criterion),
+        notes=(*_notes(given, state, replicas, changed), *offline_notes(state, replicas)),
+    )
+    return written(row, replicas, changed, (), limits)
+
+
+def _check(source: str, entries: Sequence[PlannedMove], state: ClusterState) -> None:
+    mistakes = Mistakes(source)
+    partitions: dict[str, set[int]] = {name: set() for name in state.topics}
+    for topic, number in zip(state.topic.tolist(), state.partition.tolist(), strict=True):
+        partitions[state.topics[topic]].add(number)
+    alive = {broker.id for broker in state.brokers if broker.is_alive}
+    for move in entries:
+        for what in _wrong(move, partitions, alive):
+            mistakes.add(Mistake(source, move.line, f"{move.topic}-{move.partition}", what))
+    mistakes.raise_any()
+
+
+def _wrong(move: PlannedMove, partitions: dict[str, set[int]], alive: set[int]) -> Iterator[str]:
+    if move.topic not in partitions:
+        yield f"unknown topic {show(move.topic)} ({did_you_mean(move.topic, sorted(partitions), 'topics')})"
+    elif move.partition not in partitions[move.topic]:
+        yield f"unknown partition ({listing('partitions', sorted(partitions[move.topic]))})"
+    for broker in move.replicas:
+        if broker not in alive:
+            yield f"unknown broker {broker} ({listing('brokers', sorted(alive))})"
+
+
+def _replicas(given: GivenPlan, state: ClusterState) -> IntArray:
+    """The replicas of every partition once the plan is carried out, as `Plan.replicas`."""
+    rows = {state.key(row): row for row in range(state.num_partitions)}
+    broker_rows = {id: row for row, id in enumerate(state.ids.tolist())}
+    width = max(state.replicas.shape[1], *(len(move.replicas) for move in given.moves))
+    replicas = np.full((state.num_partitions, width), NOBODY, dtype=np.int64)
+    replicas[:, : state.replicas.shape[1]] = state.replicas
+    for move in given.moves:
+        row = rows[TopicPartition(move.topic, move.partition)]
+        replicas[row] = NOBODY
+        replicas[row, : len(move.replicas)] = [broker_rows[broker] for broker in move.replicas]
+    return replicas
+
+
+def _changes(given: GivenPlan, state: ClusterState, replicas: IntArray, known: LogDirs) -> list[Change]:
+    """What the plan changes, in its order: replicas, their order, or only the log directory of one."""
+    changed = {change.key: change for change in changes(state, replicas, known)}
+    rows = {state.key(row): row for row in range(state.num_partitions)}
+    found = []
+    for move in given.moves:
+        key = TopicPartition(move.topic, move.partition)
+        log_dirs = move.log_dirs if set(move.log_dirs) - {ANY} else ()
+        if key in changed:
+            found.append(replace(changed[key], new_log_dirs=log_dirs or changed[key].new_log_dirs))
+        elif log_dirs:
+            is_led_by_other = bool(replicas[rows[key], 0] != state.leader[rows[key]])
+            before = known.get((move.topic, move.partition), {})
+            old_dirs = tuple(before.get(broker, ANY) for broker in move.replicas) if before else ()
+            found.append(Change(key, move.replicas, move.replicas, is_led_by_other, 0, log_dirs, old_dirs))
+    return found
+
+
+def _notes(given: GivenPlan, state: ClusterState, replicas: IntArray, changed: Sequence[Change]) -> Iterator[str]:
+    if given.left_out:
+        yield f"{given.left_out:,} entries of other topics left out"
+    same = len(given.moves) - len(changed)
+    if same:
+        yield f"{same:,} of {len(given.moves):,} entries change nothing"
+    factors = (replicas != NOBODY).sum(axis=1)
+    resized = int((factors != state.replication_factor).sum())
+    if resized:
+        yield f"the replication factor of {resized:,} partitions changes"
+    placed = sum(bool(change.new_log_dirs) and not change.old_log_dirs for change in changed)
+    if placed:
+        yield f"{placed:,} partitions get log directories; a rollback restores their brokers, not their directories"

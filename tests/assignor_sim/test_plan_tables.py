@@ -1,0 +1,113 @@
+"""The tables about plans: what brokers hold and which brokers exchange replicas, on random clusters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignor_sim.plan_tables import plan_tables
+from assignors.columns import IntArray
+from assignors.replicas.criteria import movement
+from assignors.replicas.plan import PlanRequest
+from assignors.replicas.state import NOBODY, Broker, ClusterState
+from reports.plans.row import TODAY
+from reports.plans.tables import PLAN_SCHEMAS
+
+KEYS = [("orders", 0), ("orders", 1), ("pay", 0), ("pay", 1), ("pay", 2)]
+
+
+@st.composite
+def planned(draw: Any, same_factor: bool = False) -> tuple[ClusterState, IntArray]:
+    """A cluster of 2 to 6 brokers, some of them gone, and any other replicas for its partitions."""
+    ids = draw(st.lists(st.integers(0, 40), min_size=2, max_size=6, unique=True))
+    racks = draw(st.lists(st.sampled_from(["az1", "az2", None]), min_size=len(ids), max_size=len(ids)))
+    alive = draw(st.lists(st.booleans(), min_size=len(ids), max_size=len(ids)))
+    replicas = st.lists(st.sampled_from(ids), min_size=1, max_size=3, unique=True)
+    held = {key: draw(replicas) for key in KEYS}
+    leaders = {key: draw(st.sampled_from([NOBODY, *held[key]])) for key in KEYS}
+    sizes = {key: draw(st.integers(0, 2**40)) for key in KEYS} if draw(st.booleans()) else None
+    brokers = [Broker(*each[:2], is_alive=each[2]) for each in zip(ids, racks, alive, strict=True)]
+    state = ClusterState.of(brokers, held, leaders=leaders, size_bytes=sizes)
+    wanted = [
+        draw(st.permutations(ids))[: len(held[key])] if same_factor else draw(replicas) for key in KEYS
+    ]  # fmt: skip
+    width = max(map(len, wanted))
+    new = [[ids.index(broker) for broker in row] + [NOBODY] * (width - len(row)) for row in wanted]
+    return state, np.array(new, dtype=np.int64)
+
+
+def tables(world: tuple[ClusterState, IntArray]) -> dict[str, pa.Table]:
+    state, replicas = world
+    return plan_tables(state, PlanRequest(), {"mine": replicas})
+
+
+def rows(table: pa.Table, **wanted: str) -> list[dict[str, Any]]:
+    return [row for row in table.to_pylist() if all(row[name] == value for name, value in wanted.items())]
+
+
+def summed(table: list[dict[str, Any]], column: str) -> int:
+    return sum(row[column] for row in table)
+
+
+@given(planned())
+def test_tables_have_their_schemas_and_count_every_replica_and_leader(world: tuple[ClusterState, IntArray]) -> None:
+    state, replicas = world
+    made = tables(world)
+    assert {name: table.schema for name, table in made.items()} == PLAN_SCHEMAS
+    for strategy, held in ((TODAY, state.replicas), ("mine", replicas)):
+        brokers = rows(made["brokers"], strategy=strategy)
+        assert [row["broker"] for row in brokers] == sorted(state.ids.tolist())
+        assert summed(brokers, "leaders") == len(KEYS)
+        assert summed(brokers, "replicas") == int((held != NOBODY).sum())
+        if state.size_bytes is not None:
+            assert summed(brokers, "bytes") == int((state.size_bytes * (held != NOBODY).sum(axis=1)).sum())
+        else:
+            assert {row["bytes"] for row in brokers} == {None}
+
+
+@given(planned())
+def test_copies_and_moves_come_to_what_the_criteria_count(world: tuple[ClusterState, IntArray]) -> None:
+    state, replicas = world
+    made = tables(world)
+    expected = movement(state, replicas)
+    for kind in ("move", "copy"):
+        found = rows(made["moves"], kind=kind)
+        assert summed(found, "replicas") == expected.replicas
+        assert expected.bytes is None or summed(found, "bytes") == expected.bytes
+
+
+@given(planned(same_factor=True))
+def test_what_brokers_gain_and_lose_by_moves_is_what_changes(world: tuple[ClusterState, IntArray]) -> None:
+    made = tables(world)
+    before = Counter({row["broker"]: row["replicas"] for row in rows(made["brokers"], strategy=TODAY)})
+    for row in rows(made["moves"], kind="move"):
+        before[row["source"]] -= row["replicas"]
+        before[row["target"]] += row["replicas"]
+    assert dict(before) == {row["broker"]: row["replicas"] for row in rows(made["brokers"], strategy="mine")}
+
+
+@given(planned())
+def test_no_copy_comes_from_a_broker_that_is_gone_or_from_its_own_target(world: tuple[ClusterState, IntArray]) -> None:
+    state, _ = world
+    gone = {broker.id for broker in state.brokers if not broker.is_alive}
+    for row in rows(tables(world)["moves"], kind="copy"):
+        assert row["source"] not in gone | {row["target"]}
+
+
+def test_replicas_that_stay_in_their_rack_are_paired_first() -> None:
+    brokers = [Broker(1, "a"), Broker(2, "b"), Broker(3, "b"), Broker(4, "a")]
+    state = ClusterState.of(brokers, {("t", 0): (1, 2)})
+    moves = rows(plan_tables(state, PlanRequest(), {"mine": np.array([[2 + 0, 3]])})["moves"], kind="move")
+    assert [(row["source"], row["target"]) for row in moves] == [(1, 4), (2, 3)]
+
+
+def test_a_higher_replication_factor_has_no_source_and_a_lower_one_no_target() -> None:
+    state = ClusterState.of([Broker(1), Broker(2), Broker(3)], {("t", 0): (1,), ("u", 0): (1, 2)})
+    moves = plan_tables(state, PlanRequest(), {"mine": np.array([[0, 1], [0, NOBODY]])})["moves"]
+    assert [(row["source"], row["target"]) for row in rows(moves, kind="move")] == [(None, 2)]
+    assert [(row["source"], row["target"]) for row in rows(moves, kind="copy")] == [(1, 2)]
