@@ -1,7 +1,7 @@
 """The comparison: one row an assignor, with numbers that are still numbers.
 
 Of several seeds each metric has the median and the range. The median is over the runs that have the metric; where some
-lack it (the time to stable of a run that is not), the spread says how many have it.
+lack it (the time to converge of a run that did not), the spread says how many have it.
 """
 
 from __future__ import annotations

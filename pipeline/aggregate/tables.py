@@ -66,7 +66,7 @@ DIFFERENCES = table_schema(
 
 FRONT = table_schema(
     "One row a cell: whether it is on the Pareto front of its scenario, and if not, why. An objective that some run of "
-    "the cell does not have is worse than any number, as the time to stable of a run that never came to rest.",
+    "the cell does not have is worse than any number, as the time to converge of a run that did not.",
     *_SETTING,
     ("runs", pa.int64(), "runs of the cell that were made or tried"),
     ("errors", pa.int64(), "of these, how many could not be made"),

@@ -27,7 +27,7 @@ class Change:
         new: those it shall have.
         needs_election: whether somebody else leads than its new preferred leader.
         copied_bytes: what has to be copied for it; None where sizes are not known.
-        new_log_dirs: the log directory of each new replica, ANY for any, as today where a replica stays; empty if none is
+        new_log_dirs: the log directory of each new replica, ANY for any, as today where one stays; empty if none is
             known.
         old_log_dirs: the same of the old replicas.
     """

@@ -14,14 +14,8 @@ from scenarios.shipped import find
 from simulator.tabulation import tabulate
 
 BOUND = "least_total_cost"
-FROM_BOUNDS = {
-    BOUND,
-    "mean_least_total_cost",
-    "worst_cost_round",
-    "worst_total_cost",
-    "worst_least_total_cost",
-}
-"""The columns that a better bound may change."""
+OF_BOUNDS = (BOUND, "mean_least_total_cost", "worst_cost_round", "worst_total_cost", "worst_least_total_cost")
+"""What may differ: bounds, and what is taken of the round that is furthest above its own."""
 
 
 def tables_of(name: str, assignor: str) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
@@ -45,7 +39,7 @@ def test_only_bounds_differ_from_the_run_without_proofs(name: str, assignor: str
     plain, proven = tables_of(name, assignor)
     for table in plain:
         if table != "proofs":
-            columns = [each for each in plain[table].column_names if each not in FROM_BOUNDS]
+            columns = [each for each in plain[table].column_names if each not in OF_BOUNDS]
             assert proven[table].select(columns).equals(plain[table].select(columns)), table
     assert len(plain["proofs"]) == 0
     rounds, proofs = proven["rounds"].to_pylist(), proven["proofs"].to_pylist()
@@ -53,7 +47,7 @@ def test_only_bounds_differ_from_the_run_without_proofs(name: str, assignor: str
     assert [row[BOUND] for row in proofs] == [row[BOUND] for row in rounds]
     assert all(row[BOUND] == row["cheapest_total_cost"] for row in proofs)
     assert all(row[BOUND] <= row["total_cost"] for row in rounds)
-    [totals] = proven["runs"].to_pylist()
-    assert [totals[BOUND]] == [row[BOUND] for row in rounds if row["round"] == totals["deciding_round"]]
-    assert totals["mean_least_total_cost"] == pytest.approx(sum(row[BOUND] for row in rounds) / len(rounds))
+    [of_run] = proven["runs"].to_pylist()
+    assert [of_run[BOUND]] == [row[BOUND] for row in rounds if row["round"] == of_run["deciding_round"]]
+    assert of_run["mean_least_total_cost"] >= plain["runs"]["mean_least_total_cost"].to_pylist()[0]
     assert any(row[BOUND] > row["relaxed_total_cost"] for row in proofs)

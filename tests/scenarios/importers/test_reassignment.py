@@ -111,11 +111,6 @@ def _plan(partitions: str) -> str:
             "partitions[0].log_dirs is not a list of directories",
         ),
         (
-            _plan('[{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["any"]}]'),
-            2,
-            "partitions[0].log_dirs has 1 entries for 2 replicas",
-        ),
-        (
             _plan(
                 '[{"topic": "a", "partition": 0, "replicas": [1]},\n{"topic": "a", "partition": 0, "replicas": [2]}]'
             ),
