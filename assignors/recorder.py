@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from assignors.assignment import TaskAssignment, TaskAssignor, TaskType
 from assignors.columns import IntArray
 from assignors.flow import FlowEffort
+from assignors.leader_work import Work
 from assignors.state import ApplicationState
 
 
@@ -118,6 +119,9 @@ class Recorder:
         Every flow that Kafka solves is told, however its answer was found here. Pairs of clients that exchange standbys
         are told together once all are done, those of equal effort in one call.
         """
+
+    def work(self, kind: Work, count: float) -> None:
+        """Kafka would do so many operations of a kind, besides those of flows."""
 
     def step(self, step: Step) -> None:
         """A copy of a task was placed or moved by itself."""

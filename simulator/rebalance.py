@@ -16,7 +16,8 @@ from assignors.configs import AssignmentConfigs
 from assignors.errors import AssignorError
 from assignors.flow import FlowEffort
 from assignors.ids import TaskId
-from assignors.leader_time import leader_time_ms
+from assignors.leader_time import NEGLIGIBLE_MS, leader_time_ms, work_time_ms
+from assignors.leader_work import Work
 from assignors.recorder import SILENT, Exchange, Recorder, Step
 from assignors.state import ApplicationState
 from simulator.errors import AssignorFailedError
@@ -63,17 +64,28 @@ def rebalance(
 
 
 class _Computing(Recorder):
-    """Adds up how long Kafka's own leader would compute for the flows that are solved, and passes everything on."""
+    """Adds up how long Kafka's own leader would compute, and passes everything on."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self.ms = 0.0
+        self._flows_ms = 0.0
+        self._work_ms = 0.0
         self.wants_steps = recorder.wants_steps
         self._recorder = recorder
 
+    @property
+    def ms(self) -> float:
+        """How long the leader computes, without work that does not count."""
+        return self._flows_ms + (self._work_ms if self._work_ms >= NEGLIGIBLE_MS else 0.0)
+
     def flow(self, effort: FlowEffort, times: int = 1) -> None:
         """Add an effort."""
-        self.ms += times * leader_time_ms([effort])
+        self._flows_ms += times * leader_time_ms([effort])
         self._recorder.flow(effort, times)
+
+    def work(self, kind: Work, count: float) -> None:
+        """Add operations."""
+        self._work_ms += work_time_ms(kind, count)
+        self._recorder.work(kind, count)
 
     def step(self, step: Step) -> None:
         """Pass a step on."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from assignors.assignment import TaskType
+from assignors.leader_work import Work
 from assignors.recorder import Recorder, Step, StepKind
 from assignors.tasks.placement import Placement
 
@@ -26,8 +27,17 @@ def balance_over_threads(placement: Placement, role: TaskType, may_move: MayMove
 
     Complexity: O(C²) comparisons a sweep at worst; a source that is level with the least loaded client costs O(1).
     """
+    sweeps = 1
     while _sweep(placement, role, may_move, recorder):
-        pass
+        sweeps += 1
+    clients = len(placement.threads)
+    held = (
+        sum(placement.active_count)
+        if role is TaskType.ACTIVE
+        else sum(placement.assigned_count) - sum(placement.active_count)
+    )
+    recorder.work(Work.COMPARE, sweeps * clients * (clients - 1))
+    recorder.work(Work.COPY, sweeps * held * (clients - 1))
 
 
 def _sweep(placement: Placement, role: TaskType, may_move: MayMove, recorder: Recorder) -> bool:

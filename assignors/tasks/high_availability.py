@@ -9,6 +9,7 @@ import numpy as np
 
 from assignors.assignment import UNASSIGNED, TaskAssignment, TaskType
 from assignors.errors import NoSuchElementError, NullPointerError
+from assignors.leader_work import Work
 from assignors.recorder import SILENT, Recorder, Step, StepKind
 from assignors.state import ApplicationState
 from assignors.tasks.balance import balance_over_threads
@@ -65,6 +66,7 @@ class HighAvailability:
             _assign_standbys(placement, stateful, rack_aware, recorder)
         movements = move_to_caught_up_clients(placement, recorder)
         _assign_stateless(placement, np.flatnonzero(~state.tasks.stateful).tolist(), rack_aware, recorder)
+        recorder.work(Work.PLACE, sum(placement.assigned_count))
         followup_ms = configs.probing_rebalance_interval_ms if movements else None
         return placement.columns(followup_ms).to_assignment(state)
 

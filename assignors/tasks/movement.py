@@ -17,6 +17,7 @@ from assignors.compilation import CHOICE, Kernels, Matrix, Vector
 from assignors.configs import LONG_MAX
 from assignors.errors import IllegalStateError
 from assignors.java_queue import Heap, new_heap, offer, poll
+from assignors.leader_work import Work, sort_steps
 from assignors.recorder import Recorder, Step, StepKind
 from assignors.state import LATEST_OFFSET, NO_LAG, ApplicationState
 from assignors.tasks.placement import Placement
@@ -85,6 +86,8 @@ def move_to_caught_up_clients(placement: Placement, recorder: Recorder) -> int:
     missing = (least == NO_LAG) & state.tasks.stateful
     if missing.any():
         raise IllegalStateError(f"Tried to lookup lag for unknown task {state.tasks.ids[int(np.argmax(missing))]}")
+    clients = len(state.clients)
+    recorder.work(Work.RANK, int(state.tasks.stateful.sum()) * clients * sort_steps(clients))
     remaining = array("q", [state.assignment_configs.max_warmup_replicas])
     warming = bytearray(len(placement.standby))
     movement = _Movement(placement, least, remaining, warming, recorder)
@@ -132,6 +135,8 @@ class _Movement:
             telling.stay(tasks[~planned], destinations[~planned], is_ready[~planned])
         if not planned.any():
             return 0
+        clients = len(state.clients)
+        self._recorder.work(Work.MOVE, int(planned.sum()) * clients * sort_steps(clients))
         kernels = CHOICE.choose(int(planned.sum()) * len(state.clients) // STEPS_OF_WORK)
         ready = is_caught_up(state, state.lags)
         plan = _plan(kernels, tasks[planned], destinations[planned], ready)

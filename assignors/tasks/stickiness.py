@@ -14,6 +14,7 @@ import numpy.typing as npt
 from assignors.assignment import UNASSIGNED, TaskType
 from assignors.ids import TaskId
 from assignors.java_order import CollectionOrder, SubsetOrder, copied, hash_order, hashed, process_hash, task_hash
+from assignors.leader_work import Work
 from assignors.recorder import Recorder, Step, StepKind
 from assignors.state import ApplicationState
 from assignors.tasks.pairs import TaskPairs
@@ -139,6 +140,7 @@ class Stickiness:
         self._threads = state.clients.threads if prefers_threads and np.ptp(state.clients.threads) else None
         self._loads = np.zeros(len(state.clients))
         self._pairs = TaskPairs(len(state.tasks), len(state.clients))
+        self._pairs_added = 0
 
     def place_actives(self, tasks_per_thread: int, *, keep_all: bool) -> None:
         """Give every task to a client.
@@ -164,6 +166,7 @@ class Stickiness:
         for task in range(len(owner)):
             if owner[task] == UNASSIGNED:
                 self._place_active(task, self._find_client(task, self._candidates, ()))
+        self._tell_work(len(owner) * len(room))
 
     def place_standbys(self, tasks: Sequence[int], num_standby_replicas: int) -> None:
         """Give tasks (rows, in order) their standbys, as far as there are clients."""
@@ -175,6 +178,8 @@ class Stickiness:
                 self._placement.assign_standby(task, client)
                 self._placed(task, client)
                 holders.append(client)
+        # Kafka lists the clients without the task, and then looks at each of these.
+        self._tell_work(2 * len(tasks) * min(num_standby_replicas, len(self._loads) - 1) * len(self._loads))
 
     def follow_moves(self, placed: Sequence[int]) -> None:
         """Take over where the active tasks are after an optimisation has moved them.
@@ -195,7 +200,13 @@ class Stickiness:
         self._placement.assign_active(task, client)
         self._placed(task, client)
 
+    def _tell_work(self, visits: int) -> None:
+        self._recorder.work(Work.VISIT, visits)
+        self._recorder.work(Work.PAIR, self._pairs_added * len(self._placement.owner))
+        self._pairs_added = 0
+
     def _placed(self, task: int, client: int) -> None:
+        self._pairs_added += self._placement.assigned_count[client] - 1
         self._pairs.place(task, client)
         self._loads[client] = self._placement.assigned_load(client)
 
