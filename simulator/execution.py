@@ -102,8 +102,8 @@ class Execution:
         self._down_ms += ~self.running * passed_ms
         self._out_of_reach_ms += ~self._in_reach * passed_ms
         self._copied += self._copying * (passed_ms / 1000)
-        self.processing.advance(passed_ms / 1000)
-        self.restoration.advance(passed_ms / 1000)
+        work = self.processing.advance(passed_ms / 1000)
+        self.restoration.advance(passed_ms / 1000, work)
 
     def next_change_ms(self) -> int | None:
         """When rates will change by themselves, None if they will not as things are."""
@@ -199,6 +199,7 @@ class Execution:
         self._step(TaskState.RESTORING, ~ready & (self.lives.state == TaskState.ASSIGNED), owner)
         self.running = self.lives.state == TaskState.RUNNING
         self.processing.settle(self.running, self._fleet.first_thread[owner] + self.holdings.owner_thread())
+        self.restoration.write_at_once(self.processing.take_at_once())
         self.restoration.settle(self.processing.rate, self.placing.restore_share)
         self._in_reach = self.restoration.in_reach()
 
