@@ -265,7 +265,8 @@ class Restoration:
         reach: BoolArray = ~self._stateful
         held = self._held[self.copies.task, self.copies.client] > 0
         empty = self._end[self.copies.task] <= _LEVEL_BYTES
-        reach[self.copies.task[held | empty]] = True
+        # A copy that has begun to read holds something from now on; nothing else settles it before it is level.
+        reach[self.copies.task[held | empty | (self._rate > 0)]] = True
         return reach
 
     def on_disk(self, clients: IntArray) -> BoolArray:

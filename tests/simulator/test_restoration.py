@@ -381,10 +381,13 @@ def test_queries_find_a_task_where_somebody_has_a_part_of_its_state(copying: Cop
     reach = copying.it.in_reach()
     assert reach[STATELESS]
     assert not reach[T0]
-    copying.assign({T0: 0}, {(T1, 1)})
-    assert not copying.it.in_reach()[T0], "it is empty as yet"
+    copying.assign({T0: 0}, {(T1, 0), (T2, 1)})
+    assert copying.it.in_reach()[T0], "it reads from now on, and nothing else is settled before it is level"
+    assert copying.it.in_reach()[T2]
+    assert not copying.it.in_reach()[T1], "it waits for the active of its client"
     copying.pass_(1)
-    assert copying.it.in_reach()[T0]
+    assert copying.it.in_reach()[[T0, T1, T2]].tolist() == [True, False, True]
+    copying.pass_(60)
     assert copying.it.in_reach()[T1]
     copying.stop(0)
     assert not copying.it.in_reach()[T0]
