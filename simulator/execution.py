@@ -114,8 +114,8 @@ class Execution:
         self._down_ms += ~self.processed * passed_ms
         self._out_of_reach_ms += ~self._in_reach * passed_ms
         self._copied += self._copying * (passed_ms / 1000)
-        self.processing.advance(passed_ms / 1000)
-        self.restoration.advance(passed_ms / 1000)
+        work = self.processing.advance(passed_ms / 1000)
+        self.restoration.advance(passed_ms / 1000, work)
 
     def next_change_ms(self) -> int | None:
         """When rates will change by themselves, None if they will not as things are."""
@@ -217,6 +217,7 @@ class Execution:
         self._step(TaskState.BLOCKED, self.running & ~self.processed & (state != TaskState.BLOCKED), owner)
         self._step(TaskState.RESTORING, ~self.running & (state == TaskState.ASSIGNED), owner)
         self.processing.settle(self.processed, self._fleet.first_thread[owner] + self.holdings.owner_thread())
+        self.restoration.write_at_once(self.processing.take_at_once())
         can_restore = self.availability.can_restore
         self.restoration.settle(self.processing.rate, self.placing.restore_share, self.running, can_restore)
         self._in_reach = self.restoration.in_reach()

@@ -45,15 +45,17 @@ class Processing:
         self.most_waiting_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self.rate: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self.work_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
+        self._at_once_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
 
-    def advance(self, seconds: float) -> None:
-        """Let time pass at the rates of now."""
+    def advance(self, seconds: float) -> FloatArray:
+        """Let time pass at the current rates; return what was processed meanwhile, shape (T,)."""
         self.waiting_s += self._factor * seconds
         # Time is in whole milliseconds, so a task may have caught up a little before now.
         done = np.minimum(self.rate * seconds, self.waiting_s)
         self.work_s += done
         self.waiting_s -= done
         np.maximum(self.most_waiting_s, self.waiting_s, out=self.most_waiting_s)
+        return done
 
     def catch_up(self) -> None:
         """Let nothing wait, as if nothing ever had: the application has been running before."""
@@ -84,6 +86,7 @@ class Processing:
         threads = thread[tasks]
         at_once = tasks[self._unlimited[threads] | (self._records_per_s[tasks] == 0)]
         self.work_s[at_once] += self.waiting_s[at_once]
+        self._at_once_s[at_once] += self.waiting_s[at_once]
         self.waiting_s[at_once] = 0.0
         usual = self._records_per_s[tasks]
         behind = self.waiting_s[tasks] > _NOTHING_S
@@ -103,4 +106,10 @@ class Processing:
         """What was processed since the last time, shape (T,)."""
         taken = self.work_s
         self.work_s = np.zeros(len(taken), dtype=np.float64)
+        return taken
+
+    def take_at_once(self) -> FloatArray:
+        """Return the work since the last call that took no time, on threads without limit, shape (T,)."""
+        taken = self._at_once_s
+        self._at_once_s = np.zeros(len(taken), dtype=np.float64)
         return taken

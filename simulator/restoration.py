@@ -27,6 +27,7 @@ from simulator.traffic import TrafficKind
 from simulator.world import Client, OffsetReports
 
 _LEVEL_BYTES = 0.5
+_BEHIND_BYTES = 1.0
 _NOBODY_CLEANS_UP = np.iinfo(np.int64).max
 
 
@@ -109,10 +110,15 @@ class Restoration:
         self._empty = there & (self._held == 0)
         self._had = self._held.copy()
 
-    def advance(self, seconds: float) -> None:
-        """Let time pass at the rates of now."""
+    def advance(self, seconds: float, work: FloatArray) -> None:
+        """Let time pass at the current rates.
+
+        Args:
+            seconds: the time.
+            work: shape (T,); seconds of usual input that each task processes in that time.
+        """
         at = (self.copies.task, self.copies.client)
-        self._end += self._writes * seconds
+        self._end += self._usual_writes * work
         before = self._held[at]
         after = np.minimum(before + self._rate * seconds, self._end[self.copies.task])
         read = after - before
@@ -195,6 +201,15 @@ class Restoration:
         """So much, shape (T,), is written to each task's changelogs for a second of usual input from now on."""
         self._usual_writes = bytes_per_s
 
+    def write_at_once(self, work: FloatArray) -> None:
+        """Let tasks that run write what they process in no time, shape (T,); their standbys lack it from then on."""
+        if work.any():
+            self._end += self._usual_writes * work
+            writers = self.copies.active & self._level
+            task, client = self.copies.task[writers], self.copies.client[writers]
+            self._held[task, client] = self._end[task]
+            self.level()
+
     def settle(
         self, processing_rate: FloatArray, share: FloatArray, running: BoolArray, can_restore: BoolArray
     ) -> None:
@@ -226,11 +241,14 @@ class Restoration:
         self._rate[reads] = shares
 
     def next_change_s(self) -> float:
-        """In how many seconds the next copy will have caught up, infinity if none ever will as things are."""
+        """Return the seconds until the next copy catches up or falls behind, infinity if none will at these rates."""
         gap = self._end[self.copies.task] - self._held[self.copies.task, self.copies.client]
         closing = self._rate - self._writes[self.copies.task]
         behind = ~self._level & (gap > _LEVEL_BYTES) & (closing > 0)
-        return float((gap[behind] / closing[behind]).min(initial=np.inf))
+        slows = self._level & (closing < 0)
+        caught_up_s = float((gap[behind] / closing[behind]).min(initial=np.inf))
+        fallen_behind_s = float(((_BEHIND_BYTES - gap[slows]) / -closing[slows]).min(initial=np.inf))
+        return min(caught_up_s, fallen_behind_s)
 
     @property
     def is_catching_up(self) -> bool:
@@ -264,7 +282,8 @@ class Restoration:
         reach: BoolArray = ~self._stateful
         held = self._held[self.copies.task, self.copies.client] > 0
         empty = self._end[self.copies.task] <= _LEVEL_BYTES
-        reach[self.copies.task[held | empty]] = True
+        # A copy that has begun to read holds something from now on; nothing else settles it before it is level.
+        reach[self.copies.task[held | empty | (self._rate > 0)]] = True
         return reach
 
     def on_disk(self, clients: IntArray) -> BoolArray:

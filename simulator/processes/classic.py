@@ -30,7 +30,7 @@ class ClassicProtocol:
         self._asked_at_ms = 0
         self._heartbeats_since_ms = 0
         self._given = parts.execution.holdings
-        self._overdue = 0
+        self._overdue: int | None = None
         self._fills = parts.world.start is Start.WARM
 
     @property
@@ -203,7 +203,7 @@ class ClassicProtocol:
     def _ask_for_followup(self) -> None:
         """The leader asks, as soon as it is there."""
         leader = self._group.leader
-        if leader is not None and self._parts.fleet.is_up(leader):
+        if leader is not None and self._overdue is not None and self._parts.fleet.is_up(leader):
             self._tell(protocol.FollowupDue(self._overdue))
 
     def _hand_back(self, member: Member) -> None:

@@ -55,7 +55,8 @@ class Copying:
     def settle(self) -> np.ndarray:
         """Tasks that are ready are processed at the usual rate."""
         _, ready = self.it.level()
-        self.it.settle(ready.astype(np.float64), self.share, ready, self.can_restore)
+        self.ready = ready.astype(np.float64)
+        self.it.settle(self.ready, self.share, ready, self.can_restore)
         return ready
 
     def pass_(self, seconds: float) -> None:
@@ -63,7 +64,7 @@ class Copying:
         left = seconds
         while left > 0:
             span = min(left, self.it.next_change_s())
-            self.it.advance(span)
+            self.it.advance(span, self.ready * span)
             self.settle()
             left -= span
         self.now_ms += round(seconds * 1000)
@@ -381,10 +382,25 @@ def test_queries_find_a_task_where_somebody_has_a_part_of_its_state(copying: Cop
     reach = copying.it.in_reach()
     assert reach[STATELESS]
     assert not reach[T0]
-    copying.assign({T0: 0}, {(T1, 1)})
-    assert not copying.it.in_reach()[T0], "it is empty as yet"
+    copying.assign({T0: 0}, {(T1, 0), (T2, 1)})
+    assert copying.it.in_reach()[T0], "it reads from now on, and nothing else is settled before it is level"
+    assert copying.it.in_reach()[T2]
+    assert not copying.it.in_reach()[T1], "it waits for the active of its client"
     copying.pass_(1)
-    assert copying.it.in_reach()[T0]
+    assert copying.it.in_reach()[[T0, T1, T2]].tolist() == [True, False, True]
+    copying.pass_(60)
     assert copying.it.in_reach()[T1]
     copying.stop(0)
     assert not copying.it.in_reach()[T0]
+
+
+def test_a_standby_that_cannot_keep_up_is_behind_without_any_event() -> None:
+    slow = dataclasses.replace(world(), clients=(client("a", "az1"), client("b", "az2", restore_bytes_per_s=60_000)))
+    copying = Copying(slow)
+    copying.it.place(np.where(copying.layout.tasks.stateful[:, None], 0, NO_COPY).repeat(2, axis=1))
+    copying.assign({T0: 0}, {(T0, 1)})
+    copying.pass_(1_000)
+    missing = 1_000 * (GROWTH - 60_000)
+    assert copying.it._end[T0] - copying.it._held[T0, 1] == pytest.approx(missing)
+    assert copying.it.losing_ground().tolist() == [1]
+    assert copying.it.restored_bytes == pytest.approx(60_000 * 1_000, rel=1e-3)

@@ -27,6 +27,7 @@ from simulator.disturbances import (
     RollingBounce,
     TrafficChange,
 )
+from simulator.run import simulate
 from simulator.traffic import TrafficKind
 from simulator.world import OffsetReports
 from tests.simulator.running import (
@@ -37,6 +38,7 @@ from tests.simulator.running import (
     run,
     with_client,
 )
+from tests.simulator.watching import Watch
 from tests.simulator.worlds import HOUR, MINUTE, with_clients, with_configs, with_group, with_late, world
 
 
@@ -216,3 +218,19 @@ def test_bytes_at_rest_are_the_steady_bytes_for_as_long_as_it_lasts() -> None:
     seconds = (only.until_ms - only.at_ms) / 1000
     for kind, per_second in only.steady.items():
         assert only.bytes[kind] == pytest.approx(per_second * seconds, rel=1e-3), kind
+
+
+@pytest.mark.parametrize("records_per_s", [None, 10**9])
+def test_changelogs_grow_by_input_that_is_caught_up_on_however_fast(records_per_s: int | None) -> None:
+    base = with_configs(with_clients(world(duration_ms=HOUR), records_per_s=records_per_s), num_standby_replicas=1)
+    crashed = dataclasses.replace(base, disturbances=(Crash(10 * MINUTE, ("c0", "c1", "c2", "c3"), 20 * MINUTE),))
+    watch = Watch(crashed)
+    trace = simulate(crashed, HighAvailability(), observe=watch)
+    assert watch.last is not None
+    grown = float((watch.last.restoration._end - trace.layout.state_bytes).sum())
+    assert trace.after.waiting_s.max() < 1e-6
+    assert grown == pytest.approx(6 * 100_000 * (HOUR - trace.rounds[0].at_ms) / 1000, rel=1e-9)
+    level, _ = watch.last.restoration.level()
+    assert level.all()
+    caught_up = sum(float(each.bytes[TrafficKind.WARMUP_READ].sum()) for each in trace.rounds)
+    assert caught_up == pytest.approx(6 * 100_000 * 20 * 60, rel=0.2), "standbys read what was written at once"

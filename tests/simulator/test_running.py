@@ -278,3 +278,10 @@ def test_without_anybody_there_the_group_begins_when_somebody_joins() -> None:
     nobody = with_clients(with_late(world(num_clients=0), "late"), starts=False)
     trace = run(dataclasses.replace(nobody, start=Start.RUNNING), Join(HOUR, ("late",)))
     assert [each.number for each in trace.rounds] == [1]
+
+
+def test_a_static_member_that_bounces_calls_for_no_rebalance_after_a_running_start() -> None:
+    static = with_clients(found(*HALVES), is_static=True)
+    trace = run(static, Crash(MINUTE, ("c1",), 5 * SECOND))
+    assert [each.reason for each in trace.rounds] == ["found running"]
+    assert 6 * SECOND >= trace.down_ms.max() >= 5 * SECOND

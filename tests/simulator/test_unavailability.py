@@ -98,7 +98,8 @@ def test_standbys_wait_for_a_leader() -> None:
     assert read_bytes(trace, TrafficKind.RESTORE_READ) + read_bytes(trace, TrafficKind.WARMUP_READ) > 6 * 600_000_000
     never = run(base, BrokerLoss(HOUR, (0,)), lost)
     missing = trace.after.restored_bytes - never.after.restored_bytes
-    assert missing == pytest.approx(600_000_000 + 3_600 * 100_000, rel=0.01)
+    # The changelog as it was when the broker went down, and what the task writes when it has its input of two hours.
+    assert missing == pytest.approx(600_000_000 + 3 * 3_600 * 100_000, rel=0.02)
 
 
 @pytest.mark.parametrize(("least", "acks_all", "down"), [(1, True, 0), (2, True, 2 * HOUR), (2, False, 0)])
