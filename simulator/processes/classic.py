@@ -13,7 +13,7 @@ from simulator.leader import Decision
 from simulator.processes.parts import Parts, Process
 from simulator.world import Start
 
-_API_TIMEOUT_MS: Final = 60_000
+API_TIMEOUT_MS: Final = 60_000
 """`default.api.timeout.ms` of the admin client: for how long a leader asks for end offsets."""
 _RETRY_MS: Final = 1_000
 """How often it is seen here whether they can be had (`retry.backoff.max.ms`)."""
@@ -137,7 +137,7 @@ class ClassicProtocol:
 
     def _fetch_end_offsets(self) -> Process:
         """The leader asks for the end offsets of changelogs, until it has them all or its admin client gives up."""
-        for _ in range(_API_TIMEOUT_MS // _RETRY_MS):
+        for _ in range(API_TIMEOUT_MS // _RETRY_MS):
             if self._parts.leader.knows_lags:
                 return
             yield self._parts.env.timeout(_RETRY_MS)

@@ -23,7 +23,10 @@ def test_it_shows_itself_as_a_table_with_its_warnings(comparison: sim.Comparison
     assert odd._repr_html_().startswith("<p>⚠ ")
 
 
-def test_at_a_prompt_it_is_a_line_and_printed_the_table(comparison: sim.Comparison) -> None:
+def test_at_a_prompt_it_is_a_line_and_printed_the_table(
+    comparison: sim.Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     assert repr(comparison) == "<Comparison of high_availability, sticky in small>"
     assert "x-rack" in str(comparison)
     assert "high_availability" in str(comparison)

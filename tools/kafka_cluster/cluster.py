@@ -121,6 +121,12 @@ class KafkaCluster:
         """Process id by node id, the controller's included."""
         return {node_id: process.pid for node_id, process in self._processes.items()}
 
+    def kill_broker(self, broker_id: int) -> None:
+        """Kill a broker at once, without a controlled shutdown; it stays down."""
+        process = self._processes.pop(broker_id)
+        process.kill()
+        stop_java([process], STOP_TIMEOUT_S)
+
     def logs(self) -> list[str]:
         """What every node has logged so far."""
         return [self._log(node_id).read_text(errors="replace") for node_id in self._processes]

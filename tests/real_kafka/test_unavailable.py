@@ -1,0 +1,50 @@
+"""A group leader without the end offsets of changelogs: what the simulator takes from Kafka's source, on a real one."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from simulator.processes.classic import API_TIMEOUT_MS
+from tools.fidelity.applications import BROKER_CONFIGS, COMMON
+from tools.kafka_cluster.applications import Host, Hosts, prepare
+from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+
+APPLICATION = "clicks"
+CONFIGS = {**COMMON, "num.stream.threads": 1, "replication.factor": 1}
+FALLS_BACK = "Failed to fetch end offsets for changelogs, will return previous assignment"
+GIVES_UP = "Failed to retrieve all end offsets for changelogs"
+ASKS = "Request joining group due to"
+FOLLOWS_UP = "a followup rebalance will be scheduled"
+TOLERANCE_S = 5
+
+
+def logged_s(host: Host, text: str, before_s: float | None = None) -> float:
+    """When the host logged a text first; with `before_s`, when it did last before that."""
+    lines = [line for line in host.log.read_text(errors="replace").splitlines() if text in line]
+    times = [datetime.fromisoformat(match[0]).timestamp() for line in lines if (match := re.match(r"\S+ \S+", line))]
+    return times[0] if before_s is None else max(at_s for at_s in times if at_s < before_s)
+
+
+def is_running(host: Host) -> bool:
+    story = host.story(APPLICATION)
+    return bool(story) and story[-1].state == "RUNNING" and story[-1].running_threads == 1
+
+
+def test_a_leader_gives_up_on_end_offsets_after_a_minute_and_leaves_all_tasks_where_they_are() -> None:
+    configs = {**BROKER_CONFIGS, "default.replication.factor": 2}
+    with KafkaCluster(ClusterSpec(brokers=2, broker_configs=configs)) as cluster, Hosts(cluster) as hosts:
+        prepare(cluster, records=0)
+        host = hosts.add("one", "az1")
+        host.start({APPLICATION: CONFIGS})
+        hosts.await_that("the application runs", lambda: is_running(host), 120)
+        before = host.story(APPLICATION)[-1].active
+        assert before
+        # Changelogs have one replica each, dealt out over both brokers; with the broker goes a rack of the metadata, so
+        # that the member joins anew by itself.
+        cluster.kill_broker(2)
+        hosts.await_that("the leader falls back", lambda: FOLLOWS_UP in host.log.read_text(errors="replace"), 180)
+        gave_up_s = logged_s(host, GIVES_UP)
+        assert abs(gave_up_s - logged_s(host, ASKS, gave_up_s) - API_TIMEOUT_MS / 1000) < TOLERANCE_S
+        assert logged_s(host, FALLS_BACK) >= gave_up_s
+        assert host.story(APPLICATION)[-1].active == before
