@@ -117,7 +117,6 @@ def lay_out(world: World) -> Layout:
     rate = np.array([topics[name.topic].bytes_per_s[name.partition] for name in names], dtype=np.int64)
     record = np.array([topics[name.topic].record_bytes for name in names], dtype=np.int64)
     state_bytes = tasks.changelog.sum(size).astype(np.float64)
-    records = tasks.changelog.sum(size // record).astype(np.float64)
     input_bytes_per_s = tasks.source.sum(rate).astype(np.float64)
     in_memory = np.isin(np.arange(len(names)), [row_of[name] for name in _in_memory(world) if name in row_of])
     changelogs = _changelogs(tasks, size, rate)
@@ -134,7 +133,7 @@ def lay_out(world: World) -> Layout:
         input_records_per_s=total(listing(tasks.source), (rate / record)[tasks.source.values], len(tasks)),
         state_bytes=state_bytes,
         state_bytes_per_s=tasks.changelog.sum(rate).astype(np.float64),
-        record_bytes=np.where(records > 0, state_bytes / np.maximum(records, 1), 1_000.0),
+        record_bytes=_record_bytes(changelogs, record, len(tasks)),
         memory_share=total(changelogs.task, changelogs.restored_share * in_memory[changelogs.partition], len(tasks)),
         changelogs=changelogs,
         written=_writing(tasks, writers, read, partitions_of, rate, input_bytes_per_s),
@@ -225,6 +224,18 @@ def _changelogs(tasks: TaskTable, size: IntArray, rate: IntArray) -> Changelogs:
         is_source=is_source,
         written_bytes_per_s=np.where(is_source, 0.0, rate[partition]),
     )
+
+
+def _record_bytes(changelogs: Changelogs, record: IntArray, num_tasks: int) -> FloatArray:
+    """Return the mean size of a record over each task's changelogs, shape (T,); 1 where a task has none."""
+    sizes = record[changelogs.partition].astype(np.float64)
+    least, most = np.full(num_tasks, np.inf), np.zeros(num_tasks, dtype=np.float64)
+    np.minimum.at(least, changelogs.task, sizes)
+    np.maximum.at(most, changelogs.task, sizes)
+    records = total(changelogs.task, changelogs.restored_share / sizes, num_tasks)
+    mean = np.divide(1.0, records, out=np.ones(num_tasks), where=records > 0)
+    # Where all changelogs have records of one size, it is the mean to the last bit.
+    return np.where(records > 0, np.clip(mean, least, most), 1.0)
 
 
 def shares(rows: IntArray, *amounts: npt.NDArray[np.generic]) -> FloatArray:

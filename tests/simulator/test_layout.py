@@ -45,6 +45,26 @@ def test_input_is_counted_in_bytes_and_in_records_of_each_topic() -> None:
     assert layout.input_records_per_s.tolist() == [62, 30]
 
 
+@pytest.mark.parametrize(
+    ("rates", "sizes"),
+    [((0, 0), (0, 0)), ((5_000, 5_000), (0, 0)), ((0, 0), (40, 48)), ((7, 9), (49 * 10**6, 49 * 10**6 + 1))],
+    ids=["empty", "growing from nothing", "less than a record", "full"],
+)
+def test_a_changelog_has_records_of_the_size_its_topic_says_however_full_it_is(
+    rates: tuple[int, int], sizes: tuple[int, int]
+) -> None:
+    topics = (uneven("clicks", (1, 1)), uneven("log", rates, sizes, record_bytes=49))
+    layout = lay_out(application(Subtopology(0, ("clicks",), (Store("log", "log"),)), topics=topics))
+    assert layout.record_bytes.tolist() == [49, 49]
+
+
+def test_the_mean_record_of_several_changelogs_is_that_of_their_bytes() -> None:
+    topics = (uneven("clicks", (1,)), uneven("a", (0,), (1_000,), 100), uneven("b", (0,), (1_000,), 1_000))
+    stores = (Store("a", "a"), Store("b", "b"))
+    layout = lay_out(application(Subtopology(0, ("clicks",), stores), topics=topics))
+    assert layout.record_bytes.tolist() == [pytest.approx(2_000 / 11)]
+
+
 def test_what_is_produced_to_a_topic_comes_from_its_writers_in_proportion_to_their_input() -> None:
     layout = lay_out(
         application(
