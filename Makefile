@@ -28,13 +28,13 @@ demo: .venv ## Set up, then compare assignors on a shipped scenario, 48 runs of 
 	@.venv/bin/$(DEMO_REPORT)
 
 # What takes long has targets of its own.
-ANSWERS := tests/parity tests/contract
+ANSWERS := tests/parity tests/contract tests/relations
 APART   := $(ANSWERS) tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(APART:%=--ignore=%) $(ARGS)
 
-test-answers: .venv ## Compare with Kafka's recorded answers, and try what every assignor promises on random groups
+test-answers: .venv ## Compare with Kafka's recorded answers, and test contracts on random groups and relations on random worlds
 	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
 
 test-spark: .venv ## Run the tests that need Spark: embedded, and a cluster whose processes are killed

@@ -1,0 +1,37 @@
+"""How a relation is declared, and how many worlds it is tried on.
+
+`RELATION_WORLDS=20000 make test-answers` tries ten times as many as usual; `HYPOTHESIS_PROFILE=nightly` draws others
+each time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+
+from tests.conftest import PROFILE
+
+WORLDS = int(os.environ.get("RELATION_WORLDS", "2000"))
+"""The number of random worlds over all relations."""
+
+
+def relation(share: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a test as a relation; its docstring is the sentence in docs/development/relations.md.
+
+    Args:
+        share: the number of worlds of every 2,000 that it is tried on.
+    """
+
+    def mark(test: Callable[..., Any]) -> Callable[..., Any]:
+        return settings(
+            max_examples=max(1, WORLDS * share // 2_000),
+            derandomize=PROFILE != "nightly",
+            database=None,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        )(test)
+
+    return mark

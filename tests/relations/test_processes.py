@@ -1,0 +1,119 @@
+"""The same run in another process, and in another place of a sweep."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from assignors.assignment import TaskAssignor
+from pipeline.worker import RUN_TABLE, Recipe, simulate_chunks
+from scenarios.contestants import contestants
+from scenarios.contestants import run as simulate_scenario
+from scenarios.load import loads
+from simulator.run import simulate
+from simulator.tables import joined
+from simulator.tabulation import tabulate
+from simulator.world import World
+from tests.pipeline.sweep.examples import SCENARIO
+from tests.relations.figures import figures_of
+from tests.relations.relation import WORLDS, relation
+from tests.relations.worlds import assignors, worlds
+
+TABLES = ("runs", "rounds", "moves", "traffic")
+RUNS = [(label, seed) for label in ("high_availability", "legacy_sticky") for seed in (1, 2, 3)]
+
+
+@cache
+def single(label: str, seed: int) -> dict[str, pa.Table]:
+    """Return the tables of one run of the scenario."""
+    scenario = loads(SCENARIO, "shop.yaml")
+    (one,) = contestants(scenario, [label])
+    return tabulate(simulate_scenario(scenario, one, seed), one.choice.label, seed)
+
+
+@relation(20)
+@given(st.permutations(RUNS), st.integers(1, len(RUNS)))
+def test_a_sweep_is_the_sum_of_its_runs(ordered: list[tuple[str, int]], size: int) -> None:
+    """However runs are put into chunks, each has the figures of a run of its own, and tables joined hold all rows."""
+    recipe = Recipe("shop.yaml", SCENARIO, ".", (), TABLES)
+    rows = [
+        {
+            "chunk": place // size,
+            "position": place,
+            "run_id": f"{label}-{seed}",
+            "setting": 0,
+            "overrides": "[]",
+            "assignor": label,
+            "seed": seed,
+        }
+        for place, (label, seed) in enumerate(ordered)
+    ]
+    chunks = [pa.RecordBatch.from_pylist(rows[i : i + size], schema=RUN_TABLE) for i in range(0, len(rows), size)]
+    outcomes = [row for batch in simulate_chunks(recipe, iter(chunks)) for row in batch.to_pylist()]
+    assert [row["run_id"] for row in outcomes] == [row["run_id"] for row in rows]
+    together = joined([single(label, seed) for label, seed in ordered])
+    for name in TABLES:
+        kept = [row for outcome in outcomes for row in outcome[name]]
+        assert kept == together[name].to_pylist()
+        assert len(kept) == sum(len(single(label, seed)[name]) for label, seed in RUNS)
+
+
+def shuffled(value: Any, chance: Any) -> Any:
+    """Return the same data with the keys of all mappings in another order."""
+    if isinstance(value, dict):
+        keys = list(value)
+        chance.shuffle(keys)
+        return {key: shuffled(value[key], chance) for key in keys}
+    return [shuffled(each, chance) for each in value] if isinstance(value, list) else value
+
+
+@relation(20)
+@given(st.randoms(use_true_random=False), st.integers(1, 3))
+def test_the_order_of_keys_does_not_matter(chance: Any, seed: int) -> None:
+    """A scenario whose keys are in another order is the same world."""
+    first, second = (
+        loads(text, "shop.yaml") for text in (SCENARIO, json.dumps(shuffled(YAML(typ="safe").load(SCENARIO), chance)))
+    )
+    assert second.world(seed) == first.world(seed)
+    assert (second.assignors, second.seeds) == (first.assignors, first.seeds)
+
+
+def digest(count: int) -> str:
+    """Return a digest of all tables of so many runs, in the order in which they are drawn."""
+    found = hashlib.sha256()
+
+    @settings(max_examples=count, derandomize=True, database=None, deadline=None)
+    @given(worlds(), assignors())
+    def simulate_each(world: World, assignor: TaskAssignor) -> None:
+        found.update(repr(figures_of(simulate(world, assignor))).encode())
+
+    simulate_each()
+    return found.hexdigest()
+
+
+def test_the_seed_of_hashes_does_not_matter() -> None:
+    """Processes with different PYTHONHASHSEED have the same figures, to the last bit."""
+    code = f"from tests.relations.test_processes import digest; print(digest({WORLDS * 40 // 2_000}))"
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    ]
+    assert len(set(told)) == 1
