@@ -14,20 +14,19 @@ Source: `StreamThread.completeShutdown`, `KafkaStreams.close`, `org.apache.kafka
 
 from __future__ import annotations
 
-from simulator.world import GroupProtocol, Start, World
+from simulator.world import GroupProtocol, World
 
 
-def leaves_on_close(world: World, client: str, at_ms: int, leaves_group: bool | None) -> bool:
+def leaves_on_close(world: World, client: str, leaves_group: bool | None) -> bool:
     """Return whether the group learns at once that a client closes.
 
     Args:
         world: the group's protocol and configs, and which members are static.
         client: its name.
-        at_ms: when it closes. At the start of a run whose group is new, it has not joined yet: nobody waits for it.
         leaves_group: what the event asks for (`CloseOptions.GroupMembershipOperation`); None for the configs' default.
     """
     configs = world.application.group_configs
-    if configs.protocol is GroupProtocol.STREAMS or (at_ms == 0 and world.start is not Start.RUNNING):
+    if configs.protocol is GroupProtocol.STREAMS:
         return True
     if leaves_group is not None:
         return leaves_group

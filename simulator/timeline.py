@@ -25,7 +25,7 @@ from simulator.disturbances import (
 )
 from simulator.event_labels import event_numbers
 from simulator.reassignment import Reassigning, ReassignmentStep
-from simulator.world import World
+from simulator.world import Start, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +207,7 @@ def _ends(disturbance: Disturbance) -> bool:
 
 def _that_happen(world: World, planned: Iterable[tuple[TimedChange, int | None]]) -> Iterator[TimedChange]:
     there = {client.name for client in world.clients if client.starts}
+    started_ms = dict.fromkeys(there, None if world.start is Start.RUNNING else 0)
     kept_down_by: dict[str, set[int]] = {client.name: set() for client in world.clients}
     for timed, outage in planned:
         happens = True
@@ -214,6 +215,9 @@ def _that_happen(world: World, planned: Iterable[tuple[TimedChange, int | None]]
             case ClientDown(client=client):
                 happens = client in there
                 there.discard(client)
+                if not timed.change.crashes and started_ms.get(client) == timed.at_ms:
+                    # It has not joined yet, so nobody waits for it.
+                    timed = replace(timed, change=replace(timed.change, says_so=True))
                 if outage is None:
                     kept_down_by[client].clear()
                 elif happens or kept_down_by[client]:
@@ -227,6 +231,7 @@ def _that_happen(world: World, planned: Iterable[tuple[TimedChange, int | None]]
                     kept_down_by[client].discard(outage)
                 if happens:
                     there.add(client)
+                    started_ms[client] = timed.at_ms
         if happens:
             yield timed
 
@@ -287,5 +292,5 @@ def _bounce(world: World, bounce: RollingBounce) -> Iterator[TimedChange]:
 
 
 def _close(world: World, client: str, at_ms: int, leaves_group: bool | None, *, keeps_state: bool) -> TimedChange:
-    leaves = leaves_on_close(world, client, at_ms, leaves_group)
+    leaves = leaves_on_close(world, client, leaves_group)
     return TimedChange(at_ms, ClientDown(client, leaves, keeps_state))

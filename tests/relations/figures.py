@@ -18,11 +18,11 @@ Figures = dict[str, list[Row]]
 ROUNDING_MS = 2
 """By how much a moment may differ: changes of rates take effect at the next whole millisecond."""
 
-TEXTS = ("events", "rounds.reason", "runs.cause")
+TEXTS = ("events", "rounds.reason", "runs.cause", "runs.slowest_event", "convergence.event")
 """The tables and columns with sentences that have names in them."""
 
-CONVERGENCE = ("verdict", "verdict_round", "repeats_round", "cause", "rounds_to_stable", "stable_after_ms")
-"""The columns of `runs` that say whether and when the run converged."""
+EVENT_NUMBERS = ("events", "convergence.number", "convergence.cut_short_by")
+"""What numbers the events of a scenario."""
 
 
 def run(world: World, assignor: TaskAssignor, observe: Callable[[Any], None] | None = None) -> Trace:
