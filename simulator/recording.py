@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.assignment import UNASSIGNED
-from assignors.columns import IntArray
+from assignors.columns import IntArray, PartitionTable
 from simulator.execution import Execution, Standing
 from simulator.fleet import Fleet
 from simulator.group import ComputeAssignment, Member
@@ -36,6 +36,7 @@ class _Open:
     standby: IntArray
     steady: Bytes
     before: Standing
+    remote_sources: IntArray
     reasons: Reasons | None
     goes_other_ways: bool = False
     restoring: int = 0
@@ -55,6 +56,7 @@ class Recording:
         self._changes: list[TimedChange] = []
         self._open: _Open | None = None
         self._steady: tuple[tuple[Routes, bytes, bytes, bytes], Bytes] | None = None
+        self._remote: tuple[PartitionTable, IntArray] | None = None
         self._slowest_ms = 0.0
         self._decided: Holdings | None = None
 
@@ -88,9 +90,9 @@ class Recording:
         standby = np.argwhere(target.standby)
         at_rest = self._at_rest(target, standby)
         before = self._execution.standing()
-        reasons = self._explain(decision)
+        remote, reasons = self._remote_sources(), self._explain(decision)
         self._open = _Open(
-            wanted, decision, handover, thread_moves, asked_at_ms, now_ms, standby, at_rest, before, reasons
+            wanted, decision, handover, thread_moves, asked_at_ms, now_ms, standby, at_rest, before, remote, reasons
         )
 
     def _explain(self, decision: Decision) -> Reasons | None:
@@ -139,16 +141,17 @@ class Recording:
             survey=None if last is None else survey(self._layout, last.decision.target, self._fleet.rack),
             lives=self._execution.lives,
             client_racks=self._fleet.rack,
-            remote_sources=self._remote_sources(),
             failure=failure,
             hindrance=self._hindrance(last),
             unfinished=unfinished,
         )
 
     def _remote_sources(self) -> IntArray:
-        source = self._layout.tasks.source
-        remote: IntArray = np.column_stack((self._execution.placing.table.remote(source), source.counts()))
-        return remote
+        """Count each task's remote source partitions by rack; the same array as long as no partition is elsewhere."""
+        table, source = self._execution.placing.table, self._layout.tasks.source
+        if self._remote is None or self._remote[0] is not table:
+            self._remote = table, np.column_stack((table.remote(source), source.counts()))
+        return self._remote[1]
 
     def _close(self, now_ms: int) -> None:
         ended = self._open
@@ -180,6 +183,7 @@ class Recording:
                 restoring=ended.restoring,
                 warming_up=ended.warming_up,
                 before=ended.before,
+                remote_sources=ended.remote_sources,
                 reasons=ended.reasons,
             )
         )

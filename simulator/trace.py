@@ -51,6 +51,8 @@ class Round:
         restoring: how many tasks were not running right after it.
         warming_up: how many standbys and warm-ups were behind right after it.
         before: what all had come to when it was handed out.
+        remote_sources: shape (T, R + 1); how many source partitions each task reads from another rack, by the rack it
+            runs in, the last column without; as partitions are placed when it is handed out.
         reasons: why what moved moved; None if nobody asked.
     """
 
@@ -75,6 +77,7 @@ class Round:
     restoring: int
     warming_up: int
     before: Standing
+    remote_sources: IntArray
     reasons: Reasons | None = None
 
     def standbys(self, num_clients: int) -> BoolArray:
@@ -116,8 +119,6 @@ class Trace:
         survey: what the loss of racks or clients would take with it in the end; None if nothing was assigned.
         lives: the life of every task.
         client_racks: shape (N,); where each client stands, a column of the layout's racks, NO_RACK if not known.
-        remote_sources: shape (T, R + 1); how many source partitions each task reads from another rack, by the rack it
-            runs in, the last column without; by where partitions stand in the end.
         failure: why the run ended early, if an assignor failed.
         hindrance: what kept the group from ever coming to rest, if something did.
         unfinished: whether a rebalance was under way at the end.
@@ -132,7 +133,6 @@ class Trace:
     survey: Survey | None
     lives: TaskLives
     client_racks: IntArray
-    remote_sources: IntArray
     failure: str | None = None
     hindrance: str | None = None
     unfinished: bool = False
