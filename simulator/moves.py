@@ -77,12 +77,12 @@ def _reasons(
     trace: Trace, before: Round, after: Round, tasks: IntArray, promoted: BoolArray, returned: BoolArray
 ) -> IntArray:
     lost = ~np.isin(before.owner[tasks], after.members)
-    nearer = _remote(trace, before.owner, tasks) > _remote(trace, after.owner, tasks)
+    nearer = _remote(trace, after, before.owner[tasks], tasks) > _remote(trace, after, after.owner[tasks], tasks)
     return np.select([lost, promoted, returned, nearer], [0, 1, 2, 3], 4).astype(np.int64)
 
 
-def _remote(trace: Trace, owner: IntArray, tasks: IntArray) -> IntArray:
-    """How many source partitions of each task its owner reads from another rack, by where they stood at the start."""
+def _remote(trace: Trace, each: Round, owner: IntArray, tasks: IntArray) -> IntArray:
+    """Count the source partitions that an owner of each task reads from another rack, as placed in a round."""
     racks = np.append(trace.client_racks, NO_RACK)
-    remote: IntArray = trace.remote_sources[tasks, racks[owner[tasks]]]
+    remote: IntArray = each.remote_sources[tasks, racks[owner]]
     return remote

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.assignment import UNASSIGNED
-from assignors.columns import IntArray
+from assignors.columns import IntArray, PartitionTable
 from simulator.attribution import START, Cause
 from simulator.execution import Execution, Standing
 from simulator.fleet import Fleet
@@ -38,6 +38,7 @@ class _Open:
     standby: IntArray
     steady: Bytes
     before: Standing
+    remote_sources: IntArray
     reasons: Reasons | None
     measures: Measures
     goes_other_ways: bool = False
@@ -58,6 +59,7 @@ class Recording:
         self._changes: list[TimedChange] = []
         self._open: _Open | None = None
         self._steady: tuple[tuple[Routes, bytes, bytes, bytes], Bytes] | None = None
+        self._remote: tuple[PartitionTable, IntArray] | None = None
         self._slowest_ms = 0.0
         self._decided: Holdings | None = None
 
@@ -97,7 +99,7 @@ class Recording:
         standby = np.argwhere(target.standby)
         at_rest = self._at_rest(target, standby)
         before = self._execution.standing()
-        reasons = self._explain(decision)
+        remote, reasons = self._remote_sources(), self._explain(decision)
         self._open = _Open(
             wanted=wanted,
             decision=decision,
@@ -109,6 +111,7 @@ class Recording:
             standby=standby,
             steady=at_rest,
             before=before,
+            remote_sources=remote,
             reasons=reasons,
             measures=decision.measures,
         )
@@ -163,7 +166,6 @@ class Recording:
             survey=None if last is None else survey(self._layout, last.decision.target, self._fleet.rack),
             lives=self._execution.lives,
             client_racks=self._fleet.rack,
-            remote_sources=self._remote_sources(),
             outages=self._execution.outages(),
             end_ms=now_ms,
             catching_up=self._execution.catching_up,
@@ -174,9 +176,11 @@ class Recording:
         )
 
     def _remote_sources(self) -> IntArray:
-        source = self._layout.tasks.source
-        remote: IntArray = np.column_stack((self._execution.placing.table.remote(source), source.counts()))
-        return remote
+        """Count each task's remote source partitions by rack; the same array as long as no partition is elsewhere."""
+        table, source = self._execution.placing.table, self._layout.tasks.source
+        if self._remote is None or self._remote[0] is not table:
+            self._remote = table, np.column_stack((table.remote(source), source.counts()))
+        return self._remote[1]
 
     def _close(self, now_ms: int) -> None:
         ended = self._open
@@ -209,6 +213,7 @@ class Recording:
                 restoring=ended.restoring,
                 warming_up=ended.warming_up,
                 before=ended.before,
+                remote_sources=ended.remote_sources,
                 reasons=ended.reasons,
             )
         )

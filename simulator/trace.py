@@ -56,6 +56,8 @@ class Round:
         restoring: how many tasks were not running right after it.
         warming_up: how many standbys and warm-ups were behind right after it.
         before: what all had come to when it was handed out.
+        remote_sources: shape (T, R + 1); how many source partitions each task reads from another rack, by the rack it
+            runs in, the last column without; as partitions are placed when it is handed out.
         reasons: why what moved moved; None if nobody asked.
     """
 
@@ -81,6 +83,7 @@ class Round:
     restoring: int
     warming_up: int
     before: Standing
+    remote_sources: IntArray
     reasons: Reasons | None = None
 
     def standbys(self, num_clients: int) -> BoolArray:
@@ -127,8 +130,6 @@ class Trace:
         survey: what the loss of racks or clients would take with it in the end; None if nothing was assigned.
         lives: the life of every task.
         client_racks: shape (N,); where each client stands, a column of the layout's racks, NO_RACK if not known.
-        remote_sources: shape (T, R + 1); how many source partitions each task reads from another rack, by the rack it
-            runs in, the last column without; by where partitions stand in the end.
         outages: when partitions that tasks read or write were unavailable.
         end_ms: when the run ended.
         catching_up: as in `Execution`.
@@ -147,7 +148,6 @@ class Trace:
     survey: Survey | None
     lives: TaskLives
     client_racks: IntArray
-    remote_sources: IntArray
     end_ms: int
     catching_up: Spans
     outages: Sequence[Outage] = ()

@@ -160,7 +160,6 @@ def test_the_end_does_not_reach_back(world: World, assignor: TaskAssignor, until
         "proofs",
         "convergence",
         "rounds.displaced_tasks",
-        "moves.reason",
     )
     check_same(short, whole, but=of_the_end)
 

@@ -11,7 +11,7 @@ import numpy as np
 from assignors.assignment import UNASSIGNED, KafkaStreamsAssignment, TaskAssignment, TaskType
 from assignors.ids import TaskId
 from assignors.state import ApplicationState
-from simulator.disturbances import Disturbance, Leave, ReplicaMove
+from simulator.disturbances import BrokerLoss, Disturbance, Leave, ReplicaMove
 from simulator.moves import REASONS, MoveReason, Moves, moves
 from simulator.run import simulate
 from simulator.trace import Trace
@@ -97,6 +97,14 @@ def test_a_task_that_goes_where_it_ran_before_returned() -> None:
 
 def test_a_task_that_goes_where_fewer_partitions_are_remote_goes_for_the_rack() -> None:
     assert moved(BASE, (ELSEWHERE[0], ()), (IN_AZ1[0], ())) == [(ELSEWHERE[0], IN_AZ1[0], MoveReason.RACK)]
+
+
+def test_what_becomes_of_brokers_later_changes_no_reason() -> None:
+    places = ((ELSEWHERE[0], ()), (IN_AZ1[0], ()))
+    every = tuple(broker.id for broker in BASE.cluster.brokers)
+    lost = moved(BASE, *places, happens=(BrokerLoss(11 * HOUR, every),))
+    elsewhere = moved(BASE, *places, happens=(ReplicaMove(11 * HOUR, "views", 0, (1,)),))
+    assert lost == elsewhere == [(ELSEWHERE[0], IN_AZ1[0], MoveReason.RACK)]
 
 
 def test_a_task_that_goes_anywhere_else_goes_for_balance() -> None:
