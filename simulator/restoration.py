@@ -28,6 +28,7 @@ from simulator.world import Client, OffsetReports
 
 _LEVEL_BYTES = 0.5
 _BEHIND_BYTES = 1.0
+_PART_OF_A_RECORD = 1e-6
 _NOBODY_CLEANS_UP = np.iinfo(np.int64).max
 
 
@@ -310,11 +311,11 @@ class Restoration:
             held[:, stale] = self._reported[:, clients[stale]]
             self._reported[:, clients] = self._held[:, clients]
         held[:, never] = 0.0
-        whole = np.floor(self._end / self._record_bytes).astype(np.int64)
+        whole = _whole_records(self._end, self._record_bytes)
         lags = np.repeat(whole[:, None], len(clients), axis=1)
         task, column = np.nonzero(held)
         behind = np.maximum(self._end[task] - held[task, column], 0.0)
-        lags[task, column] = np.floor(behind / self._record_bytes[task]).astype(np.int64)
+        lags[task, column] = _whole_records(behind, self._record_bytes[task])
         column_of = np.full(len(self._bandwidth), UNASSIGNED, dtype=np.int64)
         column_of[clients] = np.arange(len(clients))
         runs = np.flatnonzero(running & (self._owner != UNASSIGNED))
@@ -347,3 +348,9 @@ class Restoration:
         self._held[tasks, clients] = np.minimum(self._held[tasks, clients], persistent)
         self._empty[tasks, clients] &= self._memory_share[tasks] < 1.0
         self._arrived[tasks, clients] &= self._end[tasks] - self._held[tasks, clients] <= _LEVEL_BYTES
+
+
+def _whole_records(held_bytes: FloatArray, record_bytes: FloatArray) -> IntArray:
+    """Return how many records are whole; a quotient that rounding left just below a whole number is that number."""
+    records: IntArray = np.floor(held_bytes / record_bytes + _PART_OF_A_RECORD).astype(np.int64)
+    return records

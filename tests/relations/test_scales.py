@@ -129,7 +129,10 @@ def test_a_later_time_of_day_does_not_matter(world: World, assignor: TaskAssigno
     now = dataclasses.replace(world, clients=late, disturbances=tuple(events))
     shifted = tuple(dataclasses.replace(each, at_ms=each.at_ms + later_ms) for each in events)
     then = dataclasses.replace(now, disturbances=shifted, duration_ms=world.duration_ms + later_ms)
-    check_same(earlier(figures(then, assignor), later_ms), figures(now, assignor))
+    expected = figures(now, assignor)
+    # Input waits from the first rebalance on; where none ever takes place, it waits from the beginning of the run.
+    but = () if expected["rounds"] else ("runs.most_waiting_ms", "tasks.most_waiting_ms")
+    check_same(earlier(figures(then, assignor), later_ms), expected, but=but)
 
 
 def earlier(tables: Figures, by_ms: int) -> Figures:

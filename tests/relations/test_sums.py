@@ -217,7 +217,7 @@ def test_tasks_run_on_clients_that_are_up(world: World, assignor: TaskAssignor) 
         steps[each["task"]].append(each)
     for listed in steps.values():
         for state, client, since, until in intervals(listed, world.duration_ms):
-            if state in ("assigned", "restoring", "running"):
+            if state in ("assigned", "restoring", "running", "blocked"):
                 assert any(begin <= since and until <= end for begin, end in up[client]), (client, since, until, up)
 
 

@@ -222,7 +222,17 @@ def _topics(
     if limits.has_hours and any(usual) and draw(st.sampled_from((False, False, True))):
         usual, hourly = _measured(usual, draw(st.sampled_from((1, 2, 6))))
     held = tuple(draw(sizes) if is_log else 0 for _ in range(partitions))
-    return Topic(name, replicas, leaders, usual, held, draw(st.sampled_from((100, 1_000))), hourly)
+    return Topic(
+        name,
+        replicas,
+        leaders,
+        usual,
+        held,
+        draw(st.sampled_from((100, 1_000))),
+        hourly,
+        min_insync_replicas=draw(st.sampled_from((1, 1, 2))),
+        unclean_leader_election=draw(st.booleans()),
+    )
 
 
 def _measured(usual: tuple[int, ...], peak: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:

@@ -14,7 +14,7 @@ from simulator.layout import Layout, lay_out
 from simulator.restoration import Restoration
 from simulator.traffic import TrafficKind
 from simulator.world import OffsetReports, Store, Subtopology, World
-from tests.simulator.worlds import client, world
+from tests.simulator.worlds import client, topic, world
 
 SIZE, GROWTH, BANDWIDTH = 600_000_000, 100_000, 10_000_000
 T0, T1, T2, STATELESS = 12, 13, 14, 0
@@ -404,3 +404,19 @@ def test_a_standby_that_cannot_keep_up_is_behind_without_any_event() -> None:
     assert copying.it._end[T0] - copying.it._held[T0, 1] == pytest.approx(missing)
     assert copying.it.losing_ground().tolist() == [1]
     assert copying.it.restored_bytes == pytest.approx(60_000 * 1_000, rel=1e-3)
+
+
+def test_a_lag_is_whole_records_whatever_the_rounding_of_mean_sizes() -> None:
+    """Ten records of 100 bytes and one of 1,000 are 11 records, in any unit of bytes."""
+    base = world()
+    stores = (Store("few", "few"), Store("many", "many"))
+    part = dataclasses.replace(base.application.subtopologies[1], stores=stores)
+    for unit in (1, 2, 3, 7, 10, 10_000):
+        logs = {
+            name: dataclasses.replace(topic(name, 6, 1, size=1_000 * unit), record_bytes=record * unit)
+            for name, record in (("few", 100), ("many", 1_000))
+        }
+        cluster = dataclasses.replace(base.cluster, topics={**base.cluster.topics, **logs})
+        application = dataclasses.replace(base.application, subtopologies=(base.application.subtopologies[0], part))
+        copying = Copying(dataclasses.replace(base, cluster=cluster, application=application))
+        assert copying.lag(T0, 0) == 11
