@@ -6,6 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assignors.assignment import UNASSIGNED
 from assignors.state import LATEST_OFFSET, NO_LAG
@@ -403,3 +405,14 @@ def test_a_standby_that_cannot_keep_up_is_behind_without_any_event() -> None:
     assert copying.it._end[T0] - copying.it._held[T0, 1] == pytest.approx(missing)
     assert copying.it.losing_ground().tolist() == [1]
     assert copying.it.restored_bytes == pytest.approx(60_000 * 1_000, rel=1e-3)
+
+
+@given(st.lists(st.sampled_from((NO_COPY, 0, 1, 2, 599_999, 600_000)), min_size=6, max_size=6))
+def test_a_copy_that_is_found_reports_the_lag_that_it_was_found_with(found: list[int]) -> None:
+    copying = Copying(world(1))
+    lags = np.full((len(copying.layout.tasks), 1), NO_COPY)
+    lags[T0:, 0] = found
+    copying.it.place(lags)
+    whole = SIZE // 1_000
+    assert [copying.lag(T0 + row, 0) for row in range(6)] == [whole if lag == NO_COPY else lag for lag in found]
+    assert copying.it.on_disk(np.array([0]))[T0:, 0].tolist() == [lag != NO_COPY for lag in found]
