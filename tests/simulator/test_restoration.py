@@ -416,3 +416,12 @@ def test_a_copy_that_is_found_reports_the_lag_that_it_was_found_with(found: list
     whole = SIZE // 1_000
     assert [copying.lag(T0 + row, 0) for row in range(6)] == [whole if lag == NO_COPY else lag for lag in found]
     assert copying.it.on_disk(np.array([0]))[T0:, 0].tolist() == [lag != NO_COPY for lag in found]
+
+
+def test_a_copy_of_which_nothing_was_read_is_not_on_disk_once_it_is_given_up(copying: Copying) -> None:
+    copying.assign({T0: 0}, {(T1, 0)})
+    copying.pass_(1)
+    here = np.array([0])
+    assert copying.it.on_disk(here)[[T0, T1], 0].tolist() == [True, True], "both are assigned"
+    copying.assign({}, set())
+    assert copying.it.on_disk(here)[[T0, T1], 0].tolist() == [True, False], "the standby waited for the active"
