@@ -237,7 +237,10 @@ def test_counts_of_rounds_are_differences_of_assignments(world: World, assignor:
             standby[each["round"]].add((each["task"], each["client"]))
     tasks = {each["task"] for each in tables["tasks"]}
     moves: Counter[str] = Counter()
-    listed: Counter[tuple[int, str]] = Counter((each["round"], each["role"]) for each in tables["moves"])
+    listed = {
+        (each["round"], each["role"], each["task"], each["from_client"], each["to_client"]) for each in tables["moves"]
+    }
+    found: set[tuple[Any, ...]] = set()
     previous: int | None = None
     for each in rounds:
         number = each["round"]
@@ -246,13 +249,17 @@ def test_counts_of_rounds_are_differences_of_assignments(world: World, assignor:
         new = set() if previous is None else standby[number] - standby[previous]
         moves.update(moved)
         assert (each["active_moves"], each["standby_moves"]) == (len(moved), len(new))
-        assert (listed[number, "active"], listed[number, "standby"]) == (len(moved), len(new))
+        if previous is not None:
+            found.update((number, "active", task, active[previous].get(task), now.get(task)) for task in moved)
+            found.update((number, "standby", task, None, client) for task, client in new)
         assert each["standbys"] == len(standby[number])
         last = active[rounds[-1]["round"]]
         assert each["displaced_tasks"] == sum(now.get(task) != last.get(task) for task in tasks)
         assert each["withheld_tasks"] <= len(tasks)
         assert each["warming_up"] <= each["standbys"] + len(tasks)
         previous = number
+    assert listed == found
+    assert len(tables["moves"]) == len(found)
     for each in tables["tasks"]:
         assert each["active_moves"] == moves[each["task"]]
     [row] = tables["runs"]
