@@ -16,7 +16,7 @@ from tests.relations.relation import relation
 from tests.relations.worlds import Limits, assignors, worlds
 
 
-@relation(80)
+@relation(60)
 @given(worlds(), assignors())
 def test_counts_of_rounds_are_differences_of_assignments(world: World, assignor: TaskAssignor) -> None:
     """Counts of moves, standbys and displaced tasks are those of the differences between listed assignments."""

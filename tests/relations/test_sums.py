@@ -64,7 +64,7 @@ def rate_of(topic: Topic, partition: int, hour: int | None) -> int:
     return rates[partition]
 
 
-@relation(80)
+@relation(60)
 @given(worlds(UNCHAINED), assignors())
 def test_what_is_produced_is_processed_or_waits(world: World, assignor: TaskAssignor) -> None:
     """Bytes read from sources plus bytes that wait are the bytes produced, in any hour of the day."""
@@ -161,7 +161,7 @@ def intervals(steps: list[Row], until_ms: int) -> list[tuple[str, str | None, in
     return [(each["state"], each["client"], each["at_ms"], end) for each, end in zip(steps, ends, strict=True)]
 
 
-@relation(80)
+@relation(60)
 @given(worlds(), assignors())
 def test_the_states_of_a_task_divide_its_time(world: World, assignor: TaskAssignor) -> None:
     """A task's intervals of states fill the run, and its downtime is what of them is not `running`."""
