@@ -89,7 +89,7 @@ def with_strangers(world: World) -> World:
     )
 
 
-@relation(80)
+@relation(60)
 @given(worlds(), assignors(), st.data())
 def test_inert_events_change_nothing(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Events that touch nothing that the application has change no figure."""

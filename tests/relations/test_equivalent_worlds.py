@@ -119,7 +119,7 @@ def new_names(draw: st.DrawFn, world: World, *, keeps_order: bool) -> Names:
     )
 
 
-@relation(80)
+@relation(60)
 @given(worlds(), assignors(), st.data())
 def test_names_do_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Renaming topics, racks, clients and brokers in the same order changes no figure."""

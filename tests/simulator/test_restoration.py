@@ -6,6 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assignors.assignment import UNASSIGNED
 from assignors.state import LATEST_OFFSET, NO_LAG
@@ -420,3 +422,23 @@ def test_a_lag_is_whole_records_whatever_the_rounding_of_mean_sizes() -> None:
         application = dataclasses.replace(base.application, subtopologies=(base.application.subtopologies[0], part))
         copying = Copying(dataclasses.replace(base, cluster=cluster, application=application))
         assert copying.lag(T0, 0) == 11
+
+
+@given(st.lists(st.sampled_from((NO_COPY, 0, 1, 2, 599_999, 600_000)), min_size=6, max_size=6))
+def test_a_copy_that_is_found_reports_the_lag_that_it_was_found_with(found: list[int]) -> None:
+    copying = Copying(world(1))
+    lags = np.full((len(copying.layout.tasks), 1), NO_COPY)
+    lags[T0:, 0] = found
+    copying.it.place(lags)
+    whole = SIZE // 1_000
+    assert [copying.lag(T0 + row, 0) for row in range(6)] == [whole if lag == NO_COPY else lag for lag in found]
+    assert copying.it.on_disk(np.array([0]))[T0:, 0].tolist() == [lag != NO_COPY for lag in found]
+
+
+def test_a_copy_of_which_nothing_was_read_is_not_on_disk_once_it_is_given_up(copying: Copying) -> None:
+    copying.assign({T0: 0}, {(T1, 0)})
+    copying.pass_(1)
+    here = np.array([0])
+    assert copying.it.on_disk(here)[[T0, T1], 0].tolist() == [True, True], "both are assigned"
+    copying.assign({}, set())
+    assert copying.it.on_disk(here)[[T0, T1], 0].tolist() == [True, False], "the standby waited for the active"

@@ -1,0 +1,62 @@
+"""Partitions without a live leader, and the bytes at rest after brokers have come and gone."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+
+from assignors.assignment import TaskAssignor
+from assignors.ids import TopicPartition
+from simulator.disturbances import BrokerBounce, BrokerLoss, RackOutage
+from simulator.execution import Execution
+from simulator.timeline import BrokersDown, BrokersUp, timeline
+from simulator.world import World
+from tests.relations.figures import run
+from tests.relations.relation import relation
+from tests.relations.test_courses import check_at_rest
+from tests.relations.worlds import CLIENT_EVENTS, Limits, assignors, worlds
+
+LOSSES = Limits(events=(BrokerLoss, BrokerLoss, BrokerBounce, RackOutage, *CLIENT_EVENTS))
+
+
+class Offline:
+    """Check that nothing is processed or read while all replicas of a partition are on lost brokers."""
+
+    def __init__(self, world: World) -> None:
+        self._changes = [each for each in timeline(world) if isinstance(each.change, BrokersDown | BrokersUp)]
+        self._topics = world.cluster.topics
+
+    def __call__(self, execution: Execution) -> None:
+        layout, copies = execution._layout, execution.restoration.copies
+        offline = np.array([self._is_offline(name, execution._now_ms) for name in layout.partitions], dtype=np.bool_)
+        for task in range(len(layout.tasks)):
+            reads, logs = layout.tasks.source.row(task), layout.tasks.changelog.row(task)
+            if offline[reads].any() or offline[logs].any():
+                assert execution.processing.rate[task] == 0, layout.tasks.ids[task]
+            if offline[logs].any():
+                assert not execution.restoration._rate[copies.task == task].any(), layout.tasks.ids[task]
+
+    def _is_offline(self, name: TopicPartition, now_ms: int) -> bool:
+        """Return whether all replicas are lost; at the very moment of a change that depends on the order of changes."""
+        lost: set[int] = set()
+        for each in self._changes:
+            if each.at_ms == now_ms:
+                return False
+            if each.at_ms < now_ms:
+                brokers = set(each.change.brokers)
+                lost = lost | brokers if isinstance(each.change, BrokersDown) else lost - brokers
+        return set(self._topics[name.topic].replicas[name.partition]) <= lost
+
+
+@relation(60)
+@given(worlds(LOSSES), assignors())
+def test_nothing_happens_on_partitions_without_a_leader(world: World, assignor: TaskAssignor) -> None:
+    """No task is processed, restored or followed by standbys while a partition that it needs has no live leader."""
+    run(world, assignor, Offline(world))
+
+
+@relation(40)
+@given(worlds(Limits(events=(BrokerLoss, BrokerBounce, RackOutage), is_limited=False)), assignors())
+def test_at_rest_bytes_are_right_after_brokers_return(world: World, assignor: TaskAssignor) -> None:
+    """Cross-rack bytes grow by the rate that the last round states after brokers have come and gone, too."""
+    check_at_rest(world, assignor)
