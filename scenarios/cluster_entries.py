@@ -9,7 +9,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Discriminator, Field, Tag
 
-from scenarios.configs import BrokerConfigs, Section, TopicConfigs
+from scenarios.broker_configs import BrokerConfigs, TopicConfigs
+from scenarios.configs import Section
 from scenarios.fields import (
     INT_MAX,
     BrokerId,

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from scenarios.configs import ELSEWHERE, NEVER_RELEASED, AssignorConfigs, BrokerConfigs, StreamsConfigs
+from scenarios.broker_configs import BrokerConfigs
+from scenarios.configs import ELSEWHERE, NEVER_RELEASED, AssignorConfigs, StreamsConfigs
 from scenarios.errors import Mistake, Mistakes, did_you_mean, show
 from scenarios.fields import Hole
 from scenarios.paths import Path, format_path

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from scenarios.configs import ELSEWHERE, LEADER_SELECTOR, RACK_AWARE_SELECTOR, BrokerConfigs, Section, StreamsConfigs
+from scenarios.broker_configs import LEADER_SELECTOR, RACK_AWARE_SELECTOR, BrokerConfigs
+from scenarios.configs import ELSEWHERE, Section, StreamsConfigs
 from scenarios.observed.observation import Observation
 from scenarios.observed.yaml_text import Value
 

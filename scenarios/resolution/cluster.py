@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from assignors.ids import TopicPartition
 from scenarios.blueprint import MAX_PARTITIONS, TopicPlan
+from scenarios.broker_configs import RACK_AWARE_SELECTOR
 from scenarios.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
-from scenarios.configs import RACK_AWARE_SELECTOR
 from scenarios.errors import Mistake, Mistakes, listing, show
 from scenarios.fields import holes, intact
 from scenarios.importers.broker_table import read_listed_brokers

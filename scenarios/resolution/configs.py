@@ -8,7 +8,8 @@ from typing import Final
 from assignors.configs import AssignmentConfigs
 from assignors.errors import ConfigError
 from scenarios.application_entries import ApplicationSection
-from scenarios.configs import AssignorConfigs, BrokerConfigs, Section, StreamsConfigs
+from scenarios.broker_configs import BrokerConfigs
+from scenarios.configs import AssignorConfigs, Section, StreamsConfigs
 from scenarios.paths import Path
 from scenarios.resolution.brokers import CLUSTER
 from scenarios.resolution.drafts import APPLICATION

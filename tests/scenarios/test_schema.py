@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.configs import AssignorConfigs, BrokerConfigs, StreamsConfigs
+from scenarios.broker_configs import BrokerConfigs
+from scenarios.configs import AssignorConfigs, StreamsConfigs
 from scenarios.reader import read
 from scenarios.schema import SCHEMA_FILE, json_schema, json_schema_text
 from scenarios.units import parse_bytes, parse_bytes_per_s, parse_duration_ms, parse_per_hour, parse_time_of_day_ms

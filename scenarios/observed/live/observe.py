@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from scenarios.configs import BrokerConfigs
+from scenarios.broker_configs import BrokerConfigs
 from scenarios.observed.errors import ObservationError
 from scenarios.observed.live.answers import Answer, Cluster
 from scenarios.observed.live.client_properties import client_settings
