@@ -1,7 +1,7 @@
 """The configs of an application that a scenario may set, with Kafka's keys and defaults.
 
-Source: `org.apache.kafka.streams.StreamsConfig`, `org.apache.kafka.clients.consumer.ConsumerConfig`. Those of brokers and
-topics are in `scenarios.broker_configs`.
+Source: `org.apache.kafka.streams.StreamsConfig`, `org.apache.kafka.clients.consumer.ConsumerConfig`. Those of brokers
+and topics are in `scenarios.broker_configs`.
 """
 
 from __future__ import annotations
