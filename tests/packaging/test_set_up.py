@@ -31,7 +31,7 @@ WITHOUT_NETWORK = """#!/bin/sh
 echo "$*" >>calls
 case "$*" in *" pip "*) exit 1 ;; esac
 """
-APART = ("tests/parity", "tests/contract", "tests/pipeline", "tests/browser", "tests/real_kafka")
+APART = ("tests/parity", "tests/contract", "tests/relations", "tests/pipeline", "tests/browser", "tests/real_kafka")
 TESTS = " ".join(["-m pytest --numprocesses=auto --dist=loadfile", *(f"--ignore={folder}" for folder in APART)])
 
 
