@@ -7,8 +7,9 @@ lack it (the time to converge of a run that did not), the spread says how many h
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -82,6 +83,7 @@ class Row:
         causes: why runs failed, cycle or never come to rest, one for each of these.
         spreads: every metric by its name; None where no run has it.
         proofs: of the runs of which something was proven.
+        unavailable: the partitions that were unavailable in any run, the one with the longest total time first.
     """
 
     scenario: str
@@ -91,6 +93,7 @@ class Row:
     causes: tuple[Cause, ...]
     spreads: Mapping[str, Spread | None]
     proofs: tuple[Proof, ...]
+    unavailable: tuple[str, ...] = ()
 
     @property
     def took_part(self) -> bool:
@@ -154,7 +157,20 @@ def compare(tables: Tables) -> list[Row]:
     for run in table_rows(tables, "runs"):
         runs.setdefault((run["scenario"], run["assignor"]), []).append(run)
     proofs = proofs_by_round(tables)
-    return [_row(scenario, assignor, of_one, proofs) for (scenario, assignor), of_one in runs.items()]
+    unavailable = _unavailable(tables)
+    return [
+        replace(_row(scenario, assignor, of_one, proofs), unavailable=unavailable.get((scenario, assignor), ()))
+        for (scenario, assignor), of_one in runs.items()
+    ]
+
+
+def _unavailable(tables: Tables) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the partitions that were unavailable, by scenario and assignor, the longest total time first."""
+    totals: dict[tuple[str, str], Counter[str]] = {}
+    for row in table_rows(tables, "unavailable_partitions") if "unavailable_partitions" in tables else ():
+        of_one = totals.setdefault((row["scenario"], row["assignor"]), Counter())
+        of_one[f"{row['topic']}-{row['partition']}"] += row["until_ms"] - row["from_ms"]
+    return {key: tuple(sorted(of_one, key=lambda name: (-of_one[name], name))) for key, of_one in totals.items()}
 
 
 def proofs_by_round(tables: Tables) -> dict[tuple[str, str, int, int], Proof]:

@@ -14,6 +14,7 @@ WORTH_MENTIONING_MS = 1_000
 """From here on it matters how long the group leader computes."""
 
 _LIMIT = "max.poll.interval.ms"
+_MOST_PARTITIONS = 4
 _ENDED = {"failed": "failed", "never": "never comes to rest", "cycling": "goes in circles"}
 _WHY = (
     "Kafka's cost counts partitions, and takes any replica in the rack as local; bytes are read from leaders unless "
@@ -62,10 +63,19 @@ def _unavailability(scenario: str, rows: Sequence[Row]) -> Iterator[Note]:
             yield Note(
                 scenario,
                 tuple(_names(rows)),
-                f"{partitions} had no leader or too few in-sync replicas, for up to {write_duration(worst.most)}; "
-                "tasks that read or write them were down meanwhile (table unavailable_partitions).",
+                f"{partitions} had no leader or too few in-sync replicas{_named(row.unavailable)}, for up to "
+                f"{write_duration(worst.most)}; tasks that read or write them were down meanwhile (table "
+                "unavailable_partitions).",
             )
             return
+
+
+def _named(partitions: Sequence[str]) -> str:
+    """Name the first few partitions, in brackets."""
+    if not partitions:
+        return ""
+    more = ", …" if len(partitions) > _MOST_PARTITIONS else ""
+    return f" ({', '.join(partitions[:_MOST_PARTITIONS])}{more})"
 
 
 def _proofs(scenario: str, rows: Sequence[Row]) -> Iterator[Note]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from reports.comparison import compare
 from reports.notes import Note, notes
+from simulator.tables import SCHEMAS
 from tests.reports.plausible import four_assignors, tables
 
 
@@ -110,3 +112,19 @@ def test_partitions_that_were_unavailable_are_mentioned_once_for_all_assignors()
     ]
     one = {"unavailable_partitions": 1, "worst_unavailable_ms": 60_000}
     assert said(one)[0].startswith("1 partition had no leader or too few in-sync replicas, for up to 60 s")
+
+
+def test_the_partitions_that_were_unavailable_are_named_the_longest_first() -> None:
+    down = {"unavailable_partitions": 5, "worst_unavailable_ms": 7_200_000}
+    made = tables([{"assignor": "HA", **down}])
+    key = {"scenario": made["runs"]["scenario"][0].as_py(), "assignor": "HA", "seed": made["runs"]["seed"][0].as_py()}
+    rows = [
+        {**key, "topic": "orders", "partition": number, "reason": "no_leader", "from_ms": 0, "until_ms": end_ms}
+        for number, end_ms in ((0, 10), (1, 30), (2, 10), (3, 10), (3, 7_200_000), (4, 5))
+    ]
+    made["unavailable_partitions"] = pa.Table.from_pylist(rows, schema=SCHEMAS["unavailable_partitions"])
+    [note] = notes(compare(made))
+    assert note.text.startswith(
+        "5 partitions had no leader or too few in-sync replicas (orders-3, orders-1, orders-0, orders-2, …), "
+        "for up to 2 h;"
+    )
