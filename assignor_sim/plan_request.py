@@ -40,7 +40,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What strategies are asked; `remarks` are what whoever asks should know.
+    """The input of strategies; `remarks` are warnings for the user.
 
     `log_dirs` are the log directories known today, which files of plans keep.
     """

@@ -186,7 +186,7 @@ class Brokers:
         return shares.reshape(num_tasks, num_columns)[:, :-2]
 
     def _elect(self, rows: BoolArray) -> None:
-        """Let the first live in-sync replica of each of these partitions lead, else any live one if that is allowed."""
+        """Elect the first live in-sync replica of the given partitions, or an unclean leader where that is allowed."""
         live = self._alive[self._replicas] & ~self._copying
         unclean = rows & self._unclean & live.any(axis=1) & ~(live & self._in_sync).any(axis=1)
         self._in_sync = np.where(unclean[:, None], live, self._in_sync)

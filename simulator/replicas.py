@@ -23,7 +23,7 @@ from simulator.world import NO_LEADER, World
 
 
 class PartitionStanding(NamedTuple):
-    """Where a partition stands: its brokers in replica order, who leads, which still copy, and the ISR."""
+    """A partition: its brokers in replica order, its leader, the replicas that still copy, and its ISR."""
 
     partition: TopicPartition
     replicas: tuple[int, ...]

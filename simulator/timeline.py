@@ -216,7 +216,7 @@ def _that_happen(world: World, planned: Iterable[tuple[TimedChange, int | None]]
                 happens = client in there
                 there.discard(client)
                 if not timed.change.crashes and started_ms.get(client) == timed.at_ms:
-                    # It has not joined yet, so nobody waits for it.
+                    # It has not joined yet, so the group does not wait for its session.
                     timed = replace(timed, change=replace(timed.change, says_so=True))
                 if outage is None:
                     kept_down_by[client].clear()

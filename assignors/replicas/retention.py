@@ -71,7 +71,7 @@ def _limit(configs: Mapping[str, str], key: str, default: int | None) -> int | N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """The rates of partitions, as far as they are known or follow from sizes.
+    """The rates of partitions that are known or follow from sizes.
 
     Attributes:
         bytes_per_s: shape (P,); UNKNOWN where neither holds.

@@ -178,7 +178,7 @@ class Stickiness:
                 self._placement.assign_standby(task, client)
                 self._placed(task, client)
                 holders.append(client)
-        # Kafka lists the clients without the task, and then looks at each of these.
+        # Kafka lists the clients without the task, and then looks at each one.
         self._tell_work(2 * len(tasks) * min(num_standby_replicas, len(self._loads) - 1) * len(self._loads))
 
     def follow_moves(self, placed: Sequence[int]) -> None:

@@ -68,7 +68,7 @@ def changes(state: ClusterState, replicas: IntArray, log_dirs: LogDirs | None = 
 
 
 def moves_log_dir(change: Change) -> bool:
-    """Return whether a replica that stays on its broker goes to another log directory, as far as these are known."""
+    """Return whether a replica that stays on its broker goes to another known log directory."""
     before = dict(zip(change.old, change.old_log_dirs, strict=False))
     named = dict(zip(change.new, change.new_log_dirs, strict=False))
     return any(name not in (ANY, before.get(broker)) for broker, name in named.items() if broker in change.old)

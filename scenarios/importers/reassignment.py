@@ -1,6 +1,6 @@
 """What `kafka-reassign-partitions.sh` takes and prints: which replicas partitions shall have, as JSON of version 1.
 
-Of what `--generate` prints, where the current assignment stands before the proposed one, the proposed one is read. The
+Of what `--generate` prints, which has the current assignment before the proposed one, the proposed one is read. The
 `proposals` that Cruise Control answers with as JSON are read, too.
 
 Source: `org.apache.kafka.tools.reassign.ReassignPartitionsCommand` (`parsePartitionReassignmentData`: a missing version

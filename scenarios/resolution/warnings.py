@@ -31,7 +31,7 @@ _MOST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a scenario sets, as far as warnings need it.
+    """The settings of a scenario that warnings need.
 
     Attributes:
         document: the scenario as it was written.

@@ -64,7 +64,7 @@ class Protocol(typing.Protocol):
         """Let a client that has just started join."""
 
     def stop(self, member: Member, cause: Cause, *, says_so: bool) -> None:
-        """Take note that a client has ended, and told the group so or not."""
+        """Handle the end of a client, which left the group or not."""
 
     def ask(self, reason: str, cause: Cause) -> None:
         """Ask for a rebalance because of a change that the members know of."""
