@@ -49,7 +49,9 @@ BRITISH = (
     r"equal|categor|standard|visual|author|util|stabil|penal|prior|parallel)is(?:e|es|ed|ing|ation)|analyse[sd]?|artefacts?"
 )
 _FOUND = re.compile(
-    r"(?<![\w`])(?:" + "|".join(f"(?P<p{at}>{phrase})" for at, phrase in enumerate(PHRASES)) + rf"|(?P<british>{BRITISH}))(?![\w`])",
+    r"(?<![\w`])(?:"
+    + "|".join(f"(?P<p{at}>{phrase})" for at, phrase in enumerate(PHRASES))
+    + rf"|(?P<british>{BRITISH}))(?![\w`])",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->|\]\([^)]*\)|https?://\S+", re.DOTALL)

@@ -16,6 +16,8 @@ SESSION_TIMEOUT_MS = 6_000
 INITIAL_DELAY_MS = 8_000
 """Long enough for all hosts to come in one lot, however busy the machine is."""
 STREAMS_HEARTBEAT_MS = 1_000
+PROBING_INTERVAL_MS = 60_000
+"""The minimum that Kafka accepts."""
 
 BROKER_CONFIGS: Mapping[str, object] = {
     "group.initial.rebalance.delay.ms": INITIAL_DELAY_MS,
@@ -40,10 +42,10 @@ COMMON: Mapping[str, object] = {
     "commit.interval.ms": 1_000,
     "statestore.cache.max.bytes": 0,
     "auto.offset.reset": "earliest",
-    "probing.rebalance.interval.ms": 60_000,
+    "probing.rebalance.interval.ms": PROBING_INTERVAL_MS,
     "internal.leave.group.on.close": "true",
 }
-"""What all applications are run with; 60 s are the least that Kafka takes for a probing interval."""
+"""What all applications are run with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scenarios.load import loads
 from scenarios.reader import read
 from scenarios.watched import Shown, run_watched
 from simulator.trace import Round, Trace
+from tools.fidelity.applications import PROBING_INTERVAL_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,13 @@ class Forecast:
         shares: who has what in the end.
         rounds: how many rebalances there are.
         first_ms: from what happens to the first assignment, None if there is none.
+        probing_rounds: how many of the rebalances came a probing interval or more after the one before.
         settling_ms: from the first assignment until everybody has what the last one decided; None if that never comes.
     """
 
     shares: Shares
     rounds: int
+    probing_rounds: int
     first_ms: int | None
     settling_ms: int | None
 
@@ -94,9 +98,15 @@ def forecast(trace: Trace, from_ms: int, until_ms: int) -> Forecast:
     return Forecast(
         shares=_shares(trace, before[-1]),
         rounds=len(between),
+        probing_rounds=probing_rounds([each.at_ms for each in between]),
         first_ms=between[0].at_ms - from_ms if between else None,
         settling_ms=None if settled_ms is None else settled_ms - between[0].at_ms,
     )
+
+
+def probing_rounds(at_ms: Sequence[int]) -> int:
+    """Count the rebalances that came a probing interval or more after the one before, given when each came."""
+    return sum(later - earlier >= PROBING_INTERVAL_MS for earlier, later in pairwise(at_ms))
 
 
 def _shares(trace: Trace, last: Round) -> Shares:

@@ -14,7 +14,7 @@ from scenarios.observed.observation import Observation
 from scenarios.observed.writing import scenario_text
 from scenarios.watched import Shown
 from simulator.trace import Trace
-from tools.fidelity.applications import COMMON, SESSION_TIMEOUT_MS, WatchedApplication
+from tools.fidelity.applications import COMMON, PROBING_INTERVAL_MS, SESSION_TIMEOUT_MS, WatchedApplication
 from tools.fidelity.coordinator_log import computed_at_ms
 from tools.fidelity.edits import (
     DOWN_MS,
@@ -26,8 +26,8 @@ from tools.fidelity.edits import (
     with_members,
     with_newcomer,
 )
-from tools.fidelity.forecast import Forecast, Shares, forecast, read_document, simulate_document
-from tools.fidelity.replay import LoggedRebalance, logged_rebalances, replay
+from tools.fidelity.forecast import Forecast, Shares, forecast, probing_rounds, read_document, simulate_document
+from tools.fidelity.replay import LoggedRebalance, logged_rebalances, replay, warmed_up_early
 from tools.kafka_cluster.applications import Host, Hosts, HostTasks
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError
@@ -57,6 +57,8 @@ class Confirmation:
         observed: who has what.
         is_streams_group: whether the group coordinator assigned, and so no leader logged what it was shown.
         rounds: how many rebalances there were.
+        probing_rounds: how many of the rebalances came a probing interval or more after the one before.
+        warmed_up_early: whether a rebalance that was not a probing one already saw a warm-up replica caught up.
         first_ms: from what happened to the first assignment; None if there was none, or a process had to start first.
         settling_ms: from the first assignment until everybody had what the last one decided.
         gave_back: whether a host gave back an active task that it had since it started last.
@@ -72,6 +74,8 @@ class Confirmation:
     observed: Shares
     is_streams_group: bool
     rounds: int
+    probing_rounds: int
+    warmed_up_early: bool
     first_ms: int | None
     settling_ms: int | None
     gave_back: bool
@@ -203,6 +207,8 @@ class Play:
                     observed=shares_of(observation),
                     is_streams_group=each.uses_streams_groups,
                     rounds=len(assigned),
+                    probing_rounds=probing_rounds(assigned),
+                    warmed_up_early=warmed_up_early(self._rebalances(each, at_ms), PROBING_INTERVAL_MS),
                     first_ms=assigned[0] - at_ms if assigned and not started else None,
                     settling_ms=max(0, settled_ms - assigned[0]) if assigned else None,
                     gave_back=any(_gave_back(host.story(each.id)) for host in self.hosts.running()),

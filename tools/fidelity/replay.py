@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from assignors import registry
 from assignors.assignment import AssignmentColumns
@@ -61,6 +62,25 @@ def logged_rebalances(log: str, client_id: str) -> Iterator[LoggedRebalance]:
             active = {process: frozenset(tasks) for process, (tasks, _) in found.items() if tasks}
             standby = {process: frozenset(tasks) for process, (_, tasks) in found.items() if tasks}
             yield LoggedRebalance(at_ms, shown, Shares(active, standby))
+
+
+def warmed_up_early(rebalances: Sequence[LoggedRebalance], probing_interval_ms: int) -> bool:
+    """Return whether a rebalance that was not a probing one already saw a warm-up replica caught up.
+
+    Restoring a small state takes about as long as a follow-up rebalance. Where it wins that race, the leader moves the
+    active task at the follow-up rebalance, and a later probing rebalance is saved.
+
+    Args:
+        rebalances: of an application without standby replicas, in the order in which they happened.
+        probing_interval_ms: `probing.rebalance.interval.ms`.
+    """
+    return any(
+        task in rebalance.answer.standby.get(client.process_id, ()) and lag == 0
+        for rebalance, following in pairwise(rebalances)
+        if following.at_ms - rebalance.at_ms < probing_interval_ms
+        for client in following.shown
+        for task, lag in client.lags.items()
+    )
 
 
 def replay(rebalance: LoggedRebalance, like: ApplicationState, racks: Mapping[str, str], assignor: str) -> Shares:

@@ -1,0 +1,40 @@
+from itertools import pairwise
+
+import pytest
+
+from tools.fidelity.forecast import Shares, probing_rounds
+from tools.fidelity.replay import LoggedRebalance, ShownClient, warmed_up_early
+
+INTERVAL_MS = 60_000
+
+
+def rebalance(at_ms: int, *, lag: int | None, warmed_up: bool) -> LoggedRebalance:
+    """A rebalance of two clients, in which w1 shows its lag of 0_0 and is given a warm-up replica of it, or not."""
+    newcomer = ShownClient("w1", 2, (), (), {} if lag is None else {"0_0": lag})
+    standby = {"w1": frozenset({"0_0"})} if warmed_up else {}
+    return LoggedRebalance(at_ms, (ShownClient("w0", 2, ("0_0",), (), {}), newcomer), Shares({}, standby))
+
+
+@pytest.mark.parametrize(
+    ("second", "early"),
+    [
+        (rebalance(1_500, lag=0, warmed_up=False), True),
+        (rebalance(1_500, lag=7, warmed_up=True), False),
+        (rebalance(1_500, lag=None, warmed_up=True), False),
+        (rebalance(60_000, lag=0, warmed_up=False), False),
+    ],
+)
+def test_a_warm_up_is_early_where_a_follow_up_rebalance_sees_it_caught_up(second: LoggedRebalance, early: bool) -> None:
+    first = rebalance(0, lag=None, warmed_up=True)
+    assert warmed_up_early([first, second], INTERVAL_MS) is early
+
+
+def test_a_task_that_was_caught_up_before_it_was_a_warm_up_is_not_early() -> None:
+    first, second = rebalance(0, lag=0, warmed_up=False), rebalance(1_000, lag=0, warmed_up=False)
+    assert not warmed_up_early([first, second], INTERVAL_MS)
+
+
+def test_probing_rebalances_are_those_an_interval_after_the_one_before() -> None:
+    at_ms = [0, 1_200, 61_200, 62_400, 122_401]
+    assert [later - earlier for earlier, later in pairwise(at_ms)].count(1_200) == 2
+    assert probing_rounds(at_ms) == 2
