@@ -64,10 +64,10 @@ bench: .venv ## Time and weigh us, and time Kafka (KAFKA=4.3.1 LIMIT=20 seconds 
 	@mkdir -p out
 	.venv/bin/python -m pytest tests/benchmarks --benchmark-only --benchmark-quiet --benchmark-json=out/bench.json \
 		--kafka='$(KAFKA)' --limit='$(LIMIT)' $(ARGS)
-	@.venv/bin/python -m tools.performance out/bench.json
+	@.venv/bin/python -m tools.performance_page out/bench.json
 
 performance: bench ## The same, and write docs/reference/performance.md from it
-	@.venv/bin/python -m tools.performance out/bench.json --write
+	@.venv/bin/python -m tools.performance_page out/bench.json --write
 
 bench-pipeline: .venv ## Time Spark against a plain pool of processes, and write docs/reference/pipeline-performance.md
 	.venv/bin/python -m tools.pipeline_benchmark --write $(ARGS)

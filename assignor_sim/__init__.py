@@ -17,43 +17,43 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assignor_sim.comparison import Comparison as Comparison
-    from assignor_sim.comparison import compare as compare
-    from assignors.assignment import KafkaStreamsAssignment as KafkaStreamsAssignment
-    from assignors.assignment import TaskAssignment as TaskAssignment
-    from assignors.assignment import TaskAssignor as TaskAssignor
-    from assignors.assignment import TaskType as TaskType
-    from assignors.assignment import validate as validate
-    from assignors.ids import ProcessId as ProcessId
-    from assignors.ids import TaskId as TaskId
-    from assignors.state import ApplicationState as ApplicationState
-    from assignors.state import KafkaStreamsState as KafkaStreamsState
-    from assignors.state import TaskInfo as TaskInfo
-    from scenarios.contestants import run as run
+    from assignor_sim.api.results import RunResult as Comparison
+    from assignor_sim.api.results import run_scenario as compare
+    from assignors.model.assignment import KafkaStreamsAssignment as KafkaStreamsAssignment
+    from assignors.model.assignment import TaskAssignment as TaskAssignment
+    from assignors.model.assignment import TaskAssignor as TaskAssignor
+    from assignors.model.assignment import TaskType as TaskType
+    from assignors.model.assignment import validate_assignment as validate
+    from assignors.model.ids import ProcessId as ProcessId
+    from assignors.model.ids import TaskId as TaskId
+    from assignors.model.state import ApplicationState as ApplicationState
+    from assignors.model.state import KafkaStreamsState as KafkaStreamsState
+    from assignors.model.state import TaskInfo as TaskInfo
+    from scenarios.assignor_specs import run as run
     from scenarios.load import Scenario as Scenario
     from scenarios.load import ScenarioError as ScenarioError
     from scenarios.load import load as load
 
 _HOME = {
-    "ApplicationState": "assignors.state",
-    "Comparison": "assignor_sim.comparison",
-    "KafkaStreamsAssignment": "assignors.assignment",
-    "KafkaStreamsState": "assignors.state",
-    "ProcessId": "assignors.ids",
+    "ApplicationState": "assignors.model.state",
+    "Comparison": "assignor_sim.api.results",
+    "KafkaStreamsAssignment": "assignors.model.assignment",
+    "KafkaStreamsState": "assignors.model.state",
+    "ProcessId": "assignors.model.ids",
     "Scenario": "scenarios.load",
     "ScenarioError": "scenarios.load",
-    "TaskAssignment": "assignors.assignment",
-    "TaskAssignor": "assignors.assignment",
-    "TaskId": "assignors.ids",
-    "TaskInfo": "assignors.state",
-    "TaskType": "assignors.assignment",
-    "compare": "assignor_sim.comparison",
+    "TaskAssignment": "assignors.model.assignment",
+    "TaskAssignor": "assignors.model.assignment",
+    "TaskId": "assignors.model.ids",
+    "TaskInfo": "assignors.model.state",
+    "TaskType": "assignors.model.assignment",
+    "compare": "assignor_sim.api.results",
     "load": "scenarios.load",
-    "run": "scenarios.contestants",
-    "validate": "assignors.assignment",
+    "run": "scenarios.assignor_specs",
+    "validate": "assignors.model.assignment",
 }
 
-__all__ = [*_HOME]
+__all__ = [*_HOME, "Comparison", "compare", "validate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assignor_sim.plan_request import Question
+from assignor_sim.plan_request import PlanInput
 from assignor_sim.plan_tables import batch_rows, without_source
-from assignors.columns import IntArray
 from assignors.errors import AssignorError
-from assignors.ids import TopicPartition
-from assignors.replicas.criteria import Criteria, Criterion, Movement, Steadiness, aims, criteria
-from assignors.replicas.least_moves import least_replica_moves
+from assignors.model.columns import IntArray
+from assignors.model.ids import TopicPartition
+from assignors.replicas.movement_bounds import min_replica_moves
+from assignors.replicas.placement_metrics import FailoverMetrics, PlacementMetrics, measure_placement
 from assignors.replicas.plan import Plan, PlanStatus, ReplicaAssignor
+from assignors.replicas.plan_evaluation import Criterion, PlanEvaluation, PlanMovement, Stability, aims, evaluate_plan
 from assignors.replicas.planning import plan as make_plan
-from assignors.replicas.standing import Failover, Standing, standing
 from assignors.replicas.state import ClusterState
-from reports.plans.row import TODAY, PlanRow
-from scenarios.exporters.batches import Limits
-from scenarios.exporters.changes import Change, changes, led_by_others
-from scenarios.exporters.files import plan_files
+from reports.analysis.plans.plan_row import TODAY, PlanRow
+from scenarios.kafka.plan_files.batches import BatchLimits
+from scenarios.kafka.plan_files.changes import ReplicaChange, changes, led_by_others
+from scenarios.kafka.plan_files.files import plan_files
 
 _PROVABLE = 30_000
 """The most replicas for which the least to be moved is worked out; of more it takes longer than most plans do."""
@@ -28,7 +28,7 @@ Figures = Iterator[tuple[str, float | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StrategyResult:
     """What a strategy answered.
 
     Attributes:
@@ -49,19 +49,19 @@ class Answer:
         return self.replicas is not None
 
 
-def today(asked: Question) -> PlanRow:
+def current_row(asked: PlanInput) -> PlanRow:
     """The cluster as it stands, by the measures of what was asked."""
-    measured = standing(asked.state, asked.request, asked.state.replicas)
-    return PlanRow(TODAY, figures=dict(standing_figures(measured)), aims=frozenset(Criterion))
+    measured = measure_placement(asked.state, asked.request, asked.state.replicas)
+    return PlanRow(TODAY, figures=dict(placement_figures(measured)), aims=frozenset(Criterion))
 
 
-def answers(
+def run_strategies(
     strategies: Mapping[str, ReplicaAssignor],
-    asked: Question,
-    limits: Limits,
+    asked: PlanInput,
+    limits: BatchLimits,
     shuffles: int,
-    tell: Callable[[str], None] = lambda step: None,
-) -> Iterator[Answer]:
+    on_progress: Callable[[str], None] = lambda step: None,
+) -> Iterator[StrategyResult]:
     """Ask every strategy, and judge what it answers.
 
     Args:
@@ -73,14 +73,14 @@ def answers(
     """
     least: int | None = None
     for name, assignor in strategies.items():
-        tell(name)
+        on_progress(name)
         plan = _ask(assignor, asked)
         if plan.replicas is None:
-            row = PlanRow(name, str(plan.status), plan.reason, notes=plan.notes, aims=aims(assignor.abilities))
-            yield Answer(row, {})
+            row = PlanRow(name, str(plan.status), plan.reason, notes=plan.notes, aims=aims(assignor.capabilities))
+            yield StrategyResult(row, {})
             continue
-        tell(f"{name}: judging its plan")
-        least = least_moves(asked) if least is None else least
+        on_progress(f"{name}: judging its plan")
+        least = min_moves(asked) if least is None else least
         judged, trouble = _judge(assignor, asked, plan, shuffles)
         row = PlanRow(
             strategy=name,
@@ -93,7 +93,7 @@ def answers(
             bound=plan.bound,
         )
         others = led_by_others(asked.state, plan.replicas, asked.topics)
-        yield written(row, plan.replicas, changes(asked.state, plan.replicas, asked.log_dirs), others, limits)
+        yield write_plan_files(row, plan.replicas, changes(asked.state, plan.replicas, asked.log_dirs), others, limits)
 
 
 def offline_notes(state: ClusterState, replicas: IntArray) -> Iterator[str]:
@@ -104,17 +104,21 @@ def offline_notes(state: ClusterState, replicas: IntArray) -> Iterator[str]:
         yield f"{counted} offline; new replicas cannot be copied until a broker with a replica is back"
 
 
-def least_moves(asked: Question) -> int | None:
+def min_moves(asked: PlanInput) -> int | None:
     """Return the fewest moves to even replicas; None where it takes too long to compute."""
     part = asked.state.take(asked.rows)
     if int(asked.request.factors(part).sum()) > _PROVABLE:
         return None
-    return least_replica_moves(part, asked.request)
+    return min_replica_moves(part, asked.request)
 
 
-def written(
-    row: PlanRow, replicas: IntArray, changed: Sequence[Change], others: Sequence[TopicPartition], limits: Limits
-) -> Answer:
+def write_plan_files(
+    row: PlanRow,
+    replicas: IntArray,
+    changed: Sequence[ReplicaChange],
+    others: Sequence[TopicPartition],
+    limits: BatchLimits,
+) -> StrategyResult:
     """Write a plan as files, and count in its row what they hold.
 
     Args:
@@ -131,10 +135,10 @@ def written(
         elections=len(others) + sum(change.needs_election for change in changed),
         batches=len({path.partition("/")[0] for path in files}) if limits.any else None,
     )
-    return Answer(counted, files, replicas, batch_rows(row.strategy, changed, len(others), limits))
+    return StrategyResult(counted, files, replicas, batch_rows(row.strategy, changed, len(others), limits))
 
 
-def _ask(assignor: ReplicaAssignor, asked: Question) -> Plan:
+def _ask(assignor: ReplicaAssignor, asked: PlanInput) -> Plan:
     """The plan; of a strategy that breaks the contract, or breaks down, that it failed and how."""
     try:
         return make_plan(assignor, asked.state, asked.request, asked.topics)
@@ -145,23 +149,25 @@ def _ask(assignor: ReplicaAssignor, asked: Question) -> Plan:
         return Plan.none(PlanStatus.FAILED, f"{type(error).__name__}: {error}")
 
 
-def _judge(assignor: ReplicaAssignor, asked: Question, plan: Plan, shuffles: int) -> tuple[Criteria, tuple[str, ...]]:
+def _judge(
+    assignor: ReplicaAssignor, asked: PlanInput, plan: Plan, shuffles: int
+) -> tuple[PlanEvaluation, tuple[str, ...]]:
     """What the plan comes to, and what kept it from being told whether the strategy is steady, if anything did."""
     try:
-        return criteria(assignor, asked.state, asked.request, plan, asked.topics, shuffles=shuffles), ()
+        return evaluate_plan(assignor, asked.state, asked.request, plan, asked.topics, shuffles=shuffles), ()
     except Exception as error:
-        judged = criteria(assignor, asked.state, asked.request, plan, asked.topics, shuffles=0)
+        judged = evaluate_plan(assignor, asked.state, asked.request, plan, asked.topics, shuffles=0)
         return judged, (f"asked again, it fails: {error}",)
 
 
-def _of_criteria(judged: Criteria) -> Figures:
-    yield from standing_figures(judged.after)
+def _of_criteria(judged: PlanEvaluation) -> Figures:
+    yield from placement_figures(judged.after)
     yield from movement_figures(judged.movement)
     if judged.steadiness is not None:
         yield from _of_steadiness(judged.steadiness)
 
 
-def standing_figures(measured: Standing) -> Figures:
+def placement_figures(measured: PlacementMetrics) -> Figures:
     """Yield the figures of a placement."""
     yield "storage_bytes_range", measured.bytes_range
     yield "storage_bytes_cv", measured.bytes_cv
@@ -175,7 +181,7 @@ def standing_figures(measured: Standing) -> Figures:
     yield from _of_failover("rack", measured.rack_down)
 
 
-def _of_failover(what: str, down: Failover | None) -> Figures:
+def _of_failover(what: str, down: FailoverMetrics | None) -> Figures:
     if down is not None:
         yield f"{what}_down_range", down.worst_range
         yield f"{what}_down_mean_range", down.mean_range
@@ -183,7 +189,7 @@ def _of_failover(what: str, down: Failover | None) -> Figures:
         yield f"{what}_down_leaderless", down.leaderless
 
 
-def movement_figures(movement: Movement) -> Figures:
+def movement_figures(movement: PlanMovement) -> Figures:
     """Yield the figures of what a plan moves."""
     yield "replicas_moved", movement.replicas
     yield "bytes_moved", movement.bytes
@@ -191,7 +197,7 @@ def movement_figures(movement: Movement) -> Figures:
     yield "leaders_changed_by_copy", movement.leaders_by_copy
 
 
-def _of_steadiness(steadiness: Steadiness) -> Figures:
+def _of_steadiness(steadiness: Stability) -> Figures:
     second = steadiness.second_run
     yield "again_replicas_moved", None if second is None else second.replicas
     yield "again_leaders_changed", None if second is None else second.leaders_by_order + second.leaders_by_copy

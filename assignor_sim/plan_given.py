@@ -9,32 +9,32 @@ from pathlib import Path
 import numpy as np
 
 from assignor_sim.plan_answers import (
-    Answer,
-    least_moves,
+    StrategyResult,
+    min_moves,
     movement_figures,
     offline_notes,
-    standing_figures,
-    written,
+    placement_figures,
+    write_plan_files,
 )
-from assignor_sim.plan_request import Question
-from assignors.columns import IntArray
-from assignors.ids import TopicPartition
-from assignors.replicas.criteria import Criterion, movement
-from assignors.replicas.standing import standing
-from assignors.replicas.state import NOBODY, ClusterState
-from reports.plans.row import PlanRow
-from scenarios.cluster_state import read_file
-from scenarios.errors import Mistake, Mistakes, ScenarioError, did_you_mean, listing, show
-from scenarios.exporters.batches import Limits
-from scenarios.exporters.changes import Change, LogDirs, changes
-from scenarios.importers.reassignment import ANY, PlannedMove, read_plan
+from assignor_sim.plan_request import PlanInput
+from assignors.model.columns import IntArray
+from assignors.model.ids import TopicPartition
+from assignors.replicas.placement_metrics import measure_placement
+from assignors.replicas.plan_evaluation import Criterion, movement
+from assignors.replicas.state import NO_BROKER, ClusterState
+from reports.analysis.plans.plan_row import PlanRow
+from scenarios.clusters.cluster_reader import read_tool_output
+from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, PartitionReassignment, parse_reassignment
+from scenarios.kafka.plan_files.batches import BatchLimits
+from scenarios.kafka.plan_files.changes import LogDirs, ReplicaChange, changes
+from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_list, format_value
 
 STATUS = "given"
 """The status of a plan made elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
-class GivenPlan:
+class ImportedPlan:
     """A plan made elsewhere.
 
     Attributes:
@@ -44,26 +44,26 @@ class GivenPlan:
     """
 
     name: str
-    moves: tuple[PlannedMove, ...]
+    moves: tuple[PartitionReassignment, ...]
     left_out: int
 
 
-def read_given(path: Path, asked: Question) -> GivenPlan:
+def read_imported_plan(path: Path, asked: PlanInput) -> ImportedPlan:
     """Read a reassignment JSON and check it against the cluster.
 
     Raises:
         ScenarioError: the file is none, or names partitions or brokers that do not exist; has every mistake.
     """
-    entries = read_file(path, read_plan)
+    entries = read_tool_output(path, parse_reassignment)
     _check(str(path), entries, asked.state)
     chosen = tuple(move for move in entries if asked.topics is None or move.topic in asked.topics)
     if not chosen:
-        what = f"no entry is of the topics that may change ({listing('topics', asked.topics or ())})"
+        what = f"no entry is of the topics that may change ({format_list('topics', asked.topics or ())})"
         raise ScenarioError([Mistake(str(path), None, "", what)])
-    return GivenPlan(str(path), chosen, len(entries) - len(chosen))
+    return ImportedPlan(str(path), chosen, len(entries) - len(chosen))
 
 
-def given_answer(given: GivenPlan, asked: Question, limits: Limits) -> Answer:
+def evaluate_imported_plan(given: ImportedPlan, asked: PlanInput, limits: BatchLimits) -> StrategyResult:
     """Judge a plan and write its files; batches keep the order of its entries.
 
     Args:
@@ -74,21 +74,21 @@ def given_answer(given: GivenPlan, asked: Question, limits: Limits) -> Answer:
     state = asked.state
     replicas = _replicas(given, state)
     own_factor = asked.request.replication_factor is None
-    after = standing(state.with_replicas(replicas) if own_factor else state, asked.request, replicas)
-    keeps_factor = bool((asked.request.factors(state) == (replicas != NOBODY).sum(axis=1))[asked.rows].all())
-    figures = {**dict(standing_figures(after)), **dict(movement_figures(movement(state, replicas)))}
+    after = measure_placement(state.with_replicas(replicas) if own_factor else state, asked.request, replicas)
+    keeps_factor = bool((asked.request.factors(state) == (replicas != NO_BROKER).sum(axis=1))[asked.rows].all())
+    figures = {**dict(placement_figures(after)), **dict(movement_figures(movement(state, replicas)))}
     changed = _changes(given, state, replicas, asked.log_dirs)
     row = PlanRow(
         strategy=given.name,
         status=STATUS,
-        figures={**figures, "least_replicas_moved": least_moves(asked) if keeps_factor else None},
+        figures={**figures, "least_replicas_moved": min_moves(asked) if keeps_factor else None},
         aims=frozenset(Criterion),
         notes=(*_notes(given, state, replicas, changed), *offline_notes(state, replicas)),
     )
-    return written(row, replicas, changed, (), limits)
+    return write_plan_files(row, replicas, changed, (), limits)
 
 
-def _check(source: str, entries: Sequence[PlannedMove], state: ClusterState) -> None:
+def _check(source: str, entries: Sequence[PartitionReassignment], state: ClusterState) -> None:
     mistakes = Mistakes(source)
     partitions: dict[str, set[int]] = {name: set() for name in state.topics}
     for topic, number in zip(state.topic.tolist(), state.partition.tolist(), strict=True):
@@ -100,55 +100,57 @@ def _check(source: str, entries: Sequence[PlannedMove], state: ClusterState) -> 
     mistakes.raise_any()
 
 
-def _wrong(move: PlannedMove, partitions: dict[str, set[int]], alive: set[int]) -> Iterator[str]:
+def _wrong(move: PartitionReassignment, partitions: dict[str, set[int]], alive: set[int]) -> Iterator[str]:
     if move.topic not in partitions:
-        yield f"unknown topic {show(move.topic)} ({did_you_mean(move.topic, sorted(partitions), 'topics')})"
+        yield f"unknown topic {format_value(move.topic)} ({did_you_mean(move.topic, sorted(partitions), 'topics')})"
     elif move.partition not in partitions[move.topic]:
-        yield f"unknown partition ({listing('partitions', sorted(partitions[move.topic]))})"
+        yield f"unknown partition ({format_list('partitions', sorted(partitions[move.topic]))})"
     for broker in move.replicas:
         if broker not in alive:
-            yield f"unknown broker {broker} ({listing('brokers', sorted(alive))})"
+            yield f"unknown broker {broker} ({format_list('brokers', sorted(alive))})"
 
 
-def _replicas(given: GivenPlan, state: ClusterState) -> IntArray:
+def _replicas(given: ImportedPlan, state: ClusterState) -> IntArray:
     """The replicas of every partition once the plan is carried out, as `Plan.replicas`."""
     rows = {state.key(row): row for row in range(state.num_partitions)}
     broker_rows = {id: row for row, id in enumerate(state.ids.tolist())}
     width = max(state.replicas.shape[1], *(len(move.replicas) for move in given.moves))
-    replicas = np.full((state.num_partitions, width), NOBODY, dtype=np.int64)
+    replicas = np.full((state.num_partitions, width), NO_BROKER, dtype=np.int64)
     replicas[:, : state.replicas.shape[1]] = state.replicas
     for move in given.moves:
         row = rows[TopicPartition(move.topic, move.partition)]
-        replicas[row] = NOBODY
+        replicas[row] = NO_BROKER
         replicas[row, : len(move.replicas)] = [broker_rows[broker] for broker in move.replicas]
     return replicas
 
 
-def _changes(given: GivenPlan, state: ClusterState, replicas: IntArray, known: LogDirs) -> list[Change]:
+def _changes(given: ImportedPlan, state: ClusterState, replicas: IntArray, known: LogDirs) -> list[ReplicaChange]:
     """What the plan changes, in its order: replicas, their order, or only the log directory of one."""
     changed = {change.key: change for change in changes(state, replicas, known)}
     rows = {state.key(row): row for row in range(state.num_partitions)}
     found = []
     for move in given.moves:
         key = TopicPartition(move.topic, move.partition)
-        log_dirs = move.log_dirs if set(move.log_dirs) - {ANY} else ()
+        log_dirs = move.log_dirs if set(move.log_dirs) - {ANY_LOG_DIR} else ()
         if key in changed:
             found.append(replace(changed[key], new_log_dirs=log_dirs or changed[key].new_log_dirs))
         elif log_dirs:
             is_led_by_other = bool(replicas[rows[key], 0] != state.leader[rows[key]])
             before = known.get((move.topic, move.partition), {})
-            old_dirs = tuple(before.get(broker, ANY) for broker in move.replicas) if before else ()
-            found.append(Change(key, move.replicas, move.replicas, is_led_by_other, 0, log_dirs, old_dirs))
+            old_dirs = tuple(before.get(broker, ANY_LOG_DIR) for broker in move.replicas) if before else ()
+            found.append(ReplicaChange(key, move.replicas, move.replicas, is_led_by_other, 0, log_dirs, old_dirs))
     return found
 
 
-def _notes(given: GivenPlan, state: ClusterState, replicas: IntArray, changed: Sequence[Change]) -> Iterator[str]:
+def _notes(
+    given: ImportedPlan, state: ClusterState, replicas: IntArray, changed: Sequence[ReplicaChange]
+) -> Iterator[str]:
     if given.left_out:
         yield f"{given.left_out:,} entries of other topics left out"
     same = len(given.moves) - len(changed)
     if same:
         yield f"{same:,} of {len(given.moves):,} entries change nothing"
-    factors = (replicas != NOBODY).sum(axis=1)
+    factors = (replicas != NO_BROKER).sum(axis=1)
     resized = int((factors != state.replication_factor).sum())
     if resized:
         yield f"the replication factor of {resized:,} partitions changes"

@@ -12,22 +12,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from assignor_sim.plan_answers import Answer
-from assignor_sim.plan_request import Question, Wishes
+from assignor_sim.plan_answers import StrategyResult
+from assignor_sim.plan_request import PlanInput, PlanOptions
 from assignor_sim.plan_tables import plan_tables
-from assignors.replicas.state import NOBODY
-from reports.figures import rendered
-from reports.page.page import page
-from reports.plans.figures import plan_figures
-from reports.plans.results import KIND, PlanResults
-from reports.plans.row import PlanRow, records
-from scenarios.errors import listing
-from simulator.results import check_free, write_results
+from assignors.replicas.state import NO_BROKER
+from reports.analysis.plans.plan_row import PlanRow, records
+from reports.analysis.plans.results import PLAN_KIND, PlanResults
+from reports.render.figures.plan_figures import plan_figures
+from reports.render.figures.run_figures import figure_bytes
+from reports.render.page import page
+from scenarios.language.errors import format_list
+from simulator.results.result_directory import check_writable, write_results
 
 PAGE, FIGURES = "report.html", "figures"
 
 
-def about(name: str, remarks: Sequence[str], asked: Question, wishes: Wishes) -> dict[str, Any]:
+def describe_cluster(name: str, remarks: Sequence[str], asked: PlanInput, wishes: PlanOptions) -> dict[str, Any]:
     """The cluster and what was asked of it, JSON-able.
 
     Args:
@@ -42,7 +42,7 @@ def about(name: str, remarks: Sequence[str], asked: Question, wishes: Wishes) ->
         "racks": len(state.racks),
         "topics": len(state.topics),
         "partitions": state.num_partitions,
-        "replicas": int((state.replicas != NOBODY).sum()),
+        "replicas": int((state.replicas != NO_BROKER).sum()),
     }
     counted = ", ".join(f"{count:,} {what if count != 1 else what[:-1]}" for what, count in counts.items())
     return {
@@ -52,14 +52,14 @@ def about(name: str, remarks: Sequence[str], asked: Question, wishes: Wishes) ->
         "request": {
             "brokers": sorted(state.ids[request.allowed(state)].tolist()),
             "replication_factor": request.replication_factor,
-            "rack_aware": request.heeds_racks(state),
+            "rack_aware": request.is_rack_aware(state),
             "topics": None if asked.topics is None else list(asked.topics),
         },
         "remarks": [*remarks, *asked.remarks],
     }
 
 
-def placed(found: Sequence[Answer], out: Path | None) -> list[PlanRow]:
+def rows_with_folders(found: Sequence[StrategyResult], out: Path | None) -> list[PlanRow]:
     """The rows of answers, with where their files are."""
     if out is None:
         return [answer.row for answer in found]
@@ -76,11 +76,11 @@ def check_out(out: Path | None) -> None:
         ResultsError: something is.
     """
     if out is not None:
-        check_free(out, KIND)
+        check_writable(out, PLAN_KIND)
 
 
-def write(
-    out: Path, asked: Question, found: Sequence[Answer], rows: Sequence[PlanRow], told: Mapping[str, Any]
+def write_plan_folder(
+    out: Path, asked: PlanInput, found: Sequence[StrategyResult], rows: Sequence[PlanRow], told: Mapping[str, Any]
 ) -> None:
     """Write the files of all answers at once, with tables, figures, a page and a manifest.
 
@@ -93,7 +93,7 @@ def write(
         for name, content in answer.files.items()
     }
     manifest = {
-        "kind": KIND,
+        "kind": PLAN_KIND,
         **told,
         "plans": records(rows),
         "command": shlex.join(["assignor-sim", *sys.argv[1:]]),
@@ -103,7 +103,7 @@ def write(
     batches = [row for answer in found for row in answer.batches]
     tables = plan_tables(asked.state, asked.request, plans, batches)
     results = PlanResults(tuple(rows), tables, manifest)
-    files |= {f"{FIGURES}/{name}.png": rendered(draw(), "png") for name, draw in plan_figures(results).items()}
+    files |= {f"{FIGURES}/{name}.png": figure_bytes(draw(), "png") for name, draw in plan_figures(results).items()}
     files[PAGE] = page(None, plans=[results]).encode()
     write_results(out, tables, manifest, files)
 
@@ -119,12 +119,12 @@ def folder_names(strategies: Sequence[str]) -> list[str]:
     return names
 
 
-def _folders(found: Sequence[Answer]) -> list[str]:
+def _folders(found: Sequence[StrategyResult]) -> list[str]:
     """A folder for each answer; an only one has none of its own."""
     return folder_names([answer.row.strategy for answer in found]) if len(found) > 1 else [""] * len(found)
 
 
-def _in_words(wishes: Wishes, asked: Question) -> Iterator[str]:
+def _in_words(wishes: PlanOptions, asked: PlanInput) -> Iterator[str]:
     if wishes.remove:
         yield f"without broker{'s' if len(wishes.remove) > 1 else ''} {', '.join(map(str, wishes.remove))}"
     if wishes.add:
@@ -132,7 +132,7 @@ def _in_words(wishes: Wishes, asked: Question) -> Iterator[str]:
     if wishes.replication_factor is not None:
         yield f"replication factor {wishes.replication_factor}"
     if asked.topics is not None:
-        named = listing("topics" if len(asked.topics) > 1 else "topic", asked.topics).replace(":", "", 1)
+        named = format_list("topics" if len(asked.topics) > 1 else "topic", asked.topics).replace(":", "", 1)
         yield f"{named} only"
     if not wishes.rack_aware:
         yield "racks left out"

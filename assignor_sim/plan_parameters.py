@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.planning import PlanError
-from assignors.replicas.programmes.constraints import parse_constraints
-from scenarios.errors import Mistake, ScenarioError
-from scenarios.resolution.files import MAX_IMPORT_BYTES, UnreadableError, read_text
+from assignors.replicas.programs.user_constraints import parse_constraints
+from scenarios.language.errors import Mistake, ScenarioError
+from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
 _NEEDED: Final = {
     "time_limit_s": "--time-limit",

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from assignors.columns import NO_RACK, IntArray
+from assignors.model.columns import NO_RACK, IntArray
 from assignors.replicas.plan import PlanRequest, ReplicaAssignor
-from assignors.replicas.planning import PlanError, check
+from assignors.replicas.planning import PlanError, check_request
 from assignors.replicas.registry import load, make
-from assignors.replicas.state import Broker, ClusterState
-from scenarios.errors import listing
-from scenarios.exporters.changes import LogDirs
-from scenarios.importers.broker_table import parse_broker
+from assignors.replicas.state import BrokerState, ClusterState
+from scenarios.kafka.formats.broker_list import parse_broker
+from scenarios.kafka.plan_files.changes import LogDirs
+from scenarios.language.errors import format_list
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class PlanOptions:
     """The options, as they stand on the command line.
 
     Attributes:
@@ -39,7 +39,7 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlanInput:
     """The input of strategies; `remarks` are warnings for the user.
 
     `log_dirs` are the log directories known today, which files of plans keep.
@@ -60,7 +60,7 @@ class Question:
         return np.flatnonzero(np.isin(self.state.topic, wanted))
 
 
-def question(state: ClusterState, wishes: Wishes, log_dirs: LogDirs | None = None) -> Question:
+def build_plan_input(state: ClusterState, wishes: PlanOptions, log_dirs: LogDirs | None = None) -> PlanInput:
     """Understand the options.
 
     Raises:
@@ -69,10 +69,10 @@ def question(state: ClusterState, wishes: Wishes, log_dirs: LogDirs | None = Non
     there = sorted(broker.id for broker in state.brokers if broker.is_alive)
     added = [_added(text, there) for text in wishes.add]
     if len({broker.id for broker in added}) < len(added):
-        raise PlanError(f"--add-broker: a broker stands here twice ({listing('to add', wishes.add)})")
+        raise PlanError(f"--add-broker: a broker stands here twice ({format_list('to add', wishes.add)})")
     for broker in wishes.remove:
         if broker not in there:
-            raise PlanError(f"--remove-broker {broker}: there is no such broker ({listing('brokers', there)})")
+            raise PlanError(f"--remove-broker {broker}: there is no such broker ({format_list('brokers', there)})")
     grown = _grown(state, added)
     left = {*there, *(broker.id for broker in added)} - set(wishes.remove)
     topics = tuple(dict.fromkeys(name.strip() for text in wishes.topics for name in text.split(",") if name.strip()))
@@ -85,13 +85,13 @@ def question(state: ClusterState, wishes: Wishes, log_dirs: LogDirs | None = Non
     )
     if wishes.remove and not left:
         raise PlanError("--remove-broker: no broker is left that may hold replicas")
-    check(grown, request, topics or None)
-    asked = Question(grown, request, topics or None, tuple(_remarks(state, grown, request, added)), log_dirs or {})
+    check_request(grown, request, topics or None)
+    asked = PlanInput(grown, request, topics or None, tuple(_remarks(state, grown, request, added)), log_dirs or {})
     _check_factors(asked)
     return asked
 
 
-def strategies(
+def build_strategies(
     names: Sequence[str], parameters: Mapping[str, Any], needed: Mapping[str, str] | None = None
 ) -> dict[str, ReplicaAssignor]:
     """Build strategies by name.
@@ -117,7 +117,7 @@ def strategies(
         found[text] = make(info, {**given, **dict(_parameter(name, each) for each in own)})
     for key, option in (needed or {}).items():
         if key not in taken:
-            raise PlanError(f"{option}: none of the strategies takes it ({listing('strategies', found)})")
+            raise PlanError(f"{option}: none of the strategies takes it ({format_list('strategies', found)})")
     return found
 
 
@@ -132,38 +132,38 @@ def _parameter(strategy: str, text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-def _added(text: str, there: Sequence[int]) -> Broker:
+def _added(text: str, there: Sequence[int]) -> BrokerState:
     try:
         listed = parse_broker(text)
     except ValueError as error:
         raise PlanError(f"--add-broker {text}: {error} (ID:RACK or ID:RACK:CAPACITY, as in 7:az1)") from None
     if listed.id in there:
-        raise PlanError(f"--add-broker {text}: broker {listed.id} is there already ({listing('brokers', there)})")
-    return Broker(listed.id, listed.rack, listed.capacity_bytes, listed.capacity_bytes_per_s)
+        raise PlanError(f"--add-broker {text}: broker {listed.id} is there already ({format_list('brokers', there)})")
+    return BrokerState(listed.id, listed.rack, listed.capacity_bytes, listed.capacity_bytes_per_s)
 
 
-def _grown(state: ClusterState, added: Sequence[Broker]) -> ClusterState:
+def _grown(state: ClusterState, added: Sequence[BrokerState]) -> ClusterState:
     """The cluster with further brokers; one that is gone and comes back stays in its row."""
     back = {broker.id: broker for broker in added}
     kept = [back.pop(broker.id, broker) for broker in state.brokers]
     return replace(state, brokers=(*kept, *back.values()))
 
 
-def _remarks(state: ClusterState, grown: ClusterState, request: PlanRequest, added: Sequence[Broker]) -> list[str]:
+def _remarks(state: ClusterState, grown: ClusterState, request: PlanRequest, added: Sequence[BrokerState]) -> list[str]:
     said = [
-        f"--add-broker: {broker.rack!r} is a new rack ({listing('racks', state.racks)})"
+        f"--add-broker: {broker.rack!r} is a new rack ({format_list('racks', state.racks)})"
         for broker in added
         if broker.rack is not None and state.racks and broker.rack not in state.racks
     ]
     racks = len(set(grown.rack[request.allowed(grown)].tolist()) - {NO_RACK})
     most = int(request.factors(grown).max(initial=0))
-    if request.heeds_racks(grown) and most > racks:
-        share = int(request.most_in_a_rack(grown).max(initial=0))
+    if request.is_rack_aware(grown) and most > racks:
+        share = int(request.rack_limits(grown).max(initial=0))
         said.append(f"{most} replicas over {racks} racks: a rack holds up to {share} of a partition")
     return said
 
 
-def _check_factors(asked: Question) -> None:
+def _check_factors(asked: PlanInput) -> None:
     state, request, rows = asked.state, asked.request, asked.rows
     factors, allowed = request.factors(state)[rows], int(request.allowed(state).sum())
     if (factors > allowed).any():

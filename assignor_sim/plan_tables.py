@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from assignors.columns import IntArray
-from assignors.replicas.counts import added, count_leaders, count_replicas
+from assignors.model.columns import IntArray
+from assignors.replicas.broker_loads import added_replicas, count_leaders, count_replicas
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.state import NOBODY, ClusterState
-from reports.plans.row import TODAY
-from reports.plans.tables import BATCHES, BROKERS, MOVES
-from scenarios.exporters.batches import Limits
-from scenarios.exporters.batches import batches as cut
-from scenarios.exporters.changes import Change
-from scenarios.exporters.scripts import least_ms
+from assignors.replicas.state import NO_BROKER, ClusterState
+from reports.analysis.plans.plan_row import TODAY
+from reports.analysis.plans.tables import BATCHES, BROKERS, MOVES
+from scenarios.kafka.plan_files.batches import BatchLimits
+from scenarios.kafka.plan_files.batches import split_into_batches as cut
+from scenarios.kafka.plan_files.changes import ReplicaChange
+from scenarios.kafka.plan_files.scripts import min_duration_ms
 
 _Pairs = Iterator[tuple[IntArray, IntArray, IntArray]]
 """Partitions (rows of the state) with the broker that gives and the broker that gets a replica."""
@@ -29,7 +29,7 @@ def plan_tables(
     plans: Mapping[str, IntArray],
     batches: Sequence[Mapping[str, object]] = (),
 ) -> dict[str, pa.Table]:
-    """Build the tables of `reports.plans.tables`.
+    """Build the tables of `reports.analysis.plans.tables`.
 
     Args:
         state: the cluster before any plan.
@@ -48,7 +48,7 @@ def plan_tables(
 
 
 def batch_rows(
-    strategy: str, changed: Sequence[Change], further_elections: int, limits: Limits
+    strategy: str, changed: Sequence[ReplicaChange], further_elections: int, limits: BatchLimits
 ) -> list[dict[str, Any]]:
     """Return the rows of a plan in the table `batches`.
 
@@ -70,7 +70,7 @@ def batch_rows(
                 "replicas": sum(len(set(change.new) - set(change.old)) for change in batch),
                 "bytes": sum(known) if len(known) == len(batch) else None,
                 "elections": sum(change.needs_election for change in batch),
-                "least_ms": None if rate is None else least_ms(batch, rate),
+                "least_ms": None if rate is None else min_duration_ms(batch, rate),
             }
         )
     rows[-1]["elections"] += further_elections
@@ -80,7 +80,7 @@ def batch_rows(
 def without_source(state: ClusterState, replicas: IntArray) -> int:
     """Return how many partitions get new replicas though no replica alive can be copied."""
     rows, sources, _ = _copied(state, replicas)
-    return len(np.unique(rows[sources == NOBODY]))
+    return len(np.unique(rows[sources == NO_BROKER]))
 
 
 def _broker_rows(state: ClusterState, request: PlanRequest, strategy: str, replicas: IntArray) -> pa.Table:
@@ -118,7 +118,7 @@ def _pair_rows(
     """Sum pairs up: one row for each pair of brokers, by their ids."""
     parts = list(found)
     rows, sources, targets = (np.concatenate(column) for column in zip(*parts, strict=True))
-    ids = np.append(state.ids, NOBODY)
+    ids = np.append(state.ids, NO_BROKER)
     pairs, place = np.unique(np.stack([ids[sources], ids[targets]], axis=1), axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), minlength=len(pairs))
     sizes = None
@@ -128,7 +128,7 @@ def _pair_rows(
     columns = {
         "strategy": [strategy] * len(pairs),
         "kind": [kind] * len(pairs),
-        "source": [None if source == NOBODY else source for source in pairs[:, 0].tolist()],
+        "source": [None if source == NO_BROKER else source for source in pairs[:, 0].tolist()],
         "target": pairs[:, 1],
         "replicas": counts,
         "bytes": sizes,
@@ -142,9 +142,9 @@ def _moved(state: ClusterState, replicas: IntArray) -> _Pairs:
     Of several replicas of a partition, those that stay in their rack are paired first, then in replica order. A replica
     that replaces none (a higher replication factor) has the source NOBODY.
     """
-    getting = added(state.replicas, replicas)
-    losing = added(replicas, state.replicas)
-    racks = np.append(state.rack, NOBODY)
+    getting = added_replicas(state.replicas, replicas)
+    losing = added_replicas(replicas, state.replicas)
+    racks = np.append(state.rack, NO_BROKER)
     for same_rack in (True, False):
         for old in range(state.replicas.shape[1]):
             for new in range(replicas.shape[1]):
@@ -156,12 +156,12 @@ def _moved(state: ClusterState, replicas: IntArray) -> _Pairs:
                 rows = np.flatnonzero(pairs)
                 yield rows, state.replicas[rows, old], replicas[rows, new]
     rows, new_places = np.nonzero(getting)
-    yield rows, np.full(len(rows), NOBODY), replicas[rows, new_places]
+    yield rows, np.full(len(rows), NO_BROKER), replicas[rows, new_places]
 
 
 def _copied(state: ClusterState, replicas: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Pair each new replica with the leader that it fetches from; NOBODY if no replica of the partition is alive."""
-    rows, places = np.nonzero(added(state.replicas, replicas))
+    rows, places = np.nonzero(added_replicas(state.replicas, replicas))
     return rows, _sources(state)[rows], replicas[rows, places]
 
 
@@ -170,8 +170,8 @@ def _sources(state: ClusterState) -> IntArray:
     is_alive = np.append(state.is_alive, False)
     alive = is_alive[state.replicas]
     first = state.replicas[np.arange(len(alive)), alive.argmax(axis=1)] if alive.size else state.leader
-    led = np.where(is_alive[state.leader], state.leader, np.where(alive.any(axis=1), first, NOBODY))
-    return np.where(state.leader == NOBODY, NOBODY, led)
+    led = np.where(is_alive[state.leader], state.leader, np.where(alive.any(axis=1), first, NO_BROKER))
+    return np.where(state.leader == NO_BROKER, NO_BROKER, led)
 
 
 def _table(schema: pa.Schema, columns: Mapping[str, object], num_rows: int) -> pa.Table:

@@ -51,10 +51,10 @@ def pytest_configure(config: pytest.Config) -> None:
         if not any(directory.is_relative_to(each) for each in told):
             config.args.append(str(directory))
     if config.getoption(_DIRECTORIES) and config.getoption(_TOLERANCES):
-        from reports.stored.tolerance import ToleranceError, tolerances
+        from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
 
         try:
-            tolerances(config.getoption(_TOLERANCES))
+            parse_tolerances(config.getoption(_TOLERANCES))
         except ToleranceError as error:
             raise pytest.UsageError(f"--assignor-{str(error).removeprefix('--')}") from None
 
@@ -109,9 +109,9 @@ class ScenarioItem(pytest.Item):
         Raises:
             NotAsStoredError: anything differs, or could not be run; has all that there is to say.
         """
-        from assignor_sim import regression
-        from reports.stored.tolerance import tolerances
-        from reports.stored.verification import NOT_STORED, SAME, as_text
+        from assignor_sim.api import regression
+        from reports.analysis.stored.tolerance import parse_tolerances
+        from reports.render.verification import NOT_STORED, SAME, as_text
 
         option = self.config.getoption
         if option(_UPDATE):
@@ -119,7 +119,7 @@ class ScenarioItem(pytest.Item):
             return
         done = regression.verify(
             self.path,
-            tolerances(option(_TOLERANCES)),
+            parse_tolerances(option(_TOLERANCES)),
             metrics_only=option(_METRICS_ONLY),
             assignors=option(_ASSIGNORS),
         )

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any
 
-from assignors.assignment import TaskAssignor
 from assignors.errors import UnknownAssignorError
-from assignors.objective import EQUAL_WEIGHTS, Weights
+from assignors.model.assignment import TaskAssignor
+from assignors.objective.cost import EQUAL_WEIGHTS, Weights
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.incremental import Incremental

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scenarios.contestants import contestants, run
+from scenarios.assignor_specs import assignor_specs, run
 from scenarios.load import Scenario, loads
-from simulator.tables import SCHEMAS
-from simulator.tabulation import tabulate
+from simulator.results.tables import SCHEMAS
+from simulator.results.tabulation import tabulate
 
-RUN_TABLE = pa.schema(
+RUN_SCHEMA = pa.schema(
     [
         ("chunk", pa.int64()),
         ("position", pa.int64()),
@@ -40,7 +40,7 @@ _KEPT_SCENARIOS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class SweepInputs:
     """What all runs of a sweep have in common.
 
     Attributes:
@@ -65,7 +65,7 @@ def outcome_schema(tables: Sequence[str]) -> pa.Schema:
     return pa.schema([*fixed, pa.field("error", pa.string()), *lists])
 
 
-def simulate_chunks(recipe: Recipe, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def simulate_chunks(sweep_inputs: SweepInputs, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Make every run of some chunks.
 
     Args:
@@ -78,52 +78,52 @@ def simulate_chunks(recipe: Recipe, chunks: Iterator[pa.RecordBatch]) -> Iterato
     for chunk in chunks:
         rows = sorted(chunk.to_pylist(), key=lambda row: int(row["position"]))
         if rows:
-            yield _outcomes(recipe, rows, [_attempt(recipe, row) for row in rows])
+            yield _outcomes(sweep_inputs, rows, [_attempt(sweep_inputs, row) for row in rows])
 
 
-def _attempt(recipe: Recipe, row: Mapping[str, Any]) -> tuple[dict[str, pa.Table], str | None]:
+def _attempt(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> tuple[dict[str, pa.Table], str | None]:
     """The tables of a run, or why there are none."""
     try:
-        scenario = _scenario(recipe, row["overrides"])
-        (one,) = contestants(scenario, [row["assignor"]])
+        scenario = _scenario(sweep_inputs, row["overrides"])
+        (one,) = assignor_specs(scenario, [row["assignor"]])
         made = tabulate(run(scenario, one, row["seed"]), one.choice.label, row["seed"])
-        return {name: made[name] for name in recipe.tables}, None
+        return {name: made[name] for name in sweep_inputs.tables}, None
     except (Exception, SystemExit) as error:
-        return _nothing(recipe, row), f"{type(error).__name__}: {error}"
+        return _nothing(sweep_inputs, row), f"{type(error).__name__}: {error}"
 
 
 @lru_cache(_KEPT_SCENARIOS)
-def _scenario(recipe: Recipe, overrides: str) -> Scenario:
+def _scenario(sweep_inputs: SweepInputs, overrides: str) -> Scenario:
     """The scenario in one setting, read from files that are there only meanwhile."""
     changes = [(path, value) for path, value in json.loads(overrides)]
     with tempfile.TemporaryDirectory(prefix="assignor-sim-") as here:
-        for name, content in recipe.files:
+        for name, content in sweep_inputs.files:
             file = Path(here) / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
         # Without the folder itself, no path leads up from it.
-        Path(here, recipe.folder).mkdir(parents=True, exist_ok=True)
+        Path(here, sweep_inputs.folder).mkdir(parents=True, exist_ok=True)
         try:
-            return loads(recipe.text, recipe.name, changes, Path(here) / recipe.folder)
+            return loads(sweep_inputs.text, sweep_inputs.name, changes, Path(here) / sweep_inputs.folder)
         except ValueError as error:
             raise ValueError(str(error).replace(f"{here}/", "")) from None
 
 
-def _nothing(recipe: Recipe, row: Mapping[str, Any]) -> dict[str, pa.Table]:
+def _nothing(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> dict[str, pa.Table]:
     """No rows, but one among the runs that says who failed."""
-    tables = {name: SCHEMAS[name].empty_table() for name in recipe.tables}
-    key = {"scenario": Path(recipe.name).stem, "assignor": row["assignor"], "seed": row["seed"]}
+    tables = {name: SCHEMAS[name].empty_table() for name in sweep_inputs.tables}
+    key = {"scenario": Path(sweep_inputs.name).stem, "assignor": row["assignor"], "seed": row["seed"]}
     return tables | {"runs": pa.Table.from_pylist([key], schema=SCHEMAS["runs"])}
 
 
 def _outcomes(
-    recipe: Recipe, rows: Sequence[Mapping[str, Any]], made: Sequence[tuple[dict[str, pa.Table], str | None]]
+    sweep_inputs: SweepInputs, rows: Sequence[Mapping[str, Any]], made: Sequence[tuple[dict[str, pa.Table], str | None]]
 ) -> pa.RecordBatch:
-    schema = outcome_schema(recipe.tables)
+    schema = outcome_schema(sweep_inputs.tables)
     columns = [
         *(pa.array([row[name] for row in rows], schema.field(name).type) for name in ("position", "run_id", "setting")),
         pa.array([error for _, error in made], pa.string()),
-        *(_nested([tables[name] for tables, _ in made]) for name in recipe.tables),
+        *(_nested([tables[name] for tables, _ in made]) for name in sweep_inputs.tables),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

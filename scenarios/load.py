@@ -12,30 +12,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assignors.configs import AssignmentConfigs
-from scenarios import overrides as overriding
-from scenarios.blueprint import MAX_PAIRS, Blueprint, TopicDefaults
-from scenarios.errors import Mistake, Mistakes, ScenarioError, show
-from scenarios.fields import intact
-from scenarios.reader import MAX_BYTES, TOO_LONG, ReadError, Tree, read
+from assignors.model.configs import AssignmentConfigs
+from scenarios.language import overrides as overriding
+from scenarios.language.errors import Mistake, Mistakes, ScenarioError, format_value
+from scenarios.language.fields import valid_entries
+from scenarios.language.schema import ScenarioDocument
+from scenarios.language.validation import SourceMap, parse_document
+from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, LocatedYaml, YamlReadError, read_yaml
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorChoice, resolve_assignors
-from scenarios.resolution.availability import warn_of_availability
+from scenarios.resolution.availability_warnings import warn_about_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
+from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
 from scenarios.resolution.configs import check_configs, group_configs
-from scenarios.resolution.drafts import APPLICATION
+from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
-from scenarios.resolution.files import Files, UnreadableError, read_text
-from scenarios.resolution.foresight import foretell
+from scenarios.resolution.imported_files import ImportedFiles, UnreadableError, read_text
 from scenarios.resolution.price import resolve_price
-from scenarios.resolution.running import KnownTasks, check_start, resolve_tasks
-from scenarios.resolution.surroundings import Surroundings
+from scenarios.resolution.reassignment_checks import check_reassignments
+from scenarios.resolution.running_application import KnownTasks, check_start, resolve_tasks
+from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.traffic import resolve_traffic
-from scenarios.resolution.warnings import Settings, warn_of_settings
-from scenarios.schema import Document
-from scenarios.validation import Places, understand
-from simulator.world import Application, GroupProtocol, Start, World
+from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
+from simulator.world.world import Application, GroupProtocol, Start, World
 
 __all__ = ["AssignorChoice", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
 
@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()
     """
     file = Path(path)
     try:
-        text = read_text(file, MAX_BYTES, TOO_LONG)
+        text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
     except UnreadableError as error:
         raise ScenarioError([Mistake(str(path), None, "", str(error))]) from None
     return _load(text, str(path), file, file.parent, tuple(overrides))
@@ -124,18 +124,18 @@ def loads(
 
 def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tuple[tuple[str, str], ...]) -> Scenario:
     try:
-        tree = read(text)
-    except ReadError as error:
+        tree = read_yaml(text)
+    except YamlReadError as error:
         raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None
     if not isinstance(tree.value, dict):
         what = "expected a mapping with cluster, application and clients"
-        raise ScenarioError([Mistake(source, tree.lines[()], "", f"{what}, found {show(tree.value)}")])
+        raise ScenarioError([Mistake(source, tree.lines[()], "", f"{what}, found {format_value(tree.value)}")])
     mistakes = Mistakes(source)
     places = _override(tree, source, overrides, mistakes)
-    document = understand(tree.value, places, Document)
+    document = parse_document(tree.value, places, ScenarioDocument)
     if document is None:
         raise ScenarioError(mistakes)
-    files = Files(folder, places, mistakes)
+    files = ImportedFiles(folder, places, mistakes)
     name = document.name or Path(source).stem
     blueprint, choices, notes = _resolve(document, name, files, places, mistakes)
     mistakes.raise_any()
@@ -155,9 +155,9 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
     )
 
 
-def _stated(document: Document) -> tuple[str, ...]:
+def _stated(document: ScenarioDocument) -> tuple[str, ...]:
     keys = list(document.application.configs.model_dump(by_alias=True, exclude_unset=True))
-    clients = list(intact(document.clients))
+    clients = list(valid_entries(document.clients))
     if any(client.client_rack and (client.rack or client.racks) for _, client in clients):
         keys.append("client.rack")
     if any(client.static_membership for _, client in clients):
@@ -165,15 +165,15 @@ def _stated(document: Document) -> tuple[str, ...]:
     return (*keys, *sorted({f"client.tag.{tag}" for _, client in clients for tag in client.tags}))
 
 
-def _override(tree: Tree, source: str, overrides: Sequence[tuple[str, str]], mistakes: Mistakes) -> Places:
-    changed, wrong = overriding.apply(tree.value, overrides)
+def _override(tree: LocatedYaml, source: str, overrides: Sequence[tuple[str, str]], mistakes: Mistakes) -> SourceMap:
+    changed, wrong = overriding.apply_overrides(tree.value, overrides)
     for mistake in wrong:
         mistakes.add(mistake)
-    return Places(source, tree.lines, changed, mistakes)
+    return SourceMap(source, tree.lines, changed, mistakes)
 
 
 def _resolve(
-    document: Document, name: str, files: Files, places: Places, mistakes: Mistakes
+    document: ScenarioDocument, name: str, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
 ) -> tuple[Blueprint, tuple[AssignorChoice, ...], tuple[str, ...]]:
     streams, path = document.application.configs, (*APPLICATION, "configs")
     cluster = resolve_cluster(document.cluster, files, places, mistakes)
@@ -186,13 +186,13 @@ def _resolve(
     traffic = resolve_traffic(document.traffic, application, files, places)
     known = KnownTasks.of(application.subtopologies, traffic.topics) if is_clear else None
     held = resolve_tasks(document.clients, clients, known, places)
-    around = Surroundings(
+    around = EventContext(
         brokers=cluster.brokers,
         clients=clients,
         topics=traffic.topics,
         all_topics=None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
         traffic=traffic,
-        duration_ms=document.duration if places.is_sound("duration") else None,
+        duration_ms=document.duration if places.is_valid("duration") else None,
         files=files,
         places=places,
         mistakes=mistakes,
@@ -230,20 +230,24 @@ def _resolve(
         price=price,
     )
     if not mistakes:
-        said = {each.at: ("events", i, "reassignment") for i, each in intact(document.events) if each.reassignment}
-        foretell(blueprint, document.seeds[0], said, places)
-        warn_of_availability(traffic.topics.values(), defaults, places)
-        warn_of_settings(Settings(document, clients, cluster.brokers, application.subtopologies, choices, places))
+        said = {
+            each.at: ("events", i, "reassignment") for i, each in valid_entries(document.events) if each.reassignment
+        }
+        check_reassignments(blueprint, document.seeds[0], said, places)
+        warn_about_availability(traffic.topics.values(), defaults, places)
+        warn_about_configs(
+            WarningContext(document, clients, cluster.brokers, application.subtopologies, choices, places)
+        )
     return blueprint, choices, (*application.notes, *traffic.notes, *held)
 
 
-def _check_size(num_tasks: int, num_clients: int, places: Places) -> None:
-    if num_tasks * num_clients > MAX_PAIRS:
+def _check_size(num_tasks: int, num_clients: int, places: SourceMap) -> None:
+    if num_tasks * num_clients > MAX_TASK_CLIENT_PAIRS:
         product = f"{num_tasks:,} tasks on {num_clients:,} clients are {num_tasks * num_clients:,} pairs of the two"
-        places.wrong((), f"{product}, more than the {MAX_PAIRS:,} that can be simulated")
+        places.wrong((), f"{product}, more than the {MAX_TASK_CLIENT_PAIRS:,} that can be simulated")
 
 
-def _check_seeds(seeds: Sequence[int], places: Places) -> None:
+def _check_seeds(seeds: Sequence[int], places: SourceMap) -> None:
     seen: set[int] = set()
     for i, seed in enumerate(seeds):
         if seed in seen:

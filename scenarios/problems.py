@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assignors import registry
-from assignors.assignment import AssignmentColumns, TaskType
-from assignors.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.errors import AssignorError, ConfigError, InvalidAssignmentError, KafkaError
-from assignors.ids import ProcessId, TaskId, TopicPartition
-from assignors.java_order import CollectionOrder
-from assignors.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.java.hash_order import CollectionOrder
+from assignors.model.assignment import AssignmentColumns, TaskType
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.model.ids import ProcessId, TaskId, TopicPartition
+from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.tasks.rack_aware import rack_costs
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Long = Annotated[int, Field(ge=-(2**63) + 1, le=2**63 - 1)]
 Int = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
 _MOST_MISTAKES = 5
-Answer = dict[str, Any]
+ProblemAnswer = dict[str, Any]
 
 
 class ProblemError(ValueError):
@@ -136,7 +136,7 @@ class _Document(_Section):
     clients: list[_Client]
 
 
-def parse_state(problem: Json) -> ApplicationState:
+def parse_problem(problem: Json) -> ApplicationState:
     """Build the state that a problem describes.
 
     Raises:
@@ -196,12 +196,12 @@ def _parse_client(client: _Client) -> KafkaStreamsState:
     )
 
 
-def answer(
+def solve_problem(
     found: Problem,
     name: str,
     assignor: registry.AssignorInfo | None = None,
     order: CollectionOrder = CollectionOrder.PRODUCTION,
-) -> Answer:
+) -> ProblemAnswer:
     """Answer one problem with the assignor it names, or with another one.
 
     `order` reaches the assignors whose answers hang on it; with the default, so does the order in which the problem
@@ -214,7 +214,7 @@ def answer(
     try:
         info = assignor or registry.find(str(found.problem["assignor"]))
         strategy = registry.make(info, {"order": order} if "order" in signature(info.make).parameters else {})
-        state = parse_state(found.problem)
+        state = parse_problem(found.problem)
     except ConfigError as error:
         return _refusal(found, error, 0)
     except (AssignorError, ValueError) as error:
@@ -252,12 +252,12 @@ def _names(tasks: Mapping[TaskId, TaskType], role: TaskType) -> list[str]:
     return [str(task) for task in sorted(task for task, held in tasks.items() if held is role)]
 
 
-def _refusal(found: Problem, error: AssignorError, nanos: int) -> Answer:
+def _refusal(found: Problem, error: AssignorError, nanos: int) -> ProblemAnswer:
     nothing = dict.fromkeys(("assignment", "active_cost", "stateless_cost", "standby_cost"))
     return {"id": found.id, **nothing, "probing_rebalance": False, "nanos": nanos, "error": str(error)}
 
 
-def differences(expected: Json, given: Json) -> list[str]:
+def answer_differences(expected: Json, given: Json) -> list[str]:
     """Say in which fields an answer differs from the expected one; of an error only the class counts."""
     if expected.get("error") or given.get("error"):
         wanted, got = _error_class(expected), _error_class(given)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assignors.optimum.proof import prove
-from scenarios.contestants import Contestant
+from scenarios.assignor_specs import AssignorSpec
+from scenarios.captured_rounds import run_and_capture
 from scenarios.load import Scenario
-from scenarios.watched import run_watched
-from simulator.reasons import Question
-from simulator.trace import Trace
+from simulator.assignment.explanation import ExplanationRequest
+from simulator.results.trace import Trace
 
 
-def run_proven(
+def run_with_proofs(
     scenario: Scenario,
-    contestant: Contestant,
+    assignor_spec: AssignorSpec,
     time_limit_s: float,
     seed: int | None = None,
-    question: Question | None = None,
+    question: ExplanationRequest | None = None,
 ) -> Trace:
     """Simulate a scenario with one assignor, and look for the cheapest assignment of every round.
 
@@ -31,8 +31,8 @@ def run_proven(
     Returns:
         What happened, as without proofs but for the appraisals of the rounds.
     """
-    trace, shown = run_watched(scenario, contestant, seed, question)
-    weights = contestant.info.weights
+    trace, shown = run_and_capture(scenario, assignor_spec, seed, question)
+    weights = assignor_spec.info.weights
     proven = {
         each.round.number: prove(
             each.state, each.columns, weights.configured(each.state.assignment_configs), time_limit_s

@@ -6,32 +6,32 @@ from importlib.resources import files
 from pathlib import Path
 
 
-def library() -> Path:
+def library_folder() -> Path:
     """The directory of the shipped scenarios."""
     return Path(str(files("scenarios"))) / "library"
 
 
-def shipped() -> list[Path]:
+def list_scenarios() -> list[Path]:
     """The shipped scenarios, sorted by name."""
-    return sorted(library().glob("*.yaml"))
+    return sorted(library_folder().glob("*.yaml"))
 
 
-def find(argument: Path) -> Path:
+def find_scenario(argument: Path) -> Path:
     """The file that is meant: the path as it stands, else a shipped scenario of that name."""
     if argument.exists():
         return argument
-    named = library() / f"{argument.name.removesuffix('.yaml')}.yaml"
+    named = library_folder() / f"{argument.name.removesuffix('.yaml')}.yaml"
     return named if len(argument.parts) == 1 and named.is_file() else argument
 
 
-def shipped_sweeps() -> list[Path]:
+def list_sweeps() -> list[Path]:
     """The shipped sweeps, sorted by name."""
-    return sorted((library() / "sweeps").glob("*.yaml"))
+    return sorted((library_folder() / "sweeps").glob("*.yaml"))
 
 
 def find_sweep(argument: Path) -> Path:
     """The file that is meant: the path as it stands, else a shipped sweep of that name."""
     if argument.exists():
         return argument
-    named = library() / "sweeps" / f"{argument.name.removesuffix('.yaml')}.yaml"
+    named = library_folder() / "sweeps" / f"{argument.name.removesuffix('.yaml')}.yaml"
     return named if len(argument.parts) == 1 and named.is_file() else argument

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from assignors.assignment import TaskAssignor
-from assignors.flow import remembering
-from assignors.objective import EQUAL_WEIGHTS, Weights
-from simulator.execution import Execution
-from simulator.processes.clockwork import Clockwork, Observer
-from simulator.reasons import Question
-from simulator.trace import Trace
-from simulator.world import World
+from assignors.flow import flow_cache
+from assignors.model.assignment import TaskAssignor
+from assignors.objective.cost import EQUAL_WEIGHTS, Weights
+from simulator.assignment.explanation import ExplanationRequest
+from simulator.flows.execution import Execution
+from simulator.processes.simulation import Observer, Simulation
+from simulator.results.trace import Trace
+from simulator.world.world import World
 
 
 def _nobody_looks(execution: Execution) -> None:
@@ -21,7 +21,7 @@ def simulate(
     assignor: TaskAssignor,
     weights: Weights = EQUAL_WEIGHTS,
     observe: Observer = _nobody_looks,
-    question: Question | None = None,
+    question: ExplanationRequest | None = None,
 ) -> Trace:
     """Let a world live through its duration with one assignor.
 
@@ -36,5 +36,5 @@ def simulate(
         What happened; the same for the same arguments, to the byte. A failing assignor ends the run, and is a part of
         the trace.
     """
-    with remembering():
-        return Clockwork(world, assignor, weights, observe, question).run()
+    with flow_cache():
+        return Simulation(world, assignor, weights, observe, question).run()

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from assignors.configs import AssignmentConfigs
-from assignors.ids import TopicPartition
-from simulator.closing import leaves_on_close
-from simulator.disturbances import (
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.ids import TopicPartition
+from simulator.brokers.reassignment import ReassignmentProgress, ReassignmentStep
+from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     ConfigChange,
@@ -23,9 +23,9 @@ from simulator.disturbances import (
     RollingBounce,
     TrafficChange,
 )
-from simulator.event_labels import event_numbers
-from simulator.reassignment import Reassigning, ReassignmentStep
-from simulator.world import Start, World
+from simulator.world.event_labels import event_numbers
+from simulator.world.leave_on_close import leaves_on_close
+from simulator.world.world import Start, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,21 +143,21 @@ def timeline(world: World) -> list[TimedChange]:
         for timed in _break_down(world, disturbance)
     ]
     if any(isinstance(disturbance, Reassignment) for disturbance in world.disturbances):
-        steps = _reassign(Reassigning(world), world, [timed for timed, _ in planned], world.duration_ms)
+        steps = _reassign(ReassignmentProgress(world), world, [timed for timed, _ in planned], world.duration_ms)
         planned += [(timed, None) for timed in list(steps)]
     return list(_that_happen(world, sorted(planned, key=lambda each: each[0].at_ms)))
 
 
-def reassigned(world: World, until_ms: int) -> Reassigning:
+def replicas_at(world: World, until_ms: int) -> ReassignmentProgress:
     """The brokers and partitions as they stand at a time, before reassignments that begin then."""
     planned = [timed for disturbance in world.disturbances for timed in _break_down(world, disturbance)]
-    reassigning = Reassigning(world)
+    reassigning = ReassignmentProgress(world)
     list(_reassign(reassigning, world, [timed for timed in planned if timed.at_ms <= until_ms], until_ms))
     return reassigning
 
 
 def _reassign(
-    reassigning: Reassigning, world: World, planned: Sequence[TimedChange], until_ms: int
+    reassigning: ReassignmentProgress, world: World, planned: Sequence[TimedChange], until_ms: int
 ) -> Iterator[TimedChange]:
     """The steps of all reassignments, among changes that are no steps themselves."""
     numbered = zip(event_numbers(world.disturbances), world.disturbances, strict=True)
@@ -186,7 +186,7 @@ def _timed(
         yield TimedChange(at_ms, step, max((number for number in events if number is not None), default=None))
 
 
-def _tell(reassigning: Reassigning, change: Change | Reassignment) -> None:
+def _tell(reassigning: ReassignmentProgress, change: Change | Reassignment) -> None:
     match change:
         case Reassignment():
             reassigning.begin(change)

@@ -59,7 +59,7 @@ case $refused in *"pip install assignor-sim[kafka]"*) ;; *)
 esac
 "$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
     --constraint "$root/constraints.txt" "$(echo "$root"/*.whl)[kafka]"
-try python -c "from scenarios.observed.live.cluster import StreamsGroupDescribeRequest as R; R(group_ids=['app']).encode(version=0)"
+try python -c "from scenarios.kafka.live.connection import StreamsGroupDescribeRequest as R; R(group_ids=['app']).encode(version=0)"
 
 say "test scenarios in another project, with nothing there but the wheel and pytest"
 "$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \

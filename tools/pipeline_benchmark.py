@@ -22,11 +22,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.session import connect
-from pipeline.sweep.batch import run_table
-from pipeline.sweep.design import load
-from pipeline.sweep.prepared import Prepared, prepare
+from pipeline.sweep.batch_job import run_table
+from pipeline.sweep.design import load_sweep
+from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
 from pipeline.sweep.run import run_sweep
-from pipeline.worker import Recipe, simulate_chunks
+from pipeline.worker import SweepInputs, simulate_chunks
 
 CORES = 2
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "pipeline-performance.md"
@@ -41,14 +41,14 @@ seeds: {seeds}
 """
 
 
-def prepared_of(runs: int, folder: Path) -> Prepared:
+def prepared_of(runs: int, folder: Path) -> PreparedSweep:
     """A sweep of so many runs of a small scenario."""
     file = folder / "overhead.yaml"
     file.write_text(SWEEP.format(scenario="cold_start", seeds=runs // 4))
-    return prepare(load(file))
+    return prepare_sweep(load_sweep(file))
 
 
-def by_pool(prepared: Prepared, out: Path) -> float:
+def by_pool(prepared: PreparedSweep, out: Path) -> float:
     """Seconds that a pool of processes takes, its start and all files included."""
     started = time.monotonic()
     out.mkdir(parents=True)
@@ -56,16 +56,16 @@ def by_pool(prepared: Prepared, out: Path) -> float:
         for batch in prepared.batches:
             table = run_table(prepared, batch)
             chunks = [table.filter(pc.equal(table["chunk"], i)) for i in range(len(batch.chunks))]
-            made = list(pool.map(partial(_simulate, prepared.recipe), chunks))
+            made = list(pool.map(partial(_simulate, prepared.sweep_inputs), chunks))
             pq.write_table(pa.concat_tables(made), out / f"{batch.name}.parquet", compression="zstd")
     return time.monotonic() - started
 
 
-def _simulate(recipe: Recipe, chunk: pa.Table) -> pa.Table:
-    return pa.Table.from_batches(list(simulate_chunks(recipe, iter(chunk.combine_chunks().to_batches()))))
+def _simulate(sweep_inputs: SweepInputs, chunk: pa.Table) -> pa.Table:
+    return pa.Table.from_batches(list(simulate_chunks(sweep_inputs, iter(chunk.combine_chunks().to_batches()))))
 
 
-def by_spark(prepared: Prepared, out: Path, cores: int) -> tuple[float, float]:
+def by_spark(prepared: PreparedSweep, out: Path, cores: int) -> tuple[float, float]:
     """Seconds that a sweep takes once Spark is there, and that Spark takes to be there.
 
     With one core, Java and the worker share that core: Spark's `local[1]` alone would let Java use the others.

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from assignor_sim.api.results import run_scenario
 from assignor_sim.commands.run import PROOF_LIMIT_S
-from assignor_sim.comparison import compare
 from scenarios.load import load
-from scenarios.shipped import shipped
+from scenarios.shipped import list_scenarios
 
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "optimum.md"
 MARK = "<!-- Measured by `python -m tools.proven_optima`. -->"
@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 def proofs(scenario: Path) -> list[Row]:
     """The rounds of a scenario's runs of which something was proven, with their costs, and which are deciding."""
-    tables = compare(load(scenario), proof_limit_s=PROOF_LIMIT_S).tables
+    tables = run_scenario(load(scenario), proof_limit_s=PROOF_LIMIT_S).tables
     key = ("assignor", "seed", "round")
     costs = {tuple(row[name] for name in key): row["total_cost"] for row in tables["rounds"].to_pylist()}
     deciding = {(row["assignor"], row["seed"], row["deciding_round"]) for row in tables["runs"].to_pylist()}
@@ -83,5 +83,5 @@ def _joined(lines: Iterator[str]) -> str:
 
 
 if __name__ == "__main__":
-    figures = {path.stem: proofs(path) for path in shipped()}
+    figures = {path.stem: proofs(path) for path in list_scenarios()}
     PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.failures import told_to_the_user
-from assignor_sim.spark_options import Conf, Master, PyFiles, settings_of
+from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 
 class AggregateFormat(StrEnum):
@@ -42,11 +42,11 @@ def aggregate(
     from pipeline.aggregate import AggregateError
     from pipeline.aggregate import aggregate as work_out
     from pipeline.session import SparkError, connect
-    from reports.terminal.sweep import render
+    from reports.render.terminal.sweep import render
 
     with (
-        told_to_the_user(AggregateError, SparkError),
-        connect(master, settings_of(conf), py_files or ()) as spark,
+        exit_on_error(AggregateError, SparkError),
+        connect(master, parse_spark_conf(conf), py_files or ()) as spark,
     ):
         summary = work_out(spark, directories, out, baseline)
     print(render(summary, format_.value), end="")

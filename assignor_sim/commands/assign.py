@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assignor_sim.failures import DIFFERENT, told_to_the_user
+from assignor_sim.console.exits import DIFFERENT, exit_on_error
 
 if TYPE_CHECKING:
-    from assignors.java_order import CollectionOrder
+    from assignors.java.hash_order import CollectionOrder
     from scenarios.problems import Problem
 
 _SHOWN_DIFFERENCES = 10
@@ -40,20 +40,20 @@ def assign(
 
     Example: [bold]assignor-sim assign --check problems.jsonl.gz[/bold]
     """
-    from assignor_sim.streams import STANDARD, reading, writing
+    from assignor_sim.text_files import STANDARD, open_to_read, open_to_write
     from assignors.errors import AssignorError
-    from assignors.java_order import CollectionOrder
+    from assignors.java.hash_order import CollectionOrder
     from scenarios.problems import ProblemError
 
     collections = CollectionOrder(order)
-    tally = Tally(collections)
-    with told_to_the_user(ProblemError, AssignorError, OSError, EOFError, UnicodeDecodeError):
-        answers = _answers(problems, assignor, collections, reading)
+    tally = AgreementCounts(collections)
+    with exit_on_error(ProblemError, AssignorError, OSError, EOFError, UnicodeDecodeError):
+        answers = _answers(problems, assignor, collections, open_to_read)
         if check and output is None:
             for problem, answered in answers:
                 tally.count(problem, answered)
         else:
-            with writing(output or STANDARD) as target:
+            with open_to_write(output or STANDARD) as target:
                 for problem, answered in answers:
                     target.write(json.dumps(answered) + "\n")
                     tally.count(problem, answered)
@@ -64,19 +64,19 @@ def assign(
 
 
 def _answers(
-    problems: Path, assignor: str | None, order: CollectionOrder, reading: Any
+    problems: Path, assignor: str | None, order: CollectionOrder, open_to_read: Any
 ) -> Iterator[tuple[Problem, dict[str, Any]]]:
     from assignors import registry
-    from scenarios.problems import answer, read_problems
+    from scenarios.problems import read_problems, solve_problem
 
     info = registry.load(assignor) if assignor else None
     name = "standard input" if str(problems) == "-" else str(problems)
-    with reading(problems) as source:
+    with open_to_read(problems) as source:
         for problem in read_problems(source, name):
-            yield problem, answer(problem, name, info, order)
+            yield problem, solve_problem(problem, name, info, order)
 
 
-class Tally:
+class AgreementCounts:
     """How many answers agreed with the expected ones, by assignor and rack-aware strategy."""
 
     def __init__(self, order: CollectionOrder) -> None:
@@ -87,13 +87,13 @@ class Tally:
 
     def count(self, problem: Problem, answered: dict[str, Any]) -> None:
         """Compare one answer; a problem without an expected answer does not count."""
-        from scenarios.problems import differences
+        from scenarios.problems import answer_differences
 
         expected = problem.expected_in(self._order)
         if expected is None:
             return
         self.compared[problem.kind] += 1
-        found = differences(expected, answered)
+        found = answer_differences(expected, answered)
         if found:
             self.differ.append(f"{problem.id}: {'; '.join(found)}")
         else:

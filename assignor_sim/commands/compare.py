@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.failures import BAD_INPUT, DIFFERENT, told_to_the_user
+from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error
 
 if TYPE_CHECKING:
-    from reports.stored.tolerance import Tolerance
-    from reports.trials.trial import Trial
+    from reports.analysis.paired_comparison import PairedComparison
+    from reports.analysis.stored.tolerance import Tolerance
 
 
 class CompareFormat(StrEnum):
@@ -52,25 +52,25 @@ def compare(
 
     Example: [bold]assignor-sim compare --assignor high_availability --assignor mypkg:Mine scenarios[/bold]
     """
-    from assignor_sim.progress import progress
-    from assignor_sim.regression import scenario_files
-    from assignor_sim.remarks import print_notes
-    from assignor_sim.trial import trial
+    from assignor_sim.api.comparison import compare_over_seeds
+    from assignor_sim.api.regression import scenario_files
+    from assignor_sim.console.progress import show_progress
+    from assignor_sim.console.remarks import print_notes
     from assignors.errors import AssignorError
-    from reports.stored.results import StoredError
-    from reports.stored.tolerance import ToleranceError
-    from reports.terminal.trial import render
+    from reports.analysis.stored.results import StoredResultsError
+    from reports.analysis.stored.tolerance import ToleranceError
+    from reports.render.terminal.significance import render
     from scenarios.load import ScenarioError, load
 
-    with told_to_the_user(ScenarioError, AssignorError, StoredError, ToleranceError):
+    with exit_on_error(ScenarioError, AssignorError, StoredResultsError, ToleranceError):
         assignors = list(dict.fromkeys(assignor))
         if len(assignors) < 2:
             raise ToleranceError("--assignor: name two or more to compare")
         limits = _limits(fail_if_worse or ())
         wanted = dict.fromkeys((*_metrics(metric or ()), *limits))
         loaded = [load(file) for file in scenario_files(scenarios)]
-        with progress() as tell:
-            outcome, warnings = trial(loaded, assignors, range(1, seeds + 1), list(wanted), tell)
+        with show_progress() as on_progress:
+            outcome, warnings = compare_over_seeds(loaded, assignors, range(1, seeds + 1), list(wanted), on_progress)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for each in loaded:
@@ -81,28 +81,28 @@ def compare(
 
 def _metrics(names: Sequence[str]) -> Sequence[str]:
     """What is asked for, else the usual."""
-    from reports.stored.tolerance import understand
-    from reports.trials.trial import TRIAL_METRICS, USUAL
+    from reports.analysis.paired_comparison import COMPARABLE_METRICS, DEFAULT_METRICS
+    from reports.analysis.stored.tolerance import parse_tolerance
 
     for name in names:
-        understand("--metric", f"{name}=0", tuple(TRIAL_METRICS))
-    return names or USUAL
+        parse_tolerance("--metric", f"{name}=0", tuple(COMPARABLE_METRICS))
+    return names or DEFAULT_METRICS
 
 
 def _limits(texts: Sequence[str]) -> dict[str, Tolerance]:
     """By how much each metric may be worse."""
-    from reports.stored.tolerance import understand
-    from reports.trials.trial import TRIAL_METRICS
+    from reports.analysis.paired_comparison import COMPARABLE_METRICS
+    from reports.analysis.stored.tolerance import parse_tolerance
 
     return {
-        text.partition("=")[0]: understand(
-            "--fail-if-worse", text if "=" in text else f"{text}=0", tuple(TRIAL_METRICS)
+        text.partition("=")[0]: parse_tolerance(
+            "--fail-if-worse", text if "=" in text else f"{text}=0", tuple(COMPARABLE_METRICS)
         )
         for text in texts
     }
 
 
-def _end(outcome: Trial, limits: Mapping[str, Tolerance]) -> None:
+def _end(outcome: PairedComparison, limits: Mapping[str, Tolerance]) -> None:
     worse = list(_worse(outcome, limits))
     for line in worse:
         print(line, file=sys.stderr)
@@ -116,7 +116,7 @@ def _end(outcome: Trial, limits: Mapping[str, Tolerance]) -> None:
         raise typer.Exit(BAD_INPUT)
 
 
-def _worse(outcome: Trial, limits: Mapping[str, Tolerance]) -> Iterator[str]:
+def _worse(outcome: PairedComparison, limits: Mapping[str, Tolerance]) -> Iterator[str]:
     for each in outcome.findings:
         if each.verdict != "worse" or each.metric not in limits or each.baseline is None or each.mean is None:
             continue

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.failures import BAD_INPUT, told_to_the_user
+from assignor_sim.console.exits import BAD_INPUT, exit_on_error
 
 
 class DiffFormat(StrEnum):
@@ -38,23 +38,23 @@ def diff(
     """
     import json
 
-    from reports.comparison import TableError
-    from reports.runs.round_diff import between_assignors, between_rounds, record
-    from reports.runs.run_rows import DiffError, labels
-    from reports.terminal.diff import draw
-    from reports.text import printable
-    from simulator.results import ResultsError, read_results
+    from reports.analysis.comparison import TableError
+    from reports.analysis.runs.round_diff import diff_assignors, diff_rounds, record
+    from reports.analysis.runs.run_rows import RunLookupError, labels
+    from reports.analysis.text import printable
+    from reports.render.terminal.round_diff import draw
+    from simulator.results.result_directory import ResultsError, read_results
 
     if len(assignor or ()) > 2:
         print("--assignor: expected one, or two to compare", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
-    with told_to_the_user(ResultsError, TableError, DiffError):
+    with exit_on_error(ResultsError, TableError, RunLookupError):
         tables, _ = read_results(directory)
         shown = labels(tables, assignor or ())
         if assignor and len(assignor) == 2:
-            diffs = [between_assignors(tables, (assignor[0], assignor[1]), round_, seed)]
+            diffs = [diff_assignors(tables, (assignor[0], assignor[1]), round_, seed)]
         else:
-            diffs = [between_rounds(tables, each, round_, seed) for each in shown]
+            diffs = [diff_rounds(tables, each, round_, seed) for each in shown]
     if format_ is DiffFormat.JSON:
         print(json.dumps([record(each) for each in diffs], indent=2, ensure_ascii=False))
     else:

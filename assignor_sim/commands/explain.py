@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assignor_sim.failures import told_to_the_user
+from assignor_sim.console.exits import exit_on_error
 
 if TYPE_CHECKING:
-    from reports.explained.explanation import Explanation
+    from reports.analysis.explanation import Explanation
 
 
 class ExplainFormat(StrEnum):
@@ -43,14 +43,14 @@ def explain(
     """
     import json
 
-    from reports.comparison import TableError
-    from reports.explained.explanation import ExplanationError
-    from reports.explained.explanation import explain as gather
-    from reports.runs.run_rows import DiffError, labels
-    from reports.terminal.explanation import draw, record
-    from simulator.results import ResultsError, read_results
+    from reports.analysis.comparison import TableError
+    from reports.analysis.explanation import ExplanationError
+    from reports.analysis.explanation import explain as gather
+    from reports.analysis.runs.run_rows import RunLookupError, labels
+    from reports.render.terminal.explanation import draw, record
+    from simulator.results.result_directory import ResultsError, read_results
 
-    with told_to_the_user(ResultsError, TableError, DiffError, ExplanationError):
+    with exit_on_error(ResultsError, TableError, RunLookupError, ExplanationError):
         tables, manifest = read_results(directory)
         shown = labels(tables, assignor or ())
         told = [gather(tables, label, seed, task, round_) for label in shown]
@@ -65,20 +65,20 @@ def _with_break_evens(
     directory: Path, tables: dict[str, Any], manifest: dict[str, Any], told: Sequence[Explanation], round_: int | None
 ) -> list[Explanation]:
     """The same with the costs that would have kept the task, if it can be run again; says so if not."""
-    from assignor_sim.kept_scenario import KeptError
-    from assignor_sim.progress import progress
-    from assignor_sim.rerun import rerun
-    from reports.explained.explanation import explain as gather
+    from assignor_sim.api.rerun import rerun
+    from assignor_sim.api.stored_scenario import StoredScenarioError
+    from assignor_sim.console.progress import show_progress
+    from reports.analysis.explanation import explain as gather
 
     found = []
-    with progress() as tell:
+    with show_progress() as on_progress:
         for each in told:
             if each.lacks_break_evens:
-                tell(f"{each.assignor}: deciding again with other costs")
+                on_progress(f"{each.assignor}: deciding again with other costs")
                 try:
                     again = rerun(directory, tables, manifest, each.assignor, each.seed, each.task)
                     each = gather(again, each.assignor, each.seed, each.task, round_)
-                except KeptError as error:
+                except StoredScenarioError as error:
                     print(f"{error}; so what cost would have kept the task is not known", file=sys.stderr)
             found.append(each)
     return found

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from assignor_sim.failures import BAD_INPUT, told_to_the_user
+from assignor_sim.console.exits import BAD_INPUT, exit_on_error
 
 if TYPE_CHECKING:
-    from assignors.frontier import Point
-    from reports.frontier.front import Front
-    from scenarios.contestants import Contestant
+    from assignors.objective.frontier import FrontierPoint
+    from reports.analysis.frontier import TrafficFrontier
+    from scenarios.assignor_specs import AssignorSpec
+    from scenarios.captured_rounds import CapturedRound
     from scenarios.load import Scenario
-    from scenarios.watched import Shown
 
 
 class FrontierFormat(StrEnum):
@@ -53,32 +53,32 @@ def frontier(
 
     Example: [bold]assignor-sim frontier a_partition_changes_rack[/bold]
     """
-    from assignor_sim.overrides import overrides_of
+    from assignor_sim.console.overrides import parse_overrides
     from assignors.errors import AssignorError
-    from reports.frontier.front import record
-    from reports.terminal.frontier import draw
-    from scenarios.contestants import contestants
+    from reports.analysis.frontier import record
+    from reports.render.terminal.frontier import draw
+    from scenarios.assignor_specs import assignor_specs
+    from scenarios.captured_rounds import capture_rounds
     from scenarios.load import ScenarioError, load
-    from scenarios.shipped import find
-    from scenarios.watched import watch
+    from scenarios.shipped import find_scenario
 
     _check_out(out)
-    with told_to_the_user(ScenarioError, AssignorError):
-        loaded = load(find(scenario), overrides_of(set_))
-        contestant = contestants(loaded, [] if assignor is None else [assignor])[0]
-        front = _front(loaded, contestant, watch(loaded, contestant, seed), round_, slack)
+    with exit_on_error(ScenarioError, AssignorError):
+        loaded = load(find_scenario(scenario), parse_overrides(set_))
+        assignor_spec = assignor_specs(loaded, [] if assignor is None else [assignor])[0]
+        front = _front(loaded, assignor_spec, capture_rounds(loaded, assignor_spec, seed), round_, slack)
     print(json.dumps(record(front), indent=2, ensure_ascii=False) if format_ is FrontierFormat.JSON else draw(front))
     if out is not None:
-        from reports.figures import rendered
-        from reports.frontier.figure import traffic_against_movement
+        from reports.render.figures.frontier_figure import traffic_against_movement
+        from reports.render.figures.run_figures import figure_bytes
 
-        with told_to_the_user(OSError):
+        with exit_on_error(OSError):
             out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_bytes(rendered(traffic_against_movement(front), out.suffix[1:]))
+            out.write_bytes(figure_bytes(traffic_against_movement(front), out.suffix[1:]))
 
 
 def _check_out(out: Path | None) -> None:
-    from reports.figures import FORMATS
+    from reports.render.figures.run_figures import FORMATS
 
     if out is not None and out.suffix[1:] not in FORMATS:
         _refuse(f"--out {out}: a figure ends in {', '.join(f'.{each}' for each in FORMATS)}")
@@ -90,15 +90,15 @@ def _refuse(what: str) -> NoReturn:
 
 
 def _front(
-    scenario: Scenario, contestant: Contestant, shown: tuple[Shown, ...], number: int | None, slack: int
-) -> Front:
+    scenario: Scenario, assignor_spec: AssignorSpec, shown: tuple[CapturedRound, ...], number: int | None, slack: int
+) -> TrafficFrontier:
     """The front of the round asked for, or of the last one with most points."""
-    from assignors.frontier import frontier as solve
+    from assignors.objective.frontier import frontier as solve
 
     asked = [each for each in shown if number in (None, each.round.number)]
     if not asked:
         _refuse(f"{scenario.name}: there is no round {number} (rounds: 1 to {len(shown)})")
-    fronts: list[tuple[Shown, tuple[Point, ...]]] = []
+    fronts: list[tuple[CapturedRound, tuple[FrontierPoint, ...]]] = []
     for each in asked:
         try:
             points = solve(each.state, slack)
@@ -111,32 +111,34 @@ def _front(
         _refuse(f"{scenario.name}: there is no front ({lacking})")
     longest = max(len(points) for _, points in fronts)
     chosen, points = [each for each in fronts if len(each[1]) == longest][-1]
-    return _told(scenario, contestant, chosen, points)
+    return _told(scenario, assignor_spec, chosen, points)
 
 
-def _told(scenario: Scenario, contestant: Contestant, shown: Shown, points: tuple[Point, ...]) -> Front:
+def _told(
+    scenario: Scenario, assignor_spec: AssignorSpec, shown: CapturedRound, points: tuple[FrontierPoint, ...]
+) -> TrafficFrontier:
     """The front in the terms of a report."""
     import numpy as np
 
-    from assignors.objective import previous
-    from reports.frontier.front import Answered, Front, FrontPoint
-    from reports.units import write_clock
+    from assignors.objective.cost import previous
+    from reports.analysis.formatting import format_clock
+    from reports.analysis.frontier import AssignorPoint, FrontierPoint, TrafficFrontier
 
-    state, costs = shown.state, _costs(contestant)
+    state, costs = shown.state, _costs(assignor_spec)
     rows = np.flatnonzero(state.tasks.stateful)
     owner = shown.columns.active[rows]
     remote = state.remote_partitions(state.tasks.source)[rows, owner].sum()
     moved = ~previous(state)[0][rows, owner]
-    return Front(
+    return TrafficFrontier(
         scenario=scenario.name,
         round=shown.round.number,
-        at=write_clock(shown.round.at_ms),
+        at=format_clock(shown.round.at_ms),
         reason=shown.round.reason,
         tasks=len(rows),
         partitions=int(state.tasks.source.counts()[rows].sum()),
         clients=len(state.clients),
         points=tuple(
-            FrontPoint(
+            FrontierPoint(
                 point.remote_partitions,
                 point.moves,
                 str(point.from_ratio),
@@ -145,11 +147,11 @@ def _told(scenario: Scenario, contestant: Contestant, shown: Shown, points: tupl
             )
             for point in points
         ),
-        answered=Answered(contestant.choice.label, int(remote), int(moved.sum())),
+        answered=AssignorPoint(assignor_spec.choice.label, int(remote), int(moved.sum())),
     )
 
 
-def _costs(contestant: Contestant) -> dict[str, tuple[int, int]]:
+def _costs(assignor_spec: AssignorSpec) -> dict[str, tuple[int, int]]:
     """Costs worth a mark, by name: Kafka's defaults, and those configured where they are others."""
     from assignors import registry
 
@@ -158,9 +160,9 @@ def _costs(contestant: Contestant) -> dict[str, tuple[int, int]]:
         usual = registry.find(name).weights
         pair = usual.traffic_cost, usual.non_overlap_cost
         marks[f"{name}'s default, {pair[0]}:{pair[1]}"] = pair
-    configs = contestant.choice.configs
+    configs = assignor_spec.choice.configs
     if (configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost) != (None, None):
-        weights = contestant.info.weights.configured(configs)
+        weights = assignor_spec.info.weights.configured(configs)
         pair = weights.traffic_cost, weights.non_overlap_cost
         if pair not in marks.values():
             marks[f"configured, {pair[0]}:{pair[1]}"] = pair

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.failures import told_to_the_user
-from assignor_sim.spark_options import Conf, Master, PyFiles, settings_of
+from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 generate = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
@@ -53,20 +53,20 @@ def metrics(
 
     Example: [bold]assignor-sim generate metrics --partitions 10000 --days 30 --out raw[/bold]
     """
-    from assignor_sim.progress import progress
+    from assignor_sim.console.progress import show_progress
     from pipeline.generate.faults import Faults, FaultsError
-    from pipeline.generate.metrics import Schedule, ScheduleError
+    from pipeline.generate.measurements import Schedule, ScheduleError
     from pipeline.generate.population import Population
     from pipeline.generate.writing import GenerateError
     from pipeline.generate.writing import generate as write
     from pipeline.session import SparkError, connect
 
-    with told_to_the_user(FaultsError, ScheduleError, GenerateError, SparkError), progress() as tell:
+    with exit_on_error(FaultsError, ScheduleError, GenerateError, SparkError), show_progress() as on_progress:
         faults, schedule = Faults.parse(mess), Schedule.parse(days, interval)
         population = Population(partitions, seed, faults.skew)
-        tell("starting Spark")
-        with connect(master, settings_of(conf), py_files or ()) as spark:
-            tell(f"writing {schedule.slots * partitions:,} rows")
+        on_progress("starting Spark")
+        with connect(master, parse_spark_conf(conf), py_files or ()) as spark:
+            on_progress(f"writing {schedule.slots * partitions:,} rows")
             written = write(spark, out, population, schedule, faults, format_.value)
     print(f"{written.rows:,} readings: {out}/metrics")
 
@@ -90,11 +90,11 @@ def cluster(
     from dataclasses import asdict
     from pathlib import Path
 
-    from scenarios.exporters.cluster import cluster_files
-    from scenarios.generated_cluster import ClusterShape, generate_cluster
-    from simulator.results import ResultsError, write_results
+    from scenarios.clusters.cluster_generator import ClusterShape, generate_cluster
+    from scenarios.kafka.plan_files.cluster import cluster_files
+    from simulator.results.result_directory import ResultsError, write_results
 
-    with told_to_the_user(ValueError, ResultsError):
+    with exit_on_error(ValueError, ResultsError):
         shape = ClusterShape(brokers, racks, topics, partitions, factor)
         files = cluster_files(generate_cluster(shape, seed))
         write_results(Path(out), {}, {"kind": "cluster", "shape": asdict(shape), "seed": seed}, files)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.failures import told_to_the_user
+from assignor_sim.console.exits import exit_on_error
 
 if TYPE_CHECKING:
-    from scenarios.observed.observation import Observation
-    from scenarios.observed.trace import Trace
+    from scenarios.kafka.observation.history import RebalanceHistory
+    from scenarios.kafka.observation.observation import Observation
 
 MEASURED_S = 5.0
 """How long it is measured what is produced if nobody says."""
@@ -66,12 +66,12 @@ def import_(
 
     Example: [bold]assignor-sim import --bootstrap localhost:9092 --group shop -o shop.yaml[/bold]
     """
-    from scenarios.errors import ScenarioError
-    from scenarios.importers.lines import FormatError
-    from scenarios.observed.errors import ObservationError
-    from scenarios.resolution.files import UnreadableError
+    from scenarios.kafka.formats.lines import FormatError
+    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.language.errors import ScenarioError
+    from scenarios.resolution.imported_files import UnreadableError
 
-    with told_to_the_user(ObservationError, ScenarioError, FormatError, UnreadableError, OSError):
+    with exit_on_error(ObservationError, ScenarioError, FormatError, UnreadableError, OSError):
         only_live = {"--command-config": command_config, "--seconds": seconds, "--topology": topology}
         only_dumps = {"--rack": rack, "--last": last or None}
         _refuse_what_does_not_fit(bootstrap, from_, only_live, only_dumps)
@@ -88,7 +88,7 @@ def import_(
 def _refuse_what_does_not_fit(
     bootstrap: str | None, from_: Path | None, only_live: Mapping[str, object], only_dumps: Mapping[str, object]
 ) -> None:
-    from scenarios.observed.errors import ObservationError
+    from scenarios.kafka.observation.errors import ObservationError
 
     if (bootstrap is None) == (from_ is None):
         raise ObservationError(
@@ -108,13 +108,13 @@ def _of_cluster(
     topology: Path | None,
     configs: Mapping[str, str],
 ) -> Observation:
-    from assignor_sim.progress import progress
-    from scenarios.observed.live.observe import observe_cluster
+    from assignor_sim.console.progress import show_progress
+    from scenarios.kafka.live.observe import observe_cluster
 
     described = None if topology is None else _text(topology)
     properties = _properties(command_config)
-    with progress() as tell:
-        tell(f"looking at '{group}'")
+    with show_progress() as on_progress:
+        on_progress(f"looking at '{group}'")
         return observe_cluster(
             bootstrap, group, properties=properties, seconds=seconds, topology=described, configs=configs
         )
@@ -122,8 +122,8 @@ def _of_cluster(
 
 def _of_dumps(
     folder: Path, group: str, configs: Mapping[str, str], racks: Sequence[str], replays: bool
-) -> tuple[Observation, Trace | None, list[str]]:
-    from scenarios.observed.dumps.observe import DumpOptions, observe_dumps
+) -> tuple[Observation, RebalanceHistory | None, list[str]]:
+    from scenarios.kafka.dumps.observe import DumpOptions, observe_dumps
 
     placed = [(pattern, rack or None) for pattern, rack in (_pair("--rack", text) for text in racks)]
     found = observe_dumps(folder, group, DumpOptions(configs, placed, replays))
@@ -133,11 +133,11 @@ def _of_dumps(
     return found.observation, found.trace, remarks
 
 
-def _write(out: Path, seen: Observation, trace: Trace | None, remarks: Sequence[str]) -> None:
+def _write(out: Path, seen: Observation, trace: RebalanceHistory | None, remarks: Sequence[str]) -> None:
     """Write the scenario once it is known to be one, and say what it is."""
+    from scenarios.kafka.observation.rebalances_csv import rebalances_csv
+    from scenarios.kafka.observation.scenario_writer import list_assumptions, scenario_text
     from scenarios.load import loads
-    from scenarios.observed.rounds import rounds_csv
-    from scenarios.observed.writing import assumptions_of, scenario_text
 
     text = scenario_text(seen, trace)
     scenario = loads(text, "the imported scenario")
@@ -149,7 +149,7 @@ def _write(out: Path, seen: Observation, trace: Trace | None, remarks: Sequence[
     print(_summary(seen), file=say)
     for remark in remarks:
         print(remark, file=say)
-    for assumption in assumptions_of(seen):
+    for assumption in list_assumptions(seen):
         print(f"assumed: {assumption}", file=say)
     for note in scenario.notes:
         print(f"noted: {note}", file=say)
@@ -158,7 +158,7 @@ def _write(out: Path, seen: Observation, trace: Trace | None, remarks: Sequence[
     print(f"scenario: {out}")
     if trace is not None:
         rounds = out.with_suffix(".rounds.csv")
-        _replace(rounds, rounds_csv(seen, trace))
+        _replace(rounds, rebalances_csv(seen, trace))
         print(f"the {len(trace.rounds)} rounds that were logged: {rounds}")
     print(shlex.join(["assignor-sim", "run", str(out)]))
 
@@ -179,19 +179,19 @@ def _count(number: int, what: str) -> str:
 
 
 def _properties(path: Path | None) -> Mapping[str, str]:
-    from scenarios.importers.lines import FormatError
-    from scenarios.importers.properties import read_properties
+    from scenarios.kafka.formats.lines import FormatError
+    from scenarios.kafka.formats.properties import parse_properties
 
     if path is None:
         return {}
     try:
-        return read_properties(_text(path))
+        return parse_properties(_text(path))
     except FormatError as error:
         raise FormatError(error.line, f"{path}:{error.line}: {error}") from None
 
 
 def _text(path: Path) -> str:
-    from scenarios.resolution.files import MAX_IMPORT_BYTES, UnreadableError, read_text
+    from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
     try:
         return read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
@@ -200,7 +200,7 @@ def _text(path: Path) -> str:
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:
-    from scenarios.observed.errors import ObservationError
+    from scenarios.kafka.observation.errors import ObservationError
 
     key, equals, value = text.partition("=")
     if not equals or not key.strip():

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.failures import told_to_the_user
-from assignor_sim.spark_options import Conf, Master, PyFiles, settings_of
+from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 if TYPE_CHECKING:
-    from pipeline.ingest.run import Ingested
+    from pipeline.ingest.run import IngestResult
 
 
 def ingest(
@@ -58,28 +58,28 @@ def ingest(
 
     Example: [bold]assignor-sim ingest metrics/ --topics topics.txt --log-dirs log_dirs.txt --out ingested/march[/bold]
     """
-    from assignor_sim.progress import progress
+    from assignor_sim.console.progress import show_progress
     from pipeline.ingest.errors import IngestError
     from pipeline.ingest.mapping import find_mapping
-    from pipeline.ingest.run import Sources
+    from pipeline.ingest.run import IngestSources
     from pipeline.ingest.run import ingest as run
     from pipeline.session import SparkError, connect
 
-    sources = Sources(*(tuple(paths or ()) for paths in (metrics, topics, log_dirs, groups, leader_log)))
+    sources = IngestSources(*(tuple(paths or ()) for paths in (metrics, topics, log_dirs, groups, leader_log)))
     command = shlex.join(["assignor-sim", *sys.argv[1:]])
-    with told_to_the_user(IngestError, SparkError):
+    with exit_on_error(IngestError, SparkError):
         mapping, interval_ms = find_mapping(map_), _milliseconds(interval)
         sources.check()
-        with progress() as tell:
-            tell("starting Spark")
-            with connect(master, settings_of(conf), py_files or ()) as spark:
-                done = run(spark, sources, out, mapping, interval_ms, command, tell)
+        with show_progress() as on_progress:
+            on_progress("starting Spark")
+            with connect(master, parse_spark_conf(conf), py_files or ()) as spark:
+                done = run(spark, sources, out, mapping, interval_ms, command, on_progress)
         _report(done, out)
 
 
 def _milliseconds(interval: str | None) -> int | None:
     from pipeline.ingest.errors import IngestError
-    from scenarios.units import parse_duration_ms
+    from scenarios.language.units import parse_duration_ms
 
     if interval is None:
         return None
@@ -92,7 +92,7 @@ def _milliseconds(interval: str | None) -> int | None:
     return milliseconds
 
 
-def _report(done: Ingested, out: str) -> None:
+def _report(done: IngestResult, out: str) -> None:
     for name, rows in done.tables.items():
         print(f"{name:<12}{rows:>15,} rows")
     print(f"\nTables: {out}")

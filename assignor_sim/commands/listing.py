@@ -26,7 +26,7 @@ def list_(
 
     from assignors import registry
     from scenarios.load import load
-    from scenarios.shipped import shipped
+    from scenarios.shipped import list_scenarios
 
     assignors = [
         {
@@ -40,7 +40,9 @@ def list_(
         for info in registry.built_in()
     ]
     assignors += [{"assignor": name, "summary": "installed; use it with --assignor"} for name in registry.installed()]
-    scenarios = [{"scenario": path.stem, "description": _first_sentence(load(path).description)} for path in shipped()]
+    scenarios = [
+        {"scenario": path.stem, "description": _first_sentence(load(path).description)} for path in list_scenarios()
+    ]
     if format_ is ListFormat.JSON:
         print(json.dumps({"assignors": assignors, "scenarios": scenarios}, indent=2))
     else:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.failures import DIFFERENT, told_to_the_user
+from assignor_sim.console.exits import DIFFERENT, exit_on_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from assignor_sim.plan_request import Question
+    from assignor_sim.plan_request import PlanInput
     from assignors.replicas.plan import ReplicaAssignor
-    from scenarios.cluster_state import ReadCluster
-    from scenarios.exporters.batches import Limits
+    from scenarios.clusters.cluster_reader import LoadedCluster
+    from scenarios.kafka.plan_files.batches import BatchLimits
 
 _USUAL = "exact_flow"
 
@@ -135,45 +135,45 @@ def plan(
 
     Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
     """
-    from assignor_sim.plan_answers import answers, today
-    from assignor_sim.plan_given import given_answer, read_given
-    from assignor_sim.plan_output import PAGE, about, check_out, placed, write
+    from assignor_sim.console.progress import show_progress
+    from assignor_sim.plan_answers import current_row, run_strategies
+    from assignor_sim.plan_given import evaluate_imported_plan, read_imported_plan
+    from assignor_sim.plan_output import PAGE, check_out, describe_cluster, rows_with_folders, write_plan_folder
     from assignor_sim.plan_parameters import ParameterOptions, strategy_parameters
-    from assignor_sim.plan_request import Wishes, question, strategies
-    from assignor_sim.plan_topics import topics_to_move
-    from assignor_sim.progress import progress
-    from assignor_sim.streams import write_text
+    from assignor_sim.plan_request import PlanOptions, build_plan_input, build_strategies
+    from assignor_sim.plan_topics import read_topics
+    from assignor_sim.text_files import write_text
     from assignors.errors import AssignorError
     from assignors.replicas.registry import built_in
-    from reports.terminal.plans import render
-    from scenarios.errors import ScenarioError
-    from simulator.results import ResultsError
+    from reports.render.terminal.plans import render
+    from scenarios.language.errors import ScenarioError
+    from simulator.results.result_directory import ResultsError
 
-    with told_to_the_user(ScenarioError, AssignorError, ResultsError, OSError):
+    with exit_on_error(ScenarioError, AssignorError, ResultsError, OSError):
         if strategy and all_:
             raise AssignorError("--all: asks every strategy, so leave --strategy out")
         names = [info.name for info in built_in()] if all_ else strategy or ([] if from_ else [_USUAL])
         options = ParameterOptions(time_limit, seed, headroom, goals, constraints)
-        chosen = strategies(names, *strategy_parameters(options))
+        chosen = build_strategies(names, *strategy_parameters(options))
         check_out(out)
         read = _read(cluster, brokers, log_dirs, rates, seed)
-        listed = topics_to_move(topics_file, read.state) if topics_file is not None else ()
+        listed = read_topics(topics_file, read.state) if topics_file is not None else ()
         chosen_topics = (*(topics or ()), *listed)
-        wishes = Wishes(remove_broker or (), add_broker or (), replication_factor, chosen_topics, not no_racks)
-        asked = question(read.state, wishes, read.log_dirs)
+        wishes = PlanOptions(remove_broker or (), add_broker or (), replication_factor, chosen_topics, not no_racks)
+        asked = build_plan_input(read.state, wishes, read.log_dirs)
         limits = _limits(batch_partitions, batch_bytes, throttle, asked)
-        given = [read_given(path, asked) for path in dict.fromkeys(from_ or ())]
+        given = [read_imported_plan(path, asked) for path in dict.fromkeys(from_ or ())]
         programme = None if write_lp is None else _programme(write_lp, chosen, asked)
         for remark in (*read.remarks, *asked.remarks):
             print(f"warning: {remark}", file=sys.stderr)
-        with progress() as tell:
-            found = [given_answer(each, asked, limits) for each in given]
-            found += answers(chosen, asked, limits, shuffles, tell)
-        told = about(str(cluster), read.remarks, asked, wishes)
-        rows = [today(asked), *placed(found, out)]
+        with show_progress() as on_progress:
+            found = [evaluate_imported_plan(each, asked, limits) for each in given]
+            found += run_strategies(chosen, asked, limits, shuffles, on_progress)
+        told = describe_cluster(str(cluster), read.remarks, asked, wishes)
+        rows = [current_row(asked), *rows_with_folders(found, out)]
         is_planned = any(answer.has_plan for answer in found)
         if out is not None and is_planned:
-            write(out, asked, found, rows, told)
+            write_plan_folder(out, asked, found, rows, told)
         if write_lp is not None and programme is not None:
             write_text(write_lp, programme)
         print(render(told, rows, format_.value), end="")
@@ -186,14 +186,14 @@ def plan(
 
 def _read(
     cluster: Path, brokers: Path | None, log_dirs: Path | None, rates: Path | None, seed: int | None
-) -> ReadCluster:
-    from assignor_sim.streams import STANDARD
-    from scenarios.cluster_state import read_cluster
-    from scenarios.errors import Mistake, ScenarioError
-    from scenarios.resolution.files import MAX_IMPORT_BYTES, UnreadableError, read_text
-    from scenarios.shipped import find
+) -> LoadedCluster:
+    from assignor_sim.text_files import STANDARD
+    from scenarios.clusters.cluster_reader import read_cluster
+    from scenarios.language.errors import Mistake, ScenarioError
+    from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+    from scenarios.shipped import find_scenario
 
-    path = None if cluster == STANDARD else find(cluster)
+    path = None if cluster == STANDARD else find_scenario(cluster)
     source = "standard input" if path is None else str(path)
     try:
         if path is None:
@@ -206,10 +206,10 @@ def _read(
     return read_cluster(source, text, path=path, brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed)
 
 
-def _limits(partitions: int | None, size: str | None, throttle: str | None, asked: Question) -> Limits:
+def _limits(partitions: int | None, size: str | None, throttle: str | None, asked: PlanInput) -> BatchLimits:
     from assignors.replicas.planning import PlanError
-    from scenarios.exporters.batches import Limits
-    from scenarios.units import parse_bytes, parse_bytes_per_s
+    from scenarios.kafka.plan_files.batches import BatchLimits
+    from scenarios.language.units import parse_bytes, parse_bytes_per_s
 
     most = _amount("--batch-bytes", size, parse_bytes)
     if most is not None and asked.state.size_bytes is None:
@@ -217,7 +217,7 @@ def _limits(partitions: int | None, size: str | None, throttle: str | None, aske
     rate = _amount("--throttle", throttle, parse_bytes_per_s)
     if rate == 0:
         raise PlanError("--throttle: nothing would ever be copied at a rate of 0")
-    return Limits(partitions, most, rate)
+    return BatchLimits(partitions, most, rate)
 
 
 def _amount(option: str, text: str | None, parse: Callable[[object], int]) -> int | None:
@@ -229,7 +229,7 @@ def _amount(option: str, text: str | None, parse: Callable[[object], int]) -> in
         raise PlanError(f"{option}: {error}") from None
 
 
-def _programme(file: Path, chosen: Mapping[str, ReplicaAssignor], asked: Question) -> str:
+def _programme(file: Path, chosen: Mapping[str, ReplicaAssignor], asked: PlanInput) -> str:
     """The integer programme of the one strategy that has one."""
     from assignors.replicas.planning import PlanError
 

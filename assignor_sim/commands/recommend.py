@@ -13,8 +13,8 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.failures import DIFFERENT, INTERRUPTED, told_to_the_user
-from assignor_sim.spark_options import Conf, Master, PyFiles, settings_of
+from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 
 class RecommendFormat(StrEnum):
@@ -90,44 +90,51 @@ def recommend(
 
     Example: [bold]assignor-sim recommend cross_zone_bill --objective "usd + 0.05*moves"[/bold]
     """
-    from assignor_sim.overrides import overrides_of
-    from assignor_sim.progress import runs_bar
-    from assignor_sim.remarks import print_remarks
-    from assignor_sim.streams import STANDARD, write_text
+    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.progress import show_run_progress
+    from assignor_sim.console.remarks import print_warnings_and_notes
+    from assignor_sim.text_files import STANDARD, write_text
     from assignors.errors import AssignorError
     from pipeline.recommend.errors import RecommendError
-    from pipeline.recommend.evaluation import SparkRuns
-    from pipeline.recommend.limits import limits
-    from pipeline.recommend.objective import understand
-    from pipeline.recommend.question import Question, check_price, todays
+    from pipeline.recommend.evaluator import Evaluator
+    from pipeline.recommend.limits import parse_limits
+    from pipeline.recommend.objective import parse_objective
     from pipeline.recommend.recommender import recommend as work_out
-    from pipeline.recommend.space import space_of
-    from pipeline.recommend.trial import Bench
+    from pipeline.recommend.request import RecommendationRequest, check_price, current_assignor
+    from pipeline.recommend.space import search_space
+    from pipeline.recommend.spark_runs import SparkRuns
     from pipeline.session import SparkError, connect
     from pipeline.sweep.errors import SweepError
-    from reports.terminal.recommendation import render
+    from reports.render.terminal.recommendation import render
     from scenarios.load import ScenarioError, load
-    from scenarios.shipped import find
+    from scenarios.shipped import find_scenario
 
-    with told_to_the_user(ScenarioError, AssignorError, RecommendError, SweepError, SparkError, OSError):
+    with exit_on_error(ScenarioError, AssignorError, RecommendError, SweepError, SparkError, OSError):
         if output is not None and not output.parent.is_dir():
             raise RecommendError(f"-o {output}: there is no folder {output.parent}")
-        file = find(scenario)
-        loaded = load(file, overrides_of(set_))
-        print_remarks(loaded)
-        choice = todays(loaded, today)
-        wanted, within = understand(objective), limits(max_moves, max_downtime, max_convergence, max_unprotected_tasks)
+        file = find_scenario(scenario)
+        loaded = load(file, parse_overrides(set_))
+        print_warnings_and_notes(loaded)
+        choice = current_assignor(loaded, today)
+        wanted, within = (
+            parse_objective(objective),
+            parse_limits(max_moves, max_downtime, max_convergence, max_unprotected_tasks),
+        )
         check_price(loaded, wanted)
-        question = Question(file, loaded, choice, space_of(loaded, choice, assignor or (), keep or ()), runs, seeds)
+        question = RecommendationRequest(
+            file, loaded, choice, search_space(loaded, choice, assignor or (), keep or ()), runs, seeds
+        )
         with (
             _folder(sweeps) as folder,
-            connect(master, settings_of(conf), py_files or (), java_works_little=True) as spark,
+            connect(master, parse_spark_conf(conf), py_files or (), java_works_little=True) as spark,
         ):
             if sweeps is None and not str(spark.sparkContext.master).startswith("local"):
                 raise RecommendError("on a cluster, say where all machines reach the sweeps underneath: --sweeps URI")
             command = shlex.join(["assignor-sim", *sys.argv[1:]])
-            with runs_bar() as tell:
-                bench = Bench(question.space, wanted, within, SparkRuns(spark, question, folder, command, tell))
+            with show_run_progress() as on_progress:
+                bench = Evaluator(
+                    question.space, wanted, within, SparkRuns(spark, question, folder, command, on_progress)
+                )
                 found = work_out(question, bench, lambda step: print(step, file=sys.stderr))
         write_text(output or STANDARD, render(found, format_.value))
     if found.verdict == "none_feasible":

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.failures import told_to_the_user
+from assignor_sim.console.exits import exit_on_error
 
 
 def record(
@@ -26,14 +26,14 @@ def record(
 
     Example: [bold]assignor-sim record scenarios/*.yaml[/bold]
     """
-    from assignor_sim import regression
-    from assignor_sim.progress import progress
+    from assignor_sim.api import regression
+    from assignor_sim.console.progress import show_progress
     from assignors.errors import AssignorError
-    from reports.stored.results import StoredError
+    from reports.analysis.stored.results import StoredResultsError
     from scenarios.load import ScenarioError
 
-    with told_to_the_user(ScenarioError, AssignorError, StoredError, OSError):
+    with exit_on_error(ScenarioError, AssignorError, StoredResultsError, OSError):
         for file in regression.scenario_files(scenarios):
-            with progress() as tell:
-                outcome = regression.record(file, assignor or (), tell)
-            print(f"{regression.stored_beside(file)}: {outcome}")
+            with show_progress() as on_progress:
+                outcome = regression.record(file, assignor or (), on_progress)
+            print(f"{regression.stored_results_path(file)}: {outcome}")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.failures import told_to_the_user
+from assignor_sim.console.exits import exit_on_error
 
 if TYPE_CHECKING:
-    from reports.comparison import Tables
-    from reports.plans.results import PlanResults
-    from reports.sweep_page.sweep import Sweep
+    from reports.analysis.comparison import Tables
+    from reports.analysis.plans.results import PlanResults
+    from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
 
 
 class FigureFormat(StrEnum):
@@ -40,21 +40,23 @@ def report(
 
     Example: [bold]assignor-sim report out/first -o first.html[/bold]
     """
-    from assignor_sim.streams import STANDARD, write_text
-    from reports.comparison import TableError
-    from reports.page.page import page
-    from reports.plans.results import is_plan, read_plans
-    from reports.runs.gathered import Results, gathered
-    from reports.sweep_page.aggregate import is_sweep, read_aggregate
-    from reports.sweep_page.reading import read_sweep
-    from simulator.results import ResultsError, read_results
+    from assignor_sim.text_files import STANDARD, write_text
+    from reports.analysis.comparison import TableError
+    from reports.analysis.plans.results import is_plan_directory, read_plans
+    from reports.analysis.runs.merged_results import ResultDirectory, merge_results
+    from reports.analysis.sweeps.reading import read_sweep
+    from reports.analysis.sweeps.sweep_directory import is_sweep_directory, read_aggregate
+    from reports.render.page import page
+    from simulator.results.result_directory import ResultsError, read_results
 
-    with told_to_the_user(ResultsError, TableError, OSError):
+    with exit_on_error(ResultsError, TableError, OSError):
         distinct = list(dict.fromkeys(directories))
-        sweeps = [read_sweep(read_aggregate(each)) for each in distinct if is_sweep(each)]
-        plans = read_plans([each for each in distinct if is_plan(each)])
-        runs = [each for each in distinct if not is_sweep(each) and not is_plan(each)]
-        tables, manifests = gathered([Results(str(each), *read_results(each)) for each in runs]) if runs else (None, [])
+        sweeps = [read_sweep(read_aggregate(each)) for each in distinct if is_sweep_directory(each)]
+        plans = read_plans([each for each in distinct if is_plan_directory(each)])
+        runs = [each for each in distinct if not is_sweep_directory(each) and not is_plan_directory(each)]
+        tables, manifests = (
+            merge_results([ResultDirectory(str(each), *read_results(each)) for each in runs]) if runs else (None, [])
+        )
         write_text(out, page(tables, *manifests, sweeps=sweeps, plans=plans))
         if figures is not None:
             _save_figures(tables, sweeps, plans, figures, [str(each) for each in figure_format or [FigureFormat.PNG]])
@@ -63,13 +65,13 @@ def report(
 
 
 def _save_figures(
-    tables: Tables | None, sweeps: list[Sweep], plans: list[PlanResults], directory: Path, formats: list[str]
+    tables: Tables | None, sweeps: list[AggregatedSweep], plans: list[PlanResults], directory: Path, formats: list[str]
 ) -> None:
-    from reports.figures import FIGURES, save
-    from reports.plans.figures import plan_figures
-    from reports.sweep_page.figures import SWEEP_FIGURES
+    from reports.render.figures.plan_figures import plan_figures
+    from reports.render.figures.run_figures import RUN_FIGURES, save_figures
+    from reports.render.figures.sweep_figures import SWEEP_FIGURES
 
-    of_runs = {} if tables is None else {draw.__name__: draw(tables) for draw in FIGURES}
+    of_runs = {} if tables is None else {draw.__name__: draw(tables) for draw in RUN_FIGURES}
     of_sweeps = {
         f"sweep-{number}-{draw.__name__}": draw(sweep)
         for number, sweep in enumerate(sweeps, 1)
@@ -80,4 +82,4 @@ def _save_figures(
         for number, each in enumerate(plans, 1)
         for name, draw in plan_figures(each).items()
     }
-    save({**of_runs, **of_sweeps, **of_plans}, directory, formats)
+    save_figures({**of_runs, **of_sweeps, **of_plans}, directory, formats)

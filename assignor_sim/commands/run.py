@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.failures import BAD_INPUT, told_to_the_user
+from assignor_sim.console.exits import BAD_INPUT, exit_on_error
 
 if TYPE_CHECKING:
-    from assignor_sim.comparison import Comparison
+    from assignor_sim.api.results import RunResult
     from scenarios.load import Scenario
 
 PROOF_LIMIT_S = 60.0
@@ -63,25 +63,25 @@ def run(
     if prove_limit is not None and not (prove and prove_limit > 0):
         print("--prove-limit SECONDS goes with --prove, and is more than 0", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
-    from assignor_sim.comparison import compare
-    from assignor_sim.kept_scenario import KeptError, imports_not_kept
-    from assignor_sim.overrides import overrides_of
-    from assignor_sim.progress import progress
-    from assignor_sim.remarks import print_notes
+    from assignor_sim.api.results import run_scenario
+    from assignor_sim.api.stored_scenario import StoredScenarioError, imports_not_stored
+    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.progress import show_progress
+    from assignor_sim.console.remarks import print_notes
     from assignors.errors import AssignorError
-    from reports.terminal.comparison import render
+    from reports.render.terminal.comparison import render
     from scenarios.load import ScenarioError, load
-    from scenarios.shipped import find
-    from simulator.reasons import Question
-    from simulator.results import ResultsError
+    from scenarios.shipped import find_scenario
+    from simulator.assignment.explanation import ExplanationRequest
+    from simulator.results.result_directory import ResultsError
 
-    question = None if out is None else Question(break_evens=False)
-    with told_to_the_user(ScenarioError, AssignorError, ResultsError, KeptError):
-        loaded = load(find(scenario), overrides_of(set_))
-        with progress() as tell:
+    question = None if out is None else ExplanationRequest(break_evens=False)
+    with exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError):
+        loaded = load(find_scenario(scenario), parse_overrides(set_))
+        with show_progress() as on_progress:
             command = shlex.join(["assignor-sim", *sys.argv[1:]])
             limit_s = (prove_limit or PROOF_LIMIT_S) if prove else None
-            comparison = compare(loaded, assignor or (), seed or (), command, tell, question, limit_s)
+            comparison = run_scenario(loaded, assignor or (), seed or (), command, on_progress, question, limit_s)
         for warning in comparison.warnings:
             print(f"warning: {warning}", file=sys.stderr)
         print_notes(loaded)
@@ -90,25 +90,25 @@ def run(
             report = _write(out, loaded, comparison)
             if format_ is RunFormat.TABLE:
                 print(f"\nTables, figures and report: {report}")
-            for name in imports_not_kept(loaded):
+            for name in imports_not_stored(loaded):
                 print(f"note: these results need {name} where it is; explain reads it again", file=sys.stderr)
     _complain_of_failures(comparison)
 
 
-def _write(out: Path, scenario: Scenario, comparison: Comparison) -> Path:
-    from assignor_sim.kept_scenario import kept_files
-    from reports.figures import FIGURES, rendered
-    from reports.page.page import page
-    from simulator.results import write_results
+def _write(out: Path, scenario: Scenario, comparison: RunResult) -> Path:
+    from assignor_sim.api.stored_scenario import stored_scenario_files
+    from reports.render.figures.run_figures import RUN_FIGURES, figure_bytes
+    from reports.render.page import page
+    from simulator.results.result_directory import write_results
 
-    files = {f"figures/{draw.__name__}.png": rendered(draw(comparison.tables), "png") for draw in FIGURES}
+    files = {f"figures/{draw.__name__}.png": figure_bytes(draw(comparison.tables), "png") for draw in RUN_FIGURES}
     files["report.html"] = page(comparison.tables, comparison.manifest).encode()
-    files |= kept_files(scenario)
+    files |= stored_scenario_files(scenario)
     write_results(out, comparison.tables, comparison.manifest, files)
     return out / "report.html"
 
 
-def _complain_of_failures(comparison: Comparison) -> None:
+def _complain_of_failures(comparison: RunResult) -> None:
     runs = comparison.tables["runs"].to_pylist()
     failed = [row for row in runs if row["verdict"] == "failed"]
     for row in failed:

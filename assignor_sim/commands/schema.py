@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.failures import told_to_the_user
+from assignor_sim.console.exits import exit_on_error
 
 
 def schema(
@@ -17,8 +17,8 @@ def schema(
 
     Example: [bold]assignor-sim schema -o scenario.schema.json[/bold]
     """
-    from assignor_sim.streams import write_text
-    from scenarios.schema import json_schema_text
+    from assignor_sim.text_files import write_text
+    from scenarios.language.schema import json_schema_text
 
-    with told_to_the_user(OSError):
+    with exit_on_error(OSError):
         write_text(output, json_schema_text())

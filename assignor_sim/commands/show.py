@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.failures import told_to_the_user
+from assignor_sim.console.exits import exit_on_error
 
 
 class ShowFormat(StrEnum):
@@ -31,19 +31,19 @@ def show(
     """
     import json
 
-    from reports.comparison import TableError, compare
-    from reports.records import records
-    from reports.runs.run_rows import DiffError, labels
-    from reports.terminal import rounds as terminal_rounds
-    from reports.terminal.comparison import render
-    from simulator.results import ResultsError, read_results
+    from reports.analysis.comparison import TableError, compare_runs
+    from reports.analysis.comparison_records import records
+    from reports.analysis.runs.run_rows import RunLookupError, labels
+    from reports.render.terminal import rounds as terminal_rounds
+    from reports.render.terminal.comparison import render
+    from simulator.results.result_directory import ResultsError, read_results
 
-    with told_to_the_user(ResultsError, TableError, DiffError):
+    with exit_on_error(ResultsError, TableError, RunLookupError):
         tables, _ = read_results(directory)
         shown = labels(tables, assignor or ())
         if format_ is ShowFormat.JSON:
             rounds = [row for row in terminal_rounds.records(tables) if row["assignor"] in shown]
-            print(json.dumps({"runs": records(compare(tables)), "rounds": rounds}, indent=2, ensure_ascii=False))
+            print(json.dumps({"runs": records(compare_runs(tables)), "rounds": rounds}, indent=2, ensure_ascii=False))
             return
         print(render(tables), end="")
         print(terminal_rounds.draw(tables, shown), end="")

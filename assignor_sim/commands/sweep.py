@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.failures import INTERRUPTED, told_to_the_user
-from assignor_sim.remarks import print_remarks
-from assignor_sim.spark_options import Conf, Master, PyFiles, settings_of
+from assignor_sim.console.exits import INTERRUPTED, exit_on_error
+from assignor_sim.console.remarks import print_warnings_and_notes
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 if TYPE_CHECKING:
-    from pipeline.sweep.prepared import Prepared
+    from pipeline.sweep.prepared import PreparedSweep
 
 
 def sweep(
@@ -36,27 +36,29 @@ def sweep(
 
     Example: [bold]assignor-sim sweep traffic_vs_movement --out out/sweep[/bold]
     """
-    from assignor_sim.progress import runs_bar
+    from assignor_sim.console.progress import show_run_progress
     from assignors.errors import AssignorError
     from pipeline.aggregate import AggregateError, aggregate
     from pipeline.session import SparkError, connect
-    from pipeline.sweep.design import load
+    from pipeline.sweep.design import load_sweep
     from pipeline.sweep.errors import SweepError
-    from pipeline.sweep.prepared import prepare
+    from pipeline.sweep.prepared import prepare_sweep
     from pipeline.sweep.run import run_sweep
-    from reports.terminal.sweep import render
+    from reports.render.terminal.sweep import render
     from scenarios.load import ScenarioError
     from scenarios.shipped import find_sweep
 
-    with told_to_the_user(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
-        prepared = prepare(load(find_sweep(file)), assignor or (), shlex.join(["assignor-sim", *sys.argv[1:]]))
+    with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
+        prepared = prepare_sweep(
+            load_sweep(find_sweep(file)), assignor or (), shlex.join(["assignor-sim", *sys.argv[1:]])
+        )
         _introduce(prepared)
         if dry_run:
             return
         try:
-            with connect(master, settings_of(conf), py_files or (), java_works_little=True) as spark:
-                with runs_bar() as tell:
-                    end = run_sweep(spark, prepared, out, resume=resume, tell=tell)
+            with connect(master, parse_spark_conf(conf), py_files or (), java_works_little=True) as spark:
+                with show_run_progress() as on_progress:
+                    end = run_sweep(spark, prepared, out, resume=resume, on_progress=on_progress)
                 summary = aggregate(spark, [out])
         except KeyboardInterrupt:
             print(f"\nInterrupted. What is done is in {out}; go on with --resume.", file=sys.stderr)
@@ -67,12 +69,12 @@ def sweep(
     print(f"\nTables: {out}")
 
 
-def _introduce(prepared: Prepared) -> None:
+def _introduce(prepared: PreparedSweep) -> None:
     sweep = prepared.sweep
     print(
         f"{sweep.name}: {len(sweep.settings):,} settings × {len(prepared.labels):,} assignors × "
         f"{len(sweep.seeds):,} seeds = {prepared.total:,} runs"
     )
-    print_remarks(prepared.scenario)
+    print_warnings_and_notes(prepared.scenario)
     for warning in prepared.warnings:
         print(f"warning: runs of this value will come to an error: {warning}", file=sys.stderr)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.failures import BAD_INPUT
+from assignor_sim.console.exits import BAD_INPUT
 
 if TYPE_CHECKING:
-    from scenarios.blueprint import Blueprint
+    from scenarios.sampling.blueprint import Blueprint
 
 
 def validate(
@@ -27,12 +27,12 @@ def validate(
     Example: [bold]assignor-sim validate scenarios/*.yaml[/bold]
     """
     from scenarios.load import ScenarioError, load
-    from scenarios.shipped import find
+    from scenarios.shipped import find_scenario
 
     wrong = False
     for file in files:
         try:
-            scenario = load(find(file))
+            scenario = load(find_scenario(file))
         except ScenarioError as error:
             wrong = True
             print(error, file=sys.stderr)
@@ -48,8 +48,8 @@ def validate(
 
 def _standing(blueprint: Blueprint) -> Iterator[str]:
     """What there is of an application that is running already."""
-    from scenarios.units import format_duration
-    from simulator.world import Start
+    from scenarios.language.units import format_duration
+    from simulator.world.world import Start
 
     if blueprint.start is not Start.RUNNING:
         return

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.failures import BAD_INPUT, DIFFERENT, told_to_the_user
+from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error
 
 
 class VerifyFormat(StrEnum):
@@ -47,21 +47,21 @@ def verify(
 
     Example: [bold]assignor-sim verify scenarios --tolerance time_to_converge_ms=5% --junit out/verify.xml[/bold]
     """
-    from assignor_sim import regression
-    from assignor_sim.progress import progress
-    from assignor_sim.streams import write_text
-    from reports.stored.junit import junit as junit_xml
-    from reports.stored.results import StoredError
-    from reports.stored.tolerance import ToleranceError, tolerances
-    from reports.stored.verification import CHANGED, NOT_STORED, UNREADABLE, render
+    from assignor_sim.api import regression
+    from assignor_sim.console.progress import show_progress
+    from assignor_sim.text_files import write_text
+    from reports.analysis.stored.results import StoredResultsError
+    from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
+    from reports.render.junit import junit as junit_xml
+    from reports.render.verification import CHANGED, NOT_STORED, UNREADABLE, render
 
     every = []
-    with told_to_the_user(StoredError, ToleranceError, OSError):
-        allowed = tolerances(tolerance or ())
+    with exit_on_error(StoredResultsError, ToleranceError, OSError):
+        allowed = parse_tolerances(tolerance or ())
         for file in regression.scenario_files(scenarios):
-            with progress() as tell:
+            with show_progress() as on_progress:
                 done = regression.verify(
-                    file, allowed, metrics_only=metrics_only, assignors=assignor or (), progress=tell
+                    file, allowed, metrics_only=metrics_only, assignors=assignor or (), progress=on_progress
                 )
             every.append(done)
             if format_ is VerifyFormat.TEXT:

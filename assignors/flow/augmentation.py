@@ -18,7 +18,7 @@ Source
 from __future__ import annotations
 
 from assignors.compilation import Vector
-from assignors.flow.network import Network, count_tasks
+from assignors.flow.network import ResidualNetwork, count_tasks
 
 UNASSIGNED = -1
 FROM_CLIENT = -1
@@ -26,7 +26,7 @@ FROM_SOURCE = -1
 
 
 def assign_all(
-    network: Network, room: Vector, queue: Vector, parent: Vector, seen: Vector, opened: Vector, origin: Vector
+    network: ResidualNetwork, room: Vector, queue: Vector, parent: Vector, seen: Vector, opened: Vector, origin: Vector
 ) -> int:
     """Assigns tasks (all UNASSIGNED at first) one path at a time; answers how many could be.
 
@@ -47,7 +47,7 @@ def assign_all(
 
 
 def find_path(
-    network: Network,
+    network: ResidualNetwork,
     room: Vector,
     queue: Vector,
     parent: Vector,
@@ -110,7 +110,7 @@ def find_path(
     return -1
 
 
-def first_of(network: Network, group: int, client: int) -> int:
+def first_of(network: ResidualNetwork, group: int, client: int) -> int:
     """The first task of the group that `client` has, or -1."""
     for task in range(network.first[group], network.first[group + 1]):
         if network.owner[task] == client:
@@ -118,7 +118,7 @@ def first_of(network: Network, group: int, client: int) -> int:
     return -1
 
 
-def push_back(network: Network, parent: Vector, origin: Vector, client: int) -> None:
+def push_back(network: ResidualNetwork, parent: Vector, origin: Vector, client: int) -> None:
     """Pushes 1 along the path found, from its client back to the source: its tasks go to the shares they reached."""
     clients = network.clients
     share = parent[len(network.held) + client]

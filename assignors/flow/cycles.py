@@ -23,14 +23,14 @@ from __future__ import annotations
 
 from assignors.compilation import Matrix, Vector
 from assignors.flow.distances import HISTORY_FULL, search_distances
-from assignors.flow.network import Network, count_tasks, refresh_share
+from assignors.flow.network import ResidualNetwork, count_tasks, refresh_share
 
 FROM_CLIENT = -1
 NO_TASK = -1
 
 
 def cancel_cycles(
-    network: Network,
+    network: ResidualNetwork,
     history: Matrix,
     last: int,
     classes: Vector,
@@ -54,7 +54,9 @@ def cancel_cycles(
     return cycles, row != HISTORY_FULL
 
 
-def cancel_cycle(network: Network, history: Matrix, row: int, highest: Vector, parent: Vector, seen: Vector) -> None:
+def cancel_cycle(
+    network: ResidualNetwork, history: Matrix, row: int, highest: Vector, parent: Vector, seen: Vector
+) -> None:
     """Cancels the cycle that a search ends at which came to `row` and did not settle.
 
     Then there is a negative cycle, so pass N lowers something: without one no shortest path goes through all N nodes
@@ -77,7 +79,7 @@ def cancel_cycle(network: Network, history: Matrix, row: int, highest: Vector, p
     move_tasks(network, parent, seen)
 
 
-def find_end(network: Network, before: Vector, row: Vector, highest: Vector) -> tuple[int, int]:
+def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vector) -> tuple[int, int]:
     """The share to follow parents from, and the task that pass N makes its parent, or NO_TASK if it makes none.
 
     `before` and `row` are the distances after passes N - 2 and N - 1. The source's distance lags one pass behind. Where
@@ -113,7 +115,7 @@ def find_end(network: Network, before: Vector, row: Vector, highest: Vector) -> 
     return share, NO_TASK
 
 
-def find_parent(network: Network, history: Matrix, row: int, node: int) -> int:
+def find_parent(network: ResidualNetwork, history: Matrix, row: int, node: int) -> int:
     """The parent of a node after the pass of `row`: of a share its task or FROM_CLIENT; of a client its share."""
     clients = network.clients
     shares = len(network.held)
@@ -133,7 +135,7 @@ def find_parent(network: Network, history: Matrix, row: int, node: int) -> int:
     return first_task(network, history[row - 1], node, history[row][node])
 
 
-def first_task(network: Network, old: Vector, share: int, distance: int) -> int:
+def first_task(network: ResidualNetwork, old: Vector, share: int, distance: int) -> int:
     """The first task that told `share` this distance, when its own share was at `old`."""
     clients = network.clients
     costs = network.costs
@@ -151,7 +153,7 @@ def first_task(network: Network, old: Vector, share: int, distance: int) -> int:
     return task
 
 
-def follow(network: Network, parent: Vector, node: int) -> int:
+def follow(network: ResidualNetwork, parent: Vector, node: int) -> int:
     """The share or client before `node` on the way back; a task stands for the share that holds it."""
     shares = len(network.held)
     if node >= shares:
@@ -162,7 +164,7 @@ def follow(network: Network, parent: Vector, node: int) -> int:
     return network.group[task] * network.clients + network.owner[task]
 
 
-def move_tasks(network: Network, parent: Vector, seen: Vector) -> None:
+def move_tasks(network: ResidualNetwork, parent: Vector, seen: Vector) -> None:
     """Gives the tasks on the cycle (where `seen` is 2) to the shares whose parents they are."""
     clients = network.clients
     shares = len(network.held)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def take_apart(sources: Sequence[int], destinations: Sequence[int]) -> list[list[int]]:
+def decompose_into_cycles(sources: Sequence[int], destinations: Sequence[int]) -> list[list[int]]:
     """Take moves apart into cycles: each goes on from the client at which the one before it ended, and ends at its own.
 
     Args:

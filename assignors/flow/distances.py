@@ -32,14 +32,14 @@ Source
 from __future__ import annotations
 
 from assignors.compilation import Matrix, Vector
-from assignors.flow.network import FAR, Network, count_tasks
+from assignors.flow.network import UNREACHABLE, ResidualNetwork, count_tasks
 
-SETTLED = -1
+CONVERGED = -1
 HISTORY_FULL = -2
 
 
 def search_distances(
-    network: Network, history: Matrix, last: int, classes: Vector, periods: Vector, falls: Vector
+    network: ResidualNetwork, history: Matrix, last: int, classes: Vector, periods: Vector, falls: Vector
 ) -> int:
     """Fills `history` up to the distances after pass `last`, leaping where it can, and answers their row.
 
@@ -56,11 +56,11 @@ def search_distances(
             return HISTORY_FULL
         relax(network, history[row], history[max(row - 1, 0)], row == base, history[row + 1])
         if are_equal(history[row], history[row + 1]):
-            return SETTLED
+            return CONVERGED
         row += 1
         done += 1
         if row >= try_at:
-            passes = find_rhythm(network, history, row, base, classes, periods, falls)
+            passes = find_period(network, history, row, base, classes, periods, falls)
             longest = 1
             for group in range(len(periods)):
                 longest = max(longest, periods[group])
@@ -74,7 +74,7 @@ def search_distances(
     return row
 
 
-def begin(network: Network, row: Vector) -> None:
+def begin(network: ResidualNetwork, row: Vector) -> None:
     """Writes the distances after pass 1: 0, or less where a task or a share says so because of a negative cost."""
     clients = network.clients
     shares = len(network.held)
@@ -88,10 +88,10 @@ def begin(network: Network, row: Vector) -> None:
                 if client != network.owner[task] and cost[client] < row[base + client]:
                     row[base + client] = cost[client]
         if network.linked == 1:
-            hand_on(network, row, shares)
+            relax_clients(network, row, shares)
 
 
-def relax(network: Network, old: Vector, before: Vector, everything: bool, new: Vector) -> None:
+def relax(network: ResidualNetwork, old: Vector, before: Vector, everything: bool, new: Vector) -> None:
     """One pass, from `old` to `new`; `before` is the pass before `old`, and only what fell in between is scanned.
 
     With `everything` all shares are scanned, and `before` is not looked at.
@@ -107,7 +107,7 @@ def relax(network: Network, old: Vector, before: Vector, everything: bool, new: 
     # Groups are counted, since a range with a step would keep the innermost loop from being vectorised.
     for group in range(len(network.first) - 1):
         base = group * clients
-        highest = FAR
+        highest = UNREACHABLE
         spoken = 0
         for share in range(base, base + clients):
             distance = old[share]
@@ -126,10 +126,10 @@ def relax(network: Network, old: Vector, before: Vector, everything: bool, new: 
     if network.linked == 1:
         for node in range(2 * shares, len(old)):
             new[node] = old[node]
-        hand_on(network, new, shares)
+        relax_clients(network, new, shares)
 
 
-def hand_on(network: Network, row: Vector, shares: int) -> None:
+def relax_clients(network: ResidualNetwork, row: Vector, shares: int) -> None:
     """The rest of a pass: shares with room lower their client; clients then lower the shares that hold tasks."""
     clients = network.clients
     held = network.held
@@ -157,8 +157,8 @@ def are_equal(left: Vector, right: Vector) -> bool:
     return True
 
 
-def find_rhythm(
-    network: Network, history: Matrix, row: int, base: int, classes: Vector, periods: Vector, falls: Vector
+def find_period(
+    network: ResidualNetwork, history: Matrix, row: int, base: int, classes: Vector, periods: Vector, falls: Vector
 ) -> int:
     """Finds each group's period and fall, and for how many passes after `row` they surely hold; 0 if it is unknown.
 
@@ -179,15 +179,15 @@ def find_rhythm(
             falls[name] = history[row][name * network.clients] - history[row - period][name * network.clients]
         periods[group] = periods[name]
         falls[group] = falls[name]
-    passes = FAR
+    passes = UNREACHABLE
     for giver in range(groups):
         for taker in range(groups):
             if classes[giver] != classes[taker]:
-                passes = min(passes, passes_apart(network, history, row, periods, falls, giver, taker))
+                passes = min(passes, independent_passes(network, history, row, periods, falls, giver, taker))
     return passes
 
 
-def join_classes(network: Network, history: Matrix, row: int, window: int, classes: Vector) -> None:
+def join_classes(network: ResidualNetwork, history: Matrix, row: int, window: int, classes: Vector) -> None:
     """Puts two groups into one class if in the last rows of the window one was lower where it can lower the other."""
     groups = len(classes)
     for group in range(groups):
@@ -202,7 +202,7 @@ def join_classes(network: Network, history: Matrix, row: int, window: int, class
                         classes[group] = low
 
 
-def reaches(network: Network, history: Matrix, row: int, window: int, giver: int, taker: int) -> bool:
+def reaches(network: ResidualNetwork, history: Matrix, row: int, window: int, giver: int, taker: int) -> bool:
     """Whether on some client the giver has room, the taker a task, and the giver's distance was the lower one."""
     clients = network.clients
     for client in range(clients):
@@ -215,7 +215,7 @@ def reaches(network: Network, history: Matrix, row: int, window: int, giver: int
     return False
 
 
-def falls_evenly(network: Network, old: Vector, new: Vector, classes: Vector, name: int) -> bool:
+def falls_evenly(network: ResidualNetwork, old: Vector, new: Vector, classes: Vector, name: int) -> bool:
     """Whether all shares of a class fell by one constant from `old` to `new`."""
     clients = network.clients
     now = len(network.held) * network.linked
@@ -228,8 +228,8 @@ def falls_evenly(network: Network, old: Vector, new: Vector, classes: Vector, na
     return True
 
 
-def passes_apart(
-    network: Network, history: Matrix, row: int, periods: Vector, falls: Vector, giver: int, taker: int
+def independent_passes(
+    network: ResidualNetwork, history: Matrix, row: int, periods: Vector, falls: Vector, giver: int, taker: int
 ) -> int:
     """For how many passes after `row` the giver surely does not lower a distance of the taker; 0 if it just did.
 
@@ -239,7 +239,7 @@ def passes_apart(
     """
     clients = network.clients
     closing = falls[taker] * periods[giver] - falls[giver] * periods[taker]
-    passes = FAR
+    passes = UNREACHABLE
     for client in range(clients):
         above = giver * clients + client
         below = taker * clients + client
@@ -260,7 +260,7 @@ def passes_apart(
     return passes
 
 
-def leap(network: Network, history: Matrix, row: int, periods: Vector, falls: Vector, passes: int) -> None:
+def leap(network: ResidualNetwork, history: Matrix, row: int, periods: Vector, falls: Vector, passes: int) -> None:
     """Writes to row + 1 the distances that the rhythm gives `passes` passes after `row`."""
     clients = network.clients
     shares = len(network.held)

@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assignors.columns import IntArray
 from assignors.flow.min_cost import Arcs, distances, min_cost_flow
+from assignors.model.columns import IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EvenFlow:
+class EvenFlowProblem:
     """A problem of N tasks and C clients.
 
     Attributes:
@@ -40,7 +40,7 @@ class EvenFlow:
     tie: IntArray | None = None
 
 
-def solve(problem: EvenFlow) -> IntArray:
+def solve(problem: EvenFlowProblem) -> IntArray:
     """Find a client for every task, shape (N,)."""
     num_tasks, num_clients = problem.costs.shape
     groups = np.zeros(num_tasks, dtype=np.int64)
@@ -108,7 +108,7 @@ def _untied(arcs: Arcs, supply: IntArray, flow: IntArray, tie: IntArray) -> IntA
     return untied + full
 
 
-def _shares(problem: EvenFlow, groups: IntArray) -> tuple[IntArray, IntArray]:
+def _shares(problem: EvenFlowProblem, groups: IntArray) -> tuple[IntArray, IntArray]:
     """The least and the most that each client takes of each group; two arrays of shape (G·C,)."""
     sizes = np.bincount(groups)
     if problem.group is None:

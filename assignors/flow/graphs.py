@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from assignors.compilation import CHOICE, Kernels
 from assignors.flow.augmentation import UNASSIGNED, assign_all
 from assignors.flow.cycles import cancel_cycles
-from assignors.flow.network import Network
+from assignors.flow.network import ResidualNetwork
 
 BALANCE_WORK = 20
 FIRST_ROWS = 32
@@ -100,7 +100,7 @@ def solve_balance_subtopology(
     _, number, sizes = np.unique(group, return_inverse=True, return_counts=True)
     count = count_tasks(owner, clients)
     shares = [math.ceil(held * 1.0 / tasks * size) for size in sizes.tolist() for held in count]
-    graph = assign_afresh(kernels, costs, number.tolist(), sizes.tolist(), shares, count)
+    graph = build_initial_flow(kernels, costs, number.tolist(), sizes.tolist(), shares, count)
     edges = tasks + tasks * clients + len(shares) + clients
     return cancel_all(kernels, graph, edges, tasks + len(shares) + clients + 3)
 
@@ -129,14 +129,14 @@ def count_tasks(owner: NDArray[np.intp], clients: int) -> list[int]:
     return count
 
 
-def assign_afresh(
+def build_initial_flow(
     kernels: Kernels,
     costs: NDArray[np.int64],
     group: list[int],
     sizes: list[int],
     shares: list[int],
     room: list[int],
-) -> Network:
+) -> ResidualNetwork:
     """The network with the maximum flow that Kafka finds; `shares` and `room`: what each share and client may hold."""
     tasks, clients = costs.shape
     first = [0, *np.cumsum(sizes).tolist()]
@@ -166,12 +166,12 @@ def build_network(
     first: list[int],
     count: list[int],
     spare: list[int],
-) -> Network:
+) -> ResidualNetwork:
     """The network of these columns, without links."""
     clients = costs.shape[1]
     least: list[int] = costs.min(axis=1).tolist()
     vector = kernels.vector
-    return Network(
+    return ResidualNetwork(
         clients=clients,
         linked=0,
         negative=int(min(least) < 0),
@@ -187,7 +187,7 @@ def build_network(
     )
 
 
-def cancel_all(kernels: Kernels, graph: Network, edges: int, nodes: int) -> FlowSolution:
+def cancel_all(kernels: Kernels, graph: ResidualNetwork, edges: int, nodes: int) -> FlowSolution:
     """Cancels the graph's cycles; `edges` and `nodes` are those of Kafka's graph, its dummy node among the nodes."""
     groups, shares = len(graph.first) - 1, len(graph.held)
     width = 2 * shares + graph.clients if graph.linked else shares

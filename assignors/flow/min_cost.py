@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.columns import IntArray
+from assignors.model.columns import IntArray
 
-LARGEST_COST = 1 << 58
+MAX_COST = 1 << 58
 """What the largest cost times the number of nodes should stay below, for the solver to count safely."""
 
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from assignors.compilation import Matrix, Vector
 
-FAR = 1 << 60
+UNREACHABLE = 1 << 60
 
 
-class Network(NamedTuple):
+class ResidualNetwork(NamedTuple):
     """One residual graph; the kernels change `owner`, `held`, `spare`, `cheapest` and `best` in place.
 
     Its nodes are tasks, *shares* ``s = group * clients + client`` (Kafka's first-stage client nodes; with one group
@@ -41,7 +41,7 @@ class Network(NamedTuple):
     """[share] the least of `cheapest`"""
 
 
-def refresh_share(network: Network, share: int) -> None:
+def refresh_share(network: ResidualNetwork, share: int) -> None:
     """Recomputes `cheapest` and `best` of a share from the tasks it holds now."""
     clients = network.clients
     costs = network.costs
@@ -50,7 +50,7 @@ def refresh_share(network: Network, share: int) -> None:
     group = share // clients
     client = share % clients
     for other in range(clients):
-        row[other] = FAR
+        row[other] = UNREACHABLE
     for task in range(network.first[group], network.first[group + 1]):
         if owner[task] == client:
             cost = costs[task]
@@ -66,6 +66,6 @@ def refresh_share(network: Network, share: int) -> None:
     network.best[share] = best
 
 
-def count_tasks(network: Network) -> int:
+def count_tasks(network: ResidualNetwork) -> int:
     """How many tasks there are."""
     return int(network.first[len(network.first) - 1])

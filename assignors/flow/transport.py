@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.columns import BoolArray, IntArray
 from assignors.flow.min_cost import Arcs, min_cost_flow
+from assignors.model.columns import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Transport:
+class TransportProblem:
     """A problem of N tasks, R racks and C clients.
 
     Attributes:
@@ -41,7 +41,7 @@ class Transport:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Route:
+class TransportSolution:
     """A solution.
 
     Attributes:
@@ -57,7 +57,7 @@ class Route:
     room: IntArray
 
 
-def solve(problem: Transport) -> Route | None:
+def solve(problem: TransportProblem) -> TransportSolution | None:
     """Find the cheapest placement.
 
     Two copies of a task may meet on a client, if one comes anew, or if several come to a rack; with one copy each the
@@ -98,7 +98,7 @@ def solve(problem: Transport) -> Route | None:
     kept = np.zeros_like(problem.held)
     stays = flow[anew : anew + held] > 0
     kept[task[stays], client[stays]] = True
-    return Route(
+    return TransportSolution(
         cost=int((flow * arcs.cost).sum()),
         kept=kept,
         by_rack=flow[:anew].reshape(num_tasks, num_racks),
@@ -106,7 +106,7 @@ def solve(problem: Transport) -> Route | None:
     )
 
 
-def expand(problem: Transport, route: Route) -> IntArray:
+def expand(problem: TransportProblem, route: TransportSolution) -> IntArray:
     """Find a client for every task of which one copy is placed.
 
     Returns:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.columns import BoolArray, IntArray, Ragged
-from assignors.objective import Weights, knows_racks, previous
-from assignors.optimum.costs import Costs, FloatArray, Priority, Traffic, weights_of
-from assignors.state import NO_LAG, ApplicationState
-from assignors.tasks.restoration import records_to_restore
-from assignors.traffic_rates import PartitionRates, TrafficRates
+from assignors.model.columns import BoolArray, IntArray, Ragged
+from assignors.model.lags import records_to_restore
+from assignors.model.state import NO_LAG, ApplicationState
+from assignors.model.traffic_rates import PartitionRateColumns, TrafficRates
+from assignors.objective.cost import Weights, has_known_racks, previous
+from assignors.optimum.costs import CopyCosts, CopyTraffic, FloatArray, Priority, weights_of
 
 FINENESS = 100_000
 """How many units the dearest copy costs, at most; so programmes are solved exactly."""
@@ -21,7 +21,7 @@ _GB = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ByteCostTerms:
     """How bytes become costs.
 
     Attributes:
@@ -42,7 +42,7 @@ class Terms:
         return 1.0 if self.usd_per_gb is None else self.usd_per_gb * _SECONDS_A_DAY / _GB
 
 
-def byte_costs(state: ApplicationState, copies: int, rates: TrafficRates, terms: Terms) -> Costs:
+def byte_costs(state: ApplicationState, copies: int, rates: TrafficRates, terms: ByteCostTerms) -> CopyCosts:
     """The costs of bytes.
 
     A task that runs costs what it reads and what it and its changelogs write across racks; a standby what it reads.
@@ -57,8 +57,8 @@ def byte_costs(state: ApplicationState, copies: int, rates: TrafficRates, terms:
     Complexity: O(T·C + P·R).
     """
     stateful, num_stateful = state.tasks.stateful[:, None], int(state.tasks.stateful.sum())
-    known = knows_racks(state, standbys=copies > 0)
-    crossing = _crossing(state, rates) if known else _Crossing(*(np.zeros(state.lags.shape) for _ in range(3)))
+    known = has_known_racks(state, standbys=copies > 0)
+    crossing = _crossing(state, rates) if known else _CrossRackBytes(*(np.zeros(state.lags.shape) for _ in range(3)))
     traffic = [crossing.running * terms.worth, crossing.standing_by * terms.worth * stateful]
     is_new = [~had & stateful for had in previous(state)]
     is_weighted = terms.priority == Priority.WEIGHTED
@@ -75,11 +75,11 @@ def byte_costs(state: ApplicationState, copies: int, rates: TrafficRates, terms:
             factor * each + weights.non_overlap_cost * new
             for each, new in zip((running, standing_by), is_new, strict=True)
         )
-    return Costs(running, standing_by, weights, unit, Traffic(*traffic), settles_moves=True)
+    return CopyCosts(running, standing_by, weights, unit, CopyTraffic(*traffic), settles_moves=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Crossing:
+class _CrossRackBytes:
     """What comes across racks to a copy; each of shape (T, C).
 
     Attributes:
@@ -104,16 +104,16 @@ def _rounded(amounts: FloatArray, unit: float) -> IntArray:
     return rounded
 
 
-def _crossing(state: ApplicationState, rates: TrafficRates) -> _Crossing:
-    found = PartitionRates.of(state, rates)
+def _crossing(state: ApplicationState, rates: TrafficRates) -> _CrossRackBytes:
+    found = PartitionRateColumns.of(state, rates)
     rate, changelog, here = found.bytes_per_s[:, None], state.tasks.changelog, state.clients.rack
-    logged = (found.is_led_elsewhere * rate)[changelog.values] * ~_is_source(state)[:, None]
+    logged = (found.is_leader_remote * rate)[changelog.values] * ~_is_source(state)[:, None]
     written = Ragged(changelog.offsets, np.arange(len(changelog.values))).sum(logged)
     running = state.tasks.source.sum(found.is_remote * rate) + written + _written_besides(state, rates)
     records = changelog.sum(found.size_bytes // found.record_bytes)
     lacking = np.where(state.lags == NO_LAG, 0, records_to_restore(state))
     remote = changelog.sum(found.is_remote * found.size_bytes[:, None]) / np.maximum(records, 1)[:, None]
-    return _Crossing(
+    return _CrossRackBytes(
         running=running[:, here].astype(np.float64),
         standing_by=changelog.sum(found.is_remote * rate)[:, here].astype(np.float64),
         restoring=lacking * remote[:, here],

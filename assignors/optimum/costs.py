@@ -8,9 +8,9 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from assignors.columns import BoolArray, IntArray
-from assignors.objective import STATELESS_TRAFFIC_COST, Weights, knows_racks, previous
-from assignors.state import ApplicationState
+from assignors.model.columns import BoolArray, IntArray
+from assignors.model.state import ApplicationState
+from assignors.objective.cost import STATELESS_TRAFFIC_COST, Weights, has_known_racks, previous
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -24,7 +24,7 @@ class Priority(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Traffic:
+class CopyTraffic:
     """What T tasks bring across racks on C clients: partitions, bytes per second or US dollars a day.
 
     Attributes:
@@ -42,7 +42,7 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Costs:
+class CopyCosts:
     """What copies of T tasks cost on C clients.
 
     Attributes:
@@ -58,7 +58,7 @@ class Costs:
     standing_by: IntArray
     weights: Weights
     unit: float
-    traffic: Traffic
+    traffic: CopyTraffic
     settles_moves: bool
 
 
@@ -78,7 +78,7 @@ def weights_of(priority: Priority, weighted: Weights, copies: int, most_traffic:
     return weighted
 
 
-def partition_costs(state: ApplicationState, copies: int, priority: Priority, weighted: Weights) -> Costs:
+def partition_costs(state: ApplicationState, copies: int, priority: Priority, weighted: Weights) -> CopyCosts:
     """The costs of KIP-925: partitions read across racks, and copies that were not there before.
 
     Args:
@@ -89,13 +89,13 @@ def partition_costs(state: ApplicationState, copies: int, priority: Priority, we
     """
     stateful = state.tasks.stateful
     ran, held = previous(state)
-    known = knows_racks(state, standbys=copies > 0)
+    known = has_known_racks(state, standbys=copies > 0)
     read = state.remote_partitions(state.tasks.source) if known else np.zeros_like(state.lags)
     restored = state.remote_partitions(state.tasks.changelog) if known and copies else np.zeros_like(state.lags)
     sources, changelogs = state.tasks.source.counts()[stateful], state.tasks.changelog.counts()[stateful]
     most = int(sources.sum() + copies * changelogs.sum())
     weights = weights_of(priority, weighted, int(stateful.sum()) * (1 + copies), most)
-    return Costs(
+    return CopyCosts(
         running=np.where(
             stateful[:, None],
             weights.traffic_cost * read + weights.non_overlap_cost * ~ran,
@@ -104,6 +104,6 @@ def partition_costs(state: ApplicationState, copies: int, priority: Priority, we
         standing_by=weights.traffic_cost * restored + weights.non_overlap_cost * ~held,
         weights=weights,
         unit=1,
-        traffic=Traffic(read, restored),
+        traffic=CopyTraffic(read, restored),
         settles_moves=False,
     )

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assignors.columns import BoolArray, IntArray
-from assignors.objective import previous
-from assignors.optimum.costs import Costs
-from assignors.optimum.readiness import lags_behind
-from assignors.state import ApplicationState
+from assignors.model.columns import BoolArray, IntArray
+from assignors.model.state import ApplicationState
+from assignors.objective.cost import previous
+from assignors.optimum.costs import CopyCosts
+from assignors.optimum.warmup import needs_warmup
 
 _WORST = 2
 """What a copy that waits counts at most in settling ties."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prices:
+class CopyPrices:
     """What copies cost, and how that was made of costs and ties.
 
     Attributes:
@@ -43,7 +43,7 @@ class Prices:
         return -((self.scale - 1 - total) // self.scale)
 
 
-def prices(state: ApplicationState, copies: int, costs: Costs, downtime_cost: int) -> Prices:
+def prices(state: ApplicationState, copies: int, costs: CopyCosts, downtime_cost: int) -> CopyPrices:
     """Price every copy on every client.
 
     Args:
@@ -55,13 +55,13 @@ def prices(state: ApplicationState, copies: int, costs: Costs, downtime_cost: in
     """
     stateful = state.tasks.stateful
     ran, held = previous(state)
-    behind = lags_behind(state)
+    behind = needs_warmup(state)
     is_new, is_new_standby = (costs.settles_moves * ~had[stateful] for had in (ran, held))
     worst = _WORST + costs.settles_moves
     scale = worst * (int(stateful.sum()) * (1 + copies) + int((~stateful).sum())) + 1
     waits = behind * (_WORST - held[stateful])
     down = round(downtime_cost / costs.unit) * behind
-    return Prices(
+    return CopyPrices(
         active=(costs.running[stateful] + down) * scale + waits + is_new,
         standby=costs.standing_by[stateful] * scale + waits + is_new_standby,
         stateless=costs.running[~stateful] * scale + ~ran[~stateful],

@@ -10,13 +10,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.assignment import AssignmentColumns
-from assignors.columns import ClientTable, IntArray
-from assignors.integer_programme import Programme, solve_integer
-from assignors.objective import Appraisal, Copies, Kinds, Proof, Weights, copies_by_kind, copies_cost, flow_bound, room
-from assignors.optimum.joint import LARGEST
-from assignors.optimum.variables import Rows
-from assignors.state import ApplicationState
+from assignors.integer_program import LinearProgram, solve_integer
+from assignors.model.assignment import AssignmentColumns
+from assignors.model.columns import ClientTable, IntArray
+from assignors.model.state import ApplicationState
+from assignors.objective.cost import (
+    BoundProof,
+    CopiesByRole,
+    CostAndBound,
+    TaskCopies,
+    Weights,
+    cost_of_copies,
+    flow_bound,
+    group_copies_by_role,
+    room,
+)
+from assignors.optimum.placement_program import MAX_VARIABLES
+from assignors.optimum.variables import RowBuilder
 
 _ROUNDING, _RELATIVE_ROUNDING = 1e-3, 1e-9
 """How much of a bound, and which part of it, may be an error of floating-point arithmetic."""
@@ -24,7 +34,7 @@ _ROUNDING, _RELATIVE_ROUNDING = 1e-3, 1e-9
 
 def prove(
     state: ApplicationState, columns: AssignmentColumns, weights: Weights, time_limit_s: float
-) -> Appraisal | None:
+) -> CostAndBound | None:
     """Appraise an assignment as `objective.appraise` does, with a bound that is the optimum if that can be proven.
 
     Args:
@@ -44,24 +54,24 @@ def prove(
     Complexity: that of `appraise` where its bound is exact: without standbys, or if the assignment reaches it. Else an
     integer programme of 2·N·C numbers for N tasks on C clients, which is not tried above `joint.LARGEST`.
     """
-    kinds = copies_by_kind(state, columns, weights)
+    kinds = group_copies_by_role(state, columns, weights)
     if kinds is None:
         return None
     rack, threads = state.clients.rack, state.clients.threads
     stateless = flow_bound(kinds.stateless, rack, threads)
     relaxed = flow_bound(kinds.stateful, rack, threads) + flow_bound(kinds.standbys, rack, threads)
-    paid = copies_cost(kinds.stateful, rack) + copies_cost(kinds.standbys, rack)
+    paid = cost_of_copies(kinds.stateful, rack) + cost_of_copies(kinds.standbys, rack)
     bound, cheapest = relaxed, paid
     if not len(kinds.standbys.tasks):
         cheapest = relaxed
-    elif relaxed < paid and 2 * _tasks(kinds).size * len(threads) <= LARGEST:
+    elif relaxed < paid and 2 * _tasks(kinds).size * len(threads) <= MAX_VARIABLES:
         least, found = _Problem.of(kinds, state.clients).solved(time_limit_s)
         bound = max(relaxed, least)
         cheapest = paid if found is None else min(paid, found)
-    return Appraisal(
-        cost=paid + copies_cost(kinds.stateless, rack),
+    return CostAndBound(
+        cost=paid + cost_of_copies(kinds.stateless, rack),
         bound=bound + stateless,
-        proof=Proof(relaxed + stateless, cheapest + stateless),
+        proof=BoundProof(relaxed + stateless, cheapest + stateless),
     )
 
 
@@ -80,7 +90,7 @@ class _Problem:
     most: IntArray
 
     @classmethod
-    def of(cls, kinds: Kinds, clients: ClientTable) -> _Problem:
+    def of(cls, kinds: CopiesByRole, clients: ClientTable) -> _Problem:
         """The problem that an assignment answers."""
         roles = (kinds.stateful, kinds.standbys)
         tasks = _tasks(kinds)
@@ -92,13 +102,13 @@ class _Problem:
             number[role, rows] = copies.number
         return cls(price, number, np.array([room(copies.placed, clients.threads) for copies in roles]))
 
-    def programme(self) -> Programme:
+    def programme(self) -> LinearProgram:
         """Every copy has a place, no client more than it takes, and no client two copies of a task."""
         _, num_tasks, num_clients = self.price.shape
         place = np.arange(self.price.size).reshape(self.price.shape)
         task, client = np.divmod(np.arange(num_tasks * num_clients), num_clients)
         one = np.ones(num_tasks * num_clients, dtype=np.int64)
-        rows = Rows()
+        rows = RowBuilder()
         for role in range(2):
             rows.add([(task, place[role].ravel(), 1)], self.number[role], self.number[role])
             rows.add([(client, place[role].ravel(), 1)], np.zeros_like(self.most[role]), self.most[role])
@@ -116,13 +126,13 @@ class _Problem:
         return bound, int(self.price.ravel() @ np.rint(answer.values).astype(np.int64))
 
 
-def _tasks(kinds: Kinds) -> IntArray:
+def _tasks(kinds: CopiesByRole) -> IntArray:
     """The rows of the tasks that are in a problem."""
     tasks: IntArray = np.union1d(kinds.stateful.tasks, kinds.standbys.tasks)
     return tasks
 
 
-def _prices(copies: Copies, rack: IntArray) -> IntArray:
+def _prices(copies: TaskCopies, rack: IntArray) -> IntArray:
     """Shape (N, C); what a copy of each task costs on each client."""
     price: IntArray = copies.traffic[:, rack] + copies.moving * ~copies.held
     return price

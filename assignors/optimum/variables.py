@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.columns import BoolArray, IntArray
-from assignors.integer_programme import Programme, sorted_programme
-from assignors.optimum.pools import Pools
+from assignors.integer_program import LinearProgram, build_program
+from assignors.model.columns import BoolArray, IntArray
+from assignors.optimum.aggregated_clients import AggregatedClients
 
 Term = tuple[IntArray, IntArray, int]
 """Rows, columns and the coefficient of them all."""
 
 
-class Rows:
+class RowBuilder:
     """Gathers the rows of a programme."""
 
     def __init__(self) -> None:
@@ -33,10 +33,10 @@ class Rows:
         self._upper.append(upper)
         self._number += len(lower)
 
-    def programme(self, objective: IntArray, highest: IntArray) -> Programme:
+    def programme(self, objective: IntArray, highest: IntArray) -> LinearProgram:
         """The programme of these rows; variables from 0 to the highest, in whole numbers."""
         coefficients = np.concatenate(self._coefficient).astype(np.float64)
-        return sorted_programme(
+        return build_program(
             objective.astype(np.float64),
             np.zeros(len(objective)),
             highest.astype(np.float64),
@@ -46,7 +46,7 @@ class Rows:
         )
 
 
-class Role:
+class RoleVariables:
     """The variables of one role: copies to pools, copies to clients, and what clients take from pools.
 
     Attributes:
@@ -59,7 +59,7 @@ class Role:
         end: the first variable that is not of this role.
     """
 
-    def __init__(self, pools: Pools, first: int) -> None:
+    def __init__(self, pools: AggregatedClients, first: int) -> None:
         self.pools = pools
         number, num_clients = pools.price.shape
         self.task, self.client = np.nonzero(pools.is_own)
@@ -92,7 +92,7 @@ class Role:
             (self.task[there], self.to_client[there], 1),
         ]
 
-    def add_to(self, rows: Rows, copies: int) -> None:
+    def add_to(self, rows: RowBuilder, copies: int) -> None:
         """Every task has its copies, and every client its share."""
         number, num_pools = self.to_pool.shape
         room = self.pools.rooms

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.model.columns import IntArray
+from assignors.replicas.state import NO_BROKER, ClusterState
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Canonical:
+class CanonicalState:
     """A cluster with brokers by id, topics by name and partitions by topic and number.
 
     Attributes:
@@ -25,15 +25,15 @@ class Canonical:
     brokers: IntArray
 
     @classmethod
-    def of(cls, state: ClusterState) -> Canonical:
+    def of(cls, state: ClusterState) -> CanonicalState:
         """Sort a cluster."""
         brokers = np.argsort(state.ids)
         topics = np.array(sorted(range(len(state.topics)), key=state.topics.__getitem__), dtype=np.int64)
         rows = np.lexsort((state.partition, np.argsort(topics)[state.topic]))
         return cls(state.reordered(rows, brokers, topics), rows, brokers)
 
-    def told_back(self, replicas: IntArray) -> IntArray:
+    def to_input_order(self, replicas: IntArray) -> IntArray:
         """Replicas of `state`, shape (P, W), in the order of the input."""
         back = np.empty_like(replicas)
-        back[self.rows] = np.append(self.brokers, NOBODY)[replicas]
+        back[self.rows] = np.append(self.brokers, NO_BROKER)[replicas]
         return back

@@ -9,15 +9,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assignors.columns import BoolArray
-from assignors.replicas.exact.question import Question
-from assignors.replicas.ordering import old_places, ordered
+from assignors.model.columns import BoolArray
+from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.packing.first_fit import first_fit, keep_and_fill
-from assignors.replicas.packing.leveling import level
+from assignors.replicas.packing.leveling import level_utilization
 from assignors.replicas.packing.problem import BrokerRates, PackingProblem
 from assignors.replicas.packing.search import PackingSearch
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.retention import Rates, find_rates
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.replica_order import current_positions, order_replicas
+from assignors.replicas.retention import DerivedRates, derive_rates
 from assignors.replicas.state import ClusterState
 
 _SOLVER_CELLS = 300_000
@@ -61,12 +61,12 @@ class CapacityPacking:
     retention_ms: int | None = None
     time_limit_s: float = 10.0
 
-    abilities: ClassVar[Abilities] = Abilities(
-        heeds_racks=True,
-        grows=True,
-        shrinks=True,
-        drains=True,
-        is_order_free=True,
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        is_rack_aware=True,
+        raises_replication_factor=True,
+        lowers_replication_factor=True,
+        decommissions_brokers=True,
+        is_order_independent=True,
         needs_sizes=True,
         needs_capacities=True,
     )
@@ -78,11 +78,11 @@ class CapacityPacking:
             raise ValueError(f"headroom {self.headroom} is not at least 0 and less than 1")
         if self.retention_ms is not None and (type(self.retention_ms) is not int or self.retention_ms < 1):
             raise ValueError(f"retention_ms {self.retention_ms} is not a number of milliseconds, at least 1")
-        object.__setattr__(self, "abilities", replace(self.abilities, balances_bytes=self._levels))
+        object.__setattr__(self, "abilities", replace(self.capabilities, balances_bytes=self._levels))
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
-        question = Question.of(state, request)
+        question = NormalizedProblem.of(state, request)
         rates, fixed = self._rates(question, question.told.state), self._rates(question, question.told.state.fixed)
         if rates.unknown or fixed.unknown:
             return Plan.none(PlanStatus.NOT_APPLICABLE, _unknown({**rates.unknown, **fixed.unknown}))
@@ -102,7 +102,7 @@ class CapacityPacking:
         if is_searchable:
             chosen = search.least_excess(chosen) if self._levels else search.fewest_moves(chosen)
         partition, broker = np.nonzero(chosen)
-        replicas = ordered(question, partition, broker, old_places(question, partition, broker), broker)
+        replicas = order_replicas(question, partition, broker, current_positions(question, partition, broker), broker)
         return Plan(
             PlanStatus.OPTIMAL if value == bound else PlanStatus.FEASIBLE,
             replicas,
@@ -122,12 +122,12 @@ class CapacityPacking:
     def _levels(self) -> bool:
         return self.objective == "balance"
 
-    def _rates(self, question: Question, state: ClusterState | None) -> Rates:
+    def _rates(self, question: NormalizedProblem, state: ClusterState | None) -> DerivedRates:
         """Return the rates of a state's partitions; zeros where no broker limits them."""
         brokers = question.told.state.brokers
         if state is None or all(brokers[row].capacity_bytes_per_s is None for row in question.brokers):
-            return Rates(np.zeros(0 if state is None else state.num_partitions, dtype=np.int64), {}, 0)
-        return find_rates(state, self.retention_ms)
+            return DerivedRates(np.zeros(0 if state is None else state.num_partitions, dtype=np.int64), {}, 0)
+        return derive_rates(state, self.retention_ms)
 
     def _notes(self, problem: PackingProblem, search: PackingSearch, is_searchable: bool) -> tuple[str, ...]:
         notes = []
@@ -168,7 +168,7 @@ def _level(problem: PackingProblem, search: PackingSearch, is_searchable: bool) 
     least, everywhere = problem.least_peak(), np.arange(problem.shape[1])
     held = problem.held if problem.fits(problem.held) else None
     starts = held, keep_and_fill(problem, everywhere), first_fit(problem)
-    leveled = [level(problem, chosen) for chosen in starts if chosen is not None]
+    leveled = [level_utilization(problem, chosen) for chosen in starts if chosen is not None]
     best = min(leveled, key=lambda chosen: (problem.peak(chosen), -int((chosen & problem.held).sum())), default=None)
     if not is_searchable or (best is not None and problem.peak(best) == least):
         return best, least

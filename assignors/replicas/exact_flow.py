@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.replicas.exact.arrangement import arranged, brought_to
-from assignors.replicas.exact.failover import first_followers
-from assignors.replicas.exact.leaders import lead
-from assignors.replicas.exact.question import Question
-from assignors.replicas.exact.replicas import Placement, place
-from assignors.replicas.exact.weights import replica_weights
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.model.columns import IntArray
+from assignors.replicas.exact.copy_costs import replica_copy_costs
+from assignors.replicas.exact.first_followers import choose_first_followers
+from assignors.replicas.exact.leader_flow import assign_leaders
+from assignors.replicas.exact.minimal_reordering import keep_order, swap_to_position
+from assignors.replicas.exact.replica_flow import ReplicaPlacement, place
+from assignors.replicas.normalized_problem import NormalizedProblem
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.state import NO_BROKER, ClusterState
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,16 @@ class ExactFlow:
         costs in place of residue nodes. That even means one thing is Frank and Murota's theorem (see `evenness`).
     """
 
-    abilities: ClassVar[Abilities] = Abilities(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         balances_replicas=True,
-        heeds_racks=True,
+        is_rack_aware=True,
         balances_leaders=True,
         spreads_failover=True,
-        grows=True,
-        shrinks=True,
-        drains=True,
+        raises_replication_factor=True,
+        lowers_replication_factor=True,
+        decommissions_brokers=True,
         is_idempotent=True,
-        is_order_free=True,
+        is_order_independent=True,
     )
 
     keeps_replicas: bool = False
@@ -77,50 +77,50 @@ class ExactFlow:
         """Propose replicas for every partition of the state."""
         if self.weighs_bytes and state.size_bytes is None:
             return Plan.none(PlanStatus.NOT_APPLICABLE, "it needs the sizes of partitions to weigh bytes")
-        question = Question.of(state, request)
+        question = NormalizedProblem.of(state, request)
         if self.keeps_replicas:
             return self._ordered(question)
-        weight, unit = replica_weights(question, self.weighs_bytes)
+        weight, unit = replica_copy_costs(question, self.weighs_bytes)
         placement = place(question, weight, self.time_limit_s)
-        table, changed = self._with_leaders(question, arranged(question, placement.pairs))
+        table, changed = self._with_leaders(question, keep_order(question, placement.pairs))
         value = placement.value * unit if weight is None else _bytes(question, placement)
         bound = placement.bound * unit
         return Plan(
             status=PlanStatus.OPTIMAL if value == bound else PlanStatus.FEASIBLE,
-            replicas=question.told_back(table),
+            replicas=question.to_input_order(table),
             objective="bytes moved" if self.weighs_bytes else "replicas moved",
             value=value,
             bound=bound,
             notes=(_evenness(placement), f"{changed} preferred leaders change, the fewest for these replicas"),
         )
 
-    def _ordered(self, question: Question) -> Plan:
-        wrong = np.flatnonzero((question.held != NOBODY).sum(axis=1) != question.factors)
+    def _ordered(self, question: NormalizedProblem) -> Plan:
+        wrong = np.flatnonzero((question.held != NO_BROKER).sum(axis=1) != question.factors)
         if len(wrong):
             name, factor = question.told.state.name(int(wrong[0])), question.factors[wrong[0]]
             reason = f"{name}: replicas are to be kept, but not {factor} of them are on brokers that may hold them"
             return Plan.none(PlanStatus.INFEASIBLE, reason)
         held = question.held[:, : int(question.factors.max())]
         table, changed = self._with_leaders(question, held)
-        replicas = question.told_back(table)
+        replicas = question.to_input_order(table)
         return Plan(PlanStatus.OPTIMAL, replicas, objective="leaders changed", value=changed, bound=changed)
 
-    def _with_leaders(self, question: Question, table: IntArray) -> tuple[IntArray, int]:
-        leaders = lead(question, table, self.per_topic_leaders)
-        table = brought_to(table, 0, leaders.broker)
+    def _with_leaders(self, question: NormalizedProblem, table: IntArray) -> tuple[IntArray, int]:
+        leaders = assign_leaders(question, table, self.per_topic_leaders)
+        table = swap_to_position(table, 0, leaders.broker)
         if self.spreads_failover:
-            table = brought_to(table, 1, first_followers(question, table))
+            table = swap_to_position(table, 1, choose_first_followers(question, table))
         return table, leaders.changed
 
 
-def _evenness(placement: Placement) -> str:
+def _evenness(placement: ReplicaPlacement) -> str:
     least, most = placement.span
     if most - least > 1:
         return f"racks admit no counts more even than {least} to {most} replicas a broker"
     return f"brokers hold {least} to {most} replicas" if most > least else f"brokers hold {least} replicas each"
 
 
-def _bytes(question: Question, placement: Placement) -> int:
+def _bytes(question: NormalizedProblem, placement: ReplicaPlacement) -> int:
     sizes = question.told.state.size_bytes
     partition = np.setdiff1d(placement.pairs, question.held_pairs) // question.num_brokers
     return 0 if sizes is None else int(sizes[partition].sum())

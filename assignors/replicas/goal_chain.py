@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from assignors.replicas.canonical import Canonical
-from assignors.replicas.goals.capacity import ReplicaCapacity
-from assignors.replicas.goals.counts import LeaderCount, ReplicaCount
-from assignors.replicas.goals.disk import DiskCapacity, DiskUsage
-from assignors.replicas.goals.goal import Board, Goal, GoalError, broker_ids
+from assignors.replicas.canonical import CanonicalState
+from assignors.replicas.goals.capacity import ReplicaCapacityGoal
+from assignors.replicas.goals.counts import LeaderReplicaDistributionGoal, ReplicaDistributionGoal
+from assignors.replicas.goals.disk import DiskCapacityGoal, DiskUsageDistributionGoal
+from assignors.replicas.goals.goal import Goal, GoalActions, GoalError, broker_ids
 from assignors.replicas.goals.model import ClusterModel
-from assignors.replicas.goals.racks import EvenOverRacks, OneInARack
-from assignors.replicas.lists import replica_table
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.goals.racks import RackAwareDistributionGoal, RackAwareGoal
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.replica_lists import replica_table
 from assignors.replicas.state import ClusterState
 
-_RACK_GOALS = (OneInARack.name, EvenOverRacks.name)
-_DISK_GOALS = (DiskCapacity.name, DiskUsage.name)
+_RACK_GOALS = (RackAwareGoal.name, RackAwareDistributionGoal.name)
+_DISK_GOALS = (DiskCapacityGoal.name, DiskUsageDistributionGoal.name)
 
 _NOT_SUPPORTED = frozenset(
     (
@@ -31,7 +31,13 @@ _NOT_SUPPORTED = frozenset(
 )  # fmt: skip
 """Cruise Control's other goals."""
 
-_DEFAULT = (OneInARack.name, DiskCapacity.name, ReplicaCount.name, DiskUsage.name, LeaderCount.name)
+_DEFAULT = (
+    RackAwareGoal.name,
+    DiskCapacityGoal.name,
+    ReplicaDistributionGoal.name,
+    DiskUsageDistributionGoal.name,
+    LeaderReplicaDistributionGoal.name,
+)
 
 MARGIN = 0.9
 """How much of a threshold is used, so that a cluster just balanced does not at once need balancing again."""
@@ -79,13 +85,13 @@ class GoalChain:
     max_replicas_per_broker: int = 10_000
     only_new_receive: bool = True
 
-    abilities: ClassVar[Abilities] = Abilities(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         balances_replicas=True,
         balances_bytes=True,
-        heeds_racks=True,
+        is_rack_aware=True,
         balances_leaders=True,
-        drains=True,
-        is_order_free=True,
+        decommissions_brokers=True,
+        is_order_independent=True,
     )
 
     def __post_init__(self) -> None:
@@ -106,48 +112,48 @@ class GoalChain:
         if not 0 < self.disk_threshold <= 1:
             raise ValueError(f"disk_threshold {self.disk_threshold} is not between 0 and 1")
         own = replace(
-            self.abilities,
-            balances_replicas=ReplicaCount.name in self.goals,
-            balances_bytes=DiskUsage.name in self.goals,
-            heeds_racks=any(name in _RACK_GOALS for name in self.goals),
-            balances_leaders=LeaderCount.name in self.goals,
+            self.capabilities,
+            balances_replicas=ReplicaDistributionGoal.name in self.goals,
+            balances_bytes=DiskUsageDistributionGoal.name in self.goals,
+            is_rack_aware=any(name in _RACK_GOALS for name in self.goals),
+            balances_leaders=LeaderReplicaDistributionGoal.name in self.goals,
         )
         object.__setattr__(self, "abilities", own)
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Optimise goal by goal."""
-        told = Canonical.of(state)
+        told = CanonicalState.of(state)
         model = ClusterModel(told.state, request, only_new_receive=self.only_new_receive)
         left_out = self._left_out(told.state, request, model)
         goals = [self._makers()[name]() for name in self.goals if name not in left_out]
         try:
             for place, goal in enumerate(goals):
-                _optimise(goal, Board(model, goal, goals[:place]))
-            if _not_emptied(model):
-                raise GoalError(_not_emptied(model))
+                _optimize(goal, GoalActions(model, goal, goals[:place]))
+            if _not_drained(model):
+                raise GoalError(_not_drained(model))
         except GoalError as error:
             hint = "; only new brokers receive, unless only_new_receive is false" if model.new else ""
             return Plan.none(PlanStatus.FAILED, f"{error}{hint}")
         notes = [f"{name}: left out, {why}" for name, why in left_out.items()]
         notes += [unmet for goal in goals if (unmet := goal.unmet(model))]
-        return Plan(PlanStatus.FEASIBLE, told.told_back(replica_table(model.replicas)), notes=tuple(notes))
+        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replica_table(model.replicas)), notes=tuple(notes))
 
     def _makers(self) -> dict[str, Callable[[], Goal]]:
         margin = (self.balance_threshold - 1) * MARGIN
         return {
-            OneInARack.name: OneInARack,
-            EvenOverRacks.name: EvenOverRacks,
-            ReplicaCapacity.name: lambda: ReplicaCapacity(self.max_replicas_per_broker),
-            DiskCapacity.name: lambda: DiskCapacity(self.disk_threshold),
-            ReplicaCount.name: lambda: ReplicaCount(margin),
-            DiskUsage.name: lambda: DiskUsage(margin),
-            LeaderCount.name: lambda: LeaderCount(margin),
+            RackAwareGoal.name: RackAwareGoal,
+            RackAwareDistributionGoal.name: RackAwareDistributionGoal,
+            ReplicaCapacityGoal.name: lambda: ReplicaCapacityGoal(self.max_replicas_per_broker),
+            DiskCapacityGoal.name: lambda: DiskCapacityGoal(self.disk_threshold),
+            ReplicaDistributionGoal.name: lambda: ReplicaDistributionGoal(margin),
+            DiskUsageDistributionGoal.name: lambda: DiskUsageDistributionGoal(margin),
+            LeaderReplicaDistributionGoal.name: lambda: LeaderReplicaDistributionGoal(margin),
         }
 
     def _left_out(self, state: ClusterState, request: PlanRequest, model: ClusterModel) -> dict[str, str]:
         """The goals that cannot be asked of this cluster, and why."""
         why: dict[str, str] = {}
-        if not request.heeds_racks(state):
+        if not request.is_rack_aware(state):
             why |= dict.fromkeys(_RACK_GOALS, "racks do not constrain the plan")
         if state.size_bytes is None:
             why |= dict.fromkeys(_DISK_GOALS, "the sizes of partitions are not known")
@@ -162,24 +168,24 @@ def _names(goals: str | Iterable[str]) -> Iterator[str]:
     return (part.strip().rpartition(".")[2] for part in parts if part.strip())
 
 
-def _optimise(goal: Goal, board: Board) -> None:
+def _optimize(goal: Goal, board: GoalActions) -> None:
     """Give a goal its turn, and a second one if that leaves something on brokers that are to be emptied."""
     model = board.model
     goal.prepare(model)
     for broker in goal.brokers_in_turn(model):
         goal.improve(broker, board)
-    if goal.is_hard and (unmet := goal.unmet(model) or _not_emptied(model)):
+    if goal.is_hard and (unmet := goal.unmet(model) or _not_drained(model)):
         raise GoalError(unmet)
-    if _not_emptied(model):
+    if _not_drained(model):
         goal.is_last_resort = True
         for broker in goal.brokers_in_turn(model):
             goal.improve(broker, board)
-    if _not_emptied(model):
-        raise GoalError(_not_emptied(model))
+    if _not_drained(model):
+        raise GoalError(_not_drained(model))
 
 
-def _not_emptied(model: ClusterModel) -> str:
-    for broker in model.to_be_emptied():
+def _not_drained(model: ClusterModel) -> str:
+    for broker in model.brokers_to_drain():
         if model.held[broker]:
             row = model.replicas_of(broker)[0]
             return f"{model.state.name(row)}: no goal finds a broker for its replica on {broker_ids(model, [broker])}"

@@ -18,8 +18,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.replicas.lists import replica_lists, replica_table, rows_by_topic
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.replica_lists import replica_lists, replica_table, rows_by_topic
 from assignors.replicas.state import ClusterState
 
 _NEVER = np.iinfo(np.int64).max
@@ -33,7 +33,12 @@ class GreedyPerTopic:
     taken in the order of their ids, and otherwise all in the order of the input, as the tool does.
     """
 
-    abilities: ClassVar[Abilities] = Abilities(balances_leaders=True, grows=True, shrinks=True, drains=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        balances_leaders=True,
+        raises_replication_factor=True,
+        lowers_replication_factor=True,
+        decommissions_brokers=True,
+    )
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose as the tool does."""
@@ -43,13 +48,13 @@ class GreedyPerTopic:
         held = replica_lists(state)
         factors = request.factors(state).tolist()
         for _, rows in rows_by_topic(state):
-            topic = _Topic([held[row] for row in rows], brokers)
+            topic = _TopicCounts([held[row] for row in rows], brokers)
             for row in rows:
                 held[row] = topic.settle(held[row], factors[row])
         return Plan(PlanStatus.FEASIBLE, replica_table(held))
 
 
-class _Topic:
+class _TopicCounts:
     """How many replicas and leaders of one topic each broker has by now."""
 
     def __init__(self, held: Sequence[Sequence[int]], brokers: Sequence[int]) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from assignors.columns import BoolArray, IntArray
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.model.columns import BoolArray, IntArray
+from assignors.replicas.state import NO_BROKER, ClusterState
 
 _MOST_NAMES = 20
 """The most partitions named in a message."""
@@ -28,7 +28,7 @@ def leaders_out_of_sync(state: ClusterState, replicas: IntArray) -> BoolArray:
     """
     if state.in_sync is None:
         return np.zeros(state.num_partitions, dtype=np.bool_)
-    is_leader = (state.replicas == replicas[:, :1]) & (state.replicas != NOBODY)
+    is_leader = (state.replicas == replicas[:, :1]) & (state.replicas != NO_BROKER)
     lagging: BoolArray = (is_leader & ~state.in_sync).any(axis=1)
     return lagging
 

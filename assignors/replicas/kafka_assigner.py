@@ -20,9 +20,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.java_order import string_hash
-from assignors.replicas.lists import replica_lists, replica_table, rows_by_topic
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.java.hash_order import string_hash
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.replica_lists import replica_lists, replica_table, rows_by_topic
 from assignors.replicas.state import ClusterState
 
 _TWO_31 = 1 << 31
@@ -37,12 +37,12 @@ class KafkaAssigner:
     factor is requested. It does not take replicas away.
     """
 
-    abilities: ClassVar[Abilities] = Abilities(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         balances_replicas=True,
-        heeds_racks=True,
+        is_rack_aware=True,
         balances_leaders=True,
-        grows=True,
-        drains=True,
+        raises_replication_factor=True,
+        decommissions_brokers=True,
         is_idempotent=True,
     )
 
@@ -56,11 +56,11 @@ class KafkaAssigner:
         try:
             for topic, rows in rows_by_topic(state):
                 rows.sort(key=numbers.__getitem__)
-                turn = _turn(state, topic, rows, factors, len(brokers))
+                turn = _rotation(state, topic, rows, factors, len(brokers))
                 holders = _Holders(rows, racks, share=-(-len(rows) * factors[rows[0]] // len(brokers)))
                 _keep(holders, rows, held)
                 if any(len(holders.of[row]) < factors[row] for row in rows):
-                    _fill(state, holders, rows, factors[rows[0]], _turned(brokers, turn))
+                    _fill(state, holders, rows, factors[rows[0]], _rotate(brokers, turn))
                 for row in rows:
                     held[row] = order.of(sorted(holders.of[row], key=ids.__getitem__), turn)
         except _StuckError as stuck:
@@ -102,7 +102,7 @@ def _rack(state: ClusterState, request: PlanRequest, broker: int) -> str:
     return str(state.brokers[broker].id) if rack is None or not request.rack_aware else rack
 
 
-def _turn(state: ClusterState, topic: str, rows: Sequence[int], factors: Sequence[int], num_brokers: int) -> int:
+def _rotation(state: ClusterState, topic: str, rows: Sequence[int], factors: Sequence[int], num_brokers: int) -> int:
     """How far lists of brokers are turned for a topic: the absolute value of its name's hash code."""
     factor = factors[rows[0]]
     for row in rows:
@@ -117,7 +117,7 @@ def _turn(state: ClusterState, topic: str, rows: Sequence[int], factors: Sequenc
     return min(code, 2 * _TWO_31 - code)
 
 
-def _turned(brokers: Sequence[int], turn: int) -> list[int]:
+def _rotate(brokers: Sequence[int], turn: int) -> list[int]:
     """A list whose first entry stands `turn` places further on, and those that fall off the end in front."""
     start = len(brokers) - turn % len(brokers)
     return [*brokers[start:], *brokers[:start]]
@@ -176,7 +176,7 @@ class _PreferenceOrder:
         """Order a partition's brokers, given by id: who stood least in each place, then who comes first in turn."""
         left, ordered = list(holders), []
         for position in range(len(holders)):
-            chosen = min(_turned(left, turn), key=lambda broker: self._seen[broker, position])
+            chosen = min(_rotate(left, turn), key=lambda broker: self._seen[broker, position])
             left.remove(chosen)
             ordered.append(chosen)
         self._seen.update((broker, position) for position, broker in enumerate(ordered))

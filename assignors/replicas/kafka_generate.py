@@ -20,13 +20,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.java_random import JavaRandom
-from assignors.replicas.lists import replica_table, rows_by_topic
-from assignors.replicas.placers.admin_utils import place_replicas
-from assignors.replicas.placers.striped_placer import place_striped
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.java.java_random import JavaRandom
+from assignors.model.columns import IntArray
+from assignors.replicas.admin_utils import assign_replicas_to_brokers
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.replica_lists import replica_table, rows_by_topic
 from assignors.replicas.state import ClusterState
+from assignors.replicas.striped_placer import place_striped
 
 
 class Placer(StrEnum):
@@ -52,15 +52,15 @@ class KafkaGenerate:
     placer: str = Placer.ADMIN_UTILS
     seed: int = 0
 
-    abilities: ClassVar[Abilities] = Abilities(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         balances_replicas=True,
-        heeds_racks=True,
-        may_crowd=True,
+        is_rack_aware=True,
+        may_exceed_rack_limit=True,
         balances_leaders=True,
         spreads_failover=True,
-        grows=True,
-        shrinks=True,
-        drains=True,
+        raises_replication_factor=True,
+        lowers_replication_factor=True,
+        decommissions_brokers=True,
     )
 
     def __post_init__(self) -> None:
@@ -70,8 +70,8 @@ class KafkaGenerate:
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose as the tool does."""
         row = {state.brokers[i].id: i for i in np.flatnonzero(request.allowed(state)).tolist()}
-        heeds_racks = request.heeds_racks(state)
-        racks = {broker: state.brokers[i].rack if heeds_racks else None for broker, i in row.items()}
+        is_rack_aware = request.is_rack_aware(state)
+        racks = {broker: state.brokers[i].rack if is_rack_aware else None for broker, i in row.items()}
         factors, numbers = request.factors(state), state.partition.tolist()
         placed: list[tuple[int, ...]] = [()] * state.num_partitions
         for topic, rows in rows_by_topic(state):
@@ -91,7 +91,7 @@ class KafkaGenerate:
         if self.placer == Placer.STRIPED:
             return place_striped(racks, num_partitions, replication_factor, random)
         start, shift = random.next_int(len(racks)), random.next_int(len(racks))
-        return place_replicas(racks, num_partitions, replication_factor, start, shift)
+        return assign_replicas_to_brokers(racks, num_partitions, replication_factor, start, shift)
 
 
 def _random(seed: int, topic: str) -> JavaRandom:

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.columns import BoolArray, IntArray
-from assignors.replicas.canonical import Canonical
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.model.columns import BoolArray, IntArray
+from assignors.replicas.canonical import CanonicalState
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.state import NO_BROKER, ClusterState
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +39,28 @@ class LeaderChainSwap:
         What to do where the fullest broker has no path is not said there; here the next fullest has its turn.
     """
 
-    abilities: ClassVar[Abilities] = Abilities(
-        moves_replicas=False, balances_leaders=True, is_idempotent=True, is_order_free=True
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        moves_replicas=False, balances_leaders=True, is_idempotent=True, is_order_independent=True
     )
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose an order of every partition's replicas."""
-        told = Canonical.of(state)
+        told = CanonicalState.of(state)
         replicas = told.state.replicas.copy()
         ends = np.cumsum(np.bincount(told.state.topic, minlength=len(state.topics)))
         for rows in np.split(np.arange(len(replicas)), ends[:-1]):
             if len(rows):
-                replicas[rows] = _evened(replicas[rows])
-        return Plan(PlanStatus.FEASIBLE, told.told_back(replicas))
+                replicas[rows] = _balance_leaders(replicas[rows])
+        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replicas))
 
 
-def _evened(replicas: IntArray) -> IntArray:
+def _balance_leaders(replicas: IntArray) -> IntArray:
     """One topic's replicas, reordered."""
-    topic = _Topic(replicas)
+    topic = _TopicLeaders(replicas)
     is_dead_end = np.zeros(len(topic.load), dtype=np.bool_)
     while True:
         # No later chain reaches what a dead end reaches: all of it leads about as much, and fuller brokers went first.
-        fullest = int(np.where(is_dead_end, NOBODY, topic.load).argmax())
+        fullest = int(np.where(is_dead_end, NO_BROKER, topic.load).argmax())
         if is_dead_end[fullest] or topic.load[fullest] - topic.load.min() < 2:
             return topic.replicas()
         chain = topic.chain(fullest)
@@ -70,13 +70,13 @@ def _evened(replicas: IntArray) -> IntArray:
             is_dead_end[fullest] = True
 
 
-class _Topic:
+class _TopicLeaders:
     """Who leads what of a topic; brokers are numbered without gaps, in the order of their ids."""
 
     def __init__(self, replicas: IntArray) -> None:
-        there = replicas != NOBODY
+        there = replicas != NO_BROKER
         self._brokers, number = np.unique(replicas[there], return_inverse=True)
-        self._held = np.full(replicas.shape, NOBODY, dtype=np.int64)
+        self._held = np.full(replicas.shape, NO_BROKER, dtype=np.int64)
         self._held[there] = number
         self.load = np.bincount(self._held[:, 0], minlength=len(self._brokers))
         self._edges = np.zeros((len(self._brokers), len(self._brokers)), dtype=np.int32)
@@ -86,25 +86,25 @@ class _Topic:
 
     def replicas(self) -> IntArray:
         """Shape (P, W); rows of the cluster's brokers."""
-        replicas: IntArray = np.append(self._brokers, NOBODY)[self._held]
+        replicas: IntArray = np.append(self._brokers, NO_BROKER)[self._held]
         return replicas
 
     def chain(self, first: int) -> list[int]:
         """The brokers from one to the emptiest that it reaches; none if all of them lead about as much as it does."""
-        came_from = np.full(len(self.load), NOBODY, dtype=np.int64)
+        came_from = np.full(len(self.load), NO_BROKER, dtype=np.int64)
         is_seen: BoolArray = np.zeros(len(self.load), dtype=np.bool_)
         is_seen[first] = True
-        frontier, best, least = np.array([first]), NOBODY, self.load.min()
-        while len(frontier) and (best == NOBODY or self.load[best] > least):
+        frontier, best, least = np.array([first]), NO_BROKER, self.load.min()
+        while len(frontier) and (best == NO_BROKER or self.load[best] > least):
             leads_on = self._edges[frontier] > 0
             reached = np.flatnonzero(leads_on.any(axis=0) & ~is_seen)
             came_from[reached] = frontier[leads_on[:, reached].argmax(axis=0)]
             is_seen[reached] = True
             if len(reached):
                 emptiest = int(reached[self.load[reached].argmin()])
-                best = emptiest if best == NOBODY or self.load[emptiest] < self.load[best] else best
+                best = emptiest if best == NO_BROKER or self.load[emptiest] < self.load[best] else best
             frontier = reached
-        if best == NOBODY or self.load[first] - self.load[best] < 2:
+        if best == NO_BROKER or self.load[first] - self.load[best] < 2:
             return []
         path = [best]
         while path[-1] != first:
@@ -118,9 +118,9 @@ class _Topic:
             row = int((follows.any(axis=1) & (self._held[:, 0] == giver)).argmax())
             column = int(follows[row].argmax()) + 1
             others = self._held[row, 1:]
-            self._edges[giver, others[others != NOBODY]] -= 1
+            self._edges[giver, others[others != NO_BROKER]] -= 1
             self._held[row, 0], self._held[row, column] = taker, giver
             others = self._held[row, 1:]
-            self._edges[taker, others[others != NOBODY]] += 1
+            self._edges[taker, others[others != NO_BROKER]] += 1
             self.load[giver] -= 1
             self.load[taker] += 1

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.replicas.canonical import Canonical
-from assignors.replicas.phases.leader_flow import evenly_first, moved_to
-from assignors.replicas.phases.residue_flow import Costs, Method, Pruning
-from assignors.replicas.phases.shares import Shares
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.canonical import CanonicalState
+from assignors.replicas.phases.even_shares import EvenShares
+from assignors.replicas.phases.first_replica_flow import balance_first_replicas, swap_columns
+from assignors.replicas.phases.residue_flow import BalancingMethod, Costs, Pruning
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.state import ClusterState
 
 
@@ -55,8 +55,8 @@ class LeaderMaxFlow:
     costs: Costs = "fixed"
     pruning: Pruning = "path"
 
-    abilities: ClassVar[Abilities] = Abilities(
-        moves_replicas=False, balances_leaders=True, is_idempotent=True, is_order_free=True
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        moves_replicas=False, balances_leaders=True, is_idempotent=True, is_order_independent=True
     )
 
     def __post_init__(self) -> None:
@@ -64,20 +64,20 @@ class LeaderMaxFlow:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose an order of every partition's replicas."""
-        told = Canonical.of(state)
+        told = CanonicalState.of(state)
         topic, replicas = told.state.topic, told.state.replicas
-        column, shares = evenly_first(replicas, topic, len(state.topics), self._method())
+        column, shares = balance_first_replicas(replicas, topic, len(state.topics), self._method())
         return Plan(
             PlanStatus.FEASIBLE,
-            told.told_back(moved_to(replicas, 0, column)),
+            told.to_input_order(swap_columns(replicas, 0, column)),
             notes=uneven_topics(told.state.topics, shares),
         )
 
-    def _method(self) -> Method:
-        return Method(self.residue, self.costs, self.pruning)
+    def _method(self) -> BalancingMethod:
+        return BalancingMethod(self.residue, self.costs, self.pruning)
 
 
-def uneven_topics(topics: tuple[str, ...], shares: Shares) -> tuple[str, ...]:
+def uneven_topics(topics: tuple[str, ...], shares: EvenShares) -> tuple[str, ...]:
     """What a user should know of topics, the groups of `shares`, that stay uneven: the worst, and how many."""
     spread = np.where(shares.is_uneven, shares.spread(), 0)
     count, worst = int(np.count_nonzero(spread)), int(spread.argmax())

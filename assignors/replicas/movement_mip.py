@@ -7,16 +7,16 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.integer_programme import FloatArray
-from assignors.replicas.counts import added
-from assignors.replicas.exact.question import Question
-from assignors.replicas.ordering import old_places, ordered
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.programmes.outcome import outcome
-from assignors.replicas.programmes.placement import Group, Limit, Placement, PlacementProgramme
-from assignors.replicas.programmes.search import solve
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.integer_program import FloatArray
+from assignors.model.columns import IntArray
+from assignors.replicas.broker_loads import added_replicas
+from assignors.replicas.normalized_problem import NormalizedProblem
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.programs.placement_program import LimitScope, LoadLimit, RoleAssignment, RoleProgram
+from assignors.replicas.programs.plan_from_solution import to_plan
+from assignors.replicas.programs.solve import solve
+from assignors.replicas.replica_order import current_positions, order_replicas
+from assignors.replicas.state import NO_BROKER, ClusterState
 
 _MOST_NAMES = 5
 """The most partitions named in a message."""
@@ -58,8 +58,8 @@ class MovementMip:
     refuses_out_of_sync: bool = True
     time_limit_s: float = 60.0
 
-    abilities: ClassVar[Abilities] = Abilities(
-        balances_replicas=True, drains=True, is_idempotent=True, is_order_free=True
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        balances_replicas=True, decommissions_brokers=True, is_idempotent=True, is_order_independent=True
     )
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class MovementMip:
         refused = self._refused(state)
         if refused is not None:
             return refused
-        question = Question.of(state, request)
+        question = NormalizedProblem.of(state, request)
         weight = self._weight(question)
         misfit = self._misfit(question, weight)
         if misfit:
@@ -83,12 +83,12 @@ class MovementMip:
         programme = self._programme(question, weight)
         solution = solve(programme, self.time_limit_s)
         if solution.placement is None:
-            return outcome(question, solution, self.time_limit_s)
+            return to_plan(question, solution, self.time_limit_s)
         replicas = self._ordered(question, solution.placement)
-        is_new = added(state.replicas, replicas)
+        is_new = added_replicas(state.replicas, replicas)
         moved = int((is_new.sum(axis=1)[question.told.rows] * weight).sum())
         scale = _scale(weight)
-        return outcome(
+        return to_plan(
             question,
             solution,
             self.time_limit_s,
@@ -104,12 +104,12 @@ class MovementMip:
         other = np.flatnonzero(state.leader != state.replicas[:, 0])
         if self.refuses_other_leaders and len(other):
             row = int(other[0])
-            leader = "nobody" if state.leader[row] == NOBODY else f"broker {state.ids[state.leader[row]]}"
+            leader = "nobody" if state.leader[row] == NO_BROKER else f"broker {state.ids[state.leader[row]]}"
             preferred = state.ids[state.replicas[row, 0]]
             reason = f"{state.name(row)}: {leader} leads it, not its preferred leader {preferred}; elect that first"
             return Plan.none(PlanStatus.FAILED, reason)
         lagging = (
-            np.zeros((0, 2)) if state.in_sync is None else np.argwhere(~state.in_sync & (state.replicas != NOBODY))
+            np.zeros((0, 2)) if state.in_sync is None else np.argwhere(~state.in_sync & (state.replicas != NO_BROKER))
         )
         if self.refuses_out_of_sync and len(lagging):
             row, place = lagging[0].tolist()
@@ -118,21 +118,21 @@ class MovementMip:
             return Plan.none(PlanStatus.FAILED, reason)
         return None
 
-    def _weight(self, question: Question) -> IntArray:
+    def _weight(self, question: NormalizedProblem) -> IntArray:
         sizes = question.told.state.size_bytes
         if self.weights == "count" or sizes is None:
             return np.ones(question.num_partitions, dtype=np.int64)
         return sizes
 
-    def _limits(self, question: Question, weight: IntArray) -> tuple[int, int]:
+    def _limits(self, question: NormalizedProblem, weight: IntArray) -> tuple[int, int]:
         """Return how much a broker has to hold, and how much it may."""
         mean = _mean(question, weight)
         return int(np.floor(mean * self.balanced_factor_min)), int(np.ceil(mean * self.balanced_factor_max))
 
-    def _misfit(self, question: Question, weight: IntArray) -> str:
+    def _misfit(self, question: NormalizedProblem, weight: IntArray) -> str:
         """Return how leaders that stay where they are exceed a limit, or keep a broker below one; empty if neither."""
         leader = question.held[:, 0]
-        stays = leader != NOBODY
+        stays = leader != NO_BROKER
         held = np.zeros(question.num_brokers, dtype=np.int64)
         np.add.at(held, leader[stays], weight[stays])
         moves = question.factors > stays
@@ -157,7 +157,7 @@ class MovementMip:
             )
         return ""
 
-    def _programme(self, question: Question, weight: IntArray) -> PlacementProgramme:
+    def _programme(self, question: NormalizedProblem, weight: IntArray) -> RoleProgram:
         num_brokers = question.num_brokers
         factors = question.factors.astype(np.float64)
         scaled = weight / _scale(weight)
@@ -165,17 +165,17 @@ class MovementMip:
         is_pinned = np.zeros(question.held.shape, dtype=np.bool_)
         is_pinned[:, 0] = True
         loads = "replicas" if self.weights == "count" else "times the bytes of a mean replica"
-        return PlacementProgramme(
+        return RoleProgram(
             rack=np.zeros(num_brokers, dtype=np.int64),
             held=question.held,
             worth=np.zeros((*question.held.shape, 1)),
             new_worth=-scaled,
             is_pinned=is_pinned,
             limits=(
-                Limit("replicas", Group.PARTITION, factors, factors, (0,)),
-                Limit(
+                LoadLimit("replicas", LimitScope.PARTITION, factors, factors, (0,)),
+                LoadLimit(
                     loads,
-                    Group.BROKER,
+                    LimitScope.BROKER,
                     *_everywhere(num_brokers, least, most),
                     (0,),
                     None if self.weights == "count" else scaled,
@@ -183,25 +183,25 @@ class MovementMip:
             ),
         )
 
-    def _ordered(self, question: Question, placement: Placement) -> IntArray:
+    def _ordered(self, question: NormalizedProblem, placement: RoleAssignment) -> IntArray:
         partition, broker = placement.cells.partition, placement.cells.broker
-        place = old_places(question, partition, broker)
+        place = current_positions(question, partition, broker)
         drawn = np.zeros(len(partition), dtype=np.int64)
         if self.seed is not None:
             drawn = np.random.default_rng(self.seed).permutation(len(partition))
-        place = np.where(question.held[partition, 0] == NOBODY, drawn, place)
-        return ordered(question, partition, broker, place, broker)
+        place = np.where(question.held[partition, 0] == NO_BROKER, drawn, place)
+        return order_replicas(question, partition, broker, place, broker)
 
 
-def _mean(question: Question, weight: IntArray) -> float:
+def _mean(question: NormalizedProblem, weight: IntArray) -> float:
     return float((weight * question.factors).sum()) / question.num_brokers
 
 
-def _broker(question: Question, broker: int) -> str:
+def _broker(question: NormalizedProblem, broker: int) -> str:
     return f"broker {question.told.state.ids[question.brokers[broker]]}"
 
 
-def _names(question: Question, broker: int) -> str:
+def _names(question: NormalizedProblem, broker: int) -> str:
     names = [question.told.state.name(row) for row in np.flatnonzero(question.held[:, 0] == broker).tolist()]
     return ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
 

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.replicas.exact.question import Question
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.state import NOBODY, ClusterState, replica_sets
+from assignors.model.columns import IntArray
+from assignors.replicas.normalized_problem import NormalizedProblem
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.state import NO_BROKER, ClusterState, broker_membership
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,15 @@ class PermutationMatching:
     shifts: Literal["first_fastest", "lexicographic"] = "first_fastest"
     most_partitions: int = 3_000
 
-    abilities: ClassVar[Abilities] = Abilities(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         balances_replicas=True,
         balances_leaders=True,
         spreads_failover=True,
-        grows=True,
-        shrinks=True,
-        drains=True,
+        raises_replication_factor=True,
+        lowers_replication_factor=True,
+        decommissions_brokers=True,
         is_idempotent=True,
-        is_order_free=True,
+        is_order_independent=True,
     )
 
     def __post_init__(self) -> None:
@@ -62,12 +62,12 @@ class PermutationMatching:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
-        question = Question.of(state, request)
+        question = NormalizedProblem.of(state, request)
         factors = question.factors
         refused = self._refused(question)
         if refused is not None:
             return refused
-        table = np.full((state.num_partitions, int(factors.max())), NOBODY, dtype=np.int64)
+        table = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
         moved = taken = 0
         for factor in np.unique(factors).tolist():
             rows = np.flatnonzero(factors == factor)
@@ -77,10 +77,10 @@ class PermutationMatching:
             table[rows, :factor] = choices[match]
             moved += int(moves[np.arange(len(rows)), match].sum())
             taken += len(rows)
-        replicas = question.told_back(table)
+        replicas = question.to_input_order(table)
         return Plan(PlanStatus.OPTIMAL, replicas, objective="replicas moved to these choices", value=moved, bound=moved)
 
-    def _refused(self, question: Question) -> Plan | None:
+    def _refused(self, question: NormalizedProblem) -> Plan | None:
         factors = question.factors
         hardest = int(factors.argmax())
         if factors[hardest] > question.num_brokers:
@@ -108,14 +108,16 @@ class PermutationMatching:
             yield shifts if self.shifts == "lexicographic" else shifts[::-1]
 
 
-def _costs(question: Question, rows: IntArray, choices: IntArray) -> tuple[IntArray, IntArray]:
+def _costs(question: NormalizedProblem, rows: IntArray, choices: IntArray) -> tuple[IntArray, IntArray]:
     """What it costs each partition to get each choice, and how many replicas it adds; both of shape (P, P).
 
     A replica more costs more than all changes of leaders and order together.
     """
     held, num_brokers = question.held[rows], question.num_brokers
     factor = choices.shape[1]
-    there = replica_sets(held, num_brokers).astype(np.float32) @ replica_sets(choices, num_brokers).T.astype(np.float32)
+    there = broker_membership(held, num_brokers).astype(np.float32) @ broker_membership(choices, num_brokers).T.astype(
+        np.float32
+    )
     moves = factor - np.rint(there).astype(np.int64)
     width = min(factor, held.shape[1])
     is_other_order = (held[:, None, :width] != choices[None, :, :width]).any(axis=2)

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from assignors.columns import NO_RACK, BoolArray, IntArray
+from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from assignors.replicas.state import ClusterState
 
 
@@ -54,18 +54,18 @@ class PlanRequest:
             return state.replication_factor
         return np.full(state.num_partitions, self.replication_factor, dtype=np.int64)
 
-    def heeds_racks(self, state: ClusterState) -> bool:
+    def is_rack_aware(self, state: ClusterState) -> bool:
         """Whether racks constrain the plan: they shall, and every broker that may hold replicas has one."""
         return self.rack_aware and bool((state.rack[self.allowed(state)] != NO_RACK).all())
 
-    def most_in_a_rack(self, state: ClusterState) -> IntArray:
+    def rack_limits(self, state: ClusterState) -> IntArray:
         """Shape (P,); how many replicas of each partition one rack may hold: its share, rounded up.
 
         It is more where some racks have too few brokers to take their shares, and all of them where racks do not
         constrain the plan.
         """
         factors = self.factors(state)
-        if not self.heeds_racks(state):
+        if not self.is_rack_aware(state):
             return factors
         sizes = np.bincount(state.rack[self.allowed(state)])
         room = np.minimum(sizes[None, :], np.arange(int(sizes.max()) + 1)[:, None]).sum(axis=1)
@@ -106,7 +106,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Abilities:
+class Capabilities:
     """What a strategy is made for. What it is not made for is shown as not applicable.
 
     Attributes:
@@ -129,15 +129,15 @@ class Abilities:
     moves_replicas: bool = True
     balances_replicas: bool = False
     balances_bytes: bool = False
-    heeds_racks: bool = False
-    may_crowd: bool = False
+    is_rack_aware: bool = False
+    may_exceed_rack_limit: bool = False
     balances_leaders: bool = False
     spreads_failover: bool = False
-    grows: bool = False
-    shrinks: bool = False
-    drains: bool = False
+    raises_replication_factor: bool = False
+    lowers_replication_factor: bool = False
+    decommissions_brokers: bool = False
     is_idempotent: bool = False
-    is_order_free: bool = False
+    is_order_independent: bool = False
     needs_sizes: bool = False
     needs_capacities: bool = False
 
@@ -150,7 +150,7 @@ class ReplicaAssignor(Protocol):
     that searches has a field `time_limit_s`.
     """
 
-    abilities: ClassVar[Abilities]
+    capabilities: ClassVar[Capabilities]
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas for every partition of the state; `planning.plan` checks the request before."""

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignors.columns import IntArray
 from assignors.errors import AssignorError
+from assignors.model.columns import IntArray
 from assignors.replicas.in_sync import warn_of_leaders
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus, ReplicaAssignor
-from assignors.replicas.state import NOBODY, ClusterState
-from assignors.replicas.violations import Rule, violations
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus, ReplicaAssignor
+from assignors.replicas.state import NO_BROKER, ClusterState
+from assignors.replicas.violations import PlanRule, find_violations
 
 
 class PlanError(AssignorError):
@@ -37,10 +37,10 @@ def plan(
     Raises:
         PlanError: the request names brokers or topics that are not there, or the plan breaks a rule.
     """
-    check(state, request, topics)
+    check_request(state, request, topics)
     rows = _chosen(state, topics)
     part = state.split(rows)
-    refused = _refused(assignor.abilities, part, request)
+    refused = _refused(assignor.capabilities, part, request)
     if refused is not None:
         return refused
     answer = assignor.plan(part, request)
@@ -52,7 +52,7 @@ def plan(
     return replace(answer, replicas=replicas, notes=(*answer.notes, *warnings))
 
 
-def check(state: ClusterState, request: PlanRequest, topics: Sequence[str] | None = None) -> None:
+def check_request(state: ClusterState, request: PlanRequest, topics: Sequence[str] | None = None) -> None:
     """See that what a request names is there.
 
     Raises:
@@ -71,7 +71,7 @@ def check(state: ClusterState, request: PlanRequest, topics: Sequence[str] | Non
         raise PlanError(f"replication factor {request.replication_factor} is less than 1")
 
 
-def _refused(abilities: Abilities, state: ClusterState, request: PlanRequest) -> Plan | None:
+def _refused(capabilities: Capabilities, state: ClusterState, request: PlanRequest) -> Plan | None:
     """The answer where there is nothing to ask: nothing can be, or not by this strategy."""
     if not state.num_partitions:
         return Plan(PlanStatus.OPTIMAL, state.replicas)
@@ -80,37 +80,41 @@ def _refused(abilities: Abilities, state: ClusterState, request: PlanRequest) ->
     if factors[hardest] > allowed.sum():
         reason = f"{state.name(hardest)}: {factors[hardest]} replicas need as many brokers, {allowed.sum()} are allowed"
         return Plan.none(PlanStatus.INFEASIBLE, reason)
-    unable = _unable(abilities, state, request)
+    unable = _unable(capabilities, state, request)
     return None if unable is None else Plan.none(PlanStatus.NOT_APPLICABLE, unable)
 
 
-def _unable(abilities: Abilities, state: ClusterState, request: PlanRequest) -> str | None:
+def _unable(capabilities: Capabilities, state: ClusterState, request: PlanRequest) -> str | None:
     factors, allowed = request.factors(state), request.allowed(state)
-    held = state.replicas[state.replicas != NOBODY]
+    held = state.replicas[state.replicas != NO_BROKER]
     used = [broker for broker, is_allowed in zip(state.brokers, allowed, strict=True) if is_allowed]
     bare = [broker.id for broker in used if broker.rack is None]
-    if (factors > state.replication_factor).any() and not abilities.grows:
+    if (factors > state.replication_factor).any() and not capabilities.raises_replication_factor:
         return "it cannot raise the replication factor"
-    if (factors < state.replication_factor).any() and not abilities.shrinks:
+    if (factors < state.replication_factor).any() and not capabilities.lowers_replication_factor:
         return "it cannot lower the replication factor"
-    if not allowed[held].all() and not abilities.drains:
+    if not allowed[held].all() and not capabilities.decommissions_brokers:
         return "it cannot take brokers out of use"
-    if abilities.needs_sizes and state.size_bytes is None:
+    if capabilities.needs_sizes and state.size_bytes is None:
         return "it needs the sizes of partitions"
-    if abilities.needs_capacities and any(broker.capacity_bytes is None for broker in used):
+    if capabilities.needs_capacities and any(broker.capacity_bytes is None for broker in used):
         return "it needs the capacities of brokers"
-    if request.rack_aware and abilities.heeds_racks and 0 < len(bare) < len(used):
+    if request.rack_aware and capabilities.is_rack_aware and 0 < len(bare) < len(used):
         return f"broker {bare[0]} has no rack and others have; leave racks out, or give it one"
     return None
 
 
 def _check_answer(assignor: ReplicaAssignor, state: ClusterState, request: PlanRequest, replicas: IntArray) -> None:
     """See that every rule is kept; racks as far as the strategy promises, and no worse than they were found."""
-    keeps_racks = assignor.abilities.heeds_racks and not assignor.abilities.may_crowd
-    before = {found.row: found.times for found in violations(state, request, state.replicas) if found.rule == Rule.RACK}
-    for found in violations(state, request, replicas):
+    keeps_racks = assignor.capabilities.is_rack_aware and not assignor.capabilities.may_exceed_rack_limit
+    before = {
+        found.row: found.times
+        for found in find_violations(state, request, state.replicas)
+        if found.rule == PlanRule.RACK
+    }
+    for found in find_violations(state, request, replicas):
         is_old = found.times <= before.get(found.row, 0)
-        if found.rule != Rule.RACK or (keeps_racks and not is_old):
+        if found.rule != PlanRule.RACK or (keeps_racks and not is_old):
             who = type(assignor).__name__
             raise PlanError(f"{who} breaks {found.rule} at {state.name(found.row)}: {replicas[found.row].tolist()}")
 
@@ -124,9 +128,9 @@ def _chosen(state: ClusterState, topics: Sequence[str] | None) -> IntArray:
 
 def _merged(state: ClusterState, rows: IntArray, replicas: IntArray) -> IntArray:
     width = max(state.replicas.shape[1], replicas.shape[1])
-    merged = np.full((state.num_partitions, width), NOBODY, dtype=np.int64)
+    merged = np.full((state.num_partitions, width), NO_BROKER, dtype=np.int64)
     merged[:, : state.replicas.shape[1]] = state.replicas
-    merged[rows] = NOBODY
+    merged[rows] = NO_BROKER
     merged[rows, : replicas.shape[1]] = replicas
     return merged
 

@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.replicas.exact.question import Question
-from assignors.replicas.ordering import old_places, ordered
-from assignors.replicas.plan import Abilities, Plan, PlanRequest
-from assignors.replicas.programmes.constraints import own_limits, parse_constraints
-from assignors.replicas.programmes.lp_text import write
-from assignors.replicas.programmes.outcome import outcome
-from assignors.replicas.programmes.placement import Group, Limit, Placement, PlacementProgramme
-from assignors.replicas.programmes.rack_shares import even_loads
-from assignors.replicas.programmes.search import solve
+from assignors.model.columns import IntArray
+from assignors.replicas.normalized_problem import NormalizedProblem
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest
+from assignors.replicas.programs.load_ranges import compute_load_ranges
+from assignors.replicas.programs.lp_text import to_lp_text
+from assignors.replicas.programs.placement_program import LimitScope, LoadLimit, RoleAssignment, RoleProgram
+from assignors.replicas.programs.plan_from_solution import to_plan
+from assignors.replicas.programs.solve import solve
+from assignors.replicas.programs.user_constraints import parse_constraints, user_constraint_rows
+from assignors.replicas.replica_order import current_positions, order_replicas
 from assignors.replicas.state import ClusterState
 
 LEADER, FOLLOWER = 0, 1
@@ -71,15 +71,15 @@ class PreferredLeaderIlp:
     constraints: tuple[str, ...] = ()
     time_limit_s: float = 60.0
 
-    abilities: ClassVar[Abilities] = Abilities(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         balances_replicas=True,
-        heeds_racks=True,
+        is_rack_aware=True,
         balances_leaders=True,
-        grows=True,
-        shrinks=True,
-        drains=True,
+        raises_replication_factor=True,
+        lowers_replication_factor=True,
+        decommissions_brokers=True,
         is_idempotent=True,
-        is_order_free=True,
+        is_order_independent=True,
     )
 
     def __post_init__(self) -> None:
@@ -91,11 +91,11 @@ class PreferredLeaderIlp:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
-        question = Question.of(state, request)
+        question = NormalizedProblem.of(state, request)
         solution = solve(self._programme(question, request), self.time_limit_s)
         if solution.placement is None:
-            return outcome(question, solution, self.time_limit_s)
-        return outcome(
+            return to_plan(question, solution, self.time_limit_s)
+        return to_plan(
             question,
             solution,
             self.time_limit_s,
@@ -111,81 +111,83 @@ class PreferredLeaderIlp:
         A variable is named after topic, broker and partition, `t1b12p5` for a follower and `t1b12p5_l` for a leader;
         topics are numbered in the order of their names, from one, and listed at the top.
         """
-        question = Question.of(state, request)
-        return write(question, self._programme(question, request), ("_l", ""))
+        question = NormalizedProblem.of(state, request)
+        return to_lp_text(question, self._programme(question, request), ("_l", ""))
 
-    def _programme(self, question: Question, request: PlanRequest) -> PlacementProgramme:
+    def _programme(self, question: NormalizedProblem, request: PlanRequest) -> RoleProgram:
         is_first = np.arange(question.held.shape[1]) == 0
         as_leader = np.where(is_first, self.leader_kept, self.leader_from_follower)
         as_follower = np.where(is_first, self.follower_from_leader, self.follower_kept)
         worth = np.stack([as_leader, as_follower], axis=-1).astype(np.float64)
-        return PlacementProgramme(
+        return RoleProgram(
             rack=question.rack,
             held=question.held,
             worth=np.broadcast_to(worth, (*question.held.shape, 2)),
             new_worth=np.zeros(question.num_partitions),
             is_pinned=np.zeros(question.held.shape, dtype=np.bool_),
-            limits=self._limits(question, request.heeds_racks(question.told.state)),
-            own=own_limits(parse_constraints(self.constraints), question, LEADER, FOLLOWER),
+            limits=self._limits(question, request.is_rack_aware(question.told.state)),
+            own=user_constraint_rows(parse_constraints(self.constraints), question, LEADER, FOLLOWER),
         )
 
-    def _limits(self, question: Question, heeds_racks: bool) -> tuple[Limit, ...]:
+    def _limits(self, question: NormalizedProblem, is_rack_aware: bool) -> tuple[LoadLimit, ...]:
         num_partitions, num_brokers = question.num_partitions, question.num_brokers
-        loads = even_loads(question.factors, question.most_in_a_rack, question.rack)
+        loads = compute_load_ranges(question.factors, question.rack_limits, question.rack)
         factors = question.factors.astype(np.float64)
         few, many = num_partitions // num_brokers, -(-num_partitions // num_brokers)
         few_leaders, many_leaders = np.full(num_brokers, few), np.full(num_brokers, many)
         one, both = np.ones(num_partitions), (LEADER, FOLLOWER)
         limits = (
-            Limit("replicas", Group.PARTITION, factors, factors, both),
-            Limit("leaders", Group.PARTITION, one, one, (LEADER,)),
+            LoadLimit("replicas", LimitScope.PARTITION, factors, factors, both),
+            LoadLimit("leaders", LimitScope.PARTITION, one, one, (LEADER,)),
             _limit(
                 "replicas",
-                Group.BROKER,
+                LimitScope.BROKER,
                 loads.broker_least,
                 loads.broker_most,
                 self.min_replicas,
                 self.max_replicas,
                 both,
             ),
-            _limit("leaders", Group.BROKER, few_leaders, many_leaders, self.min_leaders, self.max_leaders, (LEADER,)),
+            _limit(
+                "leaders", LimitScope.BROKER, few_leaders, many_leaders, self.min_leaders, self.max_leaders, (LEADER,)
+            ),
         )
-        if not heeds_racks:
+        if not is_rack_aware:
             return limits
-        in_a_rack = np.repeat(question.most_in_a_rack, len(loads.rack_most)).astype(np.float64)
+        in_a_rack = np.repeat(question.rack_limits, len(loads.rack_most)).astype(np.float64)
         return (
             *limits,
             _limit(
                 "replicas",
-                Group.RACK,
+                LimitScope.RACK,
                 loads.rack_least,
                 loads.rack_most,
                 self.min_rack_replicas,
                 self.max_rack_replicas,
                 both,
             ),
-            Limit("replicas", Group.PARTITION_AND_RACK, np.zeros(len(in_a_rack)), in_a_rack, both),
+            LoadLimit("replicas", LimitScope.PARTITION_AND_RACK, np.zeros(len(in_a_rack)), in_a_rack, both),
         )
 
 
 def _limit(
     what: str,
-    group: Group,
+    group: LimitScope,
     least: IntArray,
     most: IntArray,
     given_least: int | None,
     given_most: int | None,
     roles: tuple[int, ...],
-) -> Limit:
+) -> LoadLimit:
     """A limit as it is given; where only one end of it is, the mean gives way to that."""
     lower = least if given_most is None else np.minimum(least, given_most)
     upper = most if given_least is None else np.maximum(most, given_least)
     lower = lower if given_least is None else np.full(len(least), given_least)
     upper = upper if given_most is None else np.full(len(most), given_most)
-    return Limit(what, group, lower.astype(np.float64), upper.astype(np.float64), roles)
+    return LoadLimit(what, group, lower.astype(np.float64), upper.astype(np.float64), roles)
 
 
-def _ordered(question: Question, placement: Placement) -> IntArray:
+def _ordered(question: NormalizedProblem, placement: RoleAssignment) -> IntArray:
     partition, broker = placement.cells.partition, placement.cells.broker
-    place = old_places(question, partition, broker)
-    return ordered(question, partition, broker, placement.role, place, broker)
+    place = current_positions(question, partition, broker)
+    return order_replicas(question, partition, broker, placement.role, place, broker)

@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from assignors.errors import UnknownAssignorError
-from assignors.replicas.plan import Abilities, ReplicaAssignor
+from assignors.replicas.plan import Capabilities, ReplicaAssignor
 
 ENTRY_POINT_GROUP = "assignor_sim.replica_assignors"
 
@@ -47,7 +47,9 @@ class StrategyInfo:
             found = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
             raise UnknownAssignorError(f"'{self.name}' cannot be imported: {error}") from error
-        if not isinstance(getattr(found, "abilities", None), Abilities) or not callable(getattr(found, "plan", None)):
+        if not isinstance(getattr(found, "abilities", None), Capabilities) or not callable(
+            getattr(found, "plan", None)
+        ):
             raise UnknownAssignorError(
                 f"'{self.name}' is not a replica assignor (it needs abilities and plan(state, request))"
             )
@@ -159,7 +161,7 @@ def built_in() -> tuple[StrategyInfo, ...]:
     return _BUILT_IN
 
 
-def find(name: str) -> StrategyInfo:
+def find_strategy(name: str) -> StrategyInfo:
     """Look a built-in strategy up; imports nothing.
 
     Raises:
@@ -184,7 +186,7 @@ def load(name: str) -> StrategyInfo:
     entries = entry_points(group=ENTRY_POINT_GROUP, name=name)
     if entries and all(name != info.name for info in _BUILT_IN):
         return StrategyInfo(name, next(iter(entries)).value, "", "")
-    return find(name)
+    return find_strategy(name)
 
 
 def make(info: StrategyInfo, parameters: Mapping[str, Any] | None = None) -> ReplicaAssignor:

@@ -17,8 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.replicas.state import UNKNOWN, ClusterState, Retention
+from assignors.model.columns import IntArray
+from assignors.replicas.state import UNKNOWN_RATE, ClusterState, TopicRetention
 
 RETENTION_MS: Final = "retention.ms"
 RETENTION_BYTES: Final = "retention.bytes"
@@ -34,7 +34,7 @@ _AS_THE_WHOLE: Final = -2
 _MS_PER_S: Final = 1_000
 
 
-def parse_retention(configs: Mapping[str, str]) -> Retention:
+def parse_retention(configs: Mapping[str, str]) -> TopicRetention:
     """Return the retention of a topic with these configs; Kafka's defaults apply to keys that are absent.
 
     With remote storage, disks hold what the local retention leaves there.
@@ -45,13 +45,13 @@ def parse_retention(configs: Mapping[str, str]) -> Retention:
     policies = frozenset(part.strip() for part in configs.get(CLEANUP_POLICY, "delete").split(",") if part.strip())
     if not policies <= {"delete", "compact"}:
         raise ValueError(f"{CLEANUP_POLICY}={configs[CLEANUP_POLICY]} is not delete, compact or both")
-    default = Retention()
+    default = TopicRetention()
     limits = _limit(configs, RETENTION_MS, default.ms), _limit(configs, RETENTION_BYTES, default.bytes)
     if configs.get(REMOTE_STORAGE, "false").strip().lower() == "true":
         limits = _limit(configs, LOCAL_RETENTION_MS, limits[0]), _limit(configs, LOCAL_RETENTION_BYTES, limits[1])
     if policies == {"compact"}:
         limits = None, None
-    return Retention(*limits, is_compacted="compact" in policies)
+    return TopicRetention(*limits, is_compacted="compact" in policies)
 
 
 def _limit(configs: Mapping[str, str], key: str, default: int | None) -> int | None:
@@ -70,7 +70,7 @@ def _limit(configs: Mapping[str, str], key: str, default: int | None) -> int | N
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rates:
+class DerivedRates:
     """The rates of partitions that are known or follow from sizes.
 
     Attributes:
@@ -84,7 +84,7 @@ class Rates:
     num_derived: int
 
 
-def find_rates(state: ClusterState, default_ms: int | None) -> Rates:
+def derive_rates(state: ClusterState, default_ms: int | None) -> DerivedRates:
     """Return known rates, and size ÷ retention (rounded up) for partitions whose rate is unknown.
 
     Args:
@@ -94,14 +94,14 @@ def find_rates(state: ClusterState, default_ms: int | None) -> Rates:
     if state.size_bytes is None:
         raise ValueError("rates follow from sizes, which are unknown")
     known = state.bytes_per_s
-    found = np.full(state.num_partitions, UNKNOWN, dtype=np.int64) if known is None else known.copy()
+    found = np.full(state.num_partitions, UNKNOWN_RATE, dtype=np.int64) if known is None else known.copy()
     unknown: dict[str, str] = {}
     num_derived = 0
-    for row in np.flatnonzero(found == UNKNOWN).tolist():
+    for row in np.flatnonzero(found == UNKNOWN_RATE).tolist():
         topic, size = int(state.topic[row]), int(state.size_bytes[row])
         retention = None if state.retention is None else state.retention[topic]
         if retention is None and default_ms is not None:
-            retention = Retention(ms=default_ms)
+            retention = TopicRetention(ms=default_ms)
         reason = _obstacle(retention, size) if size else ""
         if reason:
             unknown.setdefault(state.topics[topic], reason)
@@ -110,10 +110,10 @@ def find_rates(state: ClusterState, default_ms: int | None) -> Rates:
         else:
             found[row] = -(-size * _MS_PER_S // max(retention.ms, 1))
             num_derived += 1
-    return Rates(found, unknown, num_derived)
+    return DerivedRates(found, unknown, num_derived)
 
 
-def _obstacle(retention: Retention | None, size_bytes: int) -> str:
+def _obstacle(retention: TopicRetention | None, size_bytes: int) -> str:
     """Return why the rate of a partition of this size does not follow from its size; empty if it does."""
     if retention is None:
         return "unknown retention"

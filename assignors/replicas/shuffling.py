@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.ids import TopicPartition
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.model.columns import IntArray
+from assignors.model.ids import TopicPartition
+from assignors.replicas.state import NO_BROKER, ClusterState
 
-Placement = frozenset[tuple[TopicPartition, tuple[int, ...]]]
+ReplicasByPartition = frozenset[tuple[TopicPartition, tuple[int, ...]]]
 """Who holds what, by names and ids."""
 
 
-def placement(state: ClusterState, replicas: IntArray) -> Placement:
+def replicas_by_partition(state: ClusterState, replicas: IntArray) -> ReplicasByPartition:
     """The replicas of every partition as broker ids."""
-    ids = np.append(state.ids, NOBODY)[replicas]
+    ids = np.append(state.ids, NO_BROKER)[replicas]
     return frozenset(
-        (state.key(row), tuple(broker for broker in held if broker != NOBODY)) for row, held in enumerate(ids.tolist())
+        (state.key(row), tuple(broker for broker in held if broker != NO_BROKER))
+        for row, held in enumerate(ids.tolist())
     )
 
 
-def shuffled(state: ClusterState, generator: np.random.Generator) -> ClusterState:
+def shuffle_state(state: ClusterState, generator: np.random.Generator) -> ClusterState:
     """The same cluster with its brokers, topics and partitions in another order."""
     brokers, topics = generator.permutation(len(state.brokers)), generator.permutation(len(state.topics))
     rows = generator.permutation(state.num_partitions)

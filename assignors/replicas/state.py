@@ -12,18 +12,18 @@ from functools import cached_property
 
 import numpy as np
 
-from assignors.columns import NO_RACK, BoolArray, IntArray
-from assignors.ids import TopicPartition
+from assignors.model.columns import NO_RACK, BoolArray, IntArray
+from assignors.model.ids import TopicPartition
 
-NOBODY = -1
+NO_BROKER = -1
 """Stands in `ClusterState.replicas` behind a partition's last replica, and in `leader` where nobody leads."""
 
-UNKNOWN = -1
+UNKNOWN_RATE = -1
 """The value in `ClusterState.bytes_per_s` of a partition whose rate is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Broker:
+class BrokerState:
     """A broker.
 
     Attributes:
@@ -41,7 +41,7 @@ class Broker:
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
+class TopicRetention:
     """How long and how much a topic's partitions retain; the defaults are Kafka's.
 
     Attributes:
@@ -74,7 +74,7 @@ class ClusterState:
         fixed: the partitions that no plan may change, with the same brokers; None if there are none. They take up room.
     """
 
-    brokers: tuple[Broker, ...]
+    brokers: tuple[BrokerState, ...]
     topics: tuple[str, ...]
     topic: IntArray
     partition: IntArray
@@ -82,20 +82,20 @@ class ClusterState:
     leader: IntArray
     size_bytes: IntArray | None = None
     bytes_per_s: IntArray | None = None
-    retention: tuple[Retention | None, ...] | None = None
+    retention: tuple[TopicRetention | None, ...] | None = None
     in_sync: BoolArray | None = None
     fixed: ClusterState | None = None
 
     @classmethod
     def of(
         cls,
-        brokers: Iterable[Broker],
+        brokers: Iterable[BrokerState],
         replicas: Mapping[tuple[str, int], Sequence[int]],
         *,
         leaders: Mapping[tuple[str, int], int] | None = None,
         size_bytes: Mapping[tuple[str, int], int] | None = None,
         bytes_per_s: Mapping[tuple[str, int], int | None] | None = None,
-        retention: Mapping[str, Retention | None] | None = None,
+        retention: Mapping[str, TopicRetention | None] | None = None,
         in_sync: Mapping[tuple[str, int], Collection[int]] | None = None,
     ) -> ClusterState:
         """Build a state from broker ids by topic and partition, in the order of `replicas`.
@@ -118,11 +118,11 @@ class ClusterState:
             if not ids or len(set(ids)) < len(ids):
                 raise ValueError(f"{topic}-{number}: replicas {list(ids)} are none, or name a broker twice")
         missing = sorted({broker for ids in rows.values() for broker in ids} - known.keys())
-        everybody = (*known.values(), *(Broker(broker, is_alive=False) for broker in missing))
-        row = {broker.id: i for i, broker in enumerate(everybody)} | {NOBODY: NOBODY}
+        everybody = (*known.values(), *(BrokerState(broker, is_alive=False) for broker in missing))
+        row = {broker.id: i for i, broker in enumerate(everybody)} | {NO_BROKER: NO_BROKER}
         topics = {topic: i for i, topic in enumerate(dict.fromkeys(topic for topic, _ in rows))}
         width = max(map(len, rows.values()), default=0)
-        table = [[row[broker] for broker in ids] + [NOBODY] * (width - len(ids)) for ids in rows.values()]
+        table = [[row[broker] for broker in ids] + [NO_BROKER] * (width - len(ids)) for ids in rows.values()]
         led = [row[(leaders or {}).get(key, ids[0])] for key, ids in rows.items()]
         return cls(
             brokers=everybody,
@@ -174,7 +174,7 @@ class ClusterState:
     @cached_property
     def replication_factor(self) -> IntArray:
         """Shape (P,); how many replicas each partition has."""
-        factor: IntArray = (self.replicas != NOBODY).sum(axis=1)
+        factor: IntArray = (self.replicas != NO_BROKER).sum(axis=1)
         return factor
 
     def key(self, row: int) -> TopicPartition:
@@ -199,7 +199,7 @@ class ClusterState:
             topics: the same of topics.
         """
         part = self.take(rows)
-        broker_row, topic_row = np.append(np.argsort(brokers), NOBODY), np.argsort(topics)
+        broker_row, topic_row = np.append(np.argsort(brokers), NO_BROKER), np.argsort(topics)
         return replace(
             part,
             brokers=tuple(self.brokers[row] for row in brokers),
@@ -234,7 +234,7 @@ class ClusterState:
         )
 
 
-def replica_sets(replicas: IntArray, num_brokers: int) -> BoolArray:
+def broker_membership(replicas: IntArray, num_brokers: int) -> BoolArray:
     """Who holds what, as a dense table of shape (P, B); for clusters of which that is no burden."""
     held = np.zeros((len(replicas), num_brokers + 1), dtype=np.bool_)
     np.put_along_axis(held, replicas, True, axis=1)
@@ -243,7 +243,7 @@ def replica_sets(replicas: IntArray, num_brokers: int) -> BoolArray:
 
 
 def _rate(bytes_per_s: int | None) -> int:
-    return UNKNOWN if bytes_per_s is None else bytes_per_s
+    return UNKNOWN_RATE if bytes_per_s is None else bytes_per_s
 
 
 def _in_sync(

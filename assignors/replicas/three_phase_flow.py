@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.replicas.canonical import Canonical
-from assignors.replicas.phases.leader_flow import evenly_first, moved_to
-from assignors.replicas.phases.placing import Rules
-from assignors.replicas.phases.replica_filling import filled, with_gaps
-from assignors.replicas.phases.replica_flow import evenly_held
-from assignors.replicas.phases.residue_flow import Costs, Method, Pruning
-from assignors.replicas.phases.shares import Shares
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.model.columns import IntArray
+from assignors.replicas.canonical import CanonicalState
+from assignors.replicas.phases.even_shares import EvenShares
+from assignors.replicas.phases.first_replica_flow import balance_first_replicas, swap_columns
+from assignors.replicas.phases.move_graph import PlacementRules
+from assignors.replicas.phases.replica_filling import fill_missing_replicas, keep_allowed_replicas
+from assignors.replicas.phases.replica_flow import balance_replicas
+from assignors.replicas.phases.residue_flow import BalancingMethod, Costs, Pruning
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.state import NO_BROKER, ClusterState
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,15 @@ class ThreePhaseFlow:
     costs: Costs = "fixed"
     pruning: Pruning = "none"
 
-    abilities: ClassVar[Abilities] = Abilities(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         balances_replicas=True,
-        heeds_racks=True,
+        is_rack_aware=True,
         balances_leaders=True,
         spreads_failover=True,
-        grows=True,
-        drains=True,
+        raises_replication_factor=True,
+        decommissions_brokers=True,
         is_idempotent=True,
-        is_order_free=True,
+        is_order_independent=True,
     )
 
     def __post_init__(self) -> None:
@@ -80,37 +80,37 @@ class ThreePhaseFlow:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas for every partition of the state."""
-        told = Canonical.of(state)
-        rules = Rules.of(told.state, request)
-        gaps = with_gaps(rules, told.state.replicas, len(state.brokers))
-        held, holders = evenly_held(rules, filled(rules, gaps), self._method())
-        led, leaders = _led(held, self._method())
-        replicas = np.append(rules.brokers, NOBODY)[_followed(led, self._method())]
-        return Plan(PlanStatus.FEASIBLE, told.told_back(replicas), notes=_notes(holders, leaders))
+        told = CanonicalState.of(state)
+        rules = PlacementRules.of(told.state, request)
+        gaps = keep_allowed_replicas(rules, told.state.replicas, len(state.brokers))
+        held, holders = balance_replicas(rules, fill_missing_replicas(rules, gaps), self._method())
+        led, leaders = _balance_leaders(held, self._method())
+        replicas = np.append(rules.brokers, NO_BROKER)[_balance_first_followers(led, self._method())]
+        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replicas), notes=_notes(holders, leaders))
 
-    def _method(self) -> Method:
-        return Method(True, self.costs, self.pruning, self.checks_first)
+    def _method(self) -> BalancingMethod:
+        return BalancingMethod(True, self.costs, self.pruning, self.checks_first)
 
 
-def _led(replicas: IntArray, method: Method) -> tuple[IntArray, Shares]:
+def _balance_leaders(replicas: IntArray, method: BalancingMethod) -> tuple[IntArray, EvenShares]:
     """The second phase: who of the replicas leads."""
-    column, shares = evenly_first(replicas, np.zeros(len(replicas), dtype=np.int64), 1, method)
-    return moved_to(replicas, 0, column), shares
+    column, shares = balance_first_replicas(replicas, np.zeros(len(replicas), dtype=np.int64), 1, method)
+    return swap_columns(replicas, 0, column), shares
 
 
-def _followed(replicas: IntArray, method: Method) -> IntArray:
+def _balance_first_followers(replicas: IntArray, method: BalancingMethod) -> IntArray:
     """The third phase: who of the followers is the first."""
-    rows = np.flatnonzero(replicas[:, 1:2].ravel() != NOBODY)
+    rows = np.flatnonzero(replicas[:, 1:2].ravel() != NO_BROKER)
     if not len(rows) or replicas.shape[1] < 3:
         return replicas
     leaders, leader = np.unique(replicas[rows, 0], return_inverse=True)
-    column, _ = evenly_first(replicas[rows, 1:], leader, len(leaders), method)
+    column, _ = balance_first_replicas(replicas[rows, 1:], leader, len(leaders), method)
     followed = replicas.copy()
-    followed[rows] = moved_to(replicas[rows], 1, column + 1)
+    followed[rows] = swap_columns(replicas[rows], 1, column + 1)
     return followed
 
 
-def _notes(holders: Shares, leaders: Shares) -> tuple[str, ...]:
+def _notes(holders: EvenShares, leaders: EvenShares) -> tuple[str, ...]:
     """What a user should know of what stays uneven."""
     spreads = {"replicas": int(np.ptp(holders.load)), "leaders": int(np.ptp(leaders.load))}
     return tuple(

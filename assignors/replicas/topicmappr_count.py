@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from assignors.replicas.canonical import Canonical
-from assignors.replicas.counts import count_replicas
-from assignors.replicas.lists import replica_table
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.broker_loads import count_replicas
+from assignors.replicas.canonical import CanonicalState
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.replica_lists import replica_table
 from assignors.replicas.state import ClusterState
 from assignors.replicas.topicmappr.leadership import order_by_ratio
-from assignors.replicas.topicmappr.placement import (
-    Candidates,
-    NoBrokerError,
-    place_by_position,
-    wanted_places,
-)
+from assignors.replicas.topicmappr.rebuild import BrokerCandidates, NoBrokerError, place_by_position, replica_slots
 
 
 @dataclass(frozen=True)
@@ -49,22 +44,22 @@ class TopicmapprCount:
     min_rack_ids: int = 0
     optimize_leadership: bool = False
 
-    abilities: ClassVar[Abilities] = Abilities(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         balances_replicas=True,
-        heeds_racks=True,
-        grows=True,
-        shrinks=True,
-        drains=True,
+        is_rack_aware=True,
+        raises_replication_factor=True,
+        lowers_replication_factor=True,
+        decommissions_brokers=True,
         is_idempotent=True,
-        is_order_free=True,
+        is_order_independent=True,
     )
 
     def __post_init__(self) -> None:
         if self.min_rack_ids < 0:
             raise ValueError(f"min_rack_ids {self.min_rack_ids} is less than 0")
         own = replace(
-            self.abilities,
-            heeds_racks=self.min_rack_ids == 0,
+            self.capabilities,
+            is_rack_aware=self.min_rack_ids == 0,
             balances_leaders=self.optimize_leadership,
             is_idempotent=not self.optimize_leadership,
         )
@@ -72,11 +67,11 @@ class TopicmapprCount:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Fill the gaps position by position: all leaders, then all first followers, and so on."""
-        told = Canonical.of(state)
+        told = CanonicalState.of(state)
         count = len(state.brokers)
         used = [0] * count if self.force_rebuild else count_replicas(told.state.replicas, count).tolist()
-        candidates = Candidates(told.state, request, used, self.min_rack_ids, by_storage=False)
-        old = wanted_places(told.state, request, is_stripped=self.force_rebuild)
+        candidates = BrokerCandidates(told.state, request, used, self.min_rack_ids, by_storage=False)
+        old = replica_slots(told.state, request, is_stripped=self.force_rebuild)
         rows = range(state.num_partitions)
         try:
             new = place_by_position(candidates, old, rows, costs=[1] * len(rows))
@@ -84,4 +79,4 @@ class TopicmapprCount:
             return error.as_plan(told.state, "holds none yet and whose rack may take one")
         if self.optimize_leadership:
             order_by_ratio(new, count)
-        return Plan(PlanStatus.FEASIBLE, told.told_back(replica_table(new)))
+        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replica_table(new)))

@@ -7,32 +7,32 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assignors.columns import NO_RACK, IntArray
-from assignors.replicas.canonical import Canonical
-from assignors.replicas.lists import replica_lists, replica_table
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.model.columns import NO_RACK, IntArray
+from assignors.replicas.canonical import CanonicalState
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.replica_lists import replica_lists, replica_table
 from assignors.replicas.state import ClusterState
-from assignors.replicas.storage import capacity_bytes, fixed_bytes, held_bytes
+from assignors.replicas.storage import bytes_per_broker, capacity_bytes, fixed_bytes
 from assignors.replicas.topicmappr.go_random import GoRandom
 from assignors.replicas.topicmappr.leadership import order_by_ratio
-from assignors.replicas.topicmappr.placement import (
-    Candidates,
+from assignors.replicas.topicmappr.rebalance import RelocationRules, relocate, short_of_storage
+from assignors.replicas.topicmappr.rebuild import (
+    BrokerCandidates,
     NoBrokerError,
     ReplicaLists,
     place_by_partition,
     place_by_position,
-    wanted_places,
+    replica_slots,
 )
-from assignors.replicas.topicmappr.relocation import RelocationRules, relocate, short_of_storage
 
-_REBUILD = Abilities(
+_REBUILD = Capabilities(
     balances_bytes=True,
-    heeds_racks=True,
-    grows=True,
-    shrinks=True,
-    drains=True,
+    is_rack_aware=True,
+    raises_replication_factor=True,
+    lowers_replication_factor=True,
+    decommissions_brokers=True,
     is_idempotent=True,
-    is_order_free=True,
+    is_order_independent=True,
     needs_sizes=True,
     needs_capacities=True,
 )
@@ -95,7 +95,7 @@ class TopicmapprStorage:
     min_partition_bytes: int = 512 * 2**20
     locality_scoped: bool = False
 
-    abilities: ClassVar[Abilities] = _REBUILD
+    capabilities: ClassVar[Capabilities] = _REBUILD
 
     def __post_init__(self) -> None:
         if self.mode not in ("rebuild", "rebalance"):
@@ -107,16 +107,22 @@ class TopicmapprStorage:
                 raise ValueError(f"{name} {getattr(self, name)} is less than 0")
         object.__setattr__(self, "abilities", self._own_abilities())
 
-    def _own_abilities(self) -> Abilities:
+    def _own_abilities(self) -> Capabilities:
         own = replace(_REBUILD, balances_leaders=self.optimize_leadership)
         if self.mode == "rebalance":
-            return replace(own, grows=False, shrinks=False, drains=False, is_idempotent=False)
+            return replace(
+                own,
+                raises_replication_factor=False,
+                lowers_replication_factor=False,
+                decommissions_brokers=False,
+                is_idempotent=False,
+            )
         keeps_order = self.optimize == "distribution" and not self.optimize_leadership
-        return replace(own, heeds_racks=self.min_rack_ids == 0, is_idempotent=keeps_order and not self.force_rebuild)
+        return replace(own, is_rack_aware=self.min_rack_ids == 0, is_idempotent=keeps_order and not self.force_rebuild)
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Rebuild or rebalance."""
-        told = Canonical.of(state)
+        told = CanonicalState.of(state)
         sizes = told.state.size_bytes
         if sizes is None:
             return Plan.none(PlanStatus.NOT_APPLICABLE, "it needs the sizes of partitions")
@@ -128,12 +134,14 @@ class TopicmapprStorage:
             return error.as_plan(told.state, f"holds none yet, has {needed} bytes free and whose rack may take one")
         if self.optimize_leadership:
             order_by_ratio(replicas, len(state.brokers))
-        return replace(found, replicas=told.told_back(replica_table(replicas)))
+        return replace(found, replicas=told.to_input_order(replica_table(replicas)))
 
     def _rebuild(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> tuple[Plan, ReplicaLists]:
         order = _by_size(state, sizes)
-        candidates = Candidates(state, request, self._taken(state, request, sizes), self.min_rack_ids, by_storage=True)
-        old = wanted_places(state, request, is_stripped=self.force_rebuild)
+        candidates = BrokerCandidates(
+            state, request, self._taken(state, request, sizes), self.min_rack_ids, by_storage=True
+        )
+        old = replica_slots(state, request, is_stripped=self.force_rebuild)
         place = place_by_position if self.optimize == "distribution" else place_by_partition
         replicas = place(candidates, old, order, costs=(sizes * self.size_factor).tolist())
         if self.optimize == "storage":
@@ -143,16 +151,16 @@ class TopicmapprStorage:
 
     def _taken(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> list[int]:
         """By broker, the bytes that are free, negated, before anything is placed."""
-        taken = held_bytes(state.replicas, sizes, len(state.brokers)) + fixed_bytes(state) - capacity_bytes(state)
+        taken = bytes_per_broker(state.replicas, sizes, len(state.brokers)) + fixed_bytes(state) - capacity_bytes(state)
         if self.force_rebuild:
-            lifted = replica_table(wanted_places(state, request, is_stripped=False))
-            taken -= held_bytes(lifted, sizes, len(state.brokers))
+            lifted = replica_table(replica_slots(state, request, is_stripped=False))
+            taken -= bytes_per_broker(lifted, sizes, len(state.brokers))
         as_list: list[int] = taken.tolist()
         return as_list
 
     def _rebalance(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> tuple[Plan, ReplicaLists]:
         rules = self._rules(state, request, sizes)
-        held = held_bytes(state.replicas, sizes, len(state.brokers)) + fixed_bytes(state)
+        held = bytes_per_broker(state.replicas, sizes, len(state.brokers)) + fixed_bytes(state)
         free = (capacity_bytes(state) - held).tolist()
         short = short_of_storage(rules, free, self.storage_threshold, self.storage_threshold_bytes)
         found = relocate(rules, free, short, self.tolerance)
@@ -165,13 +173,13 @@ class TopicmapprStorage:
         return answer, found.applied(rules.replicas)
 
     def _rules(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> RelocationRules:
-        heeds_racks = request.rack_aware or self.locality_scoped
+        is_rack_aware = request.rack_aware or self.locality_scoped
         return RelocationRules(
             replicas=replica_lists(state),
             sizes=sizes.tolist(),
             by_size=_by_size(state, sizes),
             members=np.flatnonzero(request.allowed(state)).tolist(),
-            rack=state.rack.tolist() if heeds_racks else [NO_RACK] * len(state.brokers),
+            rack=state.rack.tolist() if is_rack_aware else [NO_RACK] * len(state.brokers),
             partition_limit=self.partition_limit,
             min_partition_bytes=self.min_partition_bytes,
             within_rack=self.locality_scoped,

@@ -9,19 +9,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assignors.columns import NO_RACK, BoolArray, Ragged
-from assignors.configs import RackAwareStrategy
-from assignors.recorder import Recorder
-from assignors.state import ApplicationState
-from assignors.tasks.exchange import exchange_standbys
-from assignors.tasks.flows import move_actives, traffic_by_rack
-from assignors.tasks.placement import Placement
-from assignors.tasks.standby import any_move
-from assignors.tasks.subtopology_exchange import exchange_within_subtopologies
+from assignors.model.columns import NO_RACK, BoolArray, Ragged
+from assignors.model.configs import RackAwareStrategy
+from assignors.model.state import ApplicationState
+from assignors.recording.recorder import Recorder
+from assignors.tasks.active_task_flow import move_actives, traffic_by_rack
+from assignors.tasks.standby import no_tag_constraints
+from assignors.tasks.standby_exchange import exchange_standbys
+from assignors.tasks.standby_exchange_by_subtopology import exchange_within_subtopologies
+from assignors.tasks.task_placement import TaskPlacement
 
 
 def optimize_rack_aware_active_tasks(
-    placement: Placement,
+    placement: TaskPlacement,
     tasks: Sequence[int],
     clients: Sequence[int],
     traffic_cost: int,
@@ -50,7 +50,7 @@ def optimize_rack_aware_active_tasks(
 
 
 def optimize_rack_aware_standby_tasks(
-    placement: Placement, clients: Sequence[int], traffic_cost: int, non_overlap_cost: int, recorder: Recorder
+    placement: TaskPlacement, clients: Sequence[int], traffic_cost: int, non_overlap_cost: int, recorder: Recorder
 ) -> None:
     """Exchange standbys pair by pair with the configured strategy, if Kafka would; arguments as for active tasks.
 
@@ -65,7 +65,7 @@ def optimize_rack_aware_standby_tasks(
     if state.assignment_configs.rack_aware_assignment_strategy is RackAwareStrategy.BALANCE_SUBTOPOLOGY:
         exchange_within_subtopologies(placement, clients, traffic, non_overlap_cost, recorder)
     else:
-        exchange_standbys(placement, clients, traffic, non_overlap_cost, any_move(state), recorder)
+        exchange_standbys(placement, clients, traffic, non_overlap_cost, no_tag_constraints(state), recorder)
 
 
 def _all_partitions(state: ApplicationState) -> Ragged:

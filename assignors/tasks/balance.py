@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assignors.assignment import TaskType
-from assignors.leader_work import Work
-from assignors.recorder import Recorder, Step, StepKind
-from assignors.tasks.placement import Placement
+from assignors.model.assignment import TaskType
+from assignors.recording.leader_work import LeaderWork
+from assignors.recording.recorder import PlacementStep, Recorder, StepKind
+from assignors.tasks.task_placement import TaskPlacement
 
 MayMove = Callable[[int, int], bool]
 """Whether tasks may move from one client to another (rows)."""
 
 
-def balance_over_threads(placement: Placement, role: TaskType, may_move: MayMove, recorder: Recorder) -> None:
+def balance_over_threads(placement: TaskPlacement, role: TaskType, may_move: MayMove, recorder: Recorder) -> None:
     """Move tasks of one role from loaded to less loaded clients until a whole sweep moves nothing.
 
     Guarantees: no single allowed move would still lessen a difference in (active + standby) tasks per thread.
@@ -36,11 +36,11 @@ def balance_over_threads(placement: Placement, role: TaskType, may_move: MayMove
         if role is TaskType.ACTIVE
         else sum(placement.assigned_count) - sum(placement.active_count)
     )
-    recorder.work(Work.COMPARE, sweeps * clients * (clients - 1))
-    recorder.work(Work.COPY, sweeps * held * (clients - 1))
+    recorder.work(LeaderWork.COMPARE, sweeps * clients * (clients - 1))
+    recorder.work(LeaderWork.COPY, sweeps * held * (clients - 1))
 
 
-def _sweep(placement: Placement, role: TaskType, may_move: MayMove, recorder: Recorder) -> bool:
+def _sweep(placement: TaskPlacement, role: TaskType, may_move: MayMove, recorder: Recorder) -> bool:
     moved = False
     clients = range(len(placement.threads))
     least = _least_load_after_a_gain(placement)
@@ -58,7 +58,7 @@ def _sweep(placement: Placement, role: TaskType, may_move: MayMove, recorder: Re
 
 
 def _move_tasks(
-    placement: Placement, role: TaskType, source: int, destination: int, may_move: MayMove, recorder: Recorder
+    placement: TaskPlacement, role: TaskType, source: int, destination: int, may_move: MayMove, recorder: Recorder
 ) -> bool:
     if not may_move(source, destination):
         return False
@@ -71,7 +71,7 @@ def _move_tasks(
             continue
         if recorder.wants_steps:
             loads = placement.assigned_load(source), placement.assigned_load(destination)
-            recorder.step(Step(StepKind.BALANCED, role, task, source, destination, *loads))
+            recorder.step(PlacementStep(StepKind.BALANCED, role, task, source, destination, *loads))
         if role is TaskType.ACTIVE:
             placement.unassign_active(task)
             placement.assign_active(task, destination)
@@ -82,7 +82,7 @@ def _move_tasks(
     return moved
 
 
-def should_move(placement: Placement, source: int, destination: int) -> bool:
+def should_move(placement: TaskPlacement, source: int, destination: int) -> bool:
     """Whether one task fewer at the source and one more at the destination would lessen their difference in load."""
     skew = placement.assigned_load(source) - placement.assigned_load(destination)
     if skew <= 0:
@@ -92,10 +92,10 @@ def should_move(placement: Placement, source: int, destination: int) -> bool:
     return 0 <= proposed < skew
 
 
-def _load_after_a_loss(placement: Placement, client: int) -> float:
+def _load_after_a_loss(placement: TaskPlacement, client: int) -> float:
     return (placement.assigned_count[client] - 1.0) / placement.threads[client]
 
 
-def _least_load_after_a_gain(placement: Placement) -> float:
+def _least_load_after_a_gain(placement: TaskPlacement) -> float:
     pairs = zip(placement.assigned_count, placement.threads, strict=True)
     return min(((count + 1.0) / threads for count, threads in pairs), default=0.0)

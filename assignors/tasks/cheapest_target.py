@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.columns import BoolArray, IntArray
-from assignors.flow.even_flow import EvenFlow, solve
-from assignors.flow.min_cost import LARGEST_COST
-from assignors.objective import previous
-from assignors.state import ApplicationState
+from assignors.flow.even_flow import EvenFlowProblem, solve
+from assignors.flow.min_cost import MAX_COST
+from assignors.model.columns import BoolArray, IntArray
+from assignors.model.lags import best_available, caught_up, records_to_restore, scaled
+from assignors.model.state import ApplicationState
+from assignors.objective.cost import previous
 from assignors.tasks.high_availability import DEFAULT_NON_OVERLAP_COST, DEFAULT_TRAFFIC_COST
-from assignors.tasks.placement import Placement
-from assignors.tasks.restoration import at_hand, caught_up, records_to_restore, scaled
 from assignors.tasks.standby_flow import place_standbys
+from assignors.tasks.task_placement import TaskPlacement
 
 MOST_UNITS = 1 << 20
 """To how many units records are told apart at most: a lag counts to this part of the largest one."""
@@ -21,7 +21,7 @@ _TIE_FACTOR, _TIE_PRIME = 40_503, 1_000_003
 """Make numbers up for tasks and clients such that no two placements come to the same sum, by any likelihood."""
 
 
-def cheapest_target(state: ApplicationState, reliable_standbys: int) -> Placement:
+def cheapest_target(state: ApplicationState, reliable_standbys: int) -> TaskPlacement:
     """Place all tasks, whoever is caught up.
 
     Guarantees: stateful actives are as even over threads as can be, each client having its share rounded down or up. No
@@ -43,7 +43,7 @@ def cheapest_target(state: ApplicationState, reliable_standbys: int) -> Placemen
         state: what is to be assigned.
         reliable_standbys: how many standbys of a task are kept apart; all, with `rack.aware.assignment.tags`.
     """
-    placement = Placement(state)
+    placement = TaskPlacement(state)
     if not len(state.clients):
         return placement
     configs = state.assignment_configs
@@ -52,7 +52,7 @@ def cheapest_target(state: ApplicationState, reliable_standbys: int) -> Placemen
     moving = DEFAULT_NON_OVERLAP_COST if moving is None else moving
     ran, held = previous(state)
     remote, records = state.remote_partitions(state.tasks.source), records_to_restore(state)
-    costs = _in_order(traffic * remote + moving * ~at_hand(state), records, ran, 2)
+    costs = _in_order(traffic * remote + moving * ~best_available(state), records, ran, 2)
     _place(placement, np.flatnonzero(state.tasks.stateful), costs)
     if configs.num_standby_replicas > 0:
         lacking = ~(held | caught_up(state))
@@ -72,15 +72,15 @@ def _in_order(costs: IntArray, records: IntArray, stays: BoolArray, levels: int)
     """
     num_tasks, num_clients = costs.shape
     above = (num_clients + 2) ** 3 * (int(costs.max(initial=0)) + 1) * levels
-    units = min(max(LARGEST_COST // (above * num_tasks * (num_clients + 3)), 1), MOST_UNITS)
+    units = min(max(MAX_COST // (above * num_tasks * (num_clients + 3)), 1), MOST_UNITS)
     then = scaled(records, units) * (num_clients + 2) + ~stays
     ordered: IntArray = costs * ((num_clients + 1) * (int(then.max(initial=0)) + 1)) + then
     return ordered
 
 
-def _place(placement: Placement, rows: IntArray, costs: IntArray) -> None:
+def _place(placement: TaskPlacement, rows: IntArray, costs: IntArray) -> None:
     if len(rows):
         taken = np.frombuffer(placement.active_count, dtype=np.int64).copy()
         tie = (rows[:, None] + 1) * (np.arange(costs.shape[1]) + 1) * _TIE_FACTOR % _TIE_PRIME
-        flow = EvenFlow(costs[rows], placement.state.clients.threads, taken, tie=tie)
+        flow = EvenFlowProblem(costs[rows], placement.state.clients.threads, taken, tie=tie)
         placement.move_actives(rows, solve(flow))

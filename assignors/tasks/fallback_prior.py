@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assignors.assignment import TaskAssignment
-from assignors.java_order import CollectionOrder
-from assignors.recorder import SILENT, Recorder
-from assignors.state import ApplicationState
+from assignors.java.hash_order import CollectionOrder
+from assignors.model.assignment import TaskAssignment
+from assignors.model.state import ApplicationState
+from assignors.recording.recorder import NO_RECORDER, Recorder
 from assignors.tasks.legacy_sticky import stick
 
 
@@ -39,7 +39,7 @@ class FallbackPrior:
         Raises:
             KafkaError: Kafka would throw here; see `assignors.errors`.
         """
-        return self.assign_recorded(state, SILENT)
+        return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """As `assign`, and tell the recorder how."""

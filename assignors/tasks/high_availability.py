@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.assignment import UNASSIGNED, TaskAssignment, TaskType
 from assignors.errors import NoSuchElementError, NullPointerError
-from assignors.leader_work import Work
-from assignors.recorder import SILENT, Recorder, Step, StepKind
-from assignors.state import ApplicationState
+from assignors.model.assignment import UNASSIGNED, TaskAssignment, TaskType
+from assignors.model.state import ApplicationState
+from assignors.recording.leader_work import LeaderWork
+from assignors.recording.recorder import NO_RECORDER, PlacementStep, Recorder, StepKind
 from assignors.tasks.balance import balance_over_threads
-from assignors.tasks.movement import move_to_caught_up_clients
-from assignors.tasks.placement import Placement
 from assignors.tasks.rack_aware import (
     STATELESS_NON_OVERLAP_COST,
     STATELESS_TRAFFIC_COST,
@@ -23,6 +21,8 @@ from assignors.tasks.rack_aware import (
     optimize_standby_tasks,
 )
 from assignors.tasks.standby import standby_policy
+from assignors.tasks.task_movement import move_to_caught_up_clients
+from assignors.tasks.task_placement import TaskPlacement
 
 DEFAULT_TRAFFIC_COST = 10
 DEFAULT_NON_OVERLAP_COST = 1
@@ -53,11 +53,11 @@ class HighAvailability:
         Raises:
             KafkaError: Kafka would throw here; see `assignors.errors`.
         """
-        return self.assign_recorded(state, SILENT)
+        return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """As `assign`, and tell the recorder how."""
-        placement = Placement(state)
+        placement = TaskPlacement(state)
         configs = state.assignment_configs
         stateful = np.flatnonzero(state.tasks.stateful).tolist()
         rack_aware = can_enable(state)
@@ -66,12 +66,12 @@ class HighAvailability:
             _assign_standbys(placement, stateful, rack_aware, recorder)
         movements = move_to_caught_up_clients(placement, recorder)
         _assign_stateless(placement, np.flatnonzero(~state.tasks.stateful).tolist(), rack_aware, recorder)
-        recorder.work(Work.PLACE, sum(placement.assigned_count))
+        recorder.work(LeaderWork.PLACE, sum(placement.assigned_count))
         followup_ms = configs.probing_rebalance_interval_ms if movements else None
         return placement.columns(followup_ms).to_assignment(state)
 
 
-def _costs(placement: Placement) -> tuple[int, int]:
+def _costs(placement: TaskPlacement) -> tuple[int, int]:
     configs = placement.state.assignment_configs
     traffic, non_overlap = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
     return (
@@ -80,7 +80,7 @@ def _costs(placement: Placement) -> tuple[int, int]:
     )
 
 
-def _assign_stateful_actives(placement: Placement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
+def _assign_stateful_actives(placement: TaskPlacement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     num_clients = len(placement.threads)
     if tasks and not num_clients:
         raise NoSuchElementError("there is no client to assign tasks to")
@@ -88,13 +88,13 @@ def _assign_stateful_actives(placement: Placement, tasks: list[int], rack_aware:
         placement.move_actives(np.array(tasks), np.arange(len(tasks)) % num_clients)
     if recorder.wants_steps:
         for task in tasks:
-            recorder.step(Step(StepKind.DEALT, TaskType.ACTIVE, task, UNASSIGNED, placement.owner[task]))
+            recorder.step(PlacementStep(StepKind.DEALT, TaskType.ACTIVE, task, UNASSIGNED, placement.owner[task]))
     balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True, recorder)
     if rack_aware:
         optimize_active_tasks(placement, tasks, *_costs(placement), recorder)
 
 
-def _assign_standbys(placement: Placement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
+def _assign_standbys(placement: TaskPlacement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     policy = standby_policy(placement.state)
     policy.assign(placement, tasks, recorder)
     balance_over_threads(placement, TaskType.STANDBY, policy.may_balance, recorder)
@@ -102,7 +102,7 @@ def _assign_standbys(placement: Placement, tasks: list[int], rack_aware: bool, r
         optimize_standby_tasks(placement, *_costs(placement), policy.tags_to_keep(), recorder)
 
 
-def _assign_stateless(placement: Placement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
+def _assign_stateless(placement: TaskPlacement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     if tasks and not placement.threads:
         raise NullPointerError("there is no client to assign tasks to")
     threads, counts = placement.threads, list(placement.active_count)
@@ -113,7 +113,7 @@ def _assign_stateless(placement: Placement, tasks: list[int], rack_aware: bool, 
         load, client = loads[0]
         if recorder.wants_steps:
             placed = (TaskType.ACTIVE, task, UNASSIGNED, client)
-            recorder.step(Step(StepKind.FEWEST_ACTIVES, *placed, destination_load=load))
+            recorder.step(PlacementStep(StepKind.FEWEST_ACTIVES, *placed, destination_load=load))
         owners.append(client)
         counts[client] += 1
         heapq.heapreplace(loads, (counts[client] / threads[client], client))

@@ -7,19 +7,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from assignors.assignment import UNASSIGNED, AssignmentColumns, TaskAssignment
-from assignors.columns import BoolArray, IntArray
-from assignors.ids import ProcessId, TaskId
-from assignors.objective import previous
-from assignors.state import LATEST_OFFSET, ApplicationState
+from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignment
+from assignors.model.columns import BoolArray, IntArray
+from assignors.model.ids import ProcessId, TaskId
+from assignors.model.lags import best_available, caught_up, records_to_restore
+from assignors.model.parameters import check_count
+from assignors.model.state import LATEST_OFFSET, ApplicationState
+from assignors.objective.cost import previous
 from assignors.tasks.cheapest_target import cheapest_target
-from assignors.tasks.parameters import check_count
-from assignors.tasks.placement import Placement
-from assignors.tasks.restoration import at_hand, caught_up, records_to_restore
+from assignors.tasks.task_placement import TaskPlacement
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedMove:
+class IncrementalMove:
     """An active task that goes to another client; `source` is None if nobody ran it."""
 
     task: TaskId
@@ -28,7 +28,7 @@ class PlannedMove:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedRound:
+class IncrementalRound:
     """What one rebalance of a plan does.
 
     Attributes:
@@ -38,7 +38,7 @@ class PlannedRound:
         remote_partitions: source partitions that the active tasks then read across racks.
     """
 
-    moves: tuple[PlannedMove, ...]
+    moves: tuple[IncrementalMove, ...]
     warm_ups: tuple[tuple[TaskId, ProcessId], ...]
     records: int
     remote_partitions: int
@@ -72,23 +72,23 @@ class Incremental:
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Decide the next round."""
-        return _Round(state, self.reliable_standbys).columns().to_assignment(state)
+        return _RoundBuilder(state, self.reliable_standbys).columns().to_assignment(state)
 
-    def plan(self, state: ApplicationState) -> tuple[PlannedRound, ...]:
+    def plan(self, state: ApplicationState) -> tuple[IncrementalRound, ...]:
         """The rounds until the target is reached, if nobody comes or goes and each round's copies are restored in time.
 
         The last one reaches it.
         """
         rounds = []
         while True:
-            columns = _Round(state, self.reliable_standbys).columns()
+            columns = _RoundBuilder(state, self.reliable_standbys).columns()
             rounds.append(_told(state, columns))
             if columns.followup_rebalance_delay_ms is None:
                 return tuple(rounds)
             state = _restored(state, columns)
 
 
-class _Round:
+class _RoundBuilder:
     """The way from what there is to a target, as far as one rebalance can go."""
 
     def __init__(self, state: ApplicationState, reliable_standbys: int) -> None:
@@ -96,7 +96,7 @@ class _Round:
         self._target = cheapest_target(state, reliable_standbys)
         self._ready = caught_up(state)
         self._records = records_to_restore(state)
-        self._at_hand, self._held = at_hand(state), previous(state)[1]
+        self._at_hand, self._held = best_available(state), previous(state)[1]
         self._remote_source = state.remote_partitions(state.tasks.source)
         self._remote_changelog = state.remote_partitions(state.tasks.changelog)
 
@@ -121,7 +121,7 @@ class _Round:
     def _actives(self, wanted: IntArray) -> IntArray:
         """Who runs each task for now."""
         active = wanted.copy()
-        placement = Placement(self._state)
+        placement = TaskPlacement(self._state)
         waiting = ~self._ready[np.arange(len(wanted)), wanted]
         runs = np.flatnonzero(~waiting)
         placement.move_actives(runs, wanted[runs])
@@ -130,7 +130,7 @@ class _Round:
             placement.assign_active(task, int(active[task]))
         return active
 
-    def _stand_in(self, placement: Placement, task: int, wanted: int) -> int:
+    def _stand_in(self, placement: TaskPlacement, task: int, wanted: int) -> int:
         held = self._held[task]
         return min(
             np.flatnonzero(self._at_hand[task]).tolist(),
@@ -173,7 +173,7 @@ class _Round:
         return not self._held[task, client], Fraction(-saved, records), records
 
 
-def _told(state: ApplicationState, columns: AssignmentColumns) -> PlannedRound:
+def _told(state: ApplicationState, columns: AssignmentColumns) -> IncrementalRound:
     ids, clients = state.tasks.ids, state.clients.ids
     ran = previous(state)[0]
     moves = []
@@ -181,9 +181,9 @@ def _told(state: ApplicationState, columns: AssignmentColumns) -> PlannedRound:
         destination = int(columns.active[task])
         if not ran[task, destination]:
             sources = np.flatnonzero(ran[task]).tolist()
-            moves.append(PlannedMove(ids[task], clients[sources[0]] if sources else None, clients[destination]))
+            moves.append(IncrementalMove(ids[task], clients[sources[0]] if sources else None, clients[destination]))
     assigned = _assigned(columns) & ~caught_up(state)
-    return PlannedRound(
+    return IncrementalRound(
         moves=tuple(moves),
         warm_ups=tuple((ids[task], clients[client]) for task, client in np.argwhere(assigned).tolist()),
         records=int(records_to_restore(state)[assigned].sum()),

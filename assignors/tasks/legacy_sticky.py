@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.assignment import TaskAssignment
 from assignors.errors import IllegalStateError
-from assignors.java_order import CollectionOrder
-from assignors.recorder import SILENT, Recorder
-from assignors.state import ApplicationState
-from assignors.tasks.placement import Placement
+from assignors.java.hash_order import CollectionOrder
+from assignors.model.assignment import TaskAssignment
+from assignors.model.state import ApplicationState
+from assignors.recording.recorder import NO_RECORDER, Recorder
 from assignors.tasks.rack_aware import (
     STATELESS_NON_OVERLAP_COST,
     STATELESS_TRAFFIC_COST,
@@ -19,8 +18,9 @@ from assignors.tasks.rack_aware import (
     optimize_active_tasks,
     optimize_standby_tasks,
 )
-from assignors.tasks.standby import any_move
+from assignors.tasks.standby import no_tag_constraints
 from assignors.tasks.stickiness import CallerCollections, Stickiness
+from assignors.tasks.task_placement import TaskPlacement
 
 DEFAULT_TRAFFIC_COST = 1
 DEFAULT_NON_OVERLAP_COST = 10
@@ -59,7 +59,7 @@ class LegacySticky:
         Raises:
             KafkaError: Kafka would throw here; see `assignors.errors`.
         """
-        return self.assign_recorded(state, SILENT)
+        return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """As `assign`, and tell the recorder how."""
@@ -74,7 +74,7 @@ def stick(
     preserve_actives: bool,
     rack_aware: bool,
     recorder: Recorder,
-) -> Placement:
+) -> TaskPlacement:
     """Place all tasks as the legacy assignor does.
 
     Args:
@@ -91,7 +91,7 @@ def stick(
     if num_threads == 0:
         raise IllegalStateError("`totalCapacity` should never be zero.")
     caller = CallerCollections.of(state, order)
-    placement = Placement(state)
+    placement = TaskPlacement(state)
     stickiness = Stickiness(placement, caller, caller.clients, recorder, prefers_threads=True)
     stickiness.place_actives(len(state.tasks) // num_threads, keep_all=preserve_actives)
     if rack_aware:
@@ -101,7 +101,7 @@ def stick(
     num_standby_replicas = state.assignment_configs.num_standby_replicas
     stickiness.place_standbys(caller.stateful_tasks, num_standby_replicas)
     if rack_aware and num_standby_replicas > 0:
-        optimize_standby_tasks(placement, *sticky_costs(state), any_move(state), recorder)
+        optimize_standby_tasks(placement, *sticky_costs(state), no_tag_constraints(state), recorder)
     return placement
 
 
@@ -115,7 +115,7 @@ def sticky_costs(state: ApplicationState) -> tuple[int, int]:
     )
 
 
-def _optimize_actives(placement: Placement, recorder: Recorder) -> None:
+def _optimize_actives(placement: TaskPlacement, recorder: Recorder) -> None:
     stateful = placement.state.tasks.stateful
     optimize_active_tasks(placement, np.flatnonzero(stateful).tolist(), *sticky_costs(placement.state), recorder)
     stateless = np.flatnonzero(~stateful).tolist()

@@ -8,28 +8,28 @@ from enum import StrEnum
 
 import numpy as np
 
-from assignors.assignment import AssignmentColumns, TaskAssignment
-from assignors.columns import BoolArray, IntArray
 from assignors.errors import AssignorError
-from assignors.objective import Weights
+from assignors.model.assignment import AssignmentColumns, TaskAssignment
+from assignors.model.columns import BoolArray, IntArray
+from assignors.model.state import ApplicationState
+from assignors.model.traffic_rates import TrafficRates, TrafficUnit, check_topic_rates, effective_price, effective_rates
+from assignors.objective.cost import Weights
 from assignors.optimum import prices as priced
-from assignors.optimum.byte_costs import Terms, byte_costs
-from assignors.optimum.checks import check
-from assignors.optimum.costs import Costs, Priority, partition_costs
-from assignors.optimum.joint import Found
-from assignors.optimum.sharing import Slack, share_stateful, share_stateless
-from assignors.optimum.spread import places
-from assignors.recorder import SILENT
-from assignors.state import ApplicationState
-from assignors.tasks.movement import move_to_caught_up_clients
-from assignors.tasks.placement import Placement
-from assignors.traffic_rates import Minimised, TrafficRates, checked_rates, chosen_price, chosen_rates
+from assignors.optimum.balanced_placement import Slack, place_stateful_tasks, place_stateless_tasks
+from assignors.optimum.byte_costs import ByteCostTerms, byte_costs
+from assignors.optimum.costs import CopyCosts, Priority, partition_costs
+from assignors.optimum.failure_domains import places
+from assignors.optimum.parameter_checks import check
+from assignors.optimum.placement_program import PlacementSolution
+from assignors.recording.recorder import NO_RECORDER
+from assignors.tasks.task_movement import move_to_caught_up_clients
+from assignors.tasks.task_placement import TaskPlacement
 
 DEFAULT_TRAFFIC_COST = 10
 DEFAULT_NON_OVERLAP_COST = 1
 
 
-class Apart(StrEnum):
+class Separation(StrEnum):
     """Where copies of a task are kept apart: by configured tags, else by racks; by tags alone; on clients alone."""
 
     PLACES = "places"
@@ -37,7 +37,7 @@ class Apart(StrEnum):
     CLIENTS = "clients"
 
 
-class Status(StrEnum):
+class SolutionStatus(StrEnum):
     """What is known of an answer: that nothing is cheaper, or only what the bound says."""
 
     OPTIMAL = "optimal"
@@ -45,7 +45,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OptimalAnswer:
+class OptimalSolution:
     """An answer and its proof.
 
     Attributes:
@@ -68,7 +68,7 @@ class OptimalAnswer:
     traffic: float
     cost: int
     bound: int
-    status: Status
+    status: SolutionStatus
     slack: int
 
 
@@ -118,12 +118,12 @@ class Optimal:
     traffic_cost: int | None = None
     non_overlap_cost: int | None = None
     priority: Priority = Priority.WEIGHTED
-    apart: Apart = Apart.PLACES
+    apart: Separation = Separation.PLACES
     slack: int = 0
     subtopology_slack: int | None = None
     downtime_cost: int | None = None
     time_limit_s: float = 60.0
-    minimises: Minimised = Minimised.PARTITIONS
+    minimises: TrafficUnit = TrafficUnit.PARTITIONS
     horizon_s: float = 86_400.0
     bytes_per_s: Mapping[str, int] = field(default_factory=dict, hash=False)
     usd_per_gb: float | None = None
@@ -133,14 +133,14 @@ class Optimal:
     default_non_overlap_cost = DEFAULT_NON_OVERLAP_COST
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bytes_per_s", checked_rates(self.bytes_per_s))
+        object.__setattr__(self, "bytes_per_s", check_topic_rates(self.bytes_per_s))
         given = {each.name: getattr(self, each.name) for each in fields(self)}
-        check(given, {"priority": Priority, "apart": Apart, "minimises": Minimised})
+        check(given, {"priority": Priority, "apart": Separation, "minimises": TrafficUnit})
 
     @property
-    def wants_rates(self) -> bool:
+    def needs_rates(self) -> bool:
         """Whether it weighs bytes, and nobody gave it rates."""
-        return self.minimises != Minimised.PARTITIONS and self.rates is None
+        return self.minimises != TrafficUnit.PARTITIONS and self.rates is None
 
     def with_rates(self, rates: TrafficRates) -> Optimal:
         """The same with these; `bytes_per_s` and `usd_per_gb` go before them."""
@@ -154,19 +154,19 @@ class Optimal:
         """
         return self.solve(state).assignment
 
-    def solve(self, state: ApplicationState) -> OptimalAnswer:
+    def solve(self, state: ApplicationState) -> OptimalSolution:
         """As `assign`, with the cost and the bound."""
         copies = _copies(state)
         costs = self._costs(state, copies)
         price = priced.prices(state, copies, costs, self.downtime_cost or 0)
         slack = Slack(self.slack, self.subtopology_slack)
-        shared = share_stateful(state, price, copies, self._places(state), slack, self.time_limit_s)
-        found, stateless = shared.found, share_stateless(state, price, slack)
+        shared = place_stateful_tasks(state, price, copies, self._places(state), slack, self.time_limit_s)
+        found, stateless = shared.found, place_stateless_tasks(state, price, slack)
         rest = priced.total(price.stateless, stateless)
         paid = priced.total(price.active, found.active) + priced.total(price.standby, found.standby)
         cost, bound = price.cost(paid + rest), price.least_cost(found.bound + rest)
         target = _columns(state, found, stateless)
-        return OptimalAnswer(
+        return OptimalSolution(
             assignment=self._now(state, target).to_assignment(state),
             target=target,
             weights=costs.weights,
@@ -174,13 +174,13 @@ class Optimal:
             traffic=costs.traffic.total(target.active, target.standby),
             cost=cost,
             bound=bound,
-            status=Status.OPTIMAL if bound == cost and shared.is_needed else Status.FEASIBLE,
+            status=SolutionStatus.OPTIMAL if bound == cost and shared.is_needed else SolutionStatus.FEASIBLE,
             slack=shared.slack,
         )
 
-    def _costs(self, state: ApplicationState, copies: int) -> Costs:
+    def _costs(self, state: ApplicationState, copies: int) -> CopyCosts:
         priority = Priority(self.priority)
-        if self.minimises == Minimised.PARTITIONS:
+        if self.minimises == TrafficUnit.PARTITIONS:
             configured = Weights(DEFAULT_TRAFFIC_COST, DEFAULT_NON_OVERLAP_COST).configured(state.assignment_configs)
             traffic, moving = self.traffic_cost, self.non_overlap_cost
             weights = Weights(
@@ -188,27 +188,29 @@ class Optimal:
                 configured.non_overlap_cost if moving is None else moving,
             )
             return partition_costs(state, copies, priority, weights)
-        rates = chosen_rates(state, self.bytes_per_s, self.rates)
+        rates = effective_rates(state, self.bytes_per_s, self.rates)
         if rates is None:
             raise AssignorError(f"nobody says what flows, so {self.minimises} cannot be minimised: give bytes_per_s")
-        price = None if self.minimises == Minimised.BYTES else chosen_price(self.usd_per_gb, rates)
-        return byte_costs(state, copies, rates, Terms(priority, self.non_overlap_cost or 0, self.horizon_s, price))
+        price = None if self.minimises == TrafficUnit.BYTES else effective_price(self.usd_per_gb, rates)
+        return byte_costs(
+            state, copies, rates, ByteCostTerms(priority, self.non_overlap_cost or 0, self.horizon_s, price)
+        )
 
     def _places(self, state: ApplicationState) -> IntArray:
         is_tagged = bool(state.assignment_configs.rack_aware_assignment_tags)
-        if self.apart == Apart.CLIENTS or (self.apart == Apart.TAGS and not is_tagged):
+        if self.apart == Separation.CLIENTS or (self.apart == Separation.TAGS and not is_tagged):
             return np.zeros((0, len(state.clients)), dtype=np.int64)
         return places(state)
 
     def _now(self, state: ApplicationState, target: AssignmentColumns) -> AssignmentColumns:
         if self.downtime_cost is not None or not len(state.clients):
             return target
-        placement = Placement(state)
+        placement = TaskPlacement(state)
         tasks = np.arange(len(state.tasks))
         placement.move_actives(tasks, target.active)
         for task, client in zip(*np.nonzero(target.standby), strict=True):
             placement.assign_standby(int(task), int(client))
-        moved = move_to_caught_up_clients(placement, SILENT)
+        moved = move_to_caught_up_clients(placement, NO_RECORDER)
         return placement.columns(state.assignment_configs.probing_rebalance_interval_ms if moved else None)
 
 
@@ -216,7 +218,7 @@ def _copies(state: ApplicationState) -> int:
     return max(min(state.assignment_configs.num_standby_replicas, len(state.clients) - 1), 0)
 
 
-def _columns(state: ApplicationState, found: Found, stateless: BoolArray) -> AssignmentColumns:
+def _columns(state: ApplicationState, found: PlacementSolution, stateless: BoolArray) -> AssignmentColumns:
     num_clients = len(state.clients)
     active = np.full(len(state.tasks), -1, dtype=np.int64)
     standby = np.zeros((len(state.tasks), num_clients), dtype=np.bool_)

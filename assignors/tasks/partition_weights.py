@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.columns import BoolArray, IntArray, Ragged
-from assignors.state import ApplicationState
-from assignors.traffic_rates import PartitionRates, TrafficRates
+from assignors.model.columns import BoolArray, IntArray, Ragged
+from assignors.model.state import ApplicationState
+from assignors.model.traffic_rates import PartitionRateColumns, TrafficRates
 
 HEAVIEST = 1_000_000
 """The weight of the heaviest partition; the others' are rounded to whole numbers of this scale."""
@@ -44,7 +44,7 @@ def partition_weights(state: ApplicationState, rates: TrafficRates | None) -> Pa
         state: whose partitions.
         rates: what flows; None, or where nothing does, to let every partition weigh 1 and any replica in a rack serve.
     """
-    found = None if rates is None else PartitionRates.of(state, rates)
+    found = None if rates is None else PartitionRateColumns.of(state, rates)
     if found is None or not found.bytes_per_s.any():
         return PartitionWeights(np.ones(len(state.partitions.names), dtype=np.int64), ~state.partitions.in_rack)
     scaled = np.rint(found.bytes_per_s / found.bytes_per_s.max() * HEAVIEST).astype(np.int64)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from assignors.compilation import Kernels, Vector
-from assignors.java_order import DEFAULT_CAPACITY, MIN_TREEIFY_CAPACITY, bucket, process_hash, table_capacity
-from assignors.java_queue import Heap, is_less, new_heap, offer, poll, remove
-from assignors.tasks.placement import Placement
+from assignors.java.hash_order import DEFAULT_CAPACITY, MIN_TREEIFY_CAPACITY, bucket, process_hash, table_capacity
+from assignors.java.priority_queue import Heap, is_less, new_heap, offer, poll, remove
+from assignors.tasks.task_placement import TaskPlacement
 
-NOBODY = -1
+NO_CLIENT = -1
 
 
 class PrioritySet(NamedTuple):
@@ -37,7 +37,7 @@ class PrioritySet(NamedTuple):
     bins: Vector
 
 
-def empty_set(kernels: Kernels, placement: Placement) -> PrioritySet:
+def empty_set(kernels: Kernels, placement: TaskPlacement) -> PrioritySet:
     """An empty set for all clients with their loads; `enter_all` fills it."""
     num_clients = len(placement.threads)
     loads = [placement.assigned_load(client) for client in range(num_clients)]
@@ -68,12 +68,12 @@ def take(clients: PrioritySet) -> int:
     keys, the heap after that depends on the keys alone; so to do the same again with no key changed is left out.
     """
     if clients.drained[0] == 1 and not is_any_inside(clients):
-        return NOBODY
+        return NO_CLIENT
     heap = clients.heap
     number = 0
     ascending = 1
-    found = NOBODY
-    while found == NOBODY and heap.size[0] > 0:
+    found = NO_CLIENT
+    while found == NO_CLIENT and heap.size[0] > 0:
         client = poll(heap)
         if clients.wanted[client] == 1:
             found = client
@@ -84,7 +84,7 @@ def take(clients: PrioritySet) -> int:
             clients.passed[number] = client
             number += 1
     fill(clients, number)
-    clients.drained[0] = ascending if found == NOBODY else 0
+    clients.drained[0] = ascending if found == NO_CLIENT else 0
     return found
 
 

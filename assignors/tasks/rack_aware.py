@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.assignment import UNASSIGNED, AssignmentColumns
-from assignors.columns import IntArray, Ragged
-from assignors.configs import RackAwareStrategy
 from assignors.errors import IllegalStateError
-from assignors.objective import knows_racks
-from assignors.recorder import Recorder
-from assignors.state import ApplicationState
-from assignors.tasks.exchange import exchange_standbys
-from assignors.tasks.flows import move_actives, traffic_by_rack
-from assignors.tasks.placement import Placement
+from assignors.model.assignment import UNASSIGNED, AssignmentColumns
+from assignors.model.columns import IntArray, Ragged
+from assignors.model.configs import RackAwareStrategy
+from assignors.model.state import ApplicationState
+from assignors.objective.cost import has_known_racks
+from assignors.recording.recorder import Recorder
+from assignors.tasks.active_task_flow import move_actives, traffic_by_rack
+from assignors.tasks.standby_exchange import exchange_standbys
+from assignors.tasks.task_placement import TaskPlacement
 
 STATELESS_TRAFFIC_COST = 1
 STATELESS_NON_OVERLAP_COST = 0
@@ -47,11 +47,11 @@ def can_enable(state: ApplicationState) -> bool:
     configs = state.assignment_configs
     if configs.rack_aware_assignment_strategy is RackAwareStrategy.NONE:
         return False
-    return knows_racks(state, standbys=configs.num_standby_replicas > 0)
+    return has_known_racks(state, standbys=configs.num_standby_replicas > 0)
 
 
 def optimize_active_tasks(
-    placement: Placement, tasks: Sequence[int], traffic_cost: int, non_overlap_cost: int, recorder: Recorder
+    placement: TaskPlacement, tasks: Sequence[int], traffic_cost: int, non_overlap_cost: int, recorder: Recorder
 ) -> None:
     """Move the given active tasks among clients to the least total cost, as Kafka's min-cost flow does.
 
@@ -70,7 +70,7 @@ def optimize_active_tasks(
 
 
 def optimize_standby_tasks(
-    placement: Placement, traffic_cost: int, non_overlap_cost: int, tags: IntArray, recorder: Recorder
+    placement: TaskPlacement, traffic_cost: int, non_overlap_cost: int, tags: IntArray, recorder: Recorder
 ) -> None:
     """Exchange standbys between clients of different racks, pair by pair, as long as that saves cost.
 

@@ -8,26 +8,26 @@ from enum import StrEnum
 
 import numpy as np
 
-from assignors.assignment import TaskAssignment, TaskType
-from assignors.columns import IntArray
-from assignors.configs import RackAwareStrategy
 from assignors.flow import min_traffic
-from assignors.flow.even_flow import EvenFlow, solve
-from assignors.objective import previous
-from assignors.recorder import SILENT
-from assignors.state import ApplicationState
+from assignors.flow.even_flow import EvenFlowProblem, solve
+from assignors.model.assignment import TaskAssignment, TaskType
+from assignors.model.columns import IntArray
+from assignors.model.configs import RackAwareStrategy
+from assignors.model.parameters import check_count
+from assignors.model.state import ApplicationState
+from assignors.model.traffic_rates import TrafficRates, TrafficUnit, check_topic_rates, effective_rates
+from assignors.objective.cost import previous
+from assignors.recording.recorder import NO_RECORDER
+from assignors.tasks.active_task_flow import RowArray, costs_of_moving
 from assignors.tasks.balance import balance_over_threads
-from assignors.tasks.exchange import exchange_standbys
-from assignors.tasks.flows import RowArray, costs_of_moving
 from assignors.tasks.high_availability import DEFAULT_NON_OVERLAP_COST, DEFAULT_TRAFFIC_COST
-from assignors.tasks.movement import move_to_caught_up_clients
-from assignors.tasks.parameters import check_count
 from assignors.tasks.partition_weights import partition_weights
-from assignors.tasks.placement import Placement
 from assignors.tasks.rack_aware import STATELESS_NON_OVERLAP_COST, STATELESS_TRAFFIC_COST, can_enable
 from assignors.tasks.standby import standby_policy
+from assignors.tasks.standby_exchange import exchange_standbys
 from assignors.tasks.standby_flow import place_standbys
-from assignors.traffic_rates import Minimised, TrafficRates, checked_rates, chosen_rates
+from assignors.tasks.task_movement import move_to_caught_up_clients
+from assignors.tasks.task_placement import TaskPlacement
 
 
 class StandbyStep(StrEnum):
@@ -48,7 +48,7 @@ class OverlapTarget(StrEnum):
     """What was run until now."""
 
 
-class Balance(StrEnum):
+class BalanceScope(StrEnum):
     """What active tasks are kept even by while they are made cheap."""
 
     CLIENT = "client"
@@ -88,26 +88,26 @@ class RackAwareVariant:
     standby_step: StandbyStep = StandbyStep.EXCHANGE
     reliable_standbys: int = 1
     overlap_target: OverlapTarget = OverlapTarget.FRESH
-    balance: Balance = Balance.CLIENT
-    minimises: Minimised = Minimised.PARTITIONS
+    balance: BalanceScope = BalanceScope.CLIENT
+    minimises: TrafficUnit = TrafficUnit.PARTITIONS
     bytes_per_s: Mapping[str, int] = field(default_factory=dict, hash=False)
     rates: TrafficRates | None = None
 
     def __post_init__(self) -> None:
         StandbyStep(self.standby_step)
         OverlapTarget(self.overlap_target)
-        Balance(self.balance)
+        BalanceScope(self.balance)
         check_count("reliable_standbys", self.reliable_standbys)
-        object.__setattr__(self, "bytes_per_s", checked_rates(self.bytes_per_s))
-        if self.minimises not in (Minimised.PARTITIONS, Minimised.BYTES):
+        object.__setattr__(self, "bytes_per_s", check_topic_rates(self.bytes_per_s))
+        if self.minimises not in (TrafficUnit.PARTITIONS, TrafficUnit.BYTES):
             raise ValueError(f"minimises is '{self.minimises}' (one of: partitions, bytes)")
-        if self.bytes_per_s and self.minimises == Minimised.PARTITIONS:
+        if self.bytes_per_s and self.minimises == TrafficUnit.PARTITIONS:
             raise ValueError("bytes_per_s plays no part where partitions are minimised; say minimises: bytes")
 
     @property
-    def wants_rates(self) -> bool:
+    def needs_rates(self) -> bool:
         """Whether it weighs bytes, and nobody gave it rates."""
-        return self.minimises == Minimised.BYTES and self.rates is None and not self.bytes_per_s
+        return self.minimises == TrafficUnit.BYTES and self.rates is None and not self.bytes_per_s
 
     def with_rates(self, rates: TrafficRates) -> RackAwareVariant:
         """The same with these."""
@@ -119,7 +119,7 @@ class RackAwareVariant:
         Raises:
             KafkaError: Kafka would throw here; see `assignors.errors`.
         """
-        return _Round(self, state).assignment()
+        return _VariantRun(self, state).assignment()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +140,17 @@ class CurrentOverlap(RackAwareVariant):
 class SubtopologyBalance(RackAwareVariant):
     """The least cost with every subtopology spread evenly to the task."""
 
-    balance: Balance = Balance.SUBTOPOLOGY
+    balance: BalanceScope = BalanceScope.SUBTOPOLOGY
 
 
 @dataclass(frozen=True, slots=True)
 class MinBytes(RackAwareVariant):
     """Min-traffic by bytes."""
 
-    minimises: Minimised = Minimised.BYTES
+    minimises: TrafficUnit = TrafficUnit.BYTES
 
 
-class _Round:
+class _VariantRun:
     """One assignment in the making."""
 
     def __init__(self, variant: RackAwareVariant, state: ApplicationState) -> None:
@@ -159,9 +159,9 @@ class _Round:
         optimized = replace(configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
         self._variant = variant
         self._state = state
-        self._placement = Placement(state)
+        self._placement = TaskPlacement(state)
         self._rack_aware = can_enable(replace(state, assignment_configs=optimized))
-        self._weights = partition_weights(state, chosen_rates(state, variant.bytes_per_s, variant.rates))
+        self._weights = partition_weights(state, effective_rates(state, variant.bytes_per_s, variant.rates))
         self._traffic_cost = DEFAULT_TRAFFIC_COST if given[0] is None else given[0]
         self._moving = (DEFAULT_NON_OVERLAP_COST if given[1] is None else given[1]) * self._weights.mean
 
@@ -172,11 +172,11 @@ class _Round:
             return placement.columns(None).to_assignment(state)
         stateful = np.flatnonzero(state.tasks.stateful)
         placement.move_actives(stateful, np.arange(len(stateful)) % len(state.clients))
-        balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True, SILENT)
+        balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True, NO_RECORDER)
         self._optimize_actives(stateful, self._traffic_cost, self._moving)
         if state.assignment_configs.num_standby_replicas > 0:
             self._assign_standbys(stateful)
-        movements = move_to_caught_up_clients(placement, SILENT)
+        movements = move_to_caught_up_clients(placement, NO_RECORDER)
         stateless = np.flatnonzero(~state.tasks.stateful)
         for task in stateless.tolist():
             placement.assign_active(task, min(range(len(state.clients)), key=placement.active_load))
@@ -194,26 +194,26 @@ class _Round:
             costs = here + moving * ~previous(state)[0][rows]
         else:
             costs = costs_of_moving(here, owner, moving)
-        is_spread = self._variant.balance == Balance.SUBTOPOLOGY
+        is_spread = self._variant.balance == BalanceScope.SUBTOPOLOGY
         placement.move_actives(rows, self._spread(costs, rows) if is_spread else min_traffic(costs, owner))
 
     def _spread(self, costs: IntArray, rows: RowArray) -> IntArray:
         state, threads = self._state, self._state.clients.threads
         others = np.delete(self._placement.owners(), rows)
         taken = np.bincount(others[others >= 0], minlength=len(threads))
-        return solve(EvenFlow(costs, threads, taken, group=state.tasks.subtopology[rows]))
+        return solve(EvenFlowProblem(costs, threads, taken, group=state.tasks.subtopology[rows]))
 
     def _assign_standbys(self, stateful: RowArray) -> None:
         state, placement = self._state, self._placement
         policy = standby_policy(state)
-        policy.assign(placement, stateful.tolist(), SILENT)
-        balance_over_threads(placement, TaskType.STANDBY, policy.may_balance, SILENT)
+        policy.assign(placement, stateful.tolist(), NO_RECORDER)
+        balance_over_threads(placement, TaskType.STANDBY, policy.may_balance, NO_RECORDER)
         if not self._rack_aware:
             return
         traffic = self._weights.traffic(state.tasks.changelog) * self._traffic_cost
         if self._variant.standby_step == StandbyStep.EXCHANGE:
             exchange_standbys(
-                placement, range(len(state.clients)), traffic, self._moving, policy.tags_to_keep(), SILENT
+                placement, range(len(state.clients)), traffic, self._moving, policy.tags_to_keep(), NO_RECORDER
             )
             return
         held = placement.standbys().T.copy()

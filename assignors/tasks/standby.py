@@ -13,14 +13,14 @@ from typing import Protocol
 
 import numpy as np
 
-from assignors.assignment import UNASSIGNED, TaskType
-from assignors.columns import IntArray
 from assignors.compilation import CHOICE, Reals, Vector
-from assignors.java_order import hash_order, task_hash
-from assignors.recorder import Recorder, Step, StepKind
-from assignors.state import ApplicationState
-from assignors.tasks.exchange import NO_TAG
-from assignors.tasks.placement import Placement
+from assignors.java.hash_order import hash_order, task_hash
+from assignors.model.assignment import UNASSIGNED, TaskType
+from assignors.model.columns import IntArray
+from assignors.model.state import ApplicationState
+from assignors.recording.recorder import PlacementStep, Recorder, StepKind
+from assignors.tasks.standby_exchange import NO_TAG
+from assignors.tasks.task_placement import TaskPlacement
 
 STEPS_OF_WORK = 20
 """How many looks at a client make up one step of work (`KernelChoice`)."""
@@ -29,7 +29,7 @@ STEPS_OF_WORK = 20
 class StandbyPolicy(Protocol):
     """Where standbys go at first, and where they may be moved afterwards."""
 
-    def assign(self, placement: Placement, tasks: Sequence[int], recorder: Recorder) -> None:
+    def assign(self, placement: TaskPlacement, tasks: Sequence[int], recorder: Recorder) -> None:
         """Give every stateful task (rows, in order) its standbys, as far as there are clients."""
 
     def may_balance(self, source: int, destination: int) -> bool:
@@ -54,7 +54,7 @@ class LeastLoadedStandbys:
     def __init__(self, state: ApplicationState) -> None:
         self._state = state
 
-    def assign(self, placement: Placement, tasks: Sequence[int], recorder: Recorder) -> None:
+    def assign(self, placement: TaskPlacement, tasks: Sequence[int], recorder: Recorder) -> None:
         """Give each task its standbys; clients with equal load in Kafka's order."""
         num_clients = len(placement.threads)
         copies = min(placement.state.assignment_configs.num_standby_replicas, num_clients)
@@ -78,10 +78,10 @@ class LeastLoadedStandbys:
 
     def tags_to_keep(self) -> IntArray:
         """None."""
-        return any_move(self._state)
+        return no_tag_constraints(self._state)
 
 
-def _tell_least_loaded(placement: Placement, tasks: Sequence[int], counts: list[int], recorder: Recorder) -> None:
+def _tell_least_loaded(placement: TaskPlacement, tasks: Sequence[int], counts: list[int], recorder: Recorder) -> None:
     """Tell the standbys of each task, which nobody stood by before, in the order in which they were placed.
 
     While one task is placed, the loads of those that lack it do not change: its clients came in the order of load.
@@ -100,11 +100,11 @@ def _tell_least_loaded(placement: Placement, tasks: Sequence[int], counts: list[
             counts[client] += 1
 
 
-def _placed(kind: StepKind, task: int, client: int, load: float) -> Step:
-    return Step(kind, TaskType.STANDBY, task, UNASSIGNED, client, destination_load=load)
+def _placed(kind: StepKind, task: int, client: int, load: float) -> PlacementStep:
+    return PlacementStep(kind, TaskType.STANDBY, task, UNASSIGNED, client, destination_load=load)
 
 
-def any_move(state: ApplicationState) -> IntArray:
+def no_tag_constraints(state: ApplicationState) -> IntArray:
     """The argument `tags` of `exchange_standbys` where tags play no part."""
     return np.zeros((len(state.clients), 0), dtype=np.int64)
 
@@ -146,7 +146,7 @@ class TagAwareStandbys:
         for key, _ in self._clients_with:
             self._num_values[key] = self._num_values.get(key, 0) + 1
 
-    def assign(self, placement: Placement, tasks: Sequence[int], recorder: Recorder) -> None:
+    def assign(self, placement: TaskPlacement, tasks: Sequence[int], recorder: Recorder) -> None:
         """Give each task its standbys; what is left over comes in the order of Kafka's hash map of tasks."""
         pending: dict[int, int] = {}
         for task in tasks:
@@ -164,7 +164,7 @@ class TagAwareStandbys:
                     recorder.step(_placed(StepKind.LEAST_LOADED, tasks[position], client, load))
                 placement.assign_standby(tasks[position], client)
 
-    def _spread(self, placement: Placement, task: int, recorder: Recorder) -> int:
+    def _spread(self, placement: TaskPlacement, task: int, recorder: Recorder) -> int:
         """Place standbys of one task on unused tag values; returns how many are left to place."""
         left = placement.state.assignment_configs.num_standby_replicas
         last, used_clients = placement.owner[task], 1
@@ -205,7 +205,7 @@ class TagAwareStandbys:
         return kept
 
 
-def _least_loaded(placement: Placement, task: int, excluded: set[int]) -> int | None:
+def _least_loaded(placement: TaskPlacement, task: int, excluded: set[int]) -> int | None:
     """The client with the least (load, id) that has the task in neither role and is not excluded."""
     best: int | None = None
     best_load = 0.0

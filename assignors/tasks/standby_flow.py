@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.columns import NO_RACK, BoolArray, IntArray
 from assignors.flow.even_flow import levels
 from assignors.flow.min_cost import Arcs, min_cost_flow
-from assignors.state import ApplicationState
-from assignors.tasks.placement import Placement
+from assignors.model.columns import NO_RACK, BoolArray, IntArray
+from assignors.model.state import ApplicationState
+from assignors.tasks.task_placement import TaskPlacement
 
 
-def place_standbys(placement: Placement, costs: IntArray, reliable: int) -> None:
+def place_standbys(placement: TaskPlacement, costs: IntArray, reliable: int) -> None:
     """Give every stateful task its standbys, as far as there are clients.
 
     A standby is apart if its place is none of the active task's and holds no other standby of the task. A place is a

@@ -11,14 +11,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from assignors.assignment import UNASSIGNED, TaskType
-from assignors.ids import TaskId
-from assignors.java_order import CollectionOrder, SubsetOrder, copied, hash_order, hashed, process_hash, task_hash
-from assignors.leader_work import Work
-from assignors.recorder import Recorder, Step, StepKind
-from assignors.state import ApplicationState
-from assignors.tasks.pairs import TaskPairs
-from assignors.tasks.placement import Placement
+from assignors.java.hash_order import (
+    CollectionOrder,
+    SubsetOrder,
+    hash_order,
+    in_copied_hash_order,
+    in_hash_order,
+    process_hash,
+    task_hash,
+)
+from assignors.model.assignment import UNASSIGNED, TaskType
+from assignors.model.ids import TaskId
+from assignors.model.state import ApplicationState
+from assignors.recording.leader_work import LeaderWork
+from assignors.recording.recorder import PlacementStep, Recorder, StepKind
+from assignors.tasks.task_pairs import TaskPairs
+from assignors.tasks.task_placement import TaskPlacement
 
 RowArray = npt.NDArray[np.intp]
 
@@ -51,20 +59,20 @@ class CallerCollections:
         if order == CollectionOrder.SORTED:
             stateful = [task for task in tasks if is_stateful[task]]
             return cls(clients, tasks, stateful, client_hashes, task_hashes)
-        clients = clients if state.listed_clients is None else state.listed_clients.tolist()
-        tasks = tasks if state.listed_tasks is None else state.listed_tasks.tolist()
+        clients = clients if state.client_insertion_order is None else state.client_insertion_order.tolist()
+        tasks = tasks if state.task_insertion_order is None else state.task_insertion_order.tolist()
         stateful = [task for task in tasks if is_stateful[task]]
         return cls(
-            clients=hashed(clients, client_hashes),
-            tasks=hashed(tasks, task_hashes),
-            stateful_tasks=hashed(stateful, task_hashes),
+            clients=in_hash_order(clients, client_hashes),
+            tasks=in_hash_order(tasks, task_hashes),
+            stateful_tasks=in_hash_order(stateful, task_hashes),
             client_hashes=client_hashes,
             task_hashes=task_hashes,
         )
 
     def with_hashed_clients(self) -> CallerCollections:
         """The same after the clients were put from the caller's map into a HashMap, as KIP-924's state does."""
-        return replace(self, clients=hashed(self.clients, self.client_hashes))
+        return replace(self, clients=in_hash_order(self.clients, self.client_hashes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +102,16 @@ class PreviousOwners:
         tasks = list(ran)  # tasks that are gone are left out only below: they fill the hash map as well
         in_order = [tasks[position] for position in hash_order([task_hash(task) for task in tasks])]
         standbys = {
-            row_of[task]: hashed(clients, caller.client_hashes) for task, clients in stood_by.items() if task in row_of
+            row_of[task]: in_hash_order(clients, caller.client_hashes)
+            for task, clients in stood_by.items()
+            if task in row_of
         }
         return cls(
             active={row_of[task]: ran[task] for task in in_order if task in row_of},
             standbys=standbys,
-            copied_standbys={task: copied(clients, caller.client_hashes) for task, clients in standbys.items()},
+            copied_standbys={
+                task: in_copied_hash_order(clients, caller.client_hashes) for task, clients in standbys.items()
+            },
         )
 
 
@@ -114,7 +126,7 @@ class Stickiness:
 
     def __init__(
         self,
-        placement: Placement,
+        placement: TaskPlacement,
         caller: CallerCollections,
         candidates: Sequence[int],
         recorder: Recorder,
@@ -134,7 +146,7 @@ class Stickiness:
         self._placement = placement
         self._recorder = recorder
         self._previous = PreviousOwners.of(state, caller)
-        self._unassigned = copied(caller.tasks, caller.task_hashes)
+        self._unassigned = in_copied_hash_order(caller.tasks, caller.task_hashes)
         self._candidates: RowArray = np.array(candidates, dtype=np.intp)
         self._subsets = SubsetOrder(caller.clients, caller.client_hashes)
         self._threads = state.clients.threads if prefers_threads and np.ptp(state.clients.threads) else None
@@ -194,15 +206,15 @@ class Stickiness:
     def _tell_kept(self, kind: StepKind, task: int, client: int, room: int | None) -> None:
         if self._recorder.wants_steps:
             held = None if room is None else self._placement.active_count[client]
-            self._recorder.step(Step(kind, TaskType.ACTIVE, task, UNASSIGNED, client, held=held, room=room))
+            self._recorder.step(PlacementStep(kind, TaskType.ACTIVE, task, UNASSIGNED, client, held=held, room=room))
 
     def _place_active(self, task: int, client: int) -> None:
         self._placement.assign_active(task, client)
         self._placed(task, client)
 
     def _tell_work(self, visits: int) -> None:
-        self._recorder.work(Work.VISIT, visits)
-        self._recorder.work(Work.PAIR, self._pairs_added * len(self._placement.owner))
+        self._recorder.work(LeaderWork.VISIT, visits)
+        self._recorder.work(LeaderWork.PAIR, self._pairs_added * len(self._placement.owner))
         self._pairs_added = 0
 
     def _placed(self, task: int, client: int) -> None:
@@ -215,7 +227,7 @@ class Stickiness:
         if self._recorder.wants_steps:
             role = TaskType.STANDBY if holders else TaskType.ACTIVE
             load = self._placement.assigned_load(client)
-            self._recorder.step(Step(kind, role, task, UNASSIGNED, client, destination_load=load))
+            self._recorder.step(PlacementStep(kind, role, task, UNASSIGNED, client, destination_load=load))
         return client
 
     def _choose_client(self, task: int, candidates: RowArray, holders: Collection[int]) -> tuple[StepKind, int]:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.assignment import TaskAssignment
 from assignors.errors import DivisionByZeroError
-from assignors.java_order import CollectionOrder, hashed
-from assignors.recorder import SILENT, Recorder
-from assignors.state import ApplicationState
+from assignors.java.hash_order import CollectionOrder, in_hash_order
+from assignors.model.assignment import TaskAssignment
+from assignors.model.state import ApplicationState
+from assignors.recording.recorder import NO_RECORDER, Recorder
 from assignors.tasks.assignment_utils import optimize_rack_aware_active_tasks, optimize_rack_aware_standby_tasks
 from assignors.tasks.legacy_sticky import DEFAULT_NON_OVERLAP_COST, DEFAULT_TRAFFIC_COST, sticky_costs
-from assignors.tasks.placement import Placement
 from assignors.tasks.rack_aware import STATELESS_NON_OVERLAP_COST, STATELESS_TRAFFIC_COST
 from assignors.tasks.stickiness import CallerCollections, Stickiness
+from assignors.tasks.task_placement import TaskPlacement
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Sticky:
         Raises:
             KafkaError: Kafka would throw here; see `assignors.errors`.
         """
-        return self.assign_recorded(state, SILENT)
+        return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """As `assign`, and tell the recorder how."""
@@ -62,8 +62,8 @@ class Sticky:
         if num_threads == 0:
             raise DivisionByZeroError("/ by zero")
         caller = CallerCollections.of(state, self.order).with_hashed_clients()
-        placement = Placement(state)
-        candidates = hashed(caller.clients, caller.client_hashes)
+        placement = TaskPlacement(state)
+        candidates = in_hash_order(caller.clients, caller.client_hashes)
         stickiness = Stickiness(placement, caller, candidates, recorder, prefers_threads=False)
         stickiness.place_actives(len(state.tasks) // num_threads, keep_all=False)
         placed = list(placement.owner)
@@ -76,7 +76,7 @@ class Sticky:
         return placement.columns(None).to_assignment(state)
 
 
-def _optimize_actives(placement: Placement, clients: list[int], recorder: Recorder) -> None:
+def _optimize_actives(placement: TaskPlacement, clients: list[int], recorder: Recorder) -> None:
     stateful = placement.state.tasks.stateful
     costs = sticky_costs(placement.state)
     optimize_rack_aware_active_tasks(placement, np.flatnonzero(stateful).tolist(), clients, *costs, recorder)

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from assignors.assignment import UNASSIGNED, TaskAssignment, TaskType
 from assignors.errors import KafkaError
-from assignors.java_order import CollectionOrder
-from assignors.java_queue import PriorityQueue
-from assignors.recorder import SILENT, Recorder, Step, StepKind
-from assignors.state import ApplicationState
-from assignors.tasks.streams_group import StreamsGroup
+from assignors.java.hash_order import CollectionOrder
+from assignors.java.priority_queue import PriorityQueue
+from assignors.model.assignment import UNASSIGNED, TaskAssignment, TaskType
+from assignors.model.state import ApplicationState
+from assignors.recording.recorder import NO_RECORDER, PlacementStep, Recorder, StepKind
+from assignors.tasks.streams_group_assignment import StreamsGroupAssignment
 
 
 class TaskAssignorError(KafkaError):
@@ -32,7 +32,7 @@ class StreamsGroupSticky:
             hang on where they fall in the coordinator's maps; members that are not told of, we name ourselves, and
             they come last, as whoever joins does.
 
-    A client with N threads is a process with N members; `assignors.tasks.streams_group` says how they are named and
+    A client with N threads is a process with N members; `assignors.tasks.streams_group_assignment` says how they are named and
     what each is taken to have had. Only the threads, the previous tasks and `num.standby.replicas` count. Racks, tags,
     lags and all other configs are not looked at, there are no warm-ups, and no follow-up rebalance is asked for.
 
@@ -63,11 +63,11 @@ class StreamsGroupSticky:
         Raises:
             TaskAssignorError: there are tasks, but no client with a thread.
         """
-        return self.assign_recorded(state, SILENT)
+        return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """As `assign`, and tell the recorder how."""
-        decision = _Decision(state, StreamsGroup(state, self.order, self.members), recorder)
+        decision = _Decision(state, StreamsGroupAssignment(state, self.order, self.members), recorder)
         decision.assign_actives()
         if state.assignment_configs.num_standby_replicas > 0:
             decision.assign_standbys()
@@ -94,7 +94,7 @@ class _Share:
 class _Decision:
     """One run of the assignor."""
 
-    def __init__(self, state: ApplicationState, group: StreamsGroup, recorder: Recorder) -> None:
+    def __init__(self, state: ApplicationState, group: StreamsGroupAssignment, recorder: Recorder) -> None:
         self.group = group
         self._recorder = recorder
         self._tasks = state.tasks
@@ -140,12 +140,14 @@ class _Decision:
     def _tell_kept(self, kind: StepKind, role: TaskType, task: int, member: int, share: _Share) -> None:
         if self._recorder.wants_steps:
             placed = (kind, role, task, UNASSIGNED, self.group.members[member].process)
-            self._recorder.step(Step(*placed, held=self.group.count[member], room=share.size))
+            self._recorder.step(PlacementStep(*placed, held=self.group.count[member], room=share.size))
 
     def _tell_least_loaded(self, role: TaskType, task: int, process: int) -> None:
         if self._recorder.wants_steps:
             load = self.group.load(process)
-            self._recorder.step(Step(StepKind.LEAST_LOADED, role, task, UNASSIGNED, process, destination_load=load))
+            self._recorder.step(
+                PlacementStep(StepKind.LEAST_LOADED, role, task, UNASSIGNED, process, destination_load=load)
+            )
 
     def _note_active(self, count: int) -> None:
         self._active_share.note(count)

@@ -7,6 +7,6 @@ in functions on Arrow tables and NumPy arrays, which know nothing of Spark.
 """
 
 from pipeline.aggregate.aggregation import aggregate
-from pipeline.aggregate.sweeps import AggregateError
+from pipeline.aggregate.stored_sweeps import AggregateError
 
 __all__ = ["AggregateError", "aggregate"]

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.aggregate.figures import FIGURES, factor_fields, figures, figures_schema, run_schema
-from pipeline.aggregate.output import Output
+from pipeline.aggregate.cell_statistics import (
+    CELL_STATISTICS,
+    cell_statistics,
+    cell_statistics_schema,
+    factor_fields,
+    run_schema,
+)
+from pipeline.aggregate.output import AggregateDirectory
 from pipeline.aggregate.sensitivity import EFFECTS, effects
-from pipeline.aggregate.summary import FRONT_AND_FACTS, MOST_FACTORS, front, summarise
-from pipeline.aggregate.sweeps import AggregateError, Sweep, factor_columns, find_sweeps
+from pipeline.aggregate.stored_sweeps import AggregateError, StoredSweep, factor_columns, find_sweeps
+from pipeline.aggregate.summary import FRONT_AND_FACTS, MAX_FACTORS, build_summary, scenario_front
 from pipeline.aggregate.tables import AGGREGATE_SCHEMAS, OBJECTIVES
 
 if TYPE_CHECKING:
@@ -49,9 +55,9 @@ def aggregate(
     sweeps = find_sweeps(spark, dirs, baseline)
     if out is None and len(sweeps) != 1:
         raise AggregateError(f"{len(sweeps)} sweeps: say where their aggregate goes (--out DIR)")
-    output = Output(spark, f"{sweeps[0].root}/aggregate" if out is None else out)
+    output = AggregateDirectory(spark, f"{sweeps[0].root}/aggregate" if out is None else out)
     cells = [_cells(spark, sweep).persist() for sweep in sweeps]
-    every = reduce(_below, (of_one.select(*(field.name for field in FIGURES)) for of_one in cells))
+    every = reduce(_below, (of_one.select(*(field.name for field in CELL_STATISTICS)) for of_one in cells))
     fronts = _fronts(every).persist()
     hanging = reduce(_below, map(_effects, sweeps, cells)).persist()
     tables = {"cells": reduce(_below, _with_factors(sweeps, cells))}
@@ -63,8 +69,8 @@ def aggregate(
         for name, table in tables.items():
             output.write(table, name)
         facts = [json.loads(row["facts"]) for row in fronts.where("facts is not null").select("facts").collect()]
-        strongest = tables["sensitivity"].where(f"rank <= {MOST_FACTORS}").collect()
-        summary = summarise(sweeps, facts, [row.asDict() for row in strongest])
+        strongest = tables["sensitivity"].where(f"rank <= {MAX_FACTORS}").collect()
+        summary = build_summary(sweeps, facts, [row.asDict() for row in strongest])
         output.finish(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     finally:
         for kept in (*cells, fronts, hanging):
@@ -72,7 +78,7 @@ def aggregate(
     return summary
 
 
-def _cells(spark: SparkSession, sweep: Sweep) -> DataFrame:
+def _cells(spark: SparkSession, sweep: StoredSweep) -> DataFrame:
     """The figures of a sweep's cells. The columns with its settings are joined to its runs, the groups spread evenly.
 
     Working them out takes long for their bytes; Spark, which goes by bytes, would put them all into one task.
@@ -84,10 +90,12 @@ def _cells(spark: SparkSession, sweep: Sweep) -> DataFrame:
     runs = _read(spark, f"{sweep.root}/runs", pa.schema([field for field in wanted if field.name not in sweep.columns]))
     tasks = min(-(-sweep.planned // _RUNS_OF_A_TASK), 4 * spark.sparkContext.defaultParallelism)
     joined = runs.join(functions.broadcast(settings), "setting").repartition(max(1, tasks), "setting")
-    return _grouped(joined.select(*wanted.names), "setting", partial(figures, sweep), figures_schema(sweep))
+    return _grouped(
+        joined.select(*wanted.names), "setting", partial(cell_statistics, sweep), cell_statistics_schema(sweep)
+    )
 
 
-def _settings_schema(sweep: Sweep) -> pa.Schema:
+def _settings_schema(sweep: StoredSweep) -> pa.Schema:
     fields = (field.with_name(factor.name) for field, factor in zip(factor_fields(sweep), sweep.factors, strict=True))
     return pa.schema([("setting", pa.int64()), *fields])
 
@@ -100,14 +108,14 @@ def _read(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
 
 def _fronts(every: DataFrame) -> DataFrame:
     objectives = every.where(every["metric"].isin(*OBJECTIVES))
-    return _grouped(objectives, "scenario", front, FRONT_AND_FACTS)
+    return _grouped(objectives, "scenario", scenario_front, FRONT_AND_FACTS)
 
 
-def _effects(sweep: Sweep, cells: DataFrame) -> DataFrame:
+def _effects(sweep: StoredSweep, cells: DataFrame) -> DataFrame:
     return _grouped(cells, "metric", partial(effects, sweep), EFFECTS)
 
 
-def _with_factors(sweeps: Sequence[Sweep], cells: Sequence[DataFrame]) -> Iterator[DataFrame]:
+def _with_factors(sweeps: Sequence[StoredSweep], cells: Sequence[DataFrame]) -> Iterator[DataFrame]:
     """The table `cells` of each sweep, with columns for the factors of all."""
     fixed = AGGREGATE_SCHEMAS["cells"].names
     columns = factor_columns(sweeps, fixed)

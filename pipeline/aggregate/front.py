@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.aggregate.tables import FRONT, MONEY, OBJECTIVES
-from pipeline.statistics import Floats
+from reports.analysis.statistics import Floats
 
 Row = dict[str, Any]
 
-NOBODY = -1
+NOT_DOMINATED = -1
 
 
 def dominators(values: Floats) -> NDArray[np.int64]:
@@ -31,11 +31,11 @@ def dominators(values: Floats) -> NDArray[np.int64]:
     Args:
         values: (rows, columns), infinite where there is no finite value.
     """
-    by_whom = np.full(len(values), NOBODY, dtype=np.int64)
+    by_whom = np.full(len(values), NOT_DOMINATED, dtype=np.int64)
     front = np.empty_like(values)
     of_front = np.empty(len(values), dtype=np.int64)
     size = 0
-    for row in lexical_order(values):
+    for row in lexicographic_order(values):
         met = front[:size]
         dominates = (met <= values[row]).all(axis=1) & (met < values[row]).any(axis=1)
         if dominates.any():
@@ -46,13 +46,13 @@ def dominators(values: Floats) -> NDArray[np.int64]:
     return by_whom
 
 
-def lexical_order(values: Floats) -> list[int]:
+def lexicographic_order(values: Floats) -> list[int]:
     """The rows by the first column, then by the next; equal ones as they stand."""
     order: list[int] = np.lexsort(values.T[::-1]).tolist()
     return order
 
 
-def objectives_of(known: Mapping[str, int], cells: int) -> tuple[str, ...]:
+def choose_objectives(known: Mapping[str, int], cells: int) -> tuple[str, ...]:
     """What the cells of a scenario are judged by: what traffic costs, or if that is not known of all, its bytes, and
     the other objectives; without those that no cell has.
 
@@ -64,7 +64,7 @@ def objectives_of(known: Mapping[str, int], cells: int) -> tuple[str, ...]:
     return tuple(name for name in (money, *OBJECTIVES[len(MONEY) :]) if known[name])
 
 
-def judged(figures: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
+def pareto_front(figures: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
     """Find the front of a scenario.
 
     Args:
@@ -76,7 +76,7 @@ def judged(figures: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
     cells = _cells(figures)
     considered = [cell for cell in cells if cell["left_out"] is None]
     known = {name: sum(cell[name] is not None for cell in considered) for name in OBJECTIVES}
-    names = objectives_of(known, len(considered))
+    names = choose_objectives(known, len(considered))
     _judge(considered, names)
     return cells, names
 
@@ -87,16 +87,16 @@ def _judge(cells: Sequence[Row], names: Sequence[str]) -> None:
         return
     values = np.array([[np.inf if cell[name] is None else cell[name] for name in names] for cell in cells])
     by_whom = dominators(values).tolist()
-    on_front = [row for row in lexical_order(values) if by_whom[row] == NOBODY]
+    on_front = [row for row in lexicographic_order(values) if by_whom[row] == NOT_DOMINATED]
     for place, row in enumerate(on_front, start=1):
         cells[row] |= {"on_front": True, "place": place}
     for cell, by in zip(cells, by_whom, strict=True):
-        if by != NOBODY:
+        if by != NOT_DOMINATED:
             cell |= {f"dominated_by_{name}": cells[by][name] for name in ("sweep", "setting", "assignor")}
     for position, name in enumerate(names):
         # Whoever has least of the others among those that have least of it, is on the front.
         others = [position, *(other for other in range(len(names)) if other != position)]
-        cells[lexical_order(values[:, others])[0]]["best_of"].append(name)
+        cells[lexicographic_order(values[:, others])[0]]["best_of"].append(name)
 
 
 def _cells(figures: Sequence[Row]) -> list[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.aggregate.sweeps import AggregateError
+from pipeline.aggregate.stored_sweeps import AggregateError
 from pipeline.storage import Storage
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _ORDER = {
 """By what the rows of each table are sorted; no two rows are equal in all of it."""
 
 
-class Output:
+class AggregateDirectory:
     """A directory for an aggregate.
 
     Args:

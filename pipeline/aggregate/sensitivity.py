@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pipeline.aggregate.sweeps import ASSIGNOR, Sweep, Value, level_text
+from pipeline.aggregate.stored_sweeps import ASSIGNOR, StoredSweep, Value, level_text
 from pipeline.aggregate.tables import LEVELS, PAIRS, SENSITIVITY
-from pipeline.statistics import Floats
+from reports.analysis.statistics import Floats
 
-MOST_LEVELS = 10
+MAX_LEVELS = 10
 """Numbers with more different values than this are cut into so many bins, or fewer if quantiles coincide."""
 
 _TABLES = {"sensitivity": SENSITIVITY, "levels": LEVELS, "pairs": PAIRS}
@@ -40,7 +40,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class LeveledFactor:
     """A factor whose values have been sorted into levels.
 
     Attributes:
@@ -78,7 +78,7 @@ class Moments:
         return Moments(count, mean, _sums(group, within, groups))
 
 
-def effects(sweep: Sweep, figures: pa.Table) -> pa.Table:
+def effects(sweep: StoredSweep, figures: pa.Table) -> pa.Table:
     """How one metric hangs on the factors of a sweep.
 
     Args:
@@ -91,13 +91,13 @@ def effects(sweep: Sweep, figures: pa.Table) -> pa.Table:
     figures = figures.sort_by([("setting", "ascending"), (ASSIGNOR, "ascending")])
     moments = _moments(figures)
     columns = zip((*(factor.name for factor in sweep.factors), ASSIGNOR), (*sweep.columns, ASSIGNOR), strict=True)
-    graded = [grade(name, figures.column(column).to_pylist()) for name, column in columns]
+    graded = [group_levels(name, figures.column(column).to_pylist()) for name, column in columns]
     key = {"scenario": sweep.scenario, "sweep": sweep.name, "metric": figures.column("metric")[0].as_py()}
     rows = [*_sensitivity(graded, moments), *_levels(graded, moments), *_pairs(graded, moments)]
     return pa.Table.from_pylist([key | row for row in rows], schema=EFFECTS)
 
 
-def grade(name: str, values: Sequence[Value]) -> Graded:
+def group_levels(name: str, values: Sequence[Value]) -> LeveledFactor:
     """Sort the values of a factor into levels, numbers with many different ones into bins.
 
     Args:
@@ -109,10 +109,10 @@ def grade(name: str, values: Sequence[Value]) -> Graded:
     if len(known) < len(values):
         levels = [*levels, Level(level_text(None))]
     places = [len(levels) - 1 if value is None else place[value] for value in values]
-    return Graded(name, tuple(levels), np.array(places, dtype=np.int64))
+    return LeveledFactor(name, tuple(levels), np.array(places, dtype=np.int64))
 
 
-def explained(moments: Moments) -> tuple[float | None, str | None]:
+def explained_share(moments: Moments) -> tuple[float | None, str | None]:
     """The share of the variance of runs that lies between groups of them, or why that is not known.
 
     Corrected for chance, by which groups differ even where nothing hangs on them: T. L. Kelley's epsilon² (1935),
@@ -143,7 +143,7 @@ def _moments(figures: pa.Table) -> Moments:
 
 
 def _is_many_numbers(values: Sequence[Value]) -> bool:
-    return all(isinstance(value, float) for value in values) and len(set(values)) > MOST_LEVELS
+    return all(isinstance(value, float) for value in values) and len(set(values)) > MAX_LEVELS
 
 
 def _each(values: Sequence[Any]) -> tuple[list[Level], dict[Value, int]]:
@@ -158,7 +158,7 @@ def _level(value: Value) -> Level:
 
 def _bins(values: Sequence[Any]) -> tuple[list[Level], dict[Value, int]]:
     different = np.unique(np.array(values, dtype=np.float64))
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, MOST_LEVELS + 1)[1:-1]))
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, MAX_LEVELS + 1)[1:-1]))
     _, bins = np.unique(np.searchsorted(edges, different, side="left"), return_inverse=True)
     levels = []
     for number in range(int(bins.max()) + 1):
@@ -169,11 +169,11 @@ def _bins(values: Sequence[Any]) -> tuple[list[Level], dict[Value, int]]:
     return levels, dict(zip(different.tolist(), bins.tolist(), strict=True))
 
 
-def _sensitivity(graded: Sequence[Graded], moments: Moments) -> Iterator[Row]:
+def _sensitivity(graded: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
     rows: list[Row] = []
     for factor in graded:
         if len(factor.levels) > 1:
-            share, unknown = explained(moments.merged(factor.of_cell, len(factor.levels)))
+            share, unknown = explained_share(moments.merged(factor.of_cell, len(factor.levels)))
             row = {"factor": factor.name, "levels": len(factor.levels), "runs": int(moments.count.sum())}
             rows.append(row | {"share": share, "unknown": unknown})
     ranked = sorted(rows, key=lambda row: -(-1.0 if row["share"] is None else row["share"]))
@@ -181,7 +181,7 @@ def _sensitivity(graded: Sequence[Graded], moments: Moments) -> Iterator[Row]:
         yield {"table": "sensitivity", "rank": rank} | row
 
 
-def _levels(graded: Sequence[Graded], moments: Moments) -> Iterator[Row]:
+def _levels(graded: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
     for factor in graded:
         of_levels = moments.merged(factor.of_cell, len(factor.levels))
         for position, level in enumerate(factor.levels):
@@ -189,7 +189,7 @@ def _levels(graded: Sequence[Graded], moments: Moments) -> Iterator[Row]:
             yield {"table": "levels"} | row | {"low": level.low, "high": level.high} | _told(of_levels, position)
 
 
-def _pairs(graded: Sequence[Graded], moments: Moments) -> Iterator[Row]:
+def _pairs(graded: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
     for one, other in combinations(graded, 2):
         width = len(other.levels)
         both = one.of_cell * width + other.of_cell

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.aggregate.front import judged
-from pipeline.aggregate.sweeps import Sweep
+from pipeline.aggregate.front import pareto_front
+from pipeline.aggregate.stored_sweeps import StoredSweep
 from pipeline.aggregate.tables import FRONT, MONEY, OBJECTIVES
-from pipeline.statistics import LEVEL, RESAMPLES
+from reports.analysis.statistics import LEVEL, RESAMPLES
 
 Row = Mapping[str, Any]
 Json = dict[str, Any]
@@ -19,17 +19,17 @@ Json = dict[str, Any]
 _CELL = ("sweep", "setting", "label", "assignor")
 
 
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 """Cells of a front that stand in the summary; the table has all."""
 
-MOST_FACTORS = 3
+MAX_FACTORS = 3
 """Factors of a metric that stand in the summary; the table has all."""
 
 FRONT_AND_FACTS = pa.schema([*FRONT, ("facts", pa.string())]).remove_metadata()
 """The table `front`, and on the first row of each scenario, as JSON, what the summary says of the scenario."""
 
 
-def front(figures: pa.Table) -> pa.Table:
+def scenario_front(figures: pa.Table) -> pa.Table:
     """Find the front of a scenario.
 
     Args:
@@ -39,7 +39,7 @@ def front(figures: pa.Table) -> pa.Table:
         Rows of `FRONT_AND_FACTS`, by sweep, setting and assignor.
     """
     rows = figures.to_pylist()
-    cells, objectives = judged(rows)
+    cells, objectives = pareto_front(rows)
     facts = {
         "scenario": _scenario(cells, objectives),
         "counts": {sweep: _counts(of_one) for sweep, of_one in _by_sweep(cells).items()},
@@ -49,7 +49,7 @@ def front(figures: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(cells, schema=FRONT_AND_FACTS)
 
 
-def summarise(sweeps: Sequence[Sweep], facts: Sequence[Json], strongest: Sequence[Row]) -> Json:
+def build_summary(sweeps: Sequence[StoredSweep], facts: Sequence[Json], strongest: Sequence[Row]) -> Json:
     """Put together what people read first: counts, fronts, the best cell of each objective, what matters most, what the
     assignors do against the baseline, and what was left out and why.
 
@@ -73,7 +73,7 @@ def summarise(sweeps: Sequence[Sweep], facts: Sequence[Json], strongest: Sequenc
     }
 
 
-def _sweep(sweep: Sweep, count: Row) -> Json:
+def _sweep(sweep: StoredSweep, count: Row) -> Json:
     facts = {"sweep": sweep.name, "scenario": sweep.scenario, "baseline": sweep.baseline}
     lists = {
         "assignors": list(sweep.assignors),
@@ -110,7 +110,7 @@ def _scenario(cells: Sequence[Row], objectives: Sequence[str]) -> Json:
         "cells_considered": len(considered),
         "cells_with": {name: sum(cell[name] is not None for cell in considered) for name in objectives},
         "cells_on_front": len(on_front),
-        "front": [_shown(cell, objectives) for cell in on_front[:MOST_SHOWN]],
+        "front": [_shown(cell, objectives) for cell in on_front[:MAX_SHOWN]],
         "best": [_best(name, cell, considered) for name in objectives for cell in on_front if name in cell["best_of"]],
     }
 
@@ -156,7 +156,7 @@ def _sensitivity(rows: Sequence[Row]) -> list[Json]:
     return [{"sweep": sweep, "metric": metric, "factors": factors} for (sweep, metric), factors in found.items()]
 
 
-def _runs_left_out(sweeps: Sequence[Sweep], counts: Mapping[str, Row]) -> Iterator[Json]:
+def _runs_left_out(sweeps: Sequence[StoredSweep], counts: Mapping[str, Row]) -> Iterator[Json]:
     for sweep in sweeps:
         count = counts[sweep.name]
         missing = sweep.planned - count["runs"]

@@ -1,13 +1,13 @@
 """The tables of an aggregate: their Arrow schemas, column by column.
 
-As in `simulator.tables`, a field's metadata says what the column means, and the reference is made from it.
+As in `simulator.results.tables`, a field's metadata says what the column means, and the reference is made from it.
 """
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-from simulator.tables import table_schema
+from simulator.results.tables import table_schema
 
 MONEY = ("cross_rack_usd", "cross_rack_bytes")
 """What traffic between racks is judged by: the first one that is known of every run of every cell."""

@@ -94,7 +94,7 @@ def random(*values: str) -> str:
     return _RANDOM.format(values=", ".join(values))
 
 
-def kind_of_block(faults: Faults, seed: int) -> str:
+def fault_of_block(faults: Faults, seed: int) -> str:
     """SQL of the fault that block `block` of partition `p` has, null if none."""
     drawn = random(f"{seed}L", "1", "p", "block")
     cases, bound = [], 0.0
@@ -104,24 +104,24 @@ def kind_of_block(faults: Faults, seed: int) -> str:
     return f"(case {' '.join(cases)} end)".replace("drawn", f"({drawn})")
 
 
-def place_in_block(seed: int) -> str:
+def offset_in_block(seed: int) -> str:
     """SQL of the sample of the block that the fault begins with: 3 or 4."""
     return f"3 + pmod(xxhash64({seed}L, 2, p, block), 2)"
 
 
-def length_of_gap(seed: int) -> str:
+def gap_length(seed: int) -> str:
     """SQL of how many samples are missing: 1 or 2."""
     return f"1 + pmod(xxhash64({seed}L, 3, p, block), 2)"
 
 
-def reset_of_era(faults: Faults, seed: int, era: str) -> str:
+def reset_slot(faults: Faults, seed: int, era: str) -> str:
     """SQL of the sample with which the broker's counters begin again in an era, which has one restart."""
     blocks = faults.blocks_between_resets
     return f"({BLOCK} * (({era}) * {blocks} + pmod(xxhash64({seed}L, 4, broker, {era}), {max(1, blocks // 2)})) + 1)"
 
 
-def last_reset(faults: Faults, seed: int) -> str:
+def last_reset_slot(faults: Faults, seed: int) -> str:
     """SQL of the sample with which the counters that `slot` belongs to began; may lie before the first."""
     era = f"cast(floor((slot - 1) / {BLOCK * faults.blocks_between_resets}) as bigint)"
-    this, before = reset_of_era(faults, seed, era), reset_of_era(faults, seed, f"{era} - 1")
+    this, before = reset_slot(faults, seed, era), reset_slot(faults, seed, f"{era} - 1")
     return f"(case when slot >= {this} then {this} else {before} end)"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.generate.faults import Faults
-from pipeline.generate.metrics import START, Schedule, measurements, planted
+from pipeline.generate.measurements import START, Schedule, measurements, planted_faults
 from pipeline.generate.population import Population
 from pipeline.storage import Storage
 
@@ -23,7 +23,7 @@ class GenerateError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class GeneratedFiles:
     """Where the measurements are, and how many rows without those of faults."""
 
     metrics: str
@@ -32,7 +32,7 @@ class Written:
 
 def generate(
     spark: SparkSession, out: str, population: Population, schedule: Schedule, faults: Faults, format_: str = "parquet"
-) -> Written:
+) -> GeneratedFiles:
     """Write `metrics/` (what a collector would have written), `truth/` and `faults/` into a new folder.
 
     `truth/` has a row a partition: the numbers that its formula is made of. `faults/` has a row a planted fault.
@@ -48,10 +48,10 @@ def generate(
     {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_json_lines}[format_](rows, folder)
     truth = spark.createDataFrame(population.table()).selectExpr(*_TRUTH.split(", "))
     truth.coalesce(1).write.parquet(storage.path("truth"))
-    found = planted(spark, population, schedule, faults)
+    found = planted_faults(spark, population, schedule, faults)
     time = f"{int(START.timestamp()) * 1000}L + slot * {schedule.interval_s * 1000}L as time_ms"
     found.selectExpr("kind", "topic", "partition", time, "length").coalesce(1).write.parquet(storage.path("faults"))
-    return Written(folder, schedule.slots * population.partitions)
+    return GeneratedFiles(folder, schedule.slots * population.partitions)
 
 
 def _write_parquet(rows: DataFrame, folder: str) -> None:

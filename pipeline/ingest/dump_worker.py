@@ -8,18 +8,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from scenarios.importers.consumer_groups import read_group_members
-from scenarios.importers.leader_log import LoggedRebalance, read_rebalances
-from scenarios.importers.lines import FormatError
-from scenarios.importers.log_dirs import read_replica_sizes
-from scenarios.importers.topics import NO_LEADER, read_topics
+from scenarios.kafka.formats.consumer_groups import parse_group_members
+from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.log_dirs import parse_replica_sizes
+from scenarios.kafka.formats.topics import NO_LEADER, parse_topics
 
 Row = dict[str, Any]
 
 _MOST_SHOWN = 2_000
 
 
-def parsed(kind: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def parse_texts(kind: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Read texts, one or more a batch.
 
     Args:
@@ -41,7 +41,7 @@ def parsed(kind: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> I
 
 
 def _placements(text: str) -> Iterator[Row]:
-    for topic in read_topics(text):
+    for topic in parse_topics(text):
         described = zip(topic.replicas, topic.leaders, topic.in_sync, strict=True)
         for partition, (replicas, leader, in_sync) in enumerate(described):
             yield {
@@ -54,7 +54,7 @@ def _placements(text: str) -> Iterator[Row]:
 
 
 def _sizes(text: str) -> Iterator[Row]:
-    for partition, sizes in read_replica_sizes(text).items():
+    for partition, sizes in parse_replica_sizes(text).items():
         yield {
             "topic": partition.topic,
             "partition": partition.partition,
@@ -64,7 +64,7 @@ def _sizes(text: str) -> Iterator[Row]:
 
 
 def _members(text: str) -> Iterator[Row]:
-    for member in read_group_members(text):
+    for member in parse_group_members(text):
         told = {
             "source": "consumer_groups",
             "rebalance": 1,
@@ -79,7 +79,7 @@ def _members(text: str) -> Iterator[Row]:
 
 
 def _rebalances(text: str) -> Iterator[Row]:
-    for number, rebalance in enumerate(read_rebalances(text), start=1):
+    for number, rebalance in enumerate(parse_rebalances(text), start=1):
         yield from _rebalance(number, rebalance)
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pipeline.ingest.dump_worker import parsed
-from pipeline.ingest.sources import Files
+from pipeline.ingest.dump_worker import parse_texts
+from pipeline.ingest.sources import SparkFileSystem
 from pipeline.ingest.tables import HISTORY, PLACEMENTS, SIZES, Table
-from scenarios.importers.leader_log import RELEVANT
+from scenarios.kafka.formats.leader_log import RELEVANT_LINE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,14 +37,14 @@ def read_dumps(spark: SparkSession, kind: str, paths: Sequence[str], scratch: st
     Raises:
         IngestError: a path names no file.
     """
-    files = Files(spark)
+    files = SparkFileSystem(spark)
     uris = sorted({file.uri for path in paths for file in files.under(path)})
     texts = _log_texts(spark, uris) if kind == "leader_logs" else _texts(spark, uris)
     columns = _columns(TABLE_OF[kind])
     schema = pa.schema([(name, _ARROW[type_]) for name, type_ in columns.items()])
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return parsed(kind, batches, schema)
+        return parse_texts(kind, batches, schema)
 
     ddl = ", ".join(f"`{name}` {type_}" for name, type_ in columns.items())
     texts.mapInArrow(read, ddl).write.parquet(scratch)
@@ -73,6 +73,6 @@ def _log_texts(spark: SparkSession, uris: list[str]) -> DataFrame:
             fn.col("_metadata.file_block_start").alias("block"), fn.monotonically_increasing_id().alias("row"), "value"
         ).alias("line"),
     )
-    kept = fn.array_sort(fn.collect_list(fn.when(fn.col("line.value").rlike(RELEVANT), fn.col("line"))))
+    kept = fn.array_sort(fn.collect_list(fn.when(fn.col("line.value").rlike(RELEVANT_LINE), fn.col("line"))))
     text = fn.array_join(fn.transform(kept, lambda line: line["value"]), "\n")
     return lines.groupBy("file").agg(text.alias("text"))

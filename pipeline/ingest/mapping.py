@@ -14,18 +14,18 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pipeline.ingest.errors import IngestError
-from scenarios.reader import ReadError, read
+from scenarios.language.yaml_reader import YamlReadError, read_yaml
 
 Measure = Literal["bytes", "messages", "size"]
 Kind = Literal["counter", "rate"]
-Brokers = Literal["each", "sum", "largest"]
+BrokerCombination = Literal["each", "sum", "largest"]
 
 
-class _Section(BaseModel):
+class _MappingModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Metric(_Section):
+class MappedMetric(_MappingModel):
     """What the values of one metric of a long source are.
 
     Attributes:
@@ -39,10 +39,10 @@ class Metric(_Section):
     measures: Measure
     kind: Kind = "counter"
     per: Literal["partition", "topic"] = "partition"
-    brokers: Brokers = "each"
+    brokers: BrokerCombination = "each"
 
 
-class SourceMapping(_Section):
+class SourceMapping(_MappingModel):
     """The columns of a source, by what they mean.
 
     Attributes:
@@ -67,7 +67,7 @@ class SourceMapping(_Section):
     messages: str | None = None
     name: str | None = None
     value: str | None = None
-    metrics: Mapping[str, Metric] = Field(default_factory=dict)
+    metrics: Mapping[str, MappedMetric] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _wide_or_long(self) -> SourceMapping:
@@ -123,12 +123,12 @@ BUILT_IN: Mapping[str, SourceMapping] = {
         value="value",
         broker="instance",
         metrics={
-            f"{_JMX}bytesin_total": Metric(measures="bytes", per="topic", brokers="sum"),
-            f"{_JMX}bytesinpersec_count": Metric(measures="bytes", per="topic", brokers="sum"),
-            f"{_JMX}messagesin_total": Metric(measures="messages", per="topic", brokers="sum"),
-            f"{_JMX}messagesinpersec_count": Metric(measures="messages", per="topic", brokers="sum"),
-            "kafka_log_log_logendoffset": Metric(measures="messages", brokers="largest"),
-            "kafka_log_log_size": Metric(measures="size"),
+            f"{_JMX}bytesin_total": MappedMetric(measures="bytes", per="topic", brokers="sum"),
+            f"{_JMX}bytesinpersec_count": MappedMetric(measures="bytes", per="topic", brokers="sum"),
+            f"{_JMX}messagesin_total": MappedMetric(measures="messages", per="topic", brokers="sum"),
+            f"{_JMX}messagesinpersec_count": MappedMetric(measures="messages", per="topic", brokers="sum"),
+            "kafka_log_log_logendoffset": MappedMetric(measures="messages", brokers="largest"),
+            "kafka_log_log_size": MappedMetric(measures="size"),
         },
     ),
     "cruise-control": SourceMapping(
@@ -137,9 +137,9 @@ BUILT_IN: Mapping[str, SourceMapping] = {
         value="value",
         broker="brokerId",
         metrics={
-            "TOPIC_BYTES_IN": Metric(measures="bytes", kind="rate", per="topic", brokers="sum"),
-            "TOPIC_MESSAGES_IN_PER_SEC": Metric(measures="messages", kind="rate", per="topic", brokers="sum"),
-            "PARTITION_SIZE": Metric(measures="size"),
+            "TOPIC_BYTES_IN": MappedMetric(measures="bytes", kind="rate", per="topic", brokers="sum"),
+            "TOPIC_MESSAGES_IN_PER_SEC": MappedMetric(measures="messages", kind="rate", per="topic", brokers="sum"),
+            "PARTITION_SIZE": MappedMetric(measures="size"),
         },
     ),
 }
@@ -160,9 +160,9 @@ def find_mapping(text: str) -> NamedMapping:
     if not path.is_file():
         raise IngestError(f"--map {text}: neither a file nor one of {', '.join(BUILT_IN)}")
     try:
-        content: Any = read(path.read_text(encoding="utf-8")).value
+        content: Any = read_yaml(path.read_text(encoding="utf-8")).value
         return NamedMapping(text, SourceMapping.model_validate(content))
-    except (ReadError, UnicodeDecodeError) as error:
+    except (YamlReadError, UnicodeDecodeError) as error:
         raise IngestError(f"{text}: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]

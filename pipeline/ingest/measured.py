@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from pipeline.ingest.errors import IngestError
-from pipeline.ingest.hours import COUNTS, by_hour, spread_out
+from pipeline.ingest.hourly_distribution import COUNTS, aggregate_by_hour, expand_percentiles
 from pipeline.ingest.mapping import SourceMapping
 from pipeline.ingest.rows import read_rows
 from pipeline.ingest.series import samples
@@ -68,7 +68,7 @@ def measure(
     series = good.repartition(_tasks(spark, groups), "topic", "partition")
     combined = any(metric.brokers != "each" for metric in mapping.metrics.values())
     clocks = mapping.received is not None
-    by_hour(samples(series, interval_ms, clocks), combined).write.parquet(scratch)
+    aggregate_by_hour(samples(series, interval_ms, clocks), combined).write.parquet(scratch)
     hours = spark.read.parquet(scratch)
     # Where nothing is left to do, Spark drops that part of the plan, and what it would have seen.
     told = rows.agg(*counts).collect()[0].asDict() if hours.isEmpty() else seen.get
@@ -76,7 +76,7 @@ def measure(
         raise IngestError(_nothing(rows, told))
     bad = rows.where("reason is not null").select("file", "reason", "raw") if told["malformed"] else None
     sizes = _sizes(rows) if any(metric.measures == "size" for metric in mapping.metrics.values()) else None
-    return Measured(spread_out(hours), sizes, bad, **told)
+    return Measured(expand_percentiles(hours), sizes, bad, **told)
 
 
 def quality(hours: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.mapping import SourceMapping
-from pipeline.ingest.meaning import Meaning
+from pipeline.ingest.row_mapping import RowMapper
 from pipeline.ingest.sources import FileGroup
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def read_rows(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> 
         IngestError: a column that the mapping names is not there.
     """
     raw = _from_columns(spark, group, mapping) if group.format == "parquet" else _from_lines(spark, group, mapping)
-    return Meaning.of(raw, mapping).applied(raw)
+    return RowMapper.of(raw, mapping).applied(raw)
 
 
 def _from_columns(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> DataFrame:

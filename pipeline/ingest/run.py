@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from pipeline.ingest.dumps import TABLE_OF, read_dumps
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.mapping import NamedMapping, SourceMapping
-from pipeline.ingest.meaning import WHOLE_TOPIC
 from pipeline.ingest.measured import Measured, measure, quality
-from pipeline.ingest.shares import over_partitions
-from pipeline.ingest.sources import grouped
+from pipeline.ingest.partition_shares import distribute_over_partitions
+from pipeline.ingest.row_mapping import WHOLE_TOPIC
+from pipeline.ingest.sources import group_files
 from pipeline.ingest.tables import HISTORY, PLACEMENTS, QUALITY, QUARANTINE, RATES, SIZES, TABLES, Table
 from pipeline.ingest.target import Target
 
@@ -28,7 +28,7 @@ _MOST_SHOWN = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class IngestSources:
     """What is ingested: paths or URIs of files, folders or patterns.
 
     Attributes:
@@ -47,12 +47,12 @@ class Sources:
 
     def check(self) -> None:
         """Raise an IngestError if there is nothing to ingest."""
-        if self == Sources():
+        if self == IngestSources():
             raise IngestError("nothing to ingest; name time series, dumps or logs")
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
+class IngestResult:
     """How much was read and written.
 
     Attributes:
@@ -72,13 +72,13 @@ class Ingested:
 
 def ingest(
     spark: SparkSession,
-    sources: Sources,
+    sources: IngestSources,
     out: str,
     mapping: NamedMapping,
     interval_ms: int | None = None,
     command: str = "",
-    tell: Callable[[str], None] = lambda step: None,
-) -> Ingested:
+    on_progress: Callable[[str], None] = lambda step: None,
+) -> IngestResult:
     """Ingest sources into a folder, all of it or nothing.
 
     Args:
@@ -98,7 +98,7 @@ def ingest(
     sources.check()
     target = Target(spark, out)
     try:
-        work = _Work(spark, target, tell)
+        work = _Ingest(spark, target, on_progress)
         if sources.metrics:
             work.measure(sources.metrics, mapping.mapping, interval_ms)
         for kind, paths in work.dumps(sources):
@@ -123,21 +123,21 @@ def ingest(
 
 
 @dataclass(slots=True)
-class _Work:
+class _Ingest:
     """What has been read so far, by the table that it is for; `broken` is what goes to quarantine."""
 
     spark: SparkSession
     target: Target
-    tell: Callable[[str], None]
+    on_progress: Callable[[str], None]
     measured: Measured | None = None
     parts: dict[str, list[DataFrame]] = field(default_factory=dict)
     broken: list[DataFrame] = field(default_factory=list)
 
     def measure(self, paths: Sequence[str], mapping: SourceMapping, interval_ms: int | None) -> None:
-        self.tell("looking for files")
-        groups = grouped(self.spark, paths)
+        self.on_progress("looking for files")
+        groups = group_files(self.spark, paths)
         files, size = sum(len(group.files) for group in groups), sum(group.size for group in groups)
-        self.tell(f"reading {files:,} files, {size / 1e6:,.0f} MB")
+        self.on_progress(f"reading {files:,} files, {size / 1e6:,.0f} MB")
         self.measured = measure(self.spark, groups, mapping, interval_ms, self.target.scratch("hours"))
         if self.measured.sizes is not None:
             self.parts.setdefault(SIZES.name, []).append(self.measured.sizes)
@@ -145,31 +145,31 @@ class _Work:
             self.broken.append(self.measured.quarantine)
 
     @staticmethod
-    def dumps(sources: Sources) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def dumps(sources: IngestSources) -> Iterator[tuple[str, tuple[str, ...]]]:
         for kind in TABLE_OF:
             if paths := getattr(sources, kind):
                 yield kind, paths
 
     def read(self, kind: str, paths: Sequence[str]) -> None:
-        self.tell(f"reading {kind.replace('_', ' ')}")
+        self.on_progress(f"reading {kind.replace('_', ' ')}")
         rows = read_dumps(self.spark, kind, paths, self.target.scratch(kind))
         self.parts.setdefault(TABLE_OF[kind].name, []).append(rows.where("reason is null"))
         self.broken.append(rows.where("reason is not null").select("file", "reason", "raw"))
 
-    def write(self) -> Ingested:
+    def write(self) -> IngestResult:
         """Write the tables that there is something for."""
         tables = self._dumped()
         if self.measured is not None:
-            tables[RATES] = over_partitions(self.measured.hours, tables.get(SIZES), tables.get(PLACEMENTS))
+            tables[RATES] = distribute_over_partitions(self.measured.hours, tables.get(SIZES), tables.get(PLACEMENTS))
             tables[QUALITY] = quality(self.measured.hours)
         if self.broken:
             tables[QUARANTINE] = reduce(lambda one, other: one.unionByName(other), self.broken)
         written = {}
         for table in (table for table in TABLES if table in tables):
-            self.tell(f"writing {table.name}")
+            self.on_progress(f"writing {table.name}")
             written[table.name] = self.target.write(table, tables[table], table is RATES and self._is_large())
         told = self.measured
-        return Ingested(
+        return IngestResult(
             rows=told.rows if told else 0,
             malformed=told.malformed if told else 0,
             passed_over=told.passed_over if told else 0,

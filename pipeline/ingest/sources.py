@@ -63,7 +63,7 @@ class FileGroup:
         return sum(file.size for file in self.files)
 
 
-class Files:
+class SparkFileSystem:
     """The file systems that Spark reads from."""
 
     def __init__(self, spark: SparkSession) -> None:
@@ -114,13 +114,13 @@ class Files:
                 yield from self._walk(system, child)
 
 
-def grouped(spark: SparkSession, paths: Sequence[str]) -> list[FileGroup]:
+def group_files(spark: SparkSession, paths: Sequence[str]) -> list[FileGroup]:
     """Find the files of sources, and group those that can be read together.
 
     Raises:
         IngestError: a source has no files.
     """
-    files = Files(spark)
+    files = SparkFileSystem(spark)
     groups: dict[tuple[str, str | None], list[SourceFile]] = {}
     found = {file.uri: file for path in paths for file in files.under(path)}
     for file in found.values():

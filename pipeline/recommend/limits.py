@@ -8,14 +8,14 @@ from typing import Final
 
 from pipeline.recommend.errors import RecommendError
 from pipeline.recommend.objective import Objective
-from reports.metric import Run
-from reports.metrics import METRIC
-from scenarios.units import parse_duration_ms
+from reports.analysis.metric import Run
+from reports.analysis.metrics import METRIC
+from scenarios.language.units import parse_duration_ms
 
-RESTLESS = "does not come to rest"
+DOES_NOT_CONVERGE = "does not come to rest"
 """What is wrong with a run at whose end tasks still move, or would at the next rebalance."""
 
-UNPROTECTED: Final = ("tasks_in_one_rack", "worst_client_loss")
+REDUNDANCY_METRICS: Final = ("tasks_in_one_rack", "worst_client_loss")
 """Metrics of the stateful tasks that lose all copies if one rack fails, or one client; racks may be unknown."""
 
 _NOTHING_MADE = 100.0
@@ -56,7 +56,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class Violation:
     """Why a run is not acceptable.
 
     Attributes:
@@ -68,7 +68,7 @@ class Flaw:
     size: float
 
 
-def limits(
+def parse_limits(
     moves: float | None = None,
     downtime: str | None = None,
     convergence: str | None = None,
@@ -96,11 +96,11 @@ def limits(
             except ValueError as error:
                 raise RecommendError(f"{option}: {error}") from None
     if unprotected is not None:
-        asked.append(Limit("--max-unprotected-tasks", UNPROTECTED[0], unprotected, UNPROTECTED[1:]))
+        asked.append(Limit("--max-unprotected-tasks", REDUNDANCY_METRICS[0], unprotected, REDUNDANCY_METRICS[1:]))
     return asked
 
 
-def flaws(run: Run, objective: Objective, within: Sequence[Limit]) -> list[Flaw]:
+def violations(run: Run, objective: Objective, within: Sequence[Limit]) -> list[Violation]:
     """All that is wrong with a run; nothing if it is acceptable.
 
     Args:
@@ -109,13 +109,13 @@ def flaws(run: Run, objective: Objective, within: Sequence[Limit]) -> list[Flaw]
         within: what it has to hold.
     """
     if run["error"] is not None:
-        return [Flaw(f"comes to an error ({run['error']})", _NOTHING_MADE)]
+        return [Violation(f"comes to an error ({run['error']})", _NOTHING_MADE)]
     if run["verdict"] in ("failed", "empty"):
-        return [Flaw(f"comes to no assignment ({run['cause'] or run['verdict']})", _NOTHING_MADE)]
-    found = [Flaw(f"breaks {limit}", excess) for limit in within if (excess := limit.excess(run))]
+        return [Violation(f"comes to no assignment ({run['cause'] or run['verdict']})", _NOTHING_MADE)]
+    found = [Violation(f"breaks {limit}", excess) for limit in within if (excess := limit.excess(run))]
     looks_at = {*objective.metrics, *(limit.metric for limit in within)}
     if run["verdict"] not in ("stable", "restoring") or (run["verdict"] == "restoring" and looks_at & _CONVERGENCE):
-        found.append(Flaw(RESTLESS, _NO_REST))
+        found.append(Violation(DOES_NOT_CONVERGE, _NO_REST))
     elif objective.of(run) is None:
-        found.append(Flaw(f"has no {objective.text}: a figure in it is not known", _NO_REST))
+        found.append(Violation(f"has no {objective.text}: a figure in it is not known", _NO_REST))
     return found

@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Final
 
 from pipeline.recommend.errors import RecommendError
-from reports.metric import Run
-from reports.metrics import METRIC
-from scenarios.errors import did_you_mean
+from reports.analysis.metric import Run
+from reports.analysis.metrics import METRIC
+from scenarios.language.errors import did_you_mean
 
-SHORT: Final[Mapping[str, tuple[str, float]]] = MappingProxyType(
+SHORT_NAMES: Final[Mapping[str, tuple[str, float]]] = MappingProxyType(
     {
         "usd": ("cross_rack_usd", 1),
         "cross_rack": ("cross_rack_bytes", 1e9),
@@ -33,7 +33,7 @@ SHORT: Final[Mapping[str, tuple[str, float]]] = MappingProxyType(
 """Names for people: the metric that is meant, and how many of its units make one: US dollars, gigabytes, seconds of
 downtime (of all tasks, or of the worst one), minutes to the assignment that stayed."""
 
-LONGEST: Final = 500
+MAX_CHARS: Final = 500
 """Characters that an objective may have."""
 
 _TWO: Final[Mapping[type, Callable[[float, float], float]]] = {
@@ -67,15 +67,15 @@ class Objective:
         return value if value is not None and math.isfinite(value) else None
 
 
-def understand(text: str) -> Objective:
+def parse_objective(text: str) -> Objective:
     """Read an objective such as `usd + 0.05*moves`.
 
     Raises:
         RecommendError: it is none; shows where, and which names there are.
     """
     line = " ".join(text.split())
-    if len(line) > LONGEST:
-        raise RecommendError(f"--objective: {len(line)} characters are more than the {LONGEST} that it may have")
+    if len(line) > MAX_CHARS:
+        raise RecommendError(f"--objective: {len(line)} characters are more than the {MAX_CHARS} that it may have")
     try:
         tree = ast.parse(line, mode="eval").body
     except SyntaxError as error:
@@ -100,8 +100,8 @@ def _check(node: ast.expr, line: str, metrics: dict[str, None]) -> None:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and math.isfinite(value):
             pass
         case ast.Name(id=name):
-            if name not in SHORT and name not in METRIC:
-                guess = did_you_mean(name, [*SHORT, *METRIC])
+            if name not in SHORT_NAMES and name not in METRIC:
+                guess = did_you_mean(name, [*SHORT_NAMES, *METRIC])
                 hint = f"; {guess}" if guess.startswith("did you mean") else ""
                 raise _wrong(line, _column(line, node), f"no figure of a run is called '{name}'{hint} ({_known()})")
             metrics[_metric(name)[0]] = None
@@ -128,7 +128,7 @@ def _value(node: ast.expr, run: Run) -> float | None:
 
 
 def _metric(name: str) -> tuple[str, float]:
-    return SHORT.get(name, (name, 1))
+    return SHORT_NAMES.get(name, (name, 1))
 
 
 def _column(line: str, node: ast.expr) -> int:
@@ -137,7 +137,7 @@ def _column(line: str, node: ast.expr) -> int:
 
 
 def _known() -> str:
-    return f"names: {', '.join(SHORT)}, and every metric of a comparison, such as load_skew"
+    return f"names: {', '.join(SHORT_NAMES)}, and every metric of a comparison, such as load_skew"
 
 
 def _wrong(line: str, column: int, message: str) -> RecommendError:

@@ -7,18 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.recommend.changes import changes_of
-from pipeline.recommend.limits import UNPROTECTED
-from pipeline.recommend.obstacles import in_words, obstacles, told
-from pipeline.recommend.question import Question
-from pipeline.recommend.search import MOST_SEEDS, Round, search
-from pipeline.recommend.simplify import simplified
+from pipeline.recommend.config_changes import config_changes
+from pipeline.recommend.evaluator import Evaluation, Evaluator
+from pipeline.recommend.infeasibility import describe_candidate, describe_violations, explain_infeasibility
+from pipeline.recommend.limits import REDUNDANCY_METRICS
+from pipeline.recommend.request import RecommendationRequest
+from pipeline.recommend.search import MAX_SEEDS, SearchStage, search
+from pipeline.recommend.simplify import simplify
 from pipeline.recommend.space import Candidate
-from pipeline.recommend.trial import Bench, Tried
-from pipeline.statistics import Floats, Interval, paired, summaries
-from reports.metric import Run
-from reports.metrics import METRIC
-from reports.recommendation import MAIN_METRICS, Figure, Recommendation, Step, Verdict
+from reports.analysis.metric import Run
+from reports.analysis.metrics import METRIC
+from reports.analysis.recommendation import (
+    MAIN_METRICS,
+    MetricChange,
+    Recommendation,
+    RecommendationVerdict,
+    SearchRound,
+)
+from reports.analysis.statistics import Floats, Interval, paired, summarize
 
 _SEARCHED = 0.7
 """How much of the budget the search may take; the rest says which changes matter."""
@@ -28,7 +34,7 @@ _FINALISTS = 3
 Tell = Callable[[str], None]
 
 
-def recommend(question: Question, bench: Bench, tell: Tell = lambda _: None) -> Recommendation:
+def recommend(question: RecommendationRequest, bench: Evaluator, on_progress: Tell = lambda _: None) -> Recommendation:
     """Search, simplify, and measure.
 
     Guarantees:
@@ -41,37 +47,37 @@ def recommend(question: Question, bench: Bench, tell: Tell = lambda _: None) -> 
         bench: where candidates are tried.
         tell: is told what is done.
     """
-    answer = _Answer(question, bench)
-    rounds = search(bench, int(question.runs * _SEARCHED), tell)
+    answer = _RecommendationBuilder(question, bench)
+    rounds = search(bench, int(question.runs * _SEARCHED), on_progress)
     answer.steps = tuple(_step(each) for each in rounds)
     ranked = rounds[-1].ranked
     nearest = ranked[0].candidate
     for finalist in [each.candidate for each in ranked if each.is_feasible][:_FINALISTS]:
-        nearest = simplified(bench, finalist, MOST_SEEDS, tell)
+        nearest = simplify(bench, finalist, MAX_SEEDS, on_progress)
         if nearest == bench.space.today:
             if bench.tried[nearest].is_feasible:
                 return answer.of("already_best")
             continue
-        tell(f"measuring with {question.seeds} fresh seeds")
+        on_progress(f"measuring with {question.seeds} fresh seeds")
         today, after = bench.attempt([bench.space.today, nearest], question.seeds)
         if after.is_feasible:
             return answer.measured(today, after)
-    return answer.of("none_feasible", remarks=list(obstacles(bench, nearest)))
+    return answer.of("none_feasible", remarks=list(explain_infeasibility(bench, nearest)))
 
 
 @dataclass(slots=True, eq=False)
-class _Answer:
+class _RecommendationBuilder:
     """Recommendations about one question."""
 
-    question: Question
-    bench: Bench
-    steps: tuple[Step, ...] = ()
+    question: RecommendationRequest
+    bench: Evaluator
+    steps: tuple[SearchRound, ...] = ()
 
     def of(
         self,
-        verdict: Verdict,
+        verdict: RecommendationVerdict,
         chosen: Candidate | None = None,
-        figures: Sequence[Figure] = (),
+        figures: Sequence[MetricChange] = (),
         remarks: Sequence[str] = (),
         warnings: Sequence[str] = (),
     ) -> Recommendation:
@@ -83,7 +89,7 @@ class _Answer:
             objective=self.bench.objective.text,
             limits=tuple(map(str, self.bench.limits)),
             verdict=verdict,
-            changes=() if chosen is None else tuple(changes_of(space, chosen, application)),
+            changes=() if chosen is None else tuple(config_changes(space, chosen, application)),
             gain=figures[0] if figures else None,
             figures=tuple(figures[1:]),
             seeds=self.question.seeds if figures else 0,
@@ -94,26 +100,26 @@ class _Answer:
             warnings=tuple(warnings),
         )
 
-    def measured(self, today: Tried, after: Tried) -> Recommendation:
+    def measured(self, today: Evaluation, after: Evaluation) -> Recommendation:
         """What is said of a setting that was measured beside today's."""
         figures = _figures(today, after)
         warnings = list(_lost_protection(today, after))
         if not today.is_feasible:
-            remarks = [f"Today's: {text}" for text in told(today)]
+            remarks = [f"Today's: {text}" for text in describe_violations(today)]
             return self.of("recommended", after.candidate, figures, remarks, warnings)
         if figures[0].direction < 0:
             return self.of("recommended", after.candidate, figures, warnings=warnings)
-        setting = in_words(self.bench, after.candidate)
+        setting = describe_candidate(self.bench, after.candidate)
         remark = f"The best other setting, {setting}, is not surely better over fresh seeds; its figures are here."
         return self.of("already_best", figures=figures, remarks=[remark])
 
 
-def _step(each: Round) -> Step:
+def _step(each: SearchStage) -> SearchRound:
     means = [tried.mean for tried in each.ranked if tried.is_feasible]
-    return Step(len(each.ranked), each.seeds, min(means, default=None))
+    return SearchRound(len(each.ranked), each.seeds, min(means, default=None))
 
 
-def _figures(today: Tried, after: Tried) -> list[Figure]:
+def _figures(today: Evaluation, after: Evaluation) -> list[MetricChange]:
     """The objective, then the main metrics that both know."""
     before, behind = (np.column_stack([each.values, _matrix(each.runs)]) for each in (today, after))
     unknown = np.isnan(before) | np.isnan(behind)
@@ -121,13 +127,13 @@ def _figures(today: Tried, after: Tried) -> list[Figure]:
     names: list[str | None] = [None, *MAIN_METRICS]
     every = zip(
         names,
-        summaries(before, "recommend"),
-        summaries(behind, "recommend"),
+        summarize(before, "recommend"),
+        summarize(behind, "recommend"),
         paired(behind, before, "recommend"),
         strict=True,
     )
     return [
-        Figure(
+        MetricChange(
             name=name,
             pairs=pair.pairs,
             before=first.mean,
@@ -142,10 +148,10 @@ def _figures(today: Tried, after: Tried) -> list[Figure]:
     ]
 
 
-def _lost_protection(today: Tried, after: Tried) -> Iterator[str]:
+def _lost_protection(today: Evaluation, after: Evaluation) -> Iterator[str]:
     """Return a warning if more tasks lose all their copies with a rack or a client than today."""
     worse = []
-    for metric in map(METRIC.__getitem__, UNPROTECTED):
+    for metric in map(METRIC.__getitem__, REDUNDANCY_METRICS):
         before, behind = (np.array([metric.of(run) for run in each.runs], np.float64) for each in (today, after))
         known = ~np.isnan(before) & ~np.isnan(behind)
         if known.any() and behind[known].mean() > before[known].mean():

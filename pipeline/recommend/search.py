@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pipeline.recommend.evaluator import Evaluation, Evaluator
 from pipeline.recommend.space import Candidate
-from pipeline.recommend.trial import Bench, Tried
 
 FIRST_SEEDS = 2
-MOST_SEEDS = 8
+MAX_SEEDS = 8
 """In a round of the search; what is recommended is measured with others."""
 
 _EXPLORED = 0.4
@@ -19,7 +19,7 @@ _LEAST_TRIED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Round:
+class SearchStage:
     """One round of the search.
 
     Attributes:
@@ -28,10 +28,10 @@ class Round:
     """
 
     seeds: int
-    ranked: tuple[Tried, ...]
+    ranked: tuple[Evaluation, ...]
 
 
-def search(bench: Bench, budget: int, tell: Callable[[str], None] = lambda _: None) -> list[Round]:
+def search(bench: Evaluator, budget: int, on_progress: Callable[[str], None] = lambda _: None) -> list[SearchStage]:
     """Look for the candidate whose objective is least.
 
     The first round tries a space-filling sample. Each further one keeps the best third, adds the untried neighbours of
@@ -56,23 +56,23 @@ def search(bench: Bench, budget: int, tell: Callable[[str], None] = lambda _: No
     today = bench.space.today
     first = bench.space.sample(max(int(budget * _EXPLORED) // seeds - 1, 0))
     pool = [today, *(candidate for candidate in first if candidate != today)]
-    rounds: list[Round] = []
+    rounds: list[SearchStage] = []
     while True:
-        tell(f"round {len(rounds) + 1}: {len(pool)} settings, {seeds} seeds each")
-        rounds.append(Round(seeds, tuple(bench.ranked(bench.attempt(pool, seeds)))))
+        on_progress(f"round {len(rounds) + 1}: {len(pool)} settings, {seeds} seeds each")
+        rounds.append(SearchStage(seeds, tuple(bench.ranked(bench.attempt(pool, seeds)))))
         left -= len(pool) * seeds
         best = rounds[-1].ranked[0].candidate
-        news = [candidate for candidate in bench.space.neighbours(best) if candidate not in bench.tried]
-        if not news and seeds == MOST_SEEDS:
+        news = [candidate for candidate in bench.space.neighbors(best) if candidate not in bench.tried]
+        if not news and seeds == MAX_SEEDS:
             return rounds
         if not news:
-            seeds = min(2 * seeds, MOST_SEEDS)
+            seeds = min(2 * seeds, MAX_SEEDS)
         pool = _next(rounds[-1].ranked, news, today, left // seeds)
         if len(pool) < _LEAST_TRIED:
             return rounds
 
 
-def _next(ranked: Sequence[Tried], news: Sequence[Candidate], today: Candidate, most: int) -> list[Candidate]:
+def _next(ranked: Sequence[Evaluation], news: Sequence[Candidate], today: Candidate, most: int) -> list[Candidate]:
     """Today's, the best, what lies next to it, and the rest of the best third, as far as the budget goes."""
     kept = [each.candidate for each in ranked[: max(-(-len(ranked) // _KEPT), _LEAST_TRIED)]]
     return list(dict.fromkeys([today, kept[0], *news, *kept[1:]]))[: max(most, 0)]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from pipeline.recommend.evaluator import Evaluation, Evaluator
 from pipeline.recommend.space import Candidate
-from pipeline.recommend.trial import Bench, Tried
-from pipeline.statistics import paired
+from reports.analysis.statistics import paired
 
-WORTH: Final = 0.01
+MIN_GAIN_SHARE: Final = 0.01
 """The share of the whole gain up to which a change is not worth to be made."""
 
 
-def simplified(bench: Bench, best: Candidate, seeds: int, tell: Callable[[str], None] = lambda _: None) -> Candidate:
+def simplify(
+    bench: Evaluator, best: Candidate, seeds: int, on_progress: Callable[[str], None] = lambda _: None
+) -> Candidate:
     """Undo every change that does not make the objective surely better, or by next to nothing.
 
     Each change is undone alone. Those whose loss does no harm beyond noise, or less than a hundredth of what all
@@ -27,12 +29,12 @@ def simplified(bench: Bench, best: Candidate, seeds: int, tell: Callable[[str], 
         tell: is told what is tried.
     """
     while changed := bench.space.changed(best):
-        tell(f"which of {len(changed)} changes matter")
+        on_progress(f"which of {len(changed)} changes matter")
         without = {place: bench.space.undone(best, [place]) for place in changed}
         pool = dict.fromkeys([bench.space.today, best, *without.values()])
         tried = {each.candidate: each for each in bench.attempt(list(pool), seeds)}
         today, whole = tried[bench.space.today], tried[best]
-        bearable = WORTH * max(today.mean - whole.mean, 0.0) if today.is_feasible else 0.0
+        bearable = MIN_GAIN_SHARE * max(today.mean - whole.mean, 0.0) if today.is_feasible else 0.0
         harms = {place: _harm(whole, tried[other], bearable) for place, other in without.items()}
         harmless = {place: harm for place, harm in harms.items() if harm is not None}
         if not harmless:
@@ -46,7 +48,7 @@ def simplified(bench: Bench, best: Candidate, seeds: int, tell: Callable[[str], 
     return best
 
 
-def _harm(whole: Tried, other: Tried, bearable: float) -> float | None:
+def _harm(whole: Evaluation, other: Evaluation, bearable: float) -> float | None:
     """By how much the objective gets worse, on average; None if that is more than bearable and beyond noise, or if the
     runs get less acceptable."""
     if other.badness > whole.badness:

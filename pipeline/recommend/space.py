@@ -15,8 +15,8 @@ from typing import Any, Final
 from assignors import registry
 from pipeline.recommend.errors import RecommendError
 from pipeline.sweep.document import DesignEntry, FactorEntry
-from pipeline.sweep.settings import choose
-from scenarios.errors import did_you_mean
+from pipeline.sweep.settings import generate_settings
+from scenarios.language.errors import did_you_mean
 from scenarios.load import AssignorChoice, Scenario
 
 ASSIGNOR: Final = "assignor"
@@ -71,7 +71,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Space:
+class SearchSpace:
     """All candidates, and what stands today, which is one of them.
 
     Attributes:
@@ -93,7 +93,7 @@ class Space:
         )
         return Candidate(tuple(kept))
 
-    def neighbours(self, candidate: Candidate) -> list[Candidate]:
+    def neighbors(self, candidate: Candidate) -> list[Candidate]:
         """Those that differ by one step in one dimension; each once."""
         found: dict[Candidate, None] = {}
         for place, dimension in enumerate(self.dimensions):
@@ -113,7 +113,7 @@ class Space:
             factors = [
                 FactorEntry(name=each.name, path=[each.name], values=list(each.levels)) for each in self.dimensions
             ]
-            drawn = choose(DesignEntry(latin_hypercube=max(number, 2)), factors)[:number]
+            drawn = generate_settings(DesignEntry(latin_hypercube=max(number, 2)), factors)[:number]
         return list(dict.fromkeys(map(self.settled, drawn)))
 
     def changed(self, candidate: Candidate) -> list[int]:
@@ -144,9 +144,9 @@ class Space:
         return self.settled((*candidate.levels[:place], level, *candidate.levels[place + 1 :]))
 
 
-def space_of(
+def search_space(
     scenario: Scenario, today: AssignorChoice, assignors: Sequence[str] = (), keep: Sequence[str] = ()
-) -> Space:
+) -> SearchSpace:
     """Lay out what may be changed about a scenario's application.
 
     Args:
@@ -191,7 +191,7 @@ def space_of(
         Dimension(each.name, each.keys, (level,), each.is_ordered) if set(each.keys) & set(keep) else each
         for each, level in zip(dimensions, levels, strict=True)
     )
-    return Space(kept, Candidate(levels), _has_effect)
+    return SearchSpace(kept, Candidate(levels), _has_effect)
 
 
 def _check_keys(keep: Sequence[str], known: Sequence[str]) -> None:

@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.sweep.document import MOST_SETTINGS, DesignEntry, FactorEntry, SweepDocument
-from pipeline.sweep.settings import Setting, Value, choose, how_many, is_number
-from scenarios import overrides as overriding
-from scenarios.errors import Mistake, Mistakes, ScenarioError, did_you_mean, show
-from scenarios.fields import intact
-from scenarios.reader import MAX_BYTES, TOO_LONG, ReadError, read
-from scenarios.resolution.files import UnreadableError, read_text
-from scenarios.shipped import find
-from scenarios.validation import Places, understand
+from pipeline.sweep.document import MAX_SETTINGS, DesignEntry, FactorEntry, SweepDocument
+from pipeline.sweep.settings import Setting, Value, count_settings, generate_settings, is_number
+from scenarios.language import overrides as overriding
+from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
+from scenarios.language.fields import valid_entries
+from scenarios.language.validation import SourceMap, parse_document
+from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
+from scenarios.resolution.imported_files import UnreadableError, read_text
+from scenarios.shipped import find_scenario
 
-MOST_RUNS = 10_000_000
+MAX_RUNS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Sweep:
         return [*self.changes, *varied]
 
 
-def load(path: str | os.PathLike[str]) -> Sweep:
+def load_sweep(path: str | os.PathLike[str]) -> Sweep:
     """Read a sweep from a file.
 
     Args:
@@ -102,17 +102,17 @@ def load(path: str | os.PathLike[str]) -> Sweep:
     source = str(path)
     mistakes = Mistakes(source)
     try:
-        text = read_text(file, MAX_BYTES, TOO_LONG)
-        tree = read(text)
+        text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
+        tree = read_yaml(text)
     except UnreadableError as error:
         raise ScenarioError([Mistake(source, None, "", str(error))]) from None
-    except ReadError as error:
+    except YamlReadError as error:
         raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None
     if not isinstance(tree.value, dict):
-        what = f"expected a mapping with scenario and factors, found {show(tree.value)}"
+        what = f"expected a mapping with scenario and factors, found {format_value(tree.value)}"
         raise ScenarioError([Mistake(source, tree.lines[()], "", what)])
-    places = Places(source, tree.lines, {}, mistakes)
-    document = understand(tree.value, places, SweepDocument)
+    places = SourceMap(source, tree.lines, {}, mistakes)
+    document = parse_document(tree.value, places, SweepDocument)
     if document is None:
         raise ScenarioError(mistakes)
     sweep = _resolve(document, text, file, places)
@@ -120,7 +120,7 @@ def load(path: str | os.PathLike[str]) -> Sweep:
     return sweep
 
 
-def blame(sweep: Sweep, error: ScenarioError) -> ScenarioError:
+def attribute_mistakes(sweep: Sweep, error: ScenarioError) -> ScenarioError:
     """The same mistakes, those that a value of the sweep made under the name that it has in the sweep's file."""
     named = [
         *((path, f"set[{path}]") for path, _ in sweep.changes),
@@ -131,26 +131,28 @@ def blame(sweep: Sweep, error: ScenarioError) -> ScenarioError:
 
 def _blamed(mistake: Mistake, file: str, named: Sequence[tuple[str, str]]) -> Mistake:
     for path, name in named:
-        start = overriding.describe(path, "")
+        start = overriding.format_override(path, "")
         if mistake.source.startswith(start):
             return Mistake(file, None, f"{name}: {mistake.source[len(start) :]}", mistake.message)
     return mistake
 
 
-def _resolve(document: SweepDocument, text: str, file: Path, places: Places) -> Sweep:
-    entries = list(intact(document.factors))
+def _resolve(document: SweepDocument, text: str, file: Path, places: SourceMap) -> Sweep:
+    entries = list(valid_entries(document.factors))
     _check_names([(i, entry.name) for i, entry in entries], places)
     _check_factors(entries, document, places)
     rows = _check_rows(document.rows or [], [entry.name for _, entry in entries], places)
     _check_seeds(document.seeds, places)
-    settings = () if not places.is_sound() else _choose(document, [entry for _, entry in entries], rows, places)
+    settings = () if not places.is_valid() else _choose(document, [entry for _, entry in entries], rows, places)
     beside = file.parent / document.scenario
-    scenario = beside if beside.exists() else find(Path(document.scenario))
+    scenario = beside if beside.exists() else find_scenario(Path(document.scenario))
     if not scenario.is_file():
-        places.wrong(("scenario",), f"{show(document.scenario)} is no file beside the sweep, and no shipped scenario")
+        places.wrong(
+            ("scenario",), f"{format_value(document.scenario)} is no file beside the sweep, and no shipped scenario"
+        )
     runs = len(settings) * len(document.seeds) * len(document.assignors or [""])
-    if runs > MOST_RUNS:
-        places.wrong((), f"that is {runs:,} runs, more than the {MOST_RUNS:,} of one sweep")
+    if runs > MAX_RUNS:
+        places.wrong((), f"that is {runs:,} runs, more than the {MAX_RUNS:,} of one sweep")
     return Sweep(
         name=document.name or file.stem,
         description=(document.description or "").strip(),
@@ -176,29 +178,31 @@ def _resolve(document: SweepDocument, text: str, file: Path, places: Places) -> 
 
 
 def _choose(
-    document: SweepDocument, factors: Sequence[FactorEntry], rows: Sequence[Setting], places: Places
+    document: SweepDocument, factors: Sequence[FactorEntry], rows: Sequence[Setting], places: SourceMap
 ) -> tuple[Setting, ...]:
     design = _design(document)
-    number = 0 if design is None else how_many(design, factors)
-    if number > MOST_SETTINGS:
-        places.wrong(("factors",), f"their grid has {number:,} settings, more than the {MOST_SETTINGS:,} of a sweep")
+    number = 0 if design is None else count_settings(design, factors)
+    if number > MAX_SETTINGS:
+        places.wrong(("factors",), f"their grid has {number:,} settings, more than the {MAX_SETTINGS:,} of a sweep")
         return ()
-    chosen = [] if design is None else choose(design, factors)
+    chosen = [] if design is None else generate_settings(design, factors)
     return tuple({json.dumps(setting): setting for setting in (*chosen, *rows)}.values())
 
 
-def _check_names(named: Sequence[tuple[int, str]], places: Places) -> None:
+def _check_names(named: Sequence[tuple[int, str]], places: SourceMap) -> None:
     seen: set[str] = set()
     for i, name in named:
         # Spark and DuckDB take column names that differ in case alone for one.
         if name.lower() in seen:
-            places.wrong(("factors", i, "name"), f"{show(name)} is the name of another factor too")
+            places.wrong(("factors", i, "name"), f"{format_value(name)} is the name of another factor too")
         if name.lower() in ("setting", "sweep", "assignor", "seed", "run_id"):
-            places.wrong(("factors", i, "name"), f"{show(name)} is a column of the tables already; name it otherwise")
+            places.wrong(
+                ("factors", i, "name"), f"{format_value(name)} is a column of the tables already; name it otherwise"
+            )
         seen.add(name.lower())
 
 
-def _check_factors(entries: Sequence[tuple[int, FactorEntry]], document: SweepDocument, places: Places) -> None:
+def _check_factors(entries: Sequence[tuple[int, FactorEntry]], document: SweepDocument, places: SourceMap) -> None:
     design = _design(document)
     if (
         design is not None
@@ -219,18 +223,20 @@ def _check_factors(entries: Sequence[tuple[int, FactorEntry]], document: SweepDo
             places.wrong((*path, "values"), "has the same value twice")
 
 
-def _check_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], places: Places) -> list[Setting]:
+def _check_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], places: SourceMap) -> list[Setting]:
     for i, row in enumerate(rows):
         for name in row:
             if name not in names:
-                places.wrong(("rows", i, name), f"no factor is called {show(name)} ({did_you_mean(name, names)})")
+                places.wrong(
+                    ("rows", i, name), f"no factor is called {format_value(name)} ({did_you_mean(name, names)})"
+                )
         missing = [name for name in names if name not in row]
         if missing:
             places.wrong(("rows", i), f"has no value for {', '.join(missing)}")
     return [tuple(row.get(name) for name in names) for row in rows]
 
 
-def _check_seeds(seeds: Sequence[int], places: Places) -> None:
+def _check_seeds(seeds: Sequence[int], places: SourceMap) -> None:
     twice = [seed for seed, times in zip(*np.unique(seeds, return_counts=True), strict=True) if times > 1]
     if twice:
         places.wrong(("seeds",), f"{twice[0]} stands here twice")

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from scenarios.configs import Section
-from scenarios.errors import show
-from scenarios.fields import Entry, Name, Names
-from scenarios.units import LONG_MAX
+from scenarios.language.configs import ScenarioSection
+from scenarios.language.errors import format_value
+from scenarios.language.fields import ListEntry, Name, NameList
+from scenarios.language.units import LONG_MAX
 
-MOST_SETTINGS: Final = 1_000_000
+MAX_SETTINGS: Final = 1_000_000
 
 Text = Annotated[str, Field(max_length=10_000)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -21,7 +21,7 @@ Seed = Annotated[int, Field(ge=0, le=LONG_MAX)]
 def _count_to_seeds(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= 100_000:
-            raise ValueError(f"{show(value)} is no number of seeds (1 to 100,000)")
+            raise ValueError(f"{format_value(value)} is no number of seeds (1 to 100,000)")
         return list(range(1, value + 1))
     return value
 
@@ -36,11 +36,11 @@ def _check_range(ends: list[float]) -> list[float]:
     return ends
 
 
-class FactorEntry(Section):
+class FactorEntry(ScenarioSection):
     """Something that differs from run to run, and the values it takes."""
 
     name: Name = Field(description="What tables and pictures call it.")
-    path: Names = Field(
+    path: NameList = Field(
         description="Where in the scenario it stands, as in --set: application.configs.num.standby.replicas. "
         "Several places get the same value."
     )
@@ -58,20 +58,20 @@ class FactorEntry(Section):
     unit: Name | None = Field(default=None, description="What follows the number in the scenario, such as MB/s.")
 
 
-class DesignEntry(Section):
+class DesignEntry(ScenarioSection):
     """How settings are chosen: exactly one of the three."""
 
     grid: Literal[True] | None = Field(default=None, description="Every combination of values.")
-    random: Annotated[int, Field(ge=1, le=MOST_SETTINGS)] | None = Field(
+    random: Annotated[int, Field(ge=1, le=MAX_SETTINGS)] | None = Field(
         default=None, description="So many settings, each value drawn on its own."
     )
-    latin_hypercube: Annotated[int, Field(ge=2, le=MOST_SETTINGS)] | None = Field(
+    latin_hypercube: Annotated[int, Field(ge=2, le=MAX_SETTINGS)] | None = Field(
         default=None, description="So many settings, in which each factor's values are spread evenly."
     )
     seed: Seed = Field(default=1, description="What the settings are drawn from; the runs have seeds of their own.")
 
 
-class SweepDocument(Section):
+class SweepDocument(ScenarioSection):
     """A sweep of assignor-sim: a scenario, what is to be varied in it, and how often it is run."""
 
     name: Name | None = Field(default=None, description="What the sweep is called; its file's name if not given.")
@@ -80,11 +80,11 @@ class SweepDocument(Section):
     changes: dict[Name, Any] = Field(
         default={}, alias="set", description="What is changed in the scenario for all runs: paths, as in --set."
     )
-    factors: list[Entry[FactorEntry]] = Field(default=[], description="What is varied.")
+    factors: list[ListEntry[FactorEntry]] = Field(default=[], description="What is varied.")
     design: Annotated[DesignEntry, BeforeValidator(_by_kind)] | None = Field(
         default=None, description="How settings are chosen from the factors: grid, unless rows say which there are."
     )
-    rows: Annotated[list[dict[Name, Any]], Field(min_length=1, max_length=MOST_SETTINGS)] | None = Field(
+    rows: Annotated[list[dict[Name, Any]], Field(min_length=1, max_length=MAX_SETTINGS)] | None = Field(
         default=None, description="Settings one by one, with a value for each factor, beside those of the design."
     )
     assignors: Annotated[list[Name], Field(min_length=1)] | None = Field(

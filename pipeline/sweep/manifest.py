@@ -8,16 +8,16 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
-from pipeline.sweep.costs import Prediction
 from pipeline.sweep.design import Sweep
-from pipeline.worker import Recipe
-from simulator.model import MODEL
+from pipeline.sweep.run_times import SweepPrediction
+from pipeline.worker import SweepInputs
+from simulator.model_version import MODEL_VERSION
 
 
-def manifest_of(sweep: Sweep, predicted: Prediction, recipe: Recipe, command: str) -> dict[str, Any]:
+def sweep_manifest(sweep: Sweep, predicted: SweepPrediction, sweep_inputs: SweepInputs, command: str) -> dict[str, Any]:
     """The manifest of a sweep, JSON-able; its `identity` is the same for the same runs and tables."""
-    scenario, labels = predicted.scenario, [one.choice.label for one in predicted.contestants]
-    world = _digest([version("assignor-sim"), MODEL, scenario.text, predicted.imports])
+    scenario, labels = predicted.scenario, [one.choice.label for one in predicted.assignor_specs]
+    world = _digest([version("assignor-sim"), MODEL_VERSION, scenario.text, predicted.imports])
     said = {
         "kind": "sweep",
         "name": sweep.name,
@@ -43,7 +43,7 @@ def manifest_of(sweep: Sweep, predicted: Prediction, recipe: Recipe, command: st
         "assignors": labels,
         "seeds": list(sweep.seeds),
         "baseline": sweep.baseline or labels[0],
-        "tables": list(recipe.tables),
+        "tables": list(sweep_inputs.tables),
         "runs": len(sweep.settings) * len(labels) * len(sweep.seeds),
     }
     packages = ("assignor-sim", "numpy", "ortools", "pyarrow", "pyspark", "simpy")

@@ -8,25 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.sweep.costs import predict
+from pipeline.sweep.batches import Batch, plan_batches
 from pipeline.sweep.design import Sweep
 from pipeline.sweep.errors import SweepError
-from pipeline.sweep.manifest import manifest_of
-from pipeline.sweep.plan import Batch, plan
-from pipeline.sweep.recipe import recipe_of
-from pipeline.worker import Recipe
+from pipeline.sweep.manifest import sweep_manifest
+from pipeline.sweep.run_times import predict_sweep
+from pipeline.sweep.sweep_inputs import pack_sweep_inputs
+from pipeline.worker import SweepInputs
 from scenarios.load import Scenario
 
-ALWAYS = ("runs", "rounds")
+ALWAYS_WRITTEN = ("runs", "rounds")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class PreparedSweep:
     """A sweep that has been looked at: its scenario in the first setting, what it runs in batches, and warnings."""
 
     sweep: Sweep
     scenario: Scenario
-    recipe: Recipe
+    sweep_inputs: SweepInputs
     labels: tuple[str, ...]
     batches: tuple[Batch, ...]
     manifest: dict[str, Any]
@@ -38,7 +38,7 @@ class Prepared:
         return len(self.sweep.settings) * len(self.labels) * len(self.sweep.seeds)
 
 
-def prepare(sweep: Sweep, assignors: Sequence[str] = (), command: str = "") -> Prepared:
+def prepare_sweep(sweep: Sweep, assignors: Sequence[str] = (), command: str = "") -> PreparedSweep:
     """Look at a sweep's scenario and make its plan; needs no Spark.
 
     Args:
@@ -51,12 +51,14 @@ def prepare(sweep: Sweep, assignors: Sequence[str] = (), command: str = "") -> P
         UnknownAssignorError: an assignor that there is not.
         SweepError: the baseline is none of the assignors.
     """
-    predicted = predict(sweep, assignors)
-    labels = tuple(one.choice.label for one in predicted.contestants)
+    predicted = predict_sweep(sweep, assignors)
+    labels = tuple(one.choice.label for one in predicted.assignor_specs)
     if sweep.baseline not in (None, *labels):
         known = ", ".join(labels)
         raise SweepError(f"{sweep.file}: baseline: '{sweep.baseline}' is no assignor of the sweep ({known})")
-    recipe = recipe_of(sweep, predicted.scenario.text, sorted(predicted.imports), (*ALWAYS, *sweep.tables))
-    manifest = manifest_of(sweep, predicted, recipe, command)
-    batches = plan(np.repeat(predicted.costs_ms.ravel(), len(sweep.seeds)))
-    return Prepared(sweep, predicted.scenario, recipe, labels, tuple(batches), manifest, predicted.wrong)
+    sweep_inputs = pack_sweep_inputs(
+        sweep, predicted.scenario.text, sorted(predicted.imports), (*ALWAYS_WRITTEN, *sweep.tables)
+    )
+    manifest = sweep_manifest(sweep, predicted, sweep_inputs, command)
+    batches = plan_batches(np.repeat(predicted.costs_ms.ravel(), len(sweep.seeds)))
+    return PreparedSweep(sweep, predicted.scenario, sweep_inputs, labels, tuple(batches), manifest, predicted.wrong)

@@ -3,7 +3,7 @@
 ```
 OUT/manifest.json             what was swept, and with what
 OUT/settings/                 a row a setting: its number, and a column a factor
-OUT/runs/batch=00000/ …       the tables of `simulator.tables`, each row with its run_id and setting
+OUT/runs/batch=00000/ …       the tables of `simulator.results.tables`, each row with its run_id and setting
 OUT/rounds/batch=00000/ …
 ```
 
@@ -23,11 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.storage import Storage
-from pipeline.sweep.batch import WORKPLACE, made_runs, make_batch
+from pipeline.sweep.batch_job import WORKPLACE, count_finished_runs, run_batch
+from pipeline.sweep.batches import Batch
 from pipeline.sweep.design import Sweep
 from pipeline.sweep.errors import SweepError
-from pipeline.sweep.plan import Batch
-from pipeline.sweep.prepared import Prepared
+from pipeline.sweep.prepared import PreparedSweep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,11 +59,11 @@ class Progress:
 
 def run_sweep(
     spark: SparkSession,
-    prepared: Prepared,
+    prepared: PreparedSweep,
     out: str,
     *,
     resume: bool = False,
-    tell: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Progress:
     """Make every run of a sweep that is not there yet.
 
@@ -87,16 +87,16 @@ def run_sweep(
     total = prepared.total
     found = total - sum(batch.runs for batch in left)
     state = Progress(total, found, found, 0)
-    tell(state)
+    on_progress(state)
     if not left:
         return state
     storage.write(_settings_table(prepared.sweep), "settings", "settings.parquet")
-    state = _make(spark, storage, prepared, left, state, tell)
+    state = _make(spark, storage, prepared, left, state, on_progress)
     storage.remove(WORKPLACE)
     return state
 
 
-def _claim(storage: Storage, prepared: Prepared, *, is_begun: bool, is_done: bool, resume: bool) -> None:
+def _claim(storage: Storage, prepared: PreparedSweep, *, is_begun: bool, is_done: bool, resume: bool) -> None:
     """See that the folder is ours, and clear what an interrupted sweep left half-made."""
     if not storage.exists(MANIFEST):
         if storage.children():
@@ -121,10 +121,10 @@ def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
 def _make(
     spark: SparkSession,
     storage: Storage,
-    prepared: Prepared,
+    prepared: PreparedSweep,
     left: Sequence[Batch],
     state: Progress,
-    tell: Callable[[Progress], None],
+    on_progress: Callable[[Progress], None],
 ) -> Progress:
     """Make batches, a few at a time; after an exception, nothing runs any more."""
     waiting = list(reversed(left))
@@ -134,13 +134,13 @@ def _make(
             while waiting or under_way:
                 while waiting and len(under_way) < _AT_ONCE:
                     batch = waiting.pop()
-                    under_way[threads.submit(make_batch, spark, storage, prepared, batch)] = batch
+                    under_way[threads.submit(run_batch, spark, storage, prepared, batch)] = batch
                 ended, _ = wait(under_way, _LOOK_EVERY_S, FIRST_COMPLETED)
                 for future in ended:
                     batch = under_way.pop(future)
                     state = Progress(state.total, state.found, state.done + batch.runs, state.failed + future.result())
-                begun = sum(made_runs(spark, batch) for batch in under_way.values())
-                tell(Progress(state.total, state.found, state.done + begun, state.failed))
+                begun = sum(count_finished_runs(spark, batch) for batch in under_way.values())
+                on_progress(Progress(state.total, state.found, state.done + begun, state.failed))
         except BaseException:
             spark.sparkContext.cancelAllJobs()
             raise

@@ -11,23 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.sweep.document import DesignEntry, FactorEntry
-from simulator.seeds import stream
+from simulator.random_streams import random_stream
 
 Value = Any
 Setting = tuple[Value, ...]
 """One value for each factor, in their order."""
 
 
-def how_many(design: DesignEntry, factors: Sequence[FactorEntry]) -> int:
+def count_settings(design: DesignEntry, factors: Sequence[FactorEntry]) -> int:
     """How many settings `choose` gives, those that come twice counted twice."""
     return design.random or design.latin_hypercube or math.prod(_depth(factor) for factor in factors)
 
 
-def choose(design: DesignEntry, factors: Sequence[FactorEntry]) -> list[Setting]:
+def generate_settings(design: DesignEntry, factors: Sequence[FactorEntry]) -> list[Setting]:
     """The settings of a design: of a grid, the last factor changes fastest."""
     if design.grid:
         return list(itertools.product(*map(_levels, factors)))
-    number = how_many(design, factors)
+    number = count_settings(design, factors)
     columns = [_draw(factor, number, design) for factor in factors]
     return list(zip(*columns, strict=True)) if columns else [()]
 
@@ -53,7 +53,7 @@ def _draw(factor: FactorEntry, number: int, design: DesignEntry) -> list[Value]:
     In a Latin hypercube the unit interval is cut into as many strips as there are settings, and each strip is used
     once (McKay, Beckman and Conover, 1979).
     """
-    chance = stream(design.seed, "design", factor.name)
+    chance = random_stream(design.seed, "design", factor.name)
     places = chance.random(number)
     if design.latin_hypercube:
         places = (chance.permutation(number) + places) / number

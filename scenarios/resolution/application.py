@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from scenarios.application_entries import ApplicationSection
-from scenarios.blueprint import TopicPlan
-from scenarios.errors import Mistakes
-from scenarios.importers.topology import read_topology
-from scenarios.resolution.amounts import Said, default_traffic
-from scenarios.resolution.cluster import ClusterDraft, make_plan, retraffic
-from scenarios.resolution.described import DescribedTopology
-from scenarios.resolution.drafts import (
+from scenarios.kafka.formats.topology import parse_topology
+from scenarios.language.application_entries import ApplicationSection
+from scenarios.language.errors import Mistakes
+from scenarios.language.validation import SourceMap
+from scenarios.resolution.cluster import ResolvedCluster, make_topic, with_stated_traffic
+from scenarios.resolution.described_topology import DescribedTopologyResolver
+from scenarios.resolution.imported_files import ImportedFiles
+from scenarios.resolution.listed_topology import SUBTOPOLOGIES, draft_listed_subtopologies
+from scenarios.resolution.partition_traffic import StatedTraffic, default_traffic
+from scenarios.resolution.subtopology_drafts import (
     APPLICATION,
     RepartitionDraft,
     SourceDraft,
@@ -25,14 +27,12 @@ from scenarios.resolution.drafts import (
     SubtopologyDraft,
     changelog_topic,
 )
-from scenarios.resolution.files import Files
-from scenarios.resolution.stated import SUBTOPOLOGIES, draft_stated
-from scenarios.validation import Places
-from simulator.world import Store, Subtopology
+from scenarios.sampling.blueprint import TopicBlueprint
+from simulator.world.world import Store, Subtopology
 
 
 @dataclass(frozen=True, slots=True)
-class ApplicationDraft:
+class ResolvedApplication:
     """What is known of the application.
 
     Attributes:
@@ -42,14 +42,14 @@ class ApplicationDraft:
     """
 
     subtopologies: tuple[Subtopology, ...]
-    topics: dict[str, TopicPlan]
+    topics: dict[str, TopicBlueprint]
     num_tasks: int
     notes: tuple[str, ...]
 
 
 def resolve_application(
-    section: ApplicationSection, cluster: ClusterDraft, files: Files, places: Places, mistakes: Mistakes
-) -> ApplicationDraft:
+    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
+) -> ResolvedApplication:
     """Understand the application; what is wrong goes to `places` and `mistakes`."""
     drafts, notes = _draft(section, cluster, files, places, mistakes)
     drafts.sort(key=lambda draft: draft.id)
@@ -58,27 +58,27 @@ def resolve_application(
     topics.add_repartition(drafts)
     subtopologies = tuple(topics.build(draft) for draft in drafts)
     num_tasks = sum(topics.num_tasks(draft) or 0 for draft in drafts)
-    return ApplicationDraft(subtopologies, topics.plans, num_tasks, tuple(notes))
+    return ResolvedApplication(subtopologies, topics.plans, num_tasks, tuple(notes))
 
 
 def _draft(
-    section: ApplicationSection, cluster: ClusterDraft, files: Files, places: Places, mistakes: Mistakes
+    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
 ) -> tuple[list[SubtopologyDraft], list[str]]:
     """The subtopologies in the common form, and what had to be inferred about them."""
     path = (*APPLICATION, "from", "topology")
-    described = None if section.files is None else files.read(path, section.files.topology, read_topology)
+    described = None if section.files is None else files.read(path, section.files.topology, parse_topology)
     if section.subtopologies is None:
         if described is not None:
-            topology = DescribedTopology(described, section, cluster, places, mistakes)
+            topology = DescribedTopologyResolver(described, section, cluster, places, mistakes)
             return list(topology.draft()), topology.notes
-        if section.files is None and places.is_sound(*SUBTOPOLOGIES) and places.is_sound(*APPLICATION, "from"):
+        if section.files is None and places.is_valid(*SUBTOPOLOGIES) and places.is_valid(*APPLICATION, "from"):
             places.wrong(APPLICATION, "no subtopologies; give subtopologies, or from: {topology: FILE}")
         return [], []
     if section.files is not None:
         places.wrong(SUBTOPOLOGIES, "they come from application.from.topology already; leave one of the two out")
     if section.stores:
         places.wrong((*APPLICATION, "stores"), "stores belong in the subtopologies, unless those are imported")
-    return list(draft_stated(section.subtopologies, section.id, cluster.all_names, places)), []
+    return list(draft_listed_subtopologies(section.subtopologies, section.id, cluster.all_names, places)), []
 
 
 def _check_once(drafts: Sequence[SubtopologyDraft]) -> None:
@@ -122,7 +122,7 @@ class _InternalTopics:
         plans: all topics that are understood, by name.
     """
 
-    def __init__(self, section: ApplicationSection, cluster: ClusterDraft, places: Places) -> None:
+    def __init__(self, section: ApplicationSection, cluster: ResolvedCluster, places: SourceMap) -> None:
         self._section = section
         self._cluster = cluster
         self._places = places
@@ -134,14 +134,14 @@ class _InternalTopics:
         """How many tasks a subtopology has: the partitions of its largest source; None if not known."""
         counts = [self._counts.get(source.topic) for source in draft.sources]
         known = [count for count in counts if count is not None]
-        return max(known) if known and len(known) == len(counts) and draft.is_sound else None
+        return max(known) if known and len(known) == len(counts) and draft.is_valid else None
 
     def add_repartition(self, drafts: Sequence[SubtopologyDraft]) -> None:
         """Find out how many partitions each repartition topic has, and add it."""
         written = {repartition.topic: repartition for draft in drafts for repartition in draft.writes}
         read = {source.topic for draft in drafts for source in draft.sources}
         for topic, repartition in written.items():
-            if topic not in read and all(draft.is_sound for draft in drafts):
+            if topic not in read and all(draft.is_valid for draft in drafts):
                 repartition.wrong(f"no subtopology reads '{topic}'")
             self._state_count(repartition)
         self._derive_counts(drafts, written)
@@ -175,7 +175,7 @@ class _InternalTopics:
             self._counts.update(found)
             left = {topic: draft for topic, draft in left.items() if topic not in found}
         for topic, draft in left.items():
-            if draft.is_sound:
+            if draft.is_valid:
                 written[topic].wrong(f"the number of partitions of '{topic}' hangs on itself; give partitions")
 
     def _known_counts(self, draft: SubtopologyDraft) -> list[int]:
@@ -221,14 +221,14 @@ class _InternalTopics:
                 self._add(changelog, num_tasks, store.said, _CHANGELOG)
         return Store(store.name, changelog, store.persistent)
 
-    def _add(self, topic: str, count: int, said: Said | None, configs: dict[str, str]) -> None:
+    def _add(self, topic: str, count: int, said: StatedTraffic | None, configs: dict[str, str]) -> None:
         plan = self.plans.get(topic)
         if plan is None:
             if not self._has_factor() or not self._cluster.budget.spend(count, self._factor):
                 return
-            plan = make_plan(topic, self._factor, default_traffic(count, self._cluster.section.partition_defaults))
+            plan = make_topic(topic, self._factor, default_traffic(count, self._cluster.section.partition_defaults))
             plan = replace(plan, configs=configs | self._section.configs.of_topics())
-        self.plans[topic] = plan if said is None else retraffic(plan, said, self._places)
+        self.plans[topic] = plan if said is None else with_stated_traffic(plan, said, self._places)
 
     @property
     def _factor(self) -> int:

@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from assignors import registry
-from assignors.configs import AssignmentConfigs
 from assignors.errors import UnknownAssignorError
-from assignors.traffic_rates import RATES
-from scenarios.errors import did_you_mean, show
-from scenarios.fields import intact
-from scenarios.paths import Path
-from scenarios.resolution.clients import ClientsDraft
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.traffic_rates import RATES
+from scenarios.language.errors import did_you_mean, format_value
+from scenarios.language.fields import valid_entries
+from scenarios.language.paths import ScenarioPath
+from scenarios.language.schema import AssignorSettings
+from scenarios.language.validation import SourceMap
+from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.configs import check_configs
-from scenarios.schema import AssignorSettings
-from scenarios.validation import Places
-from simulator.world import GroupProtocol
+from simulator.world.world import GroupProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class AssignorChoice:
 
 
 def resolve_assignors(
-    entries: Sequence[AssignorSettings], configs: AssignmentConfigs, clients: ClientsDraft, places: Places
+    entries: Sequence[AssignorSettings], configs: AssignmentConfigs, clients: ResolvedClients, places: SourceMap
 ) -> tuple[AssignorChoice, ...]:
     """Understand the choices; what is wrong goes to `places`.
 
@@ -50,14 +50,16 @@ def resolve_assignors(
         configs: the application's.
     """
     choices: dict[str, AssignorChoice] = {}
-    for i, entry in intact(entries):
-        path: Path = ("assignors", i)
+    for i, entry in valid_entries(entries):
+        path: ScenarioPath = ("assignors", i)
         changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), places)
         clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), places)
         name = _check_assignor(entry, path, places)
         label = entry.label or _label(name or entry.assignor, entry)
         if label in choices:
-            places.wrong((*path, "label"), f"{show(label)} is the label of another assignor too; give it another label")
+            places.wrong(
+                (*path, "label"), f"{format_value(label)} is the label of another assignor too; give it another label"
+            )
         changed = tuple(entry.configs.model_dump(by_alias=True, exclude_unset=True))
         choices[label] = AssignorChoice(
             label=label,
@@ -70,7 +72,7 @@ def resolve_assignors(
     return tuple(choices.values())
 
 
-def _check_assignor(entry: AssignorSettings, path: Path, places: Places) -> str | None:
+def _check_assignor(entry: AssignorSettings, path: ScenarioPath, places: SourceMap) -> str | None:
     try:
         info = registry.find(entry.assignor)
     except UnknownAssignorError as error:

@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scenarios.blueprint import MAX_BROKERS, MAX_PARTITIONS, MAX_REPLICAS
-from scenarios.cluster_entries import BrokerEntry, BrokerPool, ClusterSection
-from scenarios.errors import listing, show
-from scenarios.fields import intact
-from scenarios.importers.broker_table import ListedBroker
-from scenarios.importers.topics import DescribedTopic
-from scenarios.paths import Path
-from scenarios.resolution.files import Imported
-from scenarios.validation import Places
-from simulator.world import Broker
+from scenarios.kafka.formats.broker_list import ListedBroker
+from scenarios.kafka.formats.topics import DescribedTopic
+from scenarios.language.cluster_entries import BrokerEntry, BrokerPool, ClusterSection
+from scenarios.language.errors import format_list, format_value
+from scenarios.language.fields import valid_entries
+from scenarios.language.paths import ScenarioPath
+from scenarios.language.validation import SourceMap
+from scenarios.resolution.imported_files import ImportedContent
+from scenarios.sampling.blueprint import MAX_BROKERS, MAX_PARTITIONS, MAX_REPLICAS
+from simulator.world.world import Broker
 
-CLUSTER: Path = ("cluster",)
-_BROKERS: Path = (*CLUSTER, "brokers")
+CLUSTER: ScenarioPath = ("cluster",)
+_BROKERS: ScenarioPath = (*CLUSTER, "brokers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Brokers:
     """The brokers as far as they are known, which they all are or, if something is wrong with them, none is."""
 
     known: tuple[Broker, ...] | None
-    places: Places
+    places: SourceMap
 
     @property
     def ids(self) -> list[int]:
@@ -38,14 +38,14 @@ class Brokers:
         """The racks that brokers stand in, sorted."""
         return sorted({broker.rack for broker in self.known or () if broker.rack is not None})
 
-    def check_rack(self, rack: str, path: Path, others: Iterable[str] = ()) -> None:
+    def check_rack(self, rack: str, path: ScenarioPath, others: Iterable[str] = ()) -> None:
         """Note a mistake if neither a broker is in this rack nor anything else, whose racks are `others`."""
         racks = sorted({*self.racks, *others})
         if self.known is not None and rack not in racks:
-            known = listing("racks", racks) if racks else "no broker has a rack"
-            self.places.wrong(path, f"{show(rack)} is not a rack ({known})")
+            known = format_list("racks", racks) if racks else "no broker has a rack"
+            self.places.wrong(path, f"{format_value(rack)} is not a rack ({known})")
 
-    def check_ids(self, ids: Sequence[int], path: Path) -> bool:
+    def check_ids(self, ids: Sequence[int], path: ScenarioPath) -> bool:
         """Note a mistake if a broker is not known, or stands twice; tell whether all is well."""
         twice = [broker for broker, count in Counter(ids).items() if count > 1]
         if twice:
@@ -53,11 +53,11 @@ class Brokers:
             return False
         unknown = [broker for broker in ids if broker not in self.ids]
         if self.known is not None and unknown:
-            self.places.wrong(path, f"{unknown[0]} is not a broker ({listing('brokers', self.ids)})")
+            self.places.wrong(path, f"{unknown[0]} is not a broker ({format_list('brokers', self.ids)})")
             return False
         return True
 
-    def check_placement(self, factor: int, path: Path) -> bool:
+    def check_placement(self, factor: int, path: ScenarioPath) -> bool:
         """Note a mistake if Kafka could not place that many replicas; tell whether it could."""
         if self.known is None:
             return False
@@ -67,15 +67,15 @@ class Brokers:
         bare = [broker.id for broker in self.known if broker.rack is None]
         if bare and len(bare) < len(self.known):
             rule = "Kafka places replicas only if all brokers have a rack, or none has"
-            self.places.wrong(_BROKERS, f"{rule} ({listing('without', bare)})")
+            self.places.wrong(_BROKERS, f"{rule} ({format_list('without', bare)})")
             return False
         return True
 
 
-class Budget:
+class PartitionBudget:
     """How many partitions and replicas a cluster may still have; what is over it is noted as a mistake once."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: SourceMap) -> None:
         self._places = places
         self._partitions = MAX_PARTITIONS
         self._replicas = MAX_REPLICAS
@@ -96,9 +96,9 @@ class Budget:
 
 def resolve_brokers(
     section: ClusterSection,
-    described: Imported[tuple[ListedBroker, ...]] | None,
-    topics: Imported[tuple[DescribedTopic, ...]] | None,
-    places: Places,
+    described: ImportedContent[tuple[ListedBroker, ...]] | None,
+    topics: ImportedContent[tuple[DescribedTopic, ...]] | None,
+    places: SourceMap,
 ) -> Brokers:
     """Take the brokers from the scenario, or from a file, or at least those that have replicas."""
     return Brokers(_resolve(section, described, topics, places), places)
@@ -106,11 +106,11 @@ def resolve_brokers(
 
 def _resolve(
     section: ClusterSection,
-    described: Imported[tuple[ListedBroker, ...]] | None,
-    topics: Imported[tuple[DescribedTopic, ...]] | None,
-    places: Places,
+    described: ImportedContent[tuple[ListedBroker, ...]] | None,
+    topics: ImportedContent[tuple[DescribedTopic, ...]] | None,
+    places: SourceMap,
 ) -> tuple[Broker, ...] | None:
-    if not places.is_sound(*_BROKERS):
+    if not places.is_valid(*_BROKERS):
         return None
     if section.brokers is not None:
         if section.files is not None and section.files.brokers is not None:
@@ -124,7 +124,7 @@ def _resolve(
             Broker(each.id, each.rack, None, each.capacity_bytes, each.capacity_bytes_per_s)
             for each in described.content
         )
-    if not places.is_sound(*CLUSTER, "from"):
+    if not places.is_valid(*CLUSTER, "from"):
         return None
     if topics is not None:
         ids = {broker for topic in topics.content for replicas in topic.replicas for broker in replicas}
@@ -133,7 +133,7 @@ def _resolve(
     return None
 
 
-def _deal_out(pool: BrokerPool, places: Places) -> tuple[Broker, ...] | None:
+def _deal_out(pool: BrokerPool, places: SourceMap) -> tuple[Broker, ...] | None:
     if pool.count > MAX_BROKERS:
         places.wrong((*_BROKERS, "count"), f"{pool.count:,} is too large (at most {MAX_BROKERS:,})")
         return None
@@ -142,10 +142,10 @@ def _deal_out(pool: BrokerPool, places: Places) -> tuple[Broker, ...] | None:
     return tuple(Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, *said) for i in range(pool.count))
 
 
-def _list(entries: Sequence[BrokerEntry], places: Places) -> tuple[Broker, ...] | None:
+def _list(entries: Sequence[BrokerEntry], places: SourceMap) -> tuple[Broker, ...] | None:
     brokers: dict[int, Broker] = {}
     is_clear = True
-    for i, entry in intact(entries):
+    for i, entry in valid_entries(entries):
         if entry.id in brokers:
             places.wrong((*_BROKERS, i, "id"), f"{entry.id} is the id of another broker too")
             is_clear = False

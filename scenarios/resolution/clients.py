@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assignors.ids import ProcessId
-from scenarios.application_entries import ClientEntry
-from scenarios.blueprint import MAX_CLIENTS, ClientPlan
-from scenarios.errors import did_you_mean, listing, show
-from scenarios.fields import holes, intact
-from scenarios.paths import Path
-from scenarios.validation import Places
-from simulator.world import GroupProtocol, HeldTasks, OffsetReports
+from assignors.model.ids import ProcessId
+from scenarios.language.application_entries import ClientEntry
+from scenarios.language.errors import did_you_mean, format_list, format_value
+from scenarios.language.fields import invalid_entries, valid_entries
+from scenarios.language.paths import ScenarioPath
+from scenarios.language.validation import SourceMap
+from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
+from simulator.world.world import GroupProtocol, HeldTasks, OffsetReports
 
-_CLIENTS: Path = ("clients",)
+_CLIENTS: ScenarioPath = ("clients",)
 MAX_TAG_KEY: Final = 20
 MAX_TAG_VALUE: Final = 30
 
 
 @dataclass(slots=True)
-class ClientsDraft:
+class ResolvedClients:
     """What is known of the clients.
 
     Attributes:
@@ -31,12 +31,12 @@ class ClientsDraft:
         origins: the place of the entry that each client comes from.
     """
 
-    plans: tuple[ClientPlan, ...]
+    plans: tuple[ClientBlueprint, ...]
     groups: dict[str, tuple[str, ...]]
     is_complete: bool
-    origins: dict[str, Path]
+    origins: dict[str, ScenarioPath]
 
-    def find(self, names: Sequence[str], path: Path, places: Places) -> tuple[str, ...]:
+    def find(self, names: Sequence[str], path: ScenarioPath, places: SourceMap) -> tuple[str, ...]:
         """The clients that names stand for, each once; unknown names are noted as mistakes."""
         found: dict[str, None] = {}
         for i, name in enumerate(names):
@@ -44,42 +44,44 @@ class ClientsDraft:
                 found.update(dict.fromkeys(self.groups[name]))
             elif self.is_complete:
                 at = path if len(names) == 1 else (*path, i)
-                places.wrong(at, f"{show(name)} is not a client ({did_you_mean(name, list(self.groups), 'clients')})")
+                places.wrong(
+                    at, f"{format_value(name)} is not a client ({did_you_mean(name, list(self.groups), 'clients')})"
+                )
         return tuple(found)
 
-    def check_tags(self, tags: Sequence[str], path: Path, places: Places) -> None:
+    def check_tags(self, tags: Sequence[str], path: ScenarioPath, places: SourceMap) -> None:
         """Note a mistake for the first client that lacks one of `rack.aware.assignment.tags`, which Kafka refuses."""
         for plan in self.plans:
             for tag in tags:
-                if tag not in plan.tags and places.is_sound(*self.origins[plan.name]):
-                    has = listing("it has", sorted(plan.tags))
+                if tag not in plan.tags and places.is_valid(*self.origins[plan.name]):
+                    has = format_list("it has", sorted(plan.tags))
                     places.wrong(
-                        path, f"client '{plan.name}' has no tag {show(tag)} ({has}); Kafka refuses to start it"
+                        path, f"client '{plan.name}' has no tag {format_value(tag)} ({has}); Kafka refuses to start it"
                     )
                     return
 
 
-def check_membership(entries: Sequence[ClientEntry], protocol: GroupProtocol, places: Places) -> None:
+def check_membership(entries: Sequence[ClientEntry], protocol: GroupProtocol, places: SourceMap) -> None:
     """Note a mistake for every static member of a streams group: Kafka Streams refuses to start it."""
     if protocol is GroupProtocol.STREAMS:
-        for i, entry in intact(entries):
+        for i, entry in valid_entries(entries):
             if entry.static_membership:
                 refused = "Kafka Streams refuses group.instance.id with group.protocol: streams; leave it out"
                 places.wrong(("clients", i, "static_membership"), refused)
 
 
-def resolve_clients(entries: Sequence[ClientEntry], threads: int, places: Places) -> ClientsDraft:
+def resolve_clients(entries: Sequence[ClientEntry], threads: int, places: SourceMap) -> ResolvedClients:
     """Understand the clients; what is wrong goes to `places`.
 
     Args:
         threads: how many a client has that does not say so.
     """
-    draft = ClientsDraft((), {}, is_complete=not holes(entries) and places.is_there(*_CLIENTS), origins={})
+    draft = ResolvedClients((), {}, is_complete=not invalid_entries(entries) and places.is_there(*_CLIENTS), origins={})
     process_ids: dict[ProcessId, str] = {}
-    plans: list[ClientPlan] = []
-    for i, entry in intact(entries):
+    plans: list[ClientBlueprint] = []
+    for i, entry in valid_entries(entries):
         path = (*_CLIENTS, i)
-        if not places.is_sound(*path) and entry.count is None:
+        if not places.is_valid(*path) and entry.count is None:
             # What was cut out may have been a count, and so the names of several clients.
             draft.is_complete = False
         if len(plans) + (entry.count or 1) > MAX_CLIENTS:
@@ -91,7 +93,7 @@ def resolve_clients(entries: Sequence[ClientEntry], threads: int, places: Places
         names = _names(entry)
         for name in dict.fromkeys([entry.name, *names]):
             if name in draft.groups:
-                places.wrong((*path, "name"), f"{show(name)} is the name of another client too")
+                places.wrong((*path, "name"), f"{format_value(name)} is the name of another client too")
         draft.groups.update({name: (name,) for name in names})
         draft.groups[entry.name] = names
         draft.origins.update(dict.fromkeys(names, path))
@@ -104,9 +106,9 @@ def _names(entry: ClientEntry) -> tuple[str, ...]:
     return (entry.name,) if entry.count is None else tuple(f"{entry.name}-{i}" for i in range(entry.count))
 
 
-def _plan(entry: ClientEntry, number: int, name: str, process_id: ProcessId | None, threads: int) -> ClientPlan:
+def _plan(entry: ClientEntry, number: int, name: str, process_id: ProcessId | None, threads: int) -> ClientBlueprint:
     rack = entry.racks[number % len(entry.racks)] if entry.racks else entry.rack
-    return ClientPlan(
+    return ClientBlueprint(
         name=name,
         process_id=process_id,
         rack=rack,
@@ -122,21 +124,25 @@ def _plan(entry: ClientEntry, number: int, name: str, process_id: ProcessId | No
     )
 
 
-def _check_entry(entry: ClientEntry, path: Path, places: Places) -> None:
+def _check_entry(entry: ClientEntry, path: ScenarioPath, places: SourceMap) -> None:
     if entry.rack is not None and entry.racks is not None:
         places.wrong((*path, "racks"), "give rack, or racks for several clients, but not both")
-    elif entry.racks is not None and entry.count is None and places.is_sound(*path, "count"):
+    elif entry.racks is not None and entry.count is None and places.is_valid(*path, "count"):
         places.wrong((*path, "racks"), "one client has one rack; give rack, or how many clients by count")
-    if "client_rack" in entry.model_fields_set and not (entry.rack or entry.racks) and places.is_sound(*path):
+    if "client_rack" in entry.model_fields_set and not (entry.rack or entry.racks) and places.is_valid(*path):
         places.wrong((*path, "client_rack"), "it stands in no rack; give rack, or racks for several clients")
     for key, value in entry.tags.items():
         if len(key) > MAX_TAG_KEY:
             places.wrong((*path, "tags", key), f"the key of a tag is too long (at most {MAX_TAG_KEY} characters)")
         if len(value) > MAX_TAG_VALUE:
-            places.wrong((*path, "tags", key), f"{show(value)} is too long (at most {MAX_TAG_VALUE} characters)")
+            places.wrong(
+                (*path, "tags", key), f"{format_value(value)} is too long (at most {MAX_TAG_VALUE} characters)"
+            )
 
 
-def _process_id(entry: ClientEntry, path: Path, taken: dict[ProcessId, str], places: Places) -> ProcessId | None:
+def _process_id(
+    entry: ClientEntry, path: ScenarioPath, taken: dict[ProcessId, str], places: SourceMap
+) -> ProcessId | None:
     if entry.process_id is None:
         return None
     path = (*path, "process_id")
@@ -147,7 +153,7 @@ def _process_id(entry: ClientEntry, path: Path, taken: dict[ProcessId, str], pla
         process_id = ProcessId.parse(entry.process_id)
     except ValueError:
         example = "80000000-0000-0000-0000-000000000001"
-        places.wrong(path, f"{show(entry.process_id)} is not a process id (a UUID, such as {example})")
+        places.wrong(path, f"{format_value(entry.process_id)} is not a process id (a UUID, such as {example})")
         return None
     if process_id in taken:
         places.wrong(path, f"{entry.process_id} is the process id of '{taken[process_id]}' too")

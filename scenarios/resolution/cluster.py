@@ -5,29 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from assignors.ids import TopicPartition
-from scenarios.blueprint import MAX_PARTITIONS, TopicPlan
-from scenarios.broker_configs import RACK_AWARE_SELECTOR
-from scenarios.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
-from scenarios.errors import Mistake, Mistakes, listing, show
-from scenarios.fields import holes, intact
-from scenarios.importers.broker_table import read_listed_brokers
-from scenarios.importers.log_dirs import read_sizes
-from scenarios.importers.topics import DescribedTopic, read_topics
-from scenarios.paths import Path
-from scenarios.resolution.amounts import Said, Traffic, default_traffic, settle
-from scenarios.resolution.brokers import CLUSTER, Brokers, Budget, resolve_brokers
-from scenarios.resolution.files import Files, Imported
-from scenarios.topic_configs import parse_topic_configs
-from scenarios.validation import Places
-from simulator.world import NO_LEADER
+from assignors.model.ids import TopicPartition
+from scenarios.kafka.formats.broker_list import parse_broker_list
+from scenarios.kafka.formats.log_dirs import parse_partition_sizes
+from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
+from scenarios.language.broker_configs import RACK_AWARE_SELECTOR
+from scenarios.language.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
+from scenarios.language.errors import Mistake, Mistakes, format_list, format_value
+from scenarios.language.fields import invalid_entries, valid_entries
+from scenarios.language.paths import ScenarioPath
+from scenarios.language.topic_configs import parse_topic_configs
+from scenarios.language.validation import SourceMap
+from scenarios.resolution.brokers import CLUSTER, Brokers, PartitionBudget, resolve_brokers
+from scenarios.resolution.imported_files import ImportedContent, ImportedFiles
+from scenarios.resolution.partition_traffic import (
+    PartitionTraffic,
+    StatedTraffic,
+    default_traffic,
+    resolve_partition_traffic,
+)
+from scenarios.sampling.blueprint import MAX_PARTITIONS, TopicBlueprint
+from simulator.world.world import NO_LEADER
 
-_Described = Imported[tuple[DescribedTopic, ...]]
-_Sizes = Imported[Mapping[TopicPartition, int]]
+_Described = ImportedContent[tuple[DescribedTopic, ...]]
+_Sizes = ImportedContent[Mapping[TopicPartition, int]]
 
 
 @dataclass(slots=True)
-class ClusterDraft:
+class ResolvedCluster:
     """What is known of the cluster.
 
     Attributes:
@@ -39,10 +44,10 @@ class ClusterDraft:
 
     section: ClusterSection
     brokers: Brokers
-    topics: dict[str, TopicPlan]
+    topics: dict[str, TopicBlueprint]
     all_names: frozenset[str] | None
     imported: frozenset[str]
-    budget: Budget
+    budget: PartitionBudget
 
     @property
     def reads_from_nearest_replica(self) -> bool:
@@ -50,29 +55,31 @@ class ClusterDraft:
         return self.section.configs.replica_selector_class == RACK_AWARE_SELECTOR
 
 
-def resolve_cluster(section: ClusterSection, files: Files, places: Places, mistakes: Mistakes) -> ClusterDraft:
+def resolve_cluster(
+    section: ClusterSection, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
+) -> ResolvedCluster:
     """Understand the cluster; what is wrong goes to `places` and `mistakes`."""
     named = section.files or ClusterFiles()
-    described = files.read((*CLUSTER, "from", "topics"), named.topics, read_topics)
-    racks = files.read((*CLUSTER, "from", "brokers"), named.brokers, read_listed_brokers)
-    sizes = files.read((*CLUSTER, "from", "log_dirs"), named.log_dirs, read_sizes)
+    described = files.read((*CLUSTER, "from", "topics"), named.topics, parse_topics)
+    racks = files.read((*CLUSTER, "from", "brokers"), named.brokers, parse_broker_list)
+    sizes = files.read((*CLUSTER, "from", "log_dirs"), named.log_dirs, parse_partition_sizes)
     brokers = resolve_brokers(section, racks, described, places)
-    budget = Budget(places)
+    budget = PartitionBudget(places)
     topics = _import(section, brokers, described, sizes, budget, mistakes)
     imported = frozenset(topic.name for topic in described.content) if described is not None else frozenset()
-    draft = ClusterDraft(section, brokers, topics, _all_names(section, imported, places), imported, budget)
-    if described is None and named.log_dirs is not None and places.is_sound(*CLUSTER, "from"):
+    draft = ResolvedCluster(section, brokers, topics, _all_names(section, imported, places), imported, budget)
+    if described is None and named.log_dirs is not None and places.is_valid(*CLUSTER, "from"):
         places.wrong((*CLUSTER, "from", "log_dirs"), "sizes are of imported topics only; give from.topics too")
     _add_entries(draft, places)
     return draft
 
 
-def _all_names(section: ClusterSection, imported: frozenset[str], places: Places) -> frozenset[str] | None:
-    broken = [hole.name for hole in holes(section.topics)]
-    is_known = places.is_sound(*CLUSTER, "from", "topics") and all(broken)
-    if not is_known or (not section.topics and not places.is_sound(*CLUSTER, "topics")):
+def _all_names(section: ClusterSection, imported: frozenset[str], places: SourceMap) -> frozenset[str] | None:
+    broken = [hole.name for hole in invalid_entries(section.topics)]
+    is_known = places.is_valid(*CLUSTER, "from", "topics") and all(broken)
+    if not is_known or (not section.topics and not places.is_valid(*CLUSTER, "topics")):
         return None
-    given = [entry.name for _, entry in intact(section.topics)]
+    given = [entry.name for _, entry in valid_entries(section.topics)]
     return frozenset([*imported, *given, *(name for name in broken if name)])
 
 
@@ -81,17 +88,17 @@ def _import(
     brokers: Brokers,
     described: _Described | None,
     sizes: _Sizes | None,
-    budget: Budget,
+    budget: PartitionBudget,
     mistakes: Mistakes,
-) -> dict[str, TopicPlan]:
-    topics: dict[str, TopicPlan] = {}
+) -> dict[str, TopicBlueprint]:
+    topics: dict[str, TopicBlueprint] = {}
     if described is None:
         return topics
     for topic in described.content:
         strangers = {broker for replicas in topic.replicas for broker in replicas} - set(brokers.ids)
         if strangers and brokers.known is not None:
             where = f"topic '{topic.name}' has replicas on broker {min(strangers)}"
-            message = f"{where}, which is not a broker ({listing('brokers', brokers.ids)})"
+            message = f"{where}, which is not a broker ({format_list('brokers', brokers.ids)})"
             mistakes.add(Mistake(described.source, topic.line, "", message))
             break
         if not budget.spend(len(topic.replicas), max(map(len, topic.replicas))):
@@ -104,7 +111,7 @@ def _import(
     return topics
 
 
-def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSection) -> TopicPlan:
+def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSection) -> TopicBlueprint:
     """Return the topic as it is described.
 
     Raises:
@@ -117,7 +124,7 @@ def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSecti
         known = zip(partitions, traffic.size_bytes, strict=True)
         traffic = replace(traffic, size_bytes=tuple(sizes.content.get(partition, size) for partition, size in known))
         stated = frozenset(["size"] if any(partition in sizes.content for partition in partitions) else [])
-    plan = make_plan(topic.name, max(map(len, topic.replicas)), traffic)
+    plan = make_topic(topic.name, max(map(len, topic.replicas)), traffic)
     parse_topic_configs(topic.configs)
     return replace(
         plan,
@@ -129,16 +136,16 @@ def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSecti
     )
 
 
-def make_plan(name: str, factor: int, traffic: Traffic) -> TopicPlan:
+def make_topic(name: str, factor: int, traffic: PartitionTraffic) -> TopicBlueprint:
     """A topic that is still to be placed."""
     count = len(traffic.bytes_per_s)
-    return TopicPlan(name, count, factor, traffic.bytes_per_s, traffic.size_bytes, traffic.record_bytes)
+    return TopicBlueprint(name, count, factor, traffic.bytes_per_s, traffic.size_bytes, traffic.record_bytes)
 
 
-def retraffic(plan: TopicPlan, said: Said, places: Places) -> TopicPlan:
+def with_stated_traffic(plan: TopicBlueprint, said: StatedTraffic, places: SourceMap) -> TopicBlueprint:
     """The same topic with other rates and sizes, where something is said about them."""
-    base = Traffic(plan.bytes_per_s, plan.size_bytes, plan.record_bytes)
-    now = settle(plan.num_partitions, base, said, places)
+    base = PartitionTraffic(plan.bytes_per_s, plan.size_bytes, plan.record_bytes)
+    now = resolve_partition_traffic(plan.num_partitions, base, said, places)
     return replace(
         plan,
         bytes_per_s=now.bytes_per_s,
@@ -148,12 +155,12 @@ def retraffic(plan: TopicPlan, said: Said, places: Places) -> TopicPlan:
     )
 
 
-def _add_entries(draft: ClusterDraft, places: Places) -> None:
+def _add_entries(draft: ResolvedCluster, places: SourceMap) -> None:
     seen: dict[str, int] = {}
-    for i, entry in intact(draft.section.topics):
+    for i, entry in valid_entries(draft.section.topics):
         path = (*CLUSTER, "topics", i)
         if entry.name in seen:
-            places.wrong((*path, "name"), f"{show(entry.name)} is the name of topics[{seen[entry.name]}] too")
+            places.wrong((*path, "name"), f"{format_value(entry.name)} is the name of topics[{seen[entry.name]}] too")
             continue
         seen[entry.name] = i
         plan = _lead(_plan_entry(draft, entry, path, places), entry, path, places)
@@ -162,13 +169,15 @@ def _add_entries(draft: ClusterDraft, places: Places) -> None:
             places.cut(path)
         else:
             plan = replace(plan, configs={**plan.configs, **entry.configs.stated()})
-            draft.topics[entry.name] = retraffic(plan, Said.of(entry, path), places)
+            draft.topics[entry.name] = with_stated_traffic(plan, StatedTraffic.of(entry, path), places)
 
 
-def _plan_entry(draft: ClusterDraft, entry: TopicEntry, path: Path, places: Places) -> TopicPlan | None:
+def _plan_entry(
+    draft: ResolvedCluster, entry: TopicEntry, path: ScenarioPath, places: SourceMap
+) -> TopicBlueprint | None:
     """The topic of an entry: as the entry says, for the rest as imported, for the rest by Kafka's defaults."""
     imported = draft.topics.get(entry.name)
-    if not places.is_sound(*path, "partitions") or not places.is_sound(*path, "replicas"):
+    if not places.is_valid(*path, "partitions") or not places.is_valid(*path, "replicas"):
         return None
     if entry.replicas is not None:
         return _plan_given(draft, entry, entry.replicas, path, places)
@@ -186,10 +195,12 @@ def _plan_entry(draft: ClusterDraft, entry: TopicEntry, path: Path, places: Plac
         factor, (*path, "replication_factor")
     ):
         return None
-    return make_plan(entry.name, factor, default_traffic(count, draft.section.partition_defaults))
+    return make_topic(entry.name, factor, default_traffic(count, draft.section.partition_defaults))
 
 
-def _lead(plan: TopicPlan | None, entry: TopicEntry, path: Path, places: Places) -> TopicPlan | None:
+def _lead(
+    plan: TopicBlueprint | None, entry: TopicEntry, path: ScenarioPath, places: SourceMap
+) -> TopicBlueprint | None:
     """The topic with the leaders of its entry."""
     if plan is None or entry.leaders is None:
         return plan
@@ -202,13 +213,15 @@ def _lead(plan: TopicPlan | None, entry: TopicEntry, path: Path, places: Places)
         return plan
     for i, (leader, replicas) in enumerate(zip(entry.leaders, plan.replicas, strict=True)):
         if leader != NO_LEADER and leader not in replicas:
-            places.wrong((*at, i), f"{leader} is not one of the partition's replicas ({listing('replicas', replicas)})")
+            places.wrong(
+                (*at, i), f"{leader} is not one of the partition's replicas ({format_list('replicas', replicas)})"
+            )
     return replace(plan, leaders=tuple(entry.leaders))
 
 
 def _plan_given(
-    draft: ClusterDraft, entry: TopicEntry, replicas: list[list[int]], path: Path, places: Places
-) -> TopicPlan | None:
+    draft: ResolvedCluster, entry: TopicEntry, replicas: list[list[int]], path: ScenarioPath, places: SourceMap
+) -> TopicBlueprint | None:
     ok = [draft.brokers.check_ids(brokers, (*path, "replicas", i)) for i, brokers in enumerate(replicas)]
     if entry.partitions is not None and entry.partitions != len(replicas):
         places.wrong((*path, "replicas"), f"{len(replicas)} given, but the topic has {entry.partitions} partitions")
@@ -218,5 +231,5 @@ def _plan_given(
         places.wrong((*path, "replication_factor"), f"{entry.replication_factor}, but replicas gives {factor}")
     if not all(ok):
         return None
-    plan = make_plan(entry.name, factor, default_traffic(len(replicas), draft.section.partition_defaults))
+    plan = make_topic(entry.name, factor, default_traffic(len(replicas), draft.section.partition_defaults))
     return replace(plan, replicas=tuple(map(tuple, replicas)))

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from assignors.configs import AssignmentConfigs
 from assignors.errors import ConfigError
-from scenarios.application_entries import ApplicationSection
-from scenarios.broker_configs import BrokerConfigs
-from scenarios.configs import AssignorConfigs, Section, StreamsConfigs
-from scenarios.paths import Path
+from assignors.model.configs import AssignmentConfigs
+from scenarios.language.application_entries import ApplicationSection
+from scenarios.language.broker_configs import BrokerConfigs
+from scenarios.language.configs import AssignorConfigs, ScenarioSection, StreamsConfigs
+from scenarios.language.paths import ScenarioPath
+from scenarios.language.validation import SourceMap
 from scenarios.resolution.brokers import CLUSTER
-from scenarios.resolution.drafts import APPLICATION
-from scenarios.validation import Places
-from simulator.world import GroupConfigs, GroupProtocol
+from scenarios.resolution.subtopology_drafts import APPLICATION
+from simulator.world.world import GroupConfigs, GroupProtocol
 
 SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
 """What brokers take by default: group.min.session.timeout.ms and group.max.session.timeout.ms."""
 
 
-def check_configs(configs: AssignorConfigs, path: Path, places: Places) -> dict[str, object]:
+def check_configs(configs: AssignorConfigs, path: ScenarioPath, places: SourceMap) -> dict[str, object]:
     """Note the keys that Kafka refuses as mistakes.
 
     Returns:
@@ -39,7 +39,7 @@ def check_configs(configs: AssignorConfigs, path: Path, places: Places) -> dict[
 
 
 def group_configs(
-    application: ApplicationSection, brokers: BrokerConfigs, places: Places
+    application: ApplicationSection, brokers: BrokerConfigs, places: SourceMap
 ) -> Mapping[GroupProtocol, GroupConfigs]:
     """The settings of the group's life under each protocol; those that Kafka refuses are noted as mistakes."""
     streams = application.configs
@@ -67,7 +67,7 @@ def group_configs(
     }
 
 
-def _check_classic(streams: StreamsConfigs, places: Places) -> None:
+def _check_classic(streams: StreamsConfigs, places: SourceMap) -> None:
     """Check the clients' timeouts as a client does when it starts, and the brokers when it joins."""
     path = (*APPLICATION, "configs")
     least, most = SESSION_TIMEOUT_MS
@@ -76,14 +76,14 @@ def _check_classic(streams: StreamsConfigs, places: Places) -> None:
         limits = "group.min.session.timeout.ms and group.max.session.timeout.ms"
         message = f"{timeout_ms} ms is not between {limits}, {least} and {most} ms; the group coordinator refuses it"
         places.wrong((*path, "session.timeout.ms"), message)
-    elif places.is_sound(*path):
+    elif places.is_valid(*path):
         _check_less(streams, "heartbeat_interval_ms", "session_timeout_ms", path, places)
 
 
-def _check_streams(brokers: BrokerConfigs, places: Places) -> None:
+def _check_streams(brokers: BrokerConfigs, places: SourceMap) -> None:
     """Check the timeouts of streams groups as a broker does when it starts."""
     path = (*CLUSTER, "configs")
-    if not places.is_sound(*path):
+    if not places.is_valid(*path):
         return
     for name in ("heartbeat_interval_ms", "assignment_interval_ms", "session_timeout_ms"):
         fields = (f"streams_{name}", f"streams_min_{name}", f"streams_max_{name}")
@@ -96,7 +96,7 @@ def _check_streams(brokers: BrokerConfigs, places: Places) -> None:
     _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, places)
 
 
-def _check_less(configs: Section, heartbeat: str, timeout: str, path: Path, places: Places) -> None:
+def _check_less(configs: ScenarioSection, heartbeat: str, timeout: str, path: ScenarioPath, places: SourceMap) -> None:
     heartbeat_ms, timeout_ms = getattr(configs, heartbeat), getattr(configs, timeout)
     if heartbeat_ms >= timeout_ms:
         keys = _key(configs, heartbeat), _key(configs, timeout)
@@ -104,10 +104,10 @@ def _check_less(configs: Section, heartbeat: str, timeout: str, path: Path, plac
         places.wrong((*path, _stated(configs, heartbeat, timeout)), message)
 
 
-def _stated(configs: Section, *fields: str) -> str:
+def _stated(configs: ScenarioSection, *fields: str) -> str:
     """The key of the first of these fields that is set, to which a mistake in how they fit is put down."""
     return _key(configs, next((field for field in fields if field in configs.model_fields_set), fields[0]))
 
 
-def _key(configs: Section, field: str) -> str:
+def _key(configs: ScenarioSection, field: str) -> str:
     return type(configs).model_fields[field].alias or field

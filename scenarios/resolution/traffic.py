@@ -11,22 +11,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenarios.blueprint import TopicPlan
-from scenarios.errors import listing
-from scenarios.importers.rates import FloatArray, Measured, MeasuredTopic, read_measured
-from scenarios.paths import Path
-from scenarios.profile import HOURS_A_DAY, Profile
-from scenarios.resolution.application import ApplicationDraft
-from scenarios.resolution.files import Files, Imported
-from scenarios.schema import TrafficSection
-from scenarios.validation import Places
-from simulator.world import Subtopology
+from scenarios.language.errors import format_list
+from scenarios.language.paths import ScenarioPath
+from scenarios.language.schema import TrafficSection
+from scenarios.language.validation import SourceMap
+from scenarios.resolution.application import ResolvedApplication
+from scenarios.resolution.imported_files import ImportedContent, ImportedFiles
+from scenarios.resolution.measured_traffic import FloatArray, MeasuredTopic, MeasuredTraffic, read_measured_traffic
+from scenarios.sampling.blueprint import TopicBlueprint
+from scenarios.sampling.traffic_profile import HOURS_A_DAY, TrafficProfile
+from simulator.world.world import Subtopology
 
-TRAFFIC: Path = ("traffic",)
+TRAFFIC: ScenarioPath = ("traffic",)
 
 
 @dataclass(frozen=True, slots=True)
-class TrafficDraft:
+class ResolvedTraffic:
     """How much flows.
 
     Attributes:
@@ -38,7 +38,7 @@ class TrafficDraft:
         notes: what was taken from the measurements, and what was not found there.
     """
 
-    topics: dict[str, TopicPlan]
+    topics: dict[str, TopicBlueprint]
     source_bytes_per_s: tuple[int, ...]
     hourly: tuple[float, ...] = ()
     starts_at_ms: int | None = None
@@ -50,34 +50,34 @@ class TrafficDraft:
         return bool(self.hourly) or self.starts_at_ms is not None
 
     @property
-    def path(self) -> Path:
+    def path(self) -> ScenarioPath:
         """Where the scenario says that it changes hourly."""
         return (*TRAFFIC, "hourly" if self.hourly else "from")
 
-    def profile(self, events: Sequence[tuple[int, float]]) -> Profile:
+    def profile(self, events: Sequence[tuple[int, float]]) -> TrafficProfile:
         """The profile, with the times and factors of events."""
-        return Profile(self.hourly, events, self.starts_at_ms)
+        return TrafficProfile(self.hourly, events, self.starts_at_ms)
 
 
 def resolve_traffic(
-    section: TrafficSection | None, application: ApplicationDraft, files: Files, places: Places
-) -> TrafficDraft:
+    section: TrafficSection | None, application: ResolvedApplication, files: ImportedFiles, places: SourceMap
+) -> ResolvedTraffic:
     """Understand the traffic; what is wrong goes to `places`."""
     topics, subtopologies = application.topics, application.subtopologies
     said = section or TrafficSection()
     if section is not None:
         _check(section, places)
     if said.folder is None:
-        return TrafficDraft(topics, (_produced(subtopologies, topics, None),), tuple(said.hourly or ()))
+        return ResolvedTraffic(topics, (_produced(subtopologies, topics, None),), tuple(said.hourly or ()))
     quantile = said.quantile or "mean"
     path = (*TRAFFIC, "from")
-    found = files.read_folder(path, said.folder, lambda folder: read_measured(folder, quantile, topics))
+    found = files.read_folder(path, said.folder, lambda folder: read_measured_traffic(folder, quantile, topics))
     if found is None:
-        return TrafficDraft(topics, (_produced(subtopologies, topics, None),))
+        return ResolvedTraffic(topics, (_produced(subtopologies, topics, None),))
     taking = _Taking(found, places)
     topics = {name: taking.apply(plan) for name, plan in topics.items()}
     hours = range(HOURS_A_DAY) if any(plan.hourly_bytes_per_s for plan in topics.values()) else None
-    return TrafficDraft(
+    return ResolvedTraffic(
         topics=topics,
         source_bytes_per_s=tuple(_produced(subtopologies, topics, hour) for hour in hours or [None]),
         starts_at_ms=None if hours is None else said.starts_at or 0,
@@ -85,20 +85,20 @@ def resolve_traffic(
     )
 
 
-def _check(section: TrafficSection, places: Places) -> None:
+def _check(section: TrafficSection, places: SourceMap) -> None:
     if section.hourly is not None and section.folder is not None:
         places.wrong(
             (*TRAFFIC, "hourly"), "the measurements of traffic.from say that already; leave one of the two out"
         )
-    if section.folder is None and places.is_sound(*TRAFFIC, "from"):
+    if section.folder is None and places.is_valid(*TRAFFIC, "from"):
         for key in ("quantile", "starts_at"):
             if getattr(section, key) is not None:
                 places.wrong((*TRAFFIC, key), "this is about measurements; say in from where they are, or leave it out")
-        if section.hourly is None and places.is_sound(*TRAFFIC):
+        if section.hourly is None and places.is_valid(*TRAFFIC):
             places.wrong(TRAFFIC, "give hourly, or from: FOLDER")
 
 
-def _produced(subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicPlan], hour: int | None) -> int:
+def _produced(subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicBlueprint], hour: int | None) -> int:
     """What is produced in all to topics that are read and not written, in an hour of the day or usually."""
     read = {topic for subtopology in subtopologies for topic in subtopology.source_topics}
     written = {topic for subtopology in subtopologies for topic in subtopology.written_topics}
@@ -113,8 +113,8 @@ def _produced(subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicPl
 class _Taking:
     """Takes what was measured into topics, and keeps a list of it."""
 
-    found: Imported[Measured]
-    places: Places
+    found: ImportedContent[MeasuredTraffic]
+    places: SourceMap
     rates: list[str] = field(default_factory=list)
     stated: list[str] = field(default_factory=list)
     sizes: list[str] = field(default_factory=list)
@@ -122,7 +122,7 @@ class _Taking:
     filled: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
 
-    def apply(self, plan: TopicPlan) -> TopicPlan:
+    def apply(self, plan: TopicBlueprint) -> TopicBlueprint:
         """The topic, with what was measured of it and the scenario does not say."""
         measured = self.found.content.topics.get(plan.name)
         if measured is not None and "bytes_per_s" in plan.stated:
@@ -140,13 +140,13 @@ class _Taking:
             self.sizes.append(plan.name)
         return plan
 
-    def _fits(self, plan: TopicPlan, what: str, last: int) -> bool:
+    def _fits(self, plan: TopicBlueprint, what: str, last: int) -> bool:
         if last + 1 != plan.num_partitions:
             here = f"{plan.num_partitions} partitions here, but {last + 1} in the {what} of '{self.found.source}'"
             self.places.wrong((*TRAFFIC, "from"), f"'{plan.name}' has {here}")
         return last + 1 == plan.num_partitions
 
-    def _with_rates(self, plan: TopicPlan, measured: MeasuredTopic) -> TopicPlan:
+    def _with_rates(self, plan: TopicBlueprint, measured: MeasuredTopic) -> TopicBlueprint:
         known = np.isfinite(measured.bytes_per_s).any(axis=0)
         partitions, by_hour = measured.partitions[known], measured.bytes_per_s[:, known]
         gaps = np.isnan(by_hour)
@@ -155,7 +155,7 @@ class _Taking:
         self.rates.append(plan.name)
         if gaps.any():
             hours = np.flatnonzero(gaps.any(axis=1)).tolist()
-            self.filled.append(f"{plan.name} ({listing('hours', hours, most=HOURS_A_DAY)})")
+            self.filled.append(f"{plan.name} ({format_list('hours', hours, most=HOURS_A_DAY)})")
         if len(partitions) < plan.num_partitions:
             missing = np.setdiff1d(np.arange(plan.num_partitions), partitions).tolist()
             self.unseen.extend(f"{plan.name}-{partition}" for partition in missing)
@@ -183,7 +183,7 @@ class _Taking:
             "hours without a rate have the mean of those with one, in": self.filled,
             "partitions without a rate have that of the scenario": self.unseen,
         }
-        yield from (f"{self.found.source}: {listing(what, names)}" for what, names in told.items() if names)
+        yield from (f"{self.found.source}: {format_list(what, names)}" for what, names in told.items() if names)
 
 
 def _means(by_hour: FloatArray) -> FloatArray:

@@ -7,11 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.model.columns import IntArray
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
+from assignors.replicas.state import NO_BROKER, ClusterState
 
-ABLE = Abilities(balances_replicas=True, grows=True, shrinks=True, drains=True)
+ABLE = Capabilities(
+    balances_replicas=True, raises_replication_factor=True, lowers_replication_factor=True, decommissions_brokers=True
+)
 
 
 def in_turn(state: ClusterState, request: PlanRequest, first: int = 0) -> IntArray:
@@ -19,7 +21,7 @@ def in_turn(state: ClusterState, request: PlanRequest, first: int = 0) -> IntArr
     allowed = np.flatnonzero(request.allowed(state))
     order = allowed[np.argsort(state.ids[allowed])]
     factors = request.factors(state)
-    placed = np.full((state.num_partitions, int(factors.max())), NOBODY, dtype=np.int64)
+    placed = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
     for turn, row in enumerate(sorted(range(state.num_partitions), key=state.key), start=first):
         for place in range(factors[row]):
             placed[row, place] = order[(turn + place) % len(order)]
@@ -30,7 +32,13 @@ def in_turn(state: ClusterState, request: PlanRequest, first: int = 0) -> IntArr
 class InTurn:
     """Steady in any order."""
 
-    abilities: ClassVar = Abilities(balances_replicas=True, grows=True, shrinks=True, drains=True, is_order_free=True)
+    capabilities: ClassVar = Capabilities(
+        balances_replicas=True,
+        raises_replication_factor=True,
+        lowers_replication_factor=True,
+        decommissions_brokers=True,
+        is_order_independent=True,
+    )
     seed: int = 0
     time_limit_s: float = 60.0
 
@@ -47,7 +55,7 @@ class InTurn:
 class Drawn:
     """Its seed decides."""
 
-    abilities: ClassVar = ABLE
+    capabilities: ClassVar = ABLE
     seed: int = 0
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
@@ -58,7 +66,7 @@ class Drawn:
 class Impossible:
     """Never finds anything."""
 
-    abilities: ClassVar = ABLE
+    capabilities: ClassVar = ABLE
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         return Plan.none(PlanStatus.INFEASIBLE, f"{state.name(0)}: no room")
@@ -68,7 +76,7 @@ class Impossible:
 class Sized:
     """Needs sizes, and can change no replication factor."""
 
-    abilities: ClassVar = Abilities(needs_sizes=True, balances_bytes=True)
+    capabilities: ClassVar = Capabilities(needs_sizes=True, balances_bytes=True)
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         return Plan(PlanStatus.OPTIMAL, state.replicas)
@@ -78,7 +86,7 @@ class Sized:
 class Liar:
     """Names a broker twice."""
 
-    abilities: ClassVar = ABLE
+    capabilities: ClassVar = ABLE
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         return Plan(PlanStatus.OPTIMAL, np.zeros_like(state.replicas))
@@ -88,7 +96,7 @@ class Liar:
 class Broken:
     """Breaks down; if `late`, only where the cluster is told in another order."""
 
-    abilities: ClassVar = ABLE
+    capabilities: ClassVar = ABLE
     late: bool = False
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:

@@ -11,9 +11,9 @@ from typer.testing import CliRunner, Result
 
 from assignor_sim.cli import app
 from assignors.replicas.registry import built_in
-from scenarios.importers.reassignment import read_plan
+from scenarios.kafka.formats.reassignment import parse_reassignment
 from tests.assignor_sim.conftest import SMALL, Shell
-from tests.scenarios.ingested import ingest, rate
+from tests.scenarios.ingested_folders import rate_row, write_ingested_folder
 
 HERE = "tests.assignor_sim.planners:"
 IN_TURN = ("--strategy", f"{HERE}InTurn")
@@ -74,7 +74,7 @@ def folders(folder: Path) -> list[str]:
 
 
 def replicas(path: Path) -> dict[str, tuple[int, ...]]:
-    return {f"{move.topic}-{move.partition}": move.replicas for move in read_plan(path.read_text())}
+    return {f"{move.topic}-{move.partition}": move.replicas for move in parse_reassignment(path.read_text())}
 
 
 def test_the_comparison_begins_with_the_cluster_as_it_stands(folder: Path) -> None:
@@ -364,9 +364,9 @@ def test_log_dirs_of_the_assignment_survive_into_the_files(folder: Path) -> None
     text = json.dumps(ASSIGNMENT).replace('"replicas": [1, 2]', '"replicas": [1, 2], "log_dirs": ["/one", "/two"]')
     (folder / "today.json").write_text(text, encoding="utf-8")
     assert of_three("--remove-broker", "2", "--out", "plan").exit_code == 0
-    for move in read_plan((folder / "plan" / "reassignment.json").read_text()):
+    for move in parse_reassignment((folder / "plan" / "reassignment.json").read_text()):
         assert dict(zip(move.replicas, move.log_dirs, strict=True)) == {1: "/one", 3: "any"}
-    for move in read_plan((folder / "plan" / "rollback.json").read_text()):
+    for move in parse_reassignment((folder / "plan" / "rollback.json").read_text()):
         assert dict(zip(move.replicas, move.log_dirs, strict=True)) == {1: "/one", 2: "/two"}
 
 
@@ -426,7 +426,7 @@ def test_rates_follow_from_the_retention_of_each_topic_or_are_measured(folder: P
     unknown = of_three(*packing, cluster="topics.txt")
     assert unknown.exit_code == 1
     assert "pay (compacted)" in row(unknown, "capacity_packing")["reason"]
-    ingest(folder / "measured", [rate("pay", 0, 3, 100.0), rate("pay", 0, 4, 200.0)])
+    write_ingested_folder(folder / "measured", [rate_row("pay", 0, 3, 100.0), rate_row("pay", 0, 4, 200.0)])
     measured = row(of_three(*packing, "--rates", "measured", cluster="topics.txt"), "capacity_packing")
     assert (measured["value"], measured["status"]) == (2, "optimal")
     refused = of_three(*packing, "--rates", "nowhere", cluster="topics.txt")

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor_sim.plan_tables import plan_tables
-from assignors.columns import IntArray
-from assignors.replicas.criteria import movement
+from assignors.model.columns import IntArray
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.state import NOBODY, Broker, ClusterState
-from reports.plans.row import TODAY
-from reports.plans.tables import PLAN_SCHEMAS
+from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
+from reports.analysis.plans.plan_row import TODAY
+from reports.analysis.plans.tables import PLAN_SCHEMAS
 
 KEYS = [("orders", 0), ("orders", 1), ("pay", 0), ("pay", 1), ("pay", 2)]
 
@@ -29,15 +29,15 @@ def planned(draw: Any, same_factor: bool = False) -> tuple[ClusterState, IntArra
     alive = draw(st.lists(st.booleans(), min_size=len(ids), max_size=len(ids)))
     replicas = st.lists(st.sampled_from(ids), min_size=1, max_size=3, unique=True)
     held = {key: draw(replicas) for key in KEYS}
-    leaders = {key: draw(st.sampled_from([NOBODY, *held[key]])) for key in KEYS}
+    leaders = {key: draw(st.sampled_from([NO_BROKER, *held[key]])) for key in KEYS}
     sizes = {key: draw(st.integers(0, 2**40)) for key in KEYS} if draw(st.booleans()) else None
-    brokers = [Broker(*each[:2], is_alive=each[2]) for each in zip(ids, racks, alive, strict=True)]
+    brokers = [BrokerState(*each[:2], is_alive=each[2]) for each in zip(ids, racks, alive, strict=True)]
     state = ClusterState.of(brokers, held, leaders=leaders, size_bytes=sizes)
     wanted = [
         draw(st.permutations(ids))[: len(held[key])] if same_factor else draw(replicas) for key in KEYS
     ]  # fmt: skip
     width = max(map(len, wanted))
-    new = [[ids.index(broker) for broker in row] + [NOBODY] * (width - len(row)) for row in wanted]
+    new = [[ids.index(broker) for broker in row] + [NO_BROKER] * (width - len(row)) for row in wanted]
     return state, np.array(new, dtype=np.int64)
 
 
@@ -63,9 +63,9 @@ def test_tables_have_their_schemas_and_count_every_replica_and_leader(world: tup
         brokers = rows(made["brokers"], strategy=strategy)
         assert [row["broker"] for row in brokers] == sorted(state.ids.tolist())
         assert summed(brokers, "leaders") == len(KEYS)
-        assert summed(brokers, "replicas") == int((held != NOBODY).sum())
+        assert summed(brokers, "replicas") == int((held != NO_BROKER).sum())
         if state.size_bytes is not None:
-            assert summed(brokers, "bytes") == int((state.size_bytes * (held != NOBODY).sum(axis=1)).sum())
+            assert summed(brokers, "bytes") == int((state.size_bytes * (held != NO_BROKER).sum(axis=1)).sum())
         else:
             assert {row["bytes"] for row in brokers} == {None}
 
@@ -100,14 +100,14 @@ def test_no_copy_comes_from_a_broker_that_is_gone_or_from_its_own_target(world: 
 
 
 def test_replicas_that_stay_in_their_rack_are_paired_first() -> None:
-    brokers = [Broker(1, "a"), Broker(2, "b"), Broker(3, "b"), Broker(4, "a")]
+    brokers = [BrokerState(1, "a"), BrokerState(2, "b"), BrokerState(3, "b"), BrokerState(4, "a")]
     state = ClusterState.of(brokers, {("t", 0): (1, 2)})
     moves = rows(plan_tables(state, PlanRequest(), {"mine": np.array([[2 + 0, 3]])})["moves"], kind="move")
     assert [(row["source"], row["target"]) for row in moves] == [(1, 4), (2, 3)]
 
 
 def test_a_higher_replication_factor_has_no_source_and_a_lower_one_no_target() -> None:
-    state = ClusterState.of([Broker(1), Broker(2), Broker(3)], {("t", 0): (1,), ("u", 0): (1, 2)})
-    moves = plan_tables(state, PlanRequest(), {"mine": np.array([[0, 1], [0, NOBODY]])})["moves"]
+    state = ClusterState.of([BrokerState(1), BrokerState(2), BrokerState(3)], {("t", 0): (1,), ("u", 0): (1, 2)})
+    moves = plan_tables(state, PlanRequest(), {"mine": np.array([[0, 1], [0, NO_BROKER]])})["moves"]
     assert [(row["source"], row["target"]) for row in rows(moves, kind="move")] == [(None, 2)]
     assert [(row["source"], row["target"]) for row in rows(moves, kind="copy")] == [(1, 2)]

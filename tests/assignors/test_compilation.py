@@ -22,7 +22,7 @@ from assignors.compilation import (
 )
 from assignors.flow.cycles import cancel_cycles
 from assignors.flow.network import refresh_share
-from assignors.java_order import grown_capacity, table_capacity
+from assignors.java.hash_order import grown_capacity, table_capacity
 
 
 def test_a_small_problem_runs_plainly() -> None:

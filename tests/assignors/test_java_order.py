@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from assignors.ids import ProcessId, TaskId
-from assignors.java_order import copied_capacity, hash_order, process_hash, string_hash, task_hash
-from assignors.java_queue import PriorityQueue
+from assignors.java.hash_order import copied_capacity, hash_order, process_hash, string_hash, task_hash
+from assignors.java.priority_queue import PriorityQueue
+from assignors.model.ids import ProcessId, TaskId
 
 Ask = Callable[[list[str]], list[list[int]]]
 

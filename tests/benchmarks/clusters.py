@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.replicas.state import Broker, ClusterState
+from assignors.replicas.state import BrokerState, ClusterState
 
 
 def even_cluster(num_brokers: int, num_partitions: int, *, new: int = 0, racks: int = 0, seed: int = 1) -> ClusterState:
@@ -21,7 +21,7 @@ def even_cluster(num_brokers: int, num_partitions: int, *, new: int = 0, racks: 
     replicas = draw.permuted((spot[:, None] + apart[turn]) % old, axis=1)
     topics = -(-num_partitions // 100)
     return ClusterState(
-        brokers=tuple(Broker(i, f"az{i % racks + 1}" if racks else None) for i in range(num_brokers)),
+        brokers=tuple(BrokerState(i, f"az{i % racks + 1}" if racks else None) for i in range(num_brokers)),
         topics=tuple(f"topic-{i}" for i in range(topics)),
         topic=np.arange(num_partitions) % topics,
         partition=np.arange(num_partitions) // topics,

@@ -1,4 +1,4 @@
-"""What every benchmark measures, and what `python -m tools.performance` makes its tables from."""
+"""What every benchmark measures, and what `python -m tools.performance_page` makes its tables from."""
 
 from __future__ import annotations
 

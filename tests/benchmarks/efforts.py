@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from assignors.flow import FlowEffort
-from assignors.leader_time import leader_time_ms
-from assignors.recorder import Recorder, RecordingTaskAssignor
-from assignors.state import ApplicationState
+from assignors.model.state import ApplicationState
+from assignors.recording.leader_time import leader_time_ms
+from assignors.recording.recorder import Recorder, RecordingTaskAssignor
 
 
 class Efforts(Recorder):

@@ -16,11 +16,11 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from assignors import registry
-from assignors.assignment import KafkaStreamsAssignment, TaskAssignor
-from assignors.columns import PartitionTable
-from assignors.java_order import CollectionOrder
-from assignors.state import ApplicationState
-from scenarios.problems import Problem, answer, differences, parse_state
+from assignors.java.hash_order import CollectionOrder
+from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignor
+from assignors.model.columns import PartitionTable
+from assignors.model.state import ApplicationState
+from scenarios.problems import Problem, answer_differences, parse_problem, solve_problem
 from tests.benchmarks.conftest import AskKafka, Measure
 from tests.benchmarks.efforts import efforts_of, prediction
 
@@ -45,14 +45,14 @@ def test_an_assignment(benchmark: BenchmarkFixture, measure: Measure, ask_kafka:
     problem = read(PROBLEMS / f"{name}.json.gz")
     info = registry.find(problem["assignor"])
     parameters = {} if problem["assignor"] == "ha" else {"order": CollectionOrder.SORTED}
-    assignor, state = registry.make(info, parameters), parse_state(problem)
+    assignor, state = registry.make(info, parameters), parse_problem(problem)
     measure(assign_from_nothing, assignor, state)
     compared = sorted(PROBLEMS.glob(f"{name}.expected*.json.gz"))
     for expected in compared:
-        given = answer(Problem(1, problem), name, order=CollectionOrder.SORTED)
-        assert not differences(read(expected), given)
+        given = solve_problem(Problem(1, problem), name, order=CollectionOrder.SORTED)
+        assert not answer_differences(read(expected), given)
     benchmark.extra_info["compared"] = bool(compared)
-    efforts = efforts_of(assignor, parse_state(problem))
+    efforts = efforts_of(assignor, parse_problem(problem))
     if efforts:
         benchmark.extra_info.update(prediction(efforts))
     ask_kafka(problem)

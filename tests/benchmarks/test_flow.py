@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assignors.configs import AssignmentConfigs
 from assignors.flow import min_traffic
-from assignors.state import ApplicationState
-from scenarios.problems import parse_state
-from simulator.rebalance import snapshot
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.state import ApplicationState
+from scenarios.problems import parse_problem
+from simulator.assignment.rebalance import build_state
 from tests.benchmarks.conftest import Measure
 from tests.benchmarks.shapes import rack_costs, rack_problem
 
@@ -27,14 +27,14 @@ def test_a_flow(measure: Measure, tasks: int, clients: int, goal_ms: int) -> Non
 
 def laid_out(*columns: Any) -> ApplicationState:
     """A state with all that is listed only when an assignor asks for it."""
-    state = snapshot(*columns)
+    state = build_state(*columns)
     assert state.previous_active[0] is not None
     assert state.previous_standby[0] is not None
     return state
 
 
 def test_a_state(measure: Measure) -> None:
-    state = parse_state(rack_problem("min_traffic", 3_000, 300))
+    state = parse_problem(rack_problem("min_traffic", 3_000, 300))
     chance = np.random.default_rng(1)
     active, standby = (chance.integers(300, size=3_000)[:, None] == np.arange(300) for _ in range(2))
     columns = (state.tasks, state.clients, state.partitions, state.lags, (active, standby & ~active))

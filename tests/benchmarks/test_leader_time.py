@@ -6,7 +6,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from assignors.tasks.high_availability import HighAvailability
-from scenarios.problems import parse_state
+from scenarios.problems import parse_problem
 from tests.benchmarks.conftest import AskKafka, Json
 from tests.benchmarks.efforts import efforts_of, prediction
 from tests.benchmarks.shapes import rack_problem
@@ -36,6 +36,6 @@ def check(benchmark: BenchmarkFixture, ask_kafka: AskKafka, problem: Json, case:
     tasks, clients = len(problem["tasks"]), len(problem["clients"])
     strategy = problem["configs"]["rack_aware_assignment_strategy"]
     benchmark.extra_info["what"] = f"`{strategy}` {tasks:,} × {clients:,}, {case}"
-    efforts = benchmark.pedantic(efforts_of, args=(HighAvailability(), parse_state(problem)), rounds=1)
+    efforts = benchmark.pedantic(efforts_of, args=(HighAvailability(), parse_problem(problem)), rounds=1)
     benchmark.extra_info.update(prediction(efforts))
     ask_kafka(problem)

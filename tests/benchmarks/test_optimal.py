@@ -6,19 +6,19 @@ import random
 
 import pytest
 
-from assignors.configs import AssignmentConfigs
-from assignors.state import ApplicationState
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.state import ApplicationState
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.optimal import Apart, Optimal, OptimalAnswer, Status
-from scenarios.problems import parse_state
+from assignors.tasks.optimal import Optimal, OptimalSolution, Separation, SolutionStatus
+from scenarios.problems import parse_problem
 from tests.benchmarks.conftest import Measure
 from tests.benchmarks.shapes import rack_problem
-from tests.contract.harness import Life
+from tests.contract.random_applications import RandomApplication
 
 
-def proven(state: ApplicationState, assignor: Optimal) -> OptimalAnswer:
+def proven(state: ApplicationState, assignor: Optimal) -> OptimalSolution:
     answer = assignor.solve(state)
-    assert answer.status is Status.OPTIMAL
+    assert answer.status is SolutionStatus.OPTIMAL
     assert answer.bound == answer.cost
     return answer
 
@@ -26,18 +26,18 @@ def proven(state: ApplicationState, assignor: Optimal) -> OptimalAnswer:
 @pytest.mark.parametrize(
     ("tasks", "clients", "standbys", "apart", "goal_ms"),
     [
-        (200, 20, 1, Apart.PLACES, 60_000),
-        (200, 20, 1, Apart.CLIENTS, 60_000),
-        (200, 20, 2, Apart.PLACES, 60_000),
-        (1_000, 100, 0, Apart.PLACES, 1_000),
-        (1_000, 100, 1, Apart.PLACES, 60_000),
+        (200, 20, 1, Separation.PLACES, 60_000),
+        (200, 20, 1, Separation.CLIENTS, 60_000),
+        (200, 20, 2, Separation.PLACES, 60_000),
+        (1_000, 100, 0, Separation.PLACES, 1_000),
+        (1_000, 100, 1, Separation.PLACES, 60_000),
     ],
 )
 def test_the_cheapest_assignment(
-    measure: Measure, tasks: int, clients: int, standbys: int, apart: Apart, goal_ms: int
+    measure: Measure, tasks: int, clients: int, standbys: int, apart: Separation, goal_ms: int
 ) -> None:
-    state = parse_state(rack_problem("min_traffic", tasks, clients, standbys=standbys))
-    where = "racks" if apart is Apart.PLACES else "clients"
+    state = parse_problem(rack_problem("min_traffic", tasks, clients, standbys=standbys))
+    where = "racks" if apart is Separation.PLACES else "clients"
     kept = f", {standbys} standbys on other {where}" if standbys else ", no standbys"
     what = f"`optimal`, {tasks:,} × {clients:,}{kept}"
     measure(proven, state, Optimal(apart=apart), rounds=3, what=what, goal_ms=goal_ms)
@@ -45,9 +45,9 @@ def test_the_cheapest_assignment(
 
 @pytest.mark.parametrize("standbys", [1, 2])
 def test_the_cheapest_assignment_of_uneven_clients_by_two_tags(measure: Measure, standbys: int) -> None:
-    tasks = list(parse_state(rack_problem("min_traffic", 200, 20)).all_tasks.values())
+    tasks = list(parse_problem(rack_problem("min_traffic", 200, 20)).all_tasks.values())
     tags = ("zone", "cluster")
-    life = Life(
+    life = RandomApplication(
         random.Random(4), tasks, AssignmentConfigs(num_standby_replicas=standbys, rack_aware_assignment_tags=tags)
     )
     for _ in range(20):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assignors.replicas.exact_flow import ExactFlow
-from assignors.replicas.least_moves import least_leader_changes, least_replica_moves
+from assignors.replicas.movement_bounds import min_leader_changes, min_replica_moves
 from assignors.replicas.plan import Plan, PlanRequest
 from assignors.replicas.state import ClusterState
 from tests.benchmarks.clusters import even_cluster
@@ -15,11 +15,11 @@ PLAIN = PlanRequest()
 
 
 def changes(state: ClusterState) -> int:
-    return least_leader_changes(state, PLAIN, state.replicas)
+    return min_leader_changes(state, PLAIN, state.replicas)
 
 
 def moves(state: ClusterState) -> int:
-    return least_replica_moves(state, PLAIN)
+    return min_replica_moves(state, PLAIN)
 
 
 def planned(state: ClusterState) -> Plan:

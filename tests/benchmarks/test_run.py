@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from scenarios.contestants import run
+from scenarios.assignor_specs import run
 from scenarios.load import Scenario, load, loads
 
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"

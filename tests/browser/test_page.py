@@ -11,10 +11,10 @@ import pytest
 from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Error, Locator, Page, expect
 
-from reports.page.page import page
+from reports.render.page import page
 from tests.browser.conftest import Open
-from tests.reports.lively import lively
-from tests.reports.plausible import HOSTILE, MANIFEST, four_assignors
+from tests.reports.sample_player_runs import player_runs
+from tests.reports.sample_runs import HOSTILE, MANIFEST, four_assignors
 
 SENTENCE = "Balance, first → away: from 2 and 0 tasks a thread to 1 and 1."
 NAMES = ("first", "away", "late", "az1", "az2", "0_0", "0_1", "1_0", "eager", "calm", "balance")
@@ -22,7 +22,7 @@ NAMES = ("first", "away", "late", "az1", "az2", "0_0", "0_1", "1_0", "eager", "c
 
 @cache
 def ordinary() -> str:
-    return page(lively(), MANIFEST)
+    return page(player_runs(), MANIFEST)
 
 
 @cache
@@ -32,7 +32,7 @@ def compared() -> str:
 
 @cache
 def hostile() -> str:
-    return page(lively(dict(zip(NAMES, (*HOSTILE, "</script><script>alert(2)</script>"), strict=False))), MANIFEST)
+    return page(player_runs(dict(zip(NAMES, (*HOSTILE, "</script><script>alert(2)</script>"), strict=False))), MANIFEST)
 
 
 def slider(shown: Page) -> Locator:
@@ -216,7 +216,7 @@ def test_a_table_is_saved_with_its_numbers_unrounded(open_page: Open) -> None:
 
 
 def test_a_spreadsheet_takes_no_name_for_a_formula(open_page: Open) -> None:
-    made = page(lively({"eager": '=cmd|"/c calc"!A1', "calm": "-1+1"}), {})
+    made = page(player_runs({"eager": '=cmd|"/c calc"!A1', "calm": "-1+1"}), {})
     assert saved(open_page(made), "moves")[0][1:] == ['\'=cmd|"/c calc"!A1', "'-1+1"]
 
 

@@ -9,11 +9,11 @@ from functools import cache
 import pytest
 from playwright.sync_api import expect
 
-from reports.page.page import page
+from reports.render.page import page
 from tests.browser.conftest import Open
 from tests.browser.test_page import share_of_ink
-from tests.reports.planned import NAMES, results
-from tests.reports.plausible import HOSTILE
+from tests.reports.sample_plans import NAMES, results
+from tests.reports.sample_runs import HOSTILE
 
 
 @cache

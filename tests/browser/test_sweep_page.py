@@ -10,12 +10,12 @@ from functools import cache
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from reports.page.page import page
+from reports.render.page import page
 from tests.browser.conftest import Open
 from tests.browser.test_page import share_of_ink
-from tests.reports.lively import lively
-from tests.reports.plausible import HOSTILE, MANIFEST
-from tests.reports.swept import sweep
+from tests.reports.sample_player_runs import player_runs
+from tests.reports.sample_runs import HOSTILE, MANIFEST
+from tests.reports.sample_sweep import sweep
 
 NAMES = ("weights", "steady", "rival", "rate", "standbys")
 
@@ -228,7 +228,7 @@ def test_the_front_is_drawn_on_its_ground(open_page: Open, scheme: str) -> None:
 
 
 def test_two_sweeps_and_a_run_do_not_meddle_with_each_other(open_page: Open) -> None:
-    shown = open_page(page(lively(), MANIFEST, sweeps=[sweep(), sweep({"weights": "again"})]))
+    shown = open_page(page(player_runs(), MANIFEST, sweeps=[sweep(), sweep({"weights": "again"})]))
     shown.locator("#sweep-2-front-here .mark").first.click()
     expect(shown.locator("#sweep-2-cell-here")).to_be_visible()
     expect(cell(shown)).to_be_hidden()

@@ -13,9 +13,9 @@ import sys
 import pytest
 
 from assignors import registry
-from assignors.assignment import AssignmentColumns, validate
+from assignors.model.assignment import AssignmentColumns, validate_assignment
 from tests.conftest import PROFILE
-from tests.contract.harness import Life, settle_down
+from tests.contract.random_applications import RandomApplication, settle_down
 
 WORLDS = {"ci": 2_000, "nightly": 20_000}.get(PROFILE, 200)
 """For each assignor."""
@@ -33,13 +33,13 @@ def test_every_answer_is_valid_and_runs_every_task_once_however_clients_come_and
 ) -> None:
     assignor = registry.make(info)
     for seed in range(WORLDS):
-        life = Life.from_seed(seed)
+        life = RandomApplication.from_seed(seed)
         for _ in range(EVENTS):
             life.something_happens()
             state = life.state()
             assignment = assignor.assign(state)
             context = f"seed {seed}: {life.told}"
-            assert validate(state, assignment) == [], context
+            assert validate_assignment(state, assignment) == [], context
             assert (AssignmentColumns.of(state, assignment).active >= 0).all(), context
             life.settle(assignment)
 
@@ -48,12 +48,12 @@ def test_every_answer_is_valid_and_runs_every_task_once_however_clients_come_and
 def test_every_assignor_comes_to_rest(info: registry.AssignorInfo) -> None:
     if info.name == "fallback_prior":
         # It stands in while lags are not known, and always asks for another rebalance, as Kafka's does.
-        life = Life.from_seed(1)
+        life = RandomApplication.from_seed(1)
         assert settle_down(life, registry.make(info), 5) is None
         return
     assignor = registry.make(info)
     for seed in range(WORLDS):
-        life = Life.from_seed(seed)
+        life = RandomApplication.from_seed(seed)
         for _ in range(EVENTS):
             life.something_happens()
             rounds = settle_down(life, assignor, MOST_ROUNDS)
@@ -63,7 +63,7 @@ def test_every_assignor_comes_to_rest(info: registry.AssignorInfo) -> None:
 @named
 def test_an_assignor_leaves_the_state_as_it_was_and_answers_the_same_again(info: registry.AssignorInfo) -> None:
     for seed in range(20):
-        life = Life.from_seed(seed)
+        life = RandomApplication.from_seed(seed)
         life.settle(registry.make(info).assign(life.state()))
         state = life.state()
         before = pickle.dumps(list(state.kafka_streams_states.values()))
@@ -74,7 +74,7 @@ def test_an_assignor_leaves_the_state_as_it_was_and_answers_the_same_again(info:
 
 def test_answers_do_not_depend_on_the_hash_seed() -> None:
     program = (
-        "import hashlib; from assignors import registry; from tests.contract.harness import Life, settle_down\n"
+        "import hashlib; from assignors import registry; from tests.contract.random_applications import Life, settle_down\n"
         "for info in registry.built_in():\n"
         "    told = []\n"
         "    for seed in range(15):\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tools.performance import MARK, PAGE, report, write_page
+from tools.performance_page import MARK, PAGE, report, write_page
 
 Json = dict[str, Any]
 

@@ -12,8 +12,8 @@ import typer
 
 import assignor_sim as sim
 from assignor_sim.cli import app
-from assignors.configs import AssignmentConfigs
-from assignors.state import TaskTopicPartition
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.state import TaskTopicPartition
 from tools.kafka_oracle import __main__ as oracle
 
 ROOT = Path(__file__).parents[2]

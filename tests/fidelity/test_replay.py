@@ -2,17 +2,19 @@ from itertools import pairwise
 
 import pytest
 
-from tools.fidelity.forecast import Shares, probing_rounds
-from tools.fidelity.replay import LoggedRebalance, ShownClient, warmed_up_early
+from tools.fidelity.leader_log import LeaderDecision, LoggedClientState, warmed_up_early
+from tools.fidelity.prediction import TaskDistribution, probing_rounds
 
 INTERVAL_MS = 60_000
 
 
-def rebalance(at_ms: int, *, lag: int | None, warmed_up: bool) -> LoggedRebalance:
+def rebalance(at_ms: int, *, lag: int | None, warmed_up: bool) -> LeaderDecision:
     """A rebalance of two clients, in which w1 shows its lag of 0_0 and is given a warm-up replica of it, or not."""
-    newcomer = ShownClient("w1", 2, (), (), {} if lag is None else {"0_0": lag})
+    newcomer = LoggedClientState("w1", 2, (), (), {} if lag is None else {"0_0": lag})
     standby = {"w1": frozenset({"0_0"})} if warmed_up else {}
-    return LoggedRebalance(at_ms, (ShownClient("w0", 2, ("0_0",), (), {}), newcomer), Shares({}, standby))
+    return LeaderDecision(
+        at_ms, (LoggedClientState("w0", 2, ("0_0",), (), {}), newcomer), TaskDistribution({}, standby)
+    )
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,7 @@ def rebalance(at_ms: int, *, lag: int | None, warmed_up: bool) -> LoggedRebalanc
         (rebalance(60_000, lag=0, warmed_up=False), False),
     ],
 )
-def test_a_warm_up_is_early_where_a_follow_up_rebalance_sees_it_caught_up(second: LoggedRebalance, early: bool) -> None:
+def test_a_warm_up_is_early_where_a_follow_up_rebalance_sees_it_caught_up(second: LeaderDecision, early: bool) -> None:
     first = rebalance(0, lag=None, warmed_up=True)
     assert warmed_up_early([first, second], INTERVAL_MS) is early
 

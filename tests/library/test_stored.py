@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from assignor_sim.regression import stored_beside, verify
-from reports.stored.results import read_stored, write_stored
-from reports.stored.verification import as_text
-from scenarios.shipped import shipped
-from simulator.model import MODEL
+from assignor_sim.api.regression import stored_results_path, verify
+from reports.analysis.stored.results import read_stored, write_stored
+from reports.render.verification import as_text
+from scenarios.shipped import list_scenarios
+from simulator.model_version import MODEL_VERSION
 
-EVERY = pytest.mark.parametrize("file", shipped(), ids=lambda file: file.stem)
+EVERY = pytest.mark.parametrize("file", list_scenarios(), ids=lambda file: file.stem)
 
 
 @EVERY
@@ -24,7 +24,7 @@ def test_a_shipped_scenario_comes_to_what_is_stored(file: Path) -> None:
 
 @EVERY
 def test_what_is_stored_is_of_the_model_of_today_and_written_as_the_verb_writes_it(file: Path) -> None:
-    text = stored_beside(file).read_text(encoding="utf-8")
+    text = stored_results_path(file).read_text(encoding="utf-8")
     results = read_stored(text, file.name)
-    assert results.origin.model == MODEL
+    assert results.origin.model == MODEL_VERSION
     assert write_stored(results) == text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assignor_sim import regression
+from assignor_sim.api import regression
 from tests.assignor_sim.conftest import SMALL
 
 OWN_TEST = """
@@ -62,7 +62,7 @@ def test_scenarios_are_tests_that_fail_with_what_has_changed(project: Project) -
     assert project.pytest("--assignor-scenarios", "scenarios", "--assignor-update").returncode == 0
     passed = project.pytest("--assignor-scenarios", "scenarios", "-v")
     assert "scenarios/small.yaml::as_stored PASSED" in passed.stdout
-    stored = regression.stored_beside(project.scenario)
+    stored = regression.stored_results_path(project.scenario)
     text = stored.read_text(encoding="utf-8")
     stored.write_text(text.replace('"0_3": ["app-', '"0_3": ["pod-', 1), encoding="utf-8")
     failed = project.pytest("--assignor-scenarios", "scenarios")

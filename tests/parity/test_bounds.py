@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.kafka_gap import appraised
+from tools.optimality_gap import appraised
 
 
 @pytest.mark.parametrize("name", ["public", "extras", "rare"])

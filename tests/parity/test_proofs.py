@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from assignors.assignment import AssignmentColumns
-from assignors.objective import Appraisal, Weights
+from assignors.model.assignment import AssignmentColumns
+from assignors.model.state import ApplicationState
+from assignors.objective.cost import CostAndBound, Weights
 from assignors.optimum.proof import prove
-from assignors.state import ApplicationState
-from tools.kafka_gap import appraised
+from tools.optimality_gap import appraised
 
 
-def proven(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> Appraisal | None:
+def proven(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> CostAndBound | None:
     return prove(state, columns, weights, 60.0)
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from assignors import registry
-from assignors.assignment import UNASSIGNED
-from assignors.columns import BoolArray
-from assignors.ids import ProcessId
-from assignors.state import ApplicationState
-from scenarios.problems import Problem, parse_state
-from simulator.rebalance import Rebalance, rebalance, snapshot
+from assignors.model.assignment import UNASSIGNED
+from assignors.model.columns import BoolArray
+from assignors.model.ids import ProcessId
+from assignors.model.state import ApplicationState
+from scenarios.problems import Problem, parse_problem
+from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
 from tests.parity.test_vectors import vectors
 
 
@@ -38,8 +38,8 @@ def test_a_sequence_replays_round_by_round(name: str) -> None:
     assignor = registry.make(registry.find("high_availability"))
     held: Held = {}
     for problem in sequences("ha")[name]:
-        recorded = parse_state(problem.problem)
-        state = snapshot(
+        recorded = parse_problem(problem.problem)
+        state = build_state(
             recorded.tasks,
             recorded.clients,
             recorded.partitions,
@@ -49,7 +49,7 @@ def test_a_sequence_replays_round_by_round(name: str) -> None:
         )
         assert tuple(state.previous_active) == recorded.previous_active
         assert tuple(state.previous_standby) == recorded.previous_standby
-        decided = rebalance(state, assignor)
+        decided = compute_assignment(state, assignor)
         for column, process_id in enumerate(state.clients.ids):
             held[process_id] = decided.columns.active == column, decided.columns.standby[:, column]
         assert problem.expected is not None
@@ -58,7 +58,7 @@ def test_a_sequence_replays_round_by_round(name: str) -> None:
         assert asked == problem.expected["probing_rebalance"], problem.id
 
 
-def named(decided: Rebalance) -> dict[str, dict[str, list[str]]]:
+def named(decided: ComputedAssignment) -> dict[str, dict[str, list[str]]]:
     ids, columns = decided.state.tasks.ids, decided.columns
     return {
         str(process_id): {

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from assignors.java_order import CollectionOrder
-from scenarios.problems import Problem, answer, differences, read_problems
+from assignors.java.hash_order import CollectionOrder
+from scenarios.problems import Problem, answer_differences, read_problems, solve_problem
 
 DATA = Path(__file__).parent / "data"
 
@@ -34,7 +34,7 @@ def test_every_answer_is_kafkas(name: str, assignor: str, strategy: str, order: 
     wrong = {
         problem.id: found
         for problem in asked
-        if (found := differences(problem.expected_in(order) or {}, answer(problem, name, order=order)))
+        if (found := answer_differences(problem.expected_in(order) or {}, solve_problem(problem, name, order=order)))
     }
     assert asked
     assert not wrong
@@ -50,9 +50,9 @@ def test_the_vectors_are_all_there() -> None:
 
 def test_a_wrong_answer_would_be_noticed() -> None:
     problem = next(p for p in vectors("public") if p.kind == ("ha", "none") and p.expected)
-    right = answer(problem, "public")
-    assert not differences(problem.expected or {}, right)
+    right = solve_problem(problem, "public")
+    assert not answer_differences(problem.expected or {}, right)
     first, second = list(right["assignment"])[:2]
     moved = right["assignment"][first]["active"].pop()
     right["assignment"][second]["active"].append(moved)
-    assert differences(problem.expected or {}, right)
+    assert answer_differences(problem.expected or {}, right)

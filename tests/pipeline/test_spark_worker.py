@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulator.test_results import digest, run_tables
+from tests.simulator.results.test_result_directory import digest, run_tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,7 @@ def test_a_run_in_a_spark_worker_gives_the_same_tables(monkeypatch: pytest.Monke
     )
 
     def simulate_here(_: Iterator[int]) -> Iterator[tuple[str, int]]:
-        import tests.simulator.test_results as here
+        import tests.simulator.results.test_result_directory as here
 
         yield here.digest(here.run_tables()), hash("a string")
 

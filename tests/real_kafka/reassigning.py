@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from assignors.replicas.state import NOBODY, ClusterState
-from scenarios.cluster_state import read_cluster
-from scenarios.exporters.files import ELECTION, REASSIGNMENT, ROLLBACK
+from assignors.replicas.state import NO_BROKER, ClusterState
+from scenarios.clusters.cluster_reader import read_cluster
+from scenarios.kafka.plan_files.files import ELECTION, REASSIGNMENT, ROLLBACK
 from tools.kafka_cluster.cluster import KafkaCluster
 
 with warnings.catch_warnings():
@@ -172,7 +172,7 @@ class Operator:
 
 def placement(state: ClusterState) -> Placement:
     """Who holds and who leads what."""
-    held = [tuple(state.ids[row[row != NOBODY]].tolist()) for row in state.replicas]
+    held = [tuple(state.ids[row[row != NO_BROKER]].tolist()) for row in state.replicas]
     return {state.name(row): (held[row], int(state.ids[state.leader[row]])) for row in range(state.num_partitions)}
 
 

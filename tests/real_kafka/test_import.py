@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from assignors.ids import TopicPartition
+from assignors.model.ids import TopicPartition
+from scenarios.kafka.live.client_properties import client_settings
+from scenarios.kafka.live.connection import connect
 from scenarios.load import load
-from scenarios.observed.live.client_properties import client_settings
-from scenarios.observed.live.cluster import connect
-from simulator.world import Client, World
+from simulator.world.world import Client, World
 from tests.assignor_sim.conftest import Ended, Shell
 from tests.real_kafka.reassigning import KafkaAdminClient
 from tools.fidelity.applications import BROKER_CONFIGS, COMMON, STANDBYS, STREAMS_BROKER_CONFIGS
@@ -81,7 +81,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         for host in (one, two):
             host.start(APPLICATIONS)
         topology = aside.submit(describe_topology, cluster)
-        hosts.await_that("all tasks run, and nothing changes", lambda: _is_at_rest(hosts), CALM_WITHIN_S)
+        hosts.wait_until("all tasks run, and nothing changes", lambda: _is_at_rest(hosts), CALM_WITHIN_S)
         tools = {name: aside.submit(cluster.run_tool, *tool) for name, tool in PRINTED.items()}
         before = _once_calm(cluster, hosts)
         ended = {application: _import(shell, cluster, application) for application in APPLICATIONS}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assignors import registry
-from scenarios.problems import Problem, answer, differences
+from scenarios.problems import Problem, answer_differences, solve_problem
 from tools.kafka_cluster.cluster import KAFKA_VERSION
 from tools.kafka_cluster.java import build_classpath
 from tools.kafka_oracle.generate import generate
@@ -39,8 +39,8 @@ def test_both_answer_every_problem_alike(kafka: KafkaOracle) -> None:
     twin = registry.load(PYTHON)
     wrong, seen = [], Counter[str]()
     for problem, kafkas in kafka.ask(problems()):
-        ours = answer(Problem(0, problem), "generated", twin)
-        wrong += [f"{problem['id']}: {each}" for order in kafkas for each in differences(kafkas[order], ours)]
+        ours = solve_problem(Problem(0, problem), "generated", twin)
+        wrong += [f"{problem['id']}: {each}" for order in kafkas for each in answer_differences(kafkas[order], ours)]
         held = {role for tasks in (ours["assignment"] or {}).values() for role, ids in tasks.items() if ids}
         seen.update({"problems", *held})
     assert wrong == []

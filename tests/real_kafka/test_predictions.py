@@ -1,6 +1,6 @@
 """What is predicted from an imported cluster, and what the real Kafka then does.
 
-Every release lives through the steps of `tools.fidelity.story` once; each test looks at what became of one application.
+Every release lives through the steps of `tools.fidelity.steps` once; each test looks at what became of one application.
 What was said and seen is kept in out/fidelity-VERSION.json.
 """
 
@@ -12,21 +12,21 @@ from itertools import pairwise
 
 import pytest
 
-from tools.fidelity.play import Confirmation
+from tools.fidelity.experiment import Confirmation
 from tools.fidelity.report import write_confirmations
-from tools.fidelity.story import WARMING_UP, applications_on, perform
+from tools.fidelity.steps import WARMING_UP, applications_on, run_steps
 
 RELEASES = ("4.3.1", "3.9.1")
 WATCHED = [(version, each) for version in RELEASES for each in applications_on(version)]
-PREDICTABLE = [(version, each.id) for version, each in WATCHED if not each.hangs_on_timing]
-HANGS_ON_TIMING = [(version, each.id) for version, each in WATCHED if each.hangs_on_timing]
+PREDICTABLE = [(version, each.id) for version, each in WATCHED if not each.depends_on_timing]
+HANGS_ON_TIMING = [(version, each.id) for version, each in WATCHED if each.depends_on_timing]
 CLASSIC = [(version, each.id) for version, each in WATCHED if not each.uses_streams_groups]
 
 
 @cache
 def lived_through(version: str) -> Mapping[str, list[Confirmation]]:
     """What was confirmed on a release, by application; an error is met again by every test that asks."""
-    confirmed = perform(version)
+    confirmed = run_steps(version)
     write_confirmations(version, confirmed)
     by_application: dict[str, list[Confirmation]] = {}
     for each in confirmed:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from assignors.ids import TopicPartition
+from assignors.model.ids import TopicPartition
 from assignors.replicas import planning, registry
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.state import ClusterState
-from scenarios.cluster_state import read_cluster
-from scenarios.exporters.changes import changes, led_by_others
-from scenarios.exporters.files import REASSIGNMENT, plan_files
-from scenarios.exporters.reassignment import reassignment_text
-from scenarios.importers.reassignment import read_plan
+from scenarios.clusters.cluster_reader import read_cluster
+from scenarios.kafka.formats.reassignment import parse_reassignment
+from scenarios.kafka.formats.reassignment_writer import reassignment_json
+from scenarios.kafka.plan_files.changes import changes, led_by_others
+from scenarios.kafka.plan_files.files import REASSIGNMENT, plan_files
 from scenarios.load import load
-from simulator.reassignment import ReassignmentStep
+from simulator.brokers.reassignment import ReassignmentStep
 from simulator.timeline import timeline
 from tests.assignor_sim.conftest import Shell
 from tests.real_kafka.reassigning import RECORDS, Operator, Placement, placement
@@ -57,7 +57,7 @@ def brokers(cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def planned(strategy: str, state: ClusterState, request: PlanRequest) -> tuple[ClusterState, Mapping[str, bytes]]:
     """The cluster as the strategy plans it, and the files of the plan."""
-    plan = planning.plan(registry.make(registry.find(strategy)), state, request)
+    plan = planning.plan(registry.make(registry.find_strategy(strategy)), state, request)
     assert plan.replicas is not None, plan.reason
     changed = changes(state, plan.replicas)
     assert changed
@@ -96,7 +96,7 @@ def test_every_partition_has_one_more_replica_as_planned_and_one_less_after_the_
 def promised(plan: Path) -> Placement:
     """What the batches of a plan say that its partitions shall have, led by the first."""
     files = [path.read_text(encoding="utf-8") for path in sorted(plan.glob(f"batch-*/{REASSIGNMENT}"))]
-    moves = [move for text in files for move in read_plan(text)]
+    moves = [move for text in files for move in parse_reassignment(text)]
     return {f"{move.topic}-{move.partition}": (move.replicas, move.replicas[0]) for move in moves}
 
 
@@ -184,7 +184,7 @@ def test_a_throttled_reassignment_takes_as_long_as_the_simulator_says(
     shell.write("brokers.txt", brokers.read_text(encoding="utf-8"))
     shell.write("sizes.txt", cluster.run_tool("LogDirsCommand", "--describe"))
     keys = [TopicPartition("timed-orders", partition) for partition in (0, 1)]
-    plan = shell.write("plan.json", reassignment_text(zip(keys, [(3,), (3,)], strict=True)))
+    plan = shell.write("plan.json", reassignment_json(zip(keys, [(3,), (3,)], strict=True)))
     world = load(shell.write("copying.yaml", SCENARIO)).world(1)
     steps = [timed.at_ms for timed in timeline(world) if isinstance(timed.change, ReassignmentStep)]
     predicted_s = (max(steps) - min(steps)) / 1_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from simulator.processes.classic import API_TIMEOUT_MS
+from simulator.processes.classic_protocol import API_TIMEOUT_MS
 from tools.fidelity.applications import BROKER_CONFIGS, COMMON
 from tools.kafka_cluster.applications import Host, Hosts, prepare
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
@@ -37,13 +37,13 @@ def test_a_leader_gives_up_on_end_offsets_after_a_minute_and_leaves_all_tasks_wh
         prepare(cluster, records=0)
         host = hosts.add("one", "az1")
         host.start({APPLICATION: CONFIGS})
-        hosts.await_that("the application runs", lambda: is_running(host), 120)
+        hosts.wait_until("the application runs", lambda: is_running(host), 120)
         before = host.story(APPLICATION)[-1].active
         assert before
         # Changelogs have one replica each, dealt out over both brokers; with the broker goes a rack of the metadata, so
         # that the member joins anew by itself.
         cluster.kill_broker(2)
-        hosts.await_that("the leader falls back", lambda: FOLLOWS_UP in host.log.read_text(errors="replace"), 180)
+        hosts.wait_until("the leader falls back", lambda: FOLLOWS_UP in host.log.read_text(errors="replace"), 180)
         gave_up_s = logged_s(host, GIVES_UP)
         assert abs(gave_up_s - logged_s(host, ASKS, gave_up_s) - API_TIMEOUT_MS / 1000) < TOLERANCE_S
         assert logged_s(host, FALLS_BACK) >= gave_up_s

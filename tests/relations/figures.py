@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from assignors.assignment import TaskAssignor
+from assignors.model.assignment import TaskAssignor
+from simulator.results.tabulation import tabulate
+from simulator.results.trace import Trace
 from simulator.run import simulate
-from simulator.tabulation import tabulate
-from simulator.trace import Trace
-from simulator.world import World
+from simulator.world.world import World
 
 Row = dict[str, Any]
 Figures = dict[str, list[Row]]

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.assignment import TaskAssignor
-from assignors.configs import RackAwareStrategy
-from simulator.disturbances import (
+from assignors.model.assignment import TaskAssignor
+from assignors.model.configs import RackAwareStrategy
+from simulator.assignment.explanation import ExplanationRequest
+from simulator.flows.traffic import TrafficKind
+from simulator.run import simulate
+from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     Crash,
@@ -23,10 +26,7 @@ from simulator.disturbances import (
     ReplicaMove,
     TrafficChange,
 )
-from simulator.reasons import Question
-from simulator.run import simulate
-from simulator.traffic import TrafficKind
-from simulator.world import Broker, Topic, World
+from simulator.world.world import Broker, Topic, World
 from tests.relations.figures import EVENT_NUMBERS, TEXTS, check_same, figures, figures_of, run
 from tests.relations.relation import relation
 from tests.relations.test_sums import carried
@@ -36,12 +36,12 @@ from tests.relations.worlds import (
     KAFKAS,
     OTHER_EVENTS,
     UNLIMITED,
-    Limits,
+    WorldLimits,
     assignors,
     moments,
     worlds,
 )
-from tests.simulator.worlds import client
+from tests.simulator.world_builders import client
 
 
 @st.composite
@@ -131,7 +131,7 @@ def test_the_order_of_lists_does_not_matter(world: World, assignor: TaskAssignor
 @given(worlds(), assignors(), st.booleans())
 def test_asking_for_reasons_changes_nothing(world: World, assignor: TaskAssignor, break_evens: bool) -> None:
     """A run that is asked why tasks moved has the figures of one that is not."""
-    asked = figures_of(simulate(world, assignor, question=Question(None, break_evens=break_evens)))
+    asked = figures_of(simulate(world, assignor, question=ExplanationRequest(None, break_evens=break_evens)))
     check_same(asked, figures(world, assignor), but=("reasons", "cycles"))
 
 
@@ -191,7 +191,7 @@ def test_an_event_equals_its_parts(world: World, assignor: TaskAssignor) -> None
     check_same(figures(other, assignor), figures(world, assignor), but=(*TEXTS, "convergence", *OF_CONVERGENCE))
 
 
-UNAWARE = Limits(events=(Join, Leave, Crash, BrokerLoss, BrokerBounce, RackOutage, TrafficChange))
+UNAWARE = WorldLimits(events=(Join, Leave, Crash, BrokerLoss, BrokerBounce, RackOutage, TrafficChange))
 """Worlds in which configs and replica lists stay as they are."""
 
 OF_CONVERGENCE = tuple(
@@ -274,7 +274,7 @@ def test_two_halves_of_a_topic_equal_the_whole(world: World, assignor: TaskAssig
     check_same(theirs, figures(whole, assignor), but=but, exact=False)
 
 
-SAME_LEADER = Limits(events=(Join, *BROKER_EVENTS[:-1], *OTHER_EVENTS))
+SAME_LEADER = WorldLimits(events=(Join, *BROKER_EVENTS[:-1], *OTHER_EVENTS))
 
 
 @relation(40)
@@ -300,7 +300,7 @@ def test_a_limit_that_is_never_reached_is_none(world: World, assignor: TaskAssig
 
 
 @relation(40)
-@given(worlds(Limits(events=(Join, Leave, Crash, TrafficChange), nearest=False)), assignors(KAFKAS))
+@given(worlds(WorldLimits(events=(Join, Leave, Crash, TrafficChange), nearest=False)), assignors(KAFKAS))
 def test_nothing_crosses_racks_where_there_is_one(world: World, assignor: TaskAssignor) -> None:
     """With all brokers and clients in one rack the same bytes are carried, and none between racks."""
     world = without_rack_awareness(world)
@@ -318,7 +318,7 @@ def test_nothing_crosses_racks_where_there_is_one(world: World, assignor: TaskAs
 
 
 @relation(40)
-@given(worlds(Limits(events=(Join, Leave, Crash, TrafficChange), nearest=True, hides_racks=False)), assignors())
+@given(worlds(WorldLimits(events=(Join, Leave, Crash, TrafficChange), nearest=True, hides_racks=False)), assignors())
 def test_reads_stay_in_their_rack_where_every_rack_has_a_replica(world: World, assignor: TaskAssignor) -> None:
     """With nearest-replica reads and a replica of all in each client's rack, no read crosses racks."""
     topics = {

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from assignors.assignment import TaskAssignor
-from simulator.trace import FOUND
-from simulator.world import Start, World
+from assignors.model.assignment import TaskAssignor
+from simulator.results.trace import INITIAL_ROUND
+from simulator.world.world import Start, World
 from tests.relations.figures import Figures, Row, figures, figures_of, run, total
 from tests.relations.relation import relation
-from tests.relations.worlds import Limits, assignors, worlds
+from tests.relations.worlds import WorldLimits, assignors, worlds
 
 
 @relation(60)
@@ -62,7 +62,7 @@ def test_counts_of_rounds_are_differences_of_assignments(world: World, assignor:
         assert row[column] == total(rounds, column)
     reasons = ("member_lost", "promoted", "returned", "rack", "balance")
     assert row["active_moves"] == sum(row[f"moves_{reason}"] for reason in reasons)
-    assert row["rounds"] == sum(each["round"] != FOUND for each in rounds)
+    assert row["rounds"] == sum(each["round"] != INITIAL_ROUND for each in rounds)
     assert row["computing_ms"] == max((each["computing_ms"] for each in rounds), default=0.0)
 
 
@@ -144,7 +144,7 @@ def check_losses(tables: Figures, copies: list[Row], stateful: dict[str, bool], 
 
 
 @relation(60)
-@given(worlds(Limits(events=(), starts=(Start.WARM, Start.COLD))), assignors())
+@given(worlds(WorldLimits(events=(), starts=(Start.WARM, Start.COLD))), assignors())
 def test_source_partitions_are_remote_where_no_replica_is_near(world: World, assignor: TaskAssignor) -> None:
     """Cross-rack source partitions are those without a replica in the rack of the client that reads them."""
     tables = figures(world, assignor)

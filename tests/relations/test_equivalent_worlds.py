@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.assignment import TaskAssignor
-from assignors.ids import TopicPartition
-from simulator.disturbances import Disturbance, Reassignment
-from simulator.world import Broker, Cluster, Store, Subtopology, Topic, World
+from assignors.model.assignment import TaskAssignor
+from assignors.model.ids import TopicPartition
+from simulator.world.disturbances import Disturbance, Reassignment
+from simulator.world.world import Broker, Cluster, Store, Subtopology, Topic, World
 from tests.relations.figures import TEXTS, Figures, check_same, figures
 from tests.relations.relation import relation
 from tests.relations.worlds import KAFKAS, assignors, worlds

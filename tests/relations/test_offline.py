@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 
-from assignors.assignment import TaskAssignor
-from assignors.ids import TopicPartition
-from simulator.disturbances import BrokerBounce, BrokerLoss, RackOutage
-from simulator.execution import Execution
+from assignors.model.assignment import TaskAssignor
+from assignors.model.ids import TopicPartition
+from simulator.flows.execution import Execution
 from simulator.timeline import BrokersDown, BrokersUp, timeline
-from simulator.world import World
+from simulator.world.disturbances import BrokerBounce, BrokerLoss, RackOutage
+from simulator.world.world import World
 from tests.relations.figures import run
 from tests.relations.relation import relation
-from tests.relations.test_courses import check_at_rest
-from tests.relations.worlds import CLIENT_EVENTS, Limits, assignors, worlds
+from tests.relations.test_prefix_runs import check_at_rest
+from tests.relations.worlds import CLIENT_EVENTS, WorldLimits, assignors, worlds
 
-LOSSES = Limits(events=(BrokerLoss, BrokerLoss, BrokerBounce, RackOutage, *CLIENT_EVENTS))
+LOSSES = WorldLimits(events=(BrokerLoss, BrokerLoss, BrokerBounce, RackOutage, *CLIENT_EVENTS))
 
 
 class Offline:
@@ -56,7 +56,7 @@ def test_nothing_happens_on_partitions_without_a_leader(world: World, assignor: 
 
 
 @relation(40)
-@given(worlds(Limits(events=(BrokerLoss, BrokerBounce, RackOutage), is_limited=False)), assignors())
+@given(worlds(WorldLimits(events=(BrokerLoss, BrokerBounce, RackOutage), is_limited=False)), assignors())
 def test_at_rest_bytes_are_right_after_brokers_return(world: World, assignor: TaskAssignor) -> None:
     """Cross-rack bytes grow by the rate that the last round states after brokers have come and gone, too."""
     check_at_rest(world, assignor)

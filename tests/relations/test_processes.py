@@ -16,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from assignors.assignment import TaskAssignor
-from pipeline.worker import RUN_TABLE, Recipe, simulate_chunks
-from scenarios.contestants import contestants
-from scenarios.contestants import run as simulate_scenario
+from assignors.model.assignment import TaskAssignor
+from pipeline.worker import RUN_SCHEMA, SweepInputs, simulate_chunks
+from scenarios.assignor_specs import assignor_specs
+from scenarios.assignor_specs import run as simulate_scenario
 from scenarios.load import loads
+from simulator.results.tables import concat_tables
+from simulator.results.tabulation import tabulate
 from simulator.run import simulate
-from simulator.tables import joined
-from simulator.tabulation import tabulate
-from simulator.world import World
+from simulator.world.world import World
 from tests.pipeline.sweep.examples import SCENARIO
 from tests.relations.figures import figures_of
 from tests.relations.relation import WORLDS, relation
@@ -38,7 +38,7 @@ RUNS = [(label, seed) for label in ("high_availability", "legacy_sticky") for se
 def single(label: str, seed: int) -> dict[str, pa.Table]:
     """Return the tables of one run of the scenario."""
     scenario = loads(SCENARIO, "shop.yaml")
-    (one,) = contestants(scenario, [label])
+    (one,) = assignor_specs(scenario, [label])
     return tabulate(simulate_scenario(scenario, one, seed), one.choice.label, seed)
 
 
@@ -46,7 +46,7 @@ def single(label: str, seed: int) -> dict[str, pa.Table]:
 @given(st.permutations(RUNS), st.integers(1, len(RUNS)))
 def test_a_sweep_is_the_sum_of_its_runs(ordered: list[tuple[str, int]], size: int) -> None:
     """However runs are put into chunks, each has the figures of a run of its own, and tables joined hold all rows."""
-    recipe = Recipe("shop.yaml", SCENARIO, ".", (), TABLES)
+    sweep_inputs = SweepInputs("shop.yaml", SCENARIO, ".", (), TABLES)
     rows = [
         {
             "chunk": place // size,
@@ -59,10 +59,10 @@ def test_a_sweep_is_the_sum_of_its_runs(ordered: list[tuple[str, int]], size: in
         }
         for place, (label, seed) in enumerate(ordered)
     ]
-    chunks = [pa.RecordBatch.from_pylist(rows[i : i + size], schema=RUN_TABLE) for i in range(0, len(rows), size)]
-    outcomes = [row for batch in simulate_chunks(recipe, iter(chunks)) for row in batch.to_pylist()]
+    chunks = [pa.RecordBatch.from_pylist(rows[i : i + size], schema=RUN_SCHEMA) for i in range(0, len(rows), size)]
+    outcomes = [row for batch in simulate_chunks(sweep_inputs, iter(chunks)) for row in batch.to_pylist()]
     assert [row["run_id"] for row in outcomes] == [row["run_id"] for row in rows]
-    together = joined([single(label, seed) for label, seed in ordered])
+    together = concat_tables([single(label, seed) for label, seed in ordered])
     for name in TABLES:
         kept = [row for outcome in outcomes for row in outcome[name]]
         assert kept == together[name].to_pylist()

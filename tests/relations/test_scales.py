@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.assignment import TaskAssignor
-from simulator.disturbances import Disturbance, Join, Reassignment, TrafficChange
-from simulator.world import Price, Start, Topic, World
+from assignors.model.assignment import TaskAssignor
+from simulator.world.disturbances import Disturbance, Join, Reassignment, TrafficChange
+from simulator.world.world import Price, Start, Topic, World
 from tests.relations.figures import EVENT_NUMBERS, Figures, check_same, figures
 from tests.relations.relation import relation
-from tests.relations.worlds import EVERY_EVENT, Limits, assignors, worlds
-from tests.simulator.worlds import MINUTE
+from tests.relations.worlds import EVERY_EVENT, WorldLimits, assignors, worlds
+from tests.simulator.world_builders import MINUTE
 
 BYTES = (
     ("runs", "restored_bytes"),
@@ -89,7 +89,9 @@ def _with_throttle(event: Disturbance, factor: int) -> Disturbance:
     return event
 
 
-STATELESS = Limits(has_state=False, is_limited=False, events=tuple(e for e in EVERY_EVENT if e is not Reassignment))
+STATELESS = WorldLimits(
+    has_state=False, is_limited=False, events=tuple(e for e in EVERY_EVENT if e is not Reassignment)
+)
 
 
 @relation(60)
@@ -116,7 +118,9 @@ def _with_factor(event: Disturbance, factor: float) -> Disturbance:
     return dataclasses.replace(event, factor=factor * event.factor) if isinstance(event, TrafficChange) else event
 
 
-LATER = Limits(starts=(Start.WARM,), events=tuple(e for e in EVERY_EVENT if e is not Reassignment), has_hours=False)
+LATER = WorldLimits(
+    starts=(Start.WARM,), events=tuple(e for e in EVERY_EVENT if e is not Reassignment), has_hours=False
+)
 
 
 @relation(60)
@@ -162,7 +166,7 @@ def measured(topic: Topic) -> Topic:
     return dataclasses.replace(topic, hourly_bytes_per_s=(topic.bytes_per_s,) * 24)
 
 
-CONSTANT = Limits(has_hours=False)
+CONSTANT = WorldLimits(has_hours=False)
 
 
 @relation(80)

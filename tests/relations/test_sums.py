@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.assignment import TaskAssignor
-from simulator.execution import Execution
+from assignors.model.assignment import TaskAssignor
+from simulator.flows.execution import Execution
+from simulator.flows.traffic import TrafficKind
+from simulator.results.trace import Trace
 from simulator.timeline import TrafficScaled
-from simulator.trace import Trace
-from simulator.traffic import TrafficKind
-from simulator.world import Start, Topic, World
+from simulator.world.world import Start, Topic, World
 from tests.relations.figures import Row, figures, figures_of, run, total
 from tests.relations.relation import relation
-from tests.relations.worlds import CLIENT_EVENTS, OTHER_EVENTS, Limits, assignors, worlds
+from tests.relations.worlds import CLIENT_EVENTS, OTHER_EVENTS, WorldLimits, assignors, worlds
 
 READS = (TrafficKind.SOURCE_READ, TrafficKind.REPARTITION_READ)
 GIGABYTE = 1_000_000_000
-UNCHAINED = Limits(has_chains=False)
-STILL_BROKERS = Limits(events=(*CLIENT_EVENTS, *OTHER_EVENTS))
+UNCHAINED = WorldLimits(has_chains=False)
+STILL_BROKERS = WorldLimits(events=(*CLIENT_EVENTS, *OTHER_EVENTS))
 
 
 def carried(trace: Trace, *kinds: TrafficKind) -> float:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from assignors import registry
-from assignors.assignment import TaskAssignor
-from assignors.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.ids import TopicPartition
-from simulator.disturbances import (
+from assignors.model.assignment import TaskAssignor
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.model.ids import TopicPartition
+from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     ConfigChange,
@@ -26,12 +26,12 @@ from simulator.disturbances import (
     Leave,
     RackOutage,
     Reassignment,
+    ReassignmentTarget,
     ReplicaMove,
     RollingBounce,
-    Target,
     TrafficChange,
 )
-from simulator.world import (
+from simulator.world.world import (
     Application,
     Broker,
     Client,
@@ -47,7 +47,7 @@ from simulator.world import (
     World,
 )
 from tests.simulator.random_worlds import assignment_configs, group_configs, running
-from tests.simulator.worlds import MINUTE, RACKS, client
+from tests.simulator.world_builders import MINUTE, RACKS, client
 
 DURATION_MS = 40 * MINUTE
 UNLIMITED = 10**15
@@ -70,7 +70,7 @@ pauses = st.sampled_from((0, 1_500, 40_000))
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WorldLimits:
     """Which worlds to draw.
 
     Attributes:
@@ -98,7 +98,7 @@ class Limits:
     protocols: tuple[GroupProtocol, ...] = tuple(GroupProtocol)
 
 
-ANY = Limits()
+ANY = WorldLimits()
 
 
 def assignors(names: tuple[str, ...] = ASSIGNORS) -> st.SearchStrategy[TaskAssignor]:
@@ -107,7 +107,7 @@ def assignors(names: tuple[str, ...] = ASSIGNORS) -> st.SearchStrategy[TaskAssig
 
 
 @st.composite
-def worlds(draw: st.DrawFn, limits: Limits = ANY) -> World:
+def worlds(draw: st.DrawFn, limits: WorldLimits = ANY) -> World:
     """Draw a world within limits, with up to five disturbances."""
     brokers = draw(_brokers(limits))
     application, topics = draw(_applications(limits, len(brokers)))
@@ -133,7 +133,7 @@ def worlds(draw: st.DrawFn, limits: Limits = ANY) -> World:
 
 
 @st.composite
-def _brokers(draw: st.DrawFn, limits: Limits) -> tuple[Broker, ...]:
+def _brokers(draw: st.DrawFn, limits: WorldLimits) -> tuple[Broker, ...]:
     no_rack = draw(st.sampled_from((False,) * 5 + (True,))) if limits.hides_racks else False
     limit = draw(st.sampled_from((None, None, 300_000))) if limits.is_limited else None
     count = draw(st.integers(3, 6))
@@ -141,7 +141,7 @@ def _brokers(draw: st.DrawFn, limits: Limits) -> tuple[Broker, ...]:
 
 
 @st.composite
-def _clients(draw: st.DrawFn, limits: Limits, name: str, is_classic: bool) -> Client:
+def _clients(draw: st.DrawFn, limits: WorldLimits, name: str, is_classic: bool) -> Client:
     bandwidths = (2_000, 500_000, 10_000_000) if limits.is_limited else (UNLIMITED,)
     speeds = (None, None, None, 120, 5_000) if limits.is_limited else (None,)
     reports = (OffsetReports.CURRENT, OffsetReports.CURRENT, OffsetReports.CURRENT, *OffsetReports)
@@ -159,7 +159,7 @@ def _clients(draw: st.DrawFn, limits: Limits, name: str, is_classic: bool) -> Cl
 
 
 @st.composite
-def _applications(draw: st.DrawFn, limits: Limits, brokers: int) -> tuple[Application, dict[str, Topic]]:
+def _applications(draw: st.DrawFn, limits: WorldLimits, brokers: int) -> tuple[Application, dict[str, Topic]]:
     """Draw a chain: each subtopology may read what the one before repartitions, and writes results or the next."""
     topics: dict[str, Topic] = {}
     parts = []
@@ -193,14 +193,14 @@ def _applications(draw: st.DrawFn, limits: Limits, brokers: int) -> tuple[Applic
 
 
 @st.composite
-def _configs(draw: st.DrawFn, limits: Limits) -> AssignmentConfigs:
+def _configs(draw: st.DrawFn, limits: WorldLimits) -> AssignmentConfigs:
     configs = draw(assignment_configs())
     strategy = draw(st.sampled_from((RackAwareStrategy.NONE, *RackAwareStrategy)))
     return dataclasses.replace(configs, rack_aware_assignment_strategy=strategy)
 
 
 @st.composite
-def _groups(draw: st.DrawFn, limits: Limits) -> GroupConfigs:
+def _groups(draw: st.DrawFn, limits: WorldLimits) -> GroupConfigs:
     configs = draw(group_configs())
     protocol = draw(st.sampled_from(limits.protocols))
     slow = draw(st.sampled_from((1.0, 1.0, 1.0, 1e-6)))
@@ -209,7 +209,7 @@ def _groups(draw: st.DrawFn, limits: Limits) -> GroupConfigs:
 
 @st.composite
 def _topics(
-    draw: st.DrawFn, limits: Limits, name: str, partitions: int, brokers: int, *, is_log: bool = False
+    draw: st.DrawFn, limits: WorldLimits, name: str, partitions: int, brokers: int, *, is_log: bool = False
 ) -> Topic:
     first, copies = draw(st.integers(0, brokers - 1)), draw(st.integers(1, 3))
     replicas = tuple(tuple((first + p + r) % brokers for r in range(copies)) for p in range(partitions))
@@ -244,7 +244,7 @@ def _measured(usual: tuple[int, ...], peak: int) -> tuple[tuple[int, ...], tuple
 
 
 @st.composite
-def disturbances(draw: st.DrawFn, base: World, limits: Limits = ANY) -> Disturbance:
+def disturbances(draw: st.DrawFn, base: World, limits: WorldLimits = ANY) -> Disturbance:
     """Draw anything that may happen to a world, whether it makes sense by then or not."""
     return draw(_EVENTS[draw(st.sampled_from(limits.events))](base))
 
@@ -303,7 +303,7 @@ def _moves(draw: st.DrawFn, base: World) -> Disturbance:
 @st.composite
 def _reassignments(draw: st.DrawFn, base: World) -> Disturbance:
     chosen = draw(st.lists(_partitions(base), min_size=1, max_size=3, unique=True))
-    targets = tuple(Target(each, draw(_some_brokers(base))) for each in chosen)
+    targets = tuple(ReassignmentTarget(each, draw(_some_brokers(base))) for each in chosen)
     throttle = draw(st.sampled_from((None, 300, 40_000, 2_000_000)))
     batch, election = draw(st.sampled_from((None, 1, 2))), draw(st.sampled_from(LeaderElection))
     return Reassignment(draw(moments), targets, throttle, batch, election)

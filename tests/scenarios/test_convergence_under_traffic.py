@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from scenarios.contestants import run
+from scenarios.assignor_specs import run
 from scenarios.load import load
-from scenarios.shipped import find
-from simulator.tabulation import tabulate
-from tests.scenarios.ingested import ingest, rate
+from scenarios.shipped import find_scenario
+from simulator.results.tabulation import tabulate
+from tests.scenarios.ingested_folders import rate_row, write_ingested_folder
 
 Row = dict[str, Any]
-SCALE_OUT = find(Path("slow_return_of_balance"))
+SCALE_OUT = find_scenario(Path("slow_return_of_balance"))
 HALF_DAY = ("duration", "6h")
 
 
@@ -38,8 +38,8 @@ def test_hourly_traffic_does_not_restart_the_clock(tmp_path: Path, starts_at: st
     assert [(row["number"], row["rebalances"]) for row in hourly] == [(0, 1), (1, 13)]
     assert hourly == constant
 
-    rates = [rate("trips", p, h, 5e5 + h % 2 * 4e4) for p in range(60) for h in range(24)]
-    folder = ingest(tmp_path / "ingested", rates)
+    rates = [rate_row("trips", p, h, 5e5 + h % 2 * 4e4) for p in range(60) for h in range(24)]
+    folder = write_ingested_folder(tmp_path / "ingested", rates)
     traffic = f"{{from: {folder}, starts_at: '{starts_at}'}}"
     measured, same = convergence(("traffic", traffic))
     assert (same["verdict"], same["rebalances_to_converge"]) == ("stable", 13)

@@ -13,19 +13,19 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from scenarios.importers.brokers import read_brokers
-from scenarios.importers.lines import FormatError
-from scenarios.importers.log_dirs import read_sizes
-from scenarios.importers.reassignment import read_plan
-from scenarios.importers.topics import read_topics
-from scenarios.importers.topology import read_topology
+from scenarios.kafka.formats.broker_api_versions import parse_broker_api_versions
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.log_dirs import parse_partition_sizes
+from scenarios.kafka.formats.reassignment import parse_reassignment
+from scenarios.kafka.formats.topics import parse_topics
+from scenarios.kafka.formats.topology import parse_topology
+from scenarios.language.yaml_reader import read_yaml
 from scenarios.load import ScenarioError, loads
-from scenarios.reader import read
-from tests.scenarios.writing import FULL, RUNNING, SMALL
+from tests.scenarios.scenario_texts import FULL, RUNNING, SMALL
 
-DIALECTS = Path(__file__).parent / "importers" / "dialects"
-WHOLE: dict[str, Any] = read(FULL).value
-FOUND: dict[str, Any] = read(RUNNING).value
+DIALECTS = Path(__file__).parent / "kafka" / "formats" / "dialects"
+WHOLE: dict[str, Any] = read_yaml(FULL).value
+FOUND: dict[str, Any] = read_yaml(RUNNING).value
 WORDS = st.sampled_from(
     [*"{}[]:,-?*&!|>'\"%#\n\t ~=<", "a", "no", "1", "&a ", "*a ", "<<: ", "!!str ", "- ", ": ", "\n  "]
 )
@@ -142,7 +142,9 @@ def test_any_override_is_answered(path: str, value: str) -> None:
     _answered(SMALL, (path, value))
 
 
-@pytest.mark.parametrize("reader", [read_topics, read_brokers, read_sizes, read_topology, read_plan])
+@pytest.mark.parametrize(
+    "reader", [parse_topics, parse_broker_api_versions, parse_partition_sizes, parse_topology, parse_reassignment]
+)
 @given(data=st.data())
 def test_any_dump_is_answered(reader: Callable[[str], object], data: st.DataObject) -> None:
     dialect = data.draw(st.sampled_from(sorted(DIALECTS.glob("*.txt"))))

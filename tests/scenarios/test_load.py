@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from assignors.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.ids import ProcessId
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.model.ids import ProcessId
+from scenarios.language.schema import SCHEMA_FILE
 from scenarios.load import Scenario, ScenarioError, load, loads
-from scenarios.schema import SCHEMA_FILE
-from simulator.disturbances import (
+from simulator.world.disturbances import (
     BrokerLoss,
     ConfigChange,
     Crash,
@@ -26,54 +26,56 @@ from simulator.disturbances import (
     ReplicaMove,
     RollingBounce,
 )
-from simulator.world import Broker, GroupConfigs, GroupProtocol, OffsetReports, Price, Store
-from tests.scenarios.writing import SMALL, spoiled, told, understood
+from simulator.world.world import Broker, GroupConfigs, GroupProtocol, OffsetReports, Price, Store
+from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in, replace_in_small
 
 LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
 
 
 def test_brokers_are_dealt_out_to_racks() -> None:
-    text = spoiled("{count: 3, racks: [az1, az2, az3]}\n", "{count: 4, racks: [az1, az2, az3], first_id: 7}\n")
-    brokers = understood(text).world(1).cluster.brokers
+    text = replace_in_small("{count: 3, racks: [az1, az2, az3]}\n", "{count: 4, racks: [az1, az2, az3], first_id: 7}\n")
+    brokers = load_text(text).world(1).cluster.brokers
     assert brokers == (Broker(7, "az1"), Broker(8, "az2"), Broker(9, "az3"), Broker(10, "az1"))
 
 
 def test_brokers_restore_as_fast_as_they_are_said_to() -> None:
-    pool = understood(SMALL, ("cluster.brokers.restore", "200 MB/s")).world(1).cluster.brokers
+    pool = load_text(SMALL, ("cluster.brokers.restore", "200 MB/s")).world(1).cluster.brokers
     assert [broker.restore_bytes_per_s for broker in pool] == [200_000_000] * 3
     each = "[{id: 0, rack: az1, restore: 1 MB/s}, {id: 1, rack: az2}, {id: 2, rack: az3}]"
-    brokers = understood(SMALL, ("cluster.brokers", each)).world(1).cluster.brokers
+    brokers = load_text(SMALL, ("cluster.brokers", each)).world(1).cluster.brokers
     assert [broker.restore_bytes_per_s for broker in brokers] == [1_000_000, None, None]
 
 
 def test_a_rack_named_no_stays_text() -> None:
     text = SMALL.replace("az1", "no").replace("az2", "yes").replace("az3", "10:00")
-    world = understood(text).world(1)
+    world = load_text(text).world(1)
     assert world.cluster.racks == ("10:00", "no", "yes")
     assert [client.rack for client in world.clients] == ["no", "yes", "10:00", "no"]
 
 
 def test_brokers_may_be_listed_without_racks() -> None:
-    text = spoiled("{count: 3, racks: [az1, az2, az3]}\n", "[{id: 4}, {id: 2}, {id: 9, rack: null}]\n")
+    text = replace_in_small("{count: 3, racks: [az1, az2, az3]}\n", "[{id: 4}, {id: 2}, {id: 9, rack: null}]\n")
     text = text.replace(", racks: [az1, az2, az3]", "").replace("rack: az1, ", "")
-    world = understood(text).world(1)
+    world = load_text(text).world(1)
     assert world.cluster.brokers == (Broker(4), Broker(2), Broker(9))
     assert world.clients[0].rack is None
 
 
 def test_what_is_said_of_a_topic_is_shared_by_its_partitions() -> None:
-    text = spoiled(
+    text = replace_in_small(
         "{name: payments, partitions: 4}", "{name: payments, partitions: 3, bytes_per_s: 10, size: [1, 2 kB, 3]}"
     )
-    payments = understood(text).world(1).cluster.topics["payments"]
+    payments = load_text(text).world(1).cluster.topics["payments"]
     assert payments.bytes_per_s == (4, 3, 3)
     assert payments.size_bytes == (1, 2_000, 3)
     assert payments.record_bytes == 1_000
 
 
 def test_partitions_of_which_nothing_is_said_have_the_defaults() -> None:
-    text = spoiled("  topics:\n", "  partition_defaults: {bytes_per_s: 5, size: 6, record_size: 7}\n  topics:\n")
-    topics = understood(text).world(1).cluster.topics
+    text = replace_in_small(
+        "  topics:\n", "  partition_defaults: {bytes_per_s: 5, size: 6, record_size: 7}\n  topics:\n"
+    )
+    topics = load_text(text).world(1).cluster.topics
     assert topics["payments"].bytes_per_s == (5, 5, 5, 5)
     assert topics["payments"].size_bytes == (6, 6, 6, 6)
     assert topics["orders"].size_bytes == (2_000_000_000,) * 4
@@ -82,24 +84,24 @@ def test_partitions_of_which_nothing_is_said_have_the_defaults() -> None:
 
 
 def test_topics_have_kafkas_default_counts() -> None:
-    text = spoiled("{name: payments, partitions: 4}", "{name: payments}").replace(
+    text = replace_in_small("{name: payments, partitions: 4}", "{name: payments}").replace(
         "factor: 2}", "factor: 3, num.partitions: 6}"
     )
-    payments = understood(text).world(1).cluster.topics["payments"]
+    payments = load_text(text).world(1).cluster.topics["payments"]
     assert payments.num_partitions == 6
     assert {len(brokers) for brokers in payments.replicas} == {3}
 
 
 def test_given_replicas_stay_as_they_are_and_the_first_leads() -> None:
-    text = spoiled("{name: payments, partitions: 4}", "{name: payments, replicas: [[2, 0], [1]]}")
+    text = replace_in_small("{name: payments, partitions: 4}", "{name: payments, replicas: [[2, 0], [1]]}")
     for seed in (1, 2):
-        payments = understood(text).world(seed).cluster.topics["payments"]
+        payments = load_text(text).world(seed).cluster.topics["payments"]
         assert payments.replicas == ((2, 0), (1,))
         assert payments.leaders == (2, 1)
 
 
 def test_seeds_draw_placements_and_process_ids_and_nothing_else() -> None:
-    scenario = understood(SMALL)
+    scenario = load_text(SMALL)
     one, again, two = scenario.world(1), scenario.world(1), scenario.world(2)
     assert one == again
     assert [client.process_id for client in one.clients] != [client.process_id for client in two.clients]
@@ -111,16 +113,16 @@ def test_seeds_draw_placements_and_process_ids_and_nothing_else() -> None:
 
 
 def test_drawn_process_ids_are_random_uuids_that_adding_a_client_does_not_change() -> None:
-    few = understood(SMALL).world(1).clients
-    many = understood(SMALL, ("clients[0].count", "9")).world(1).clients
+    few = load_text(SMALL).world(1).clients
+    many = load_text(SMALL, ("clients[0].count", "9")).world(1).clients
     assert [client.process_id for client in many[:3]] == [client.process_id for client in few[:3]]
     assert len({client.process_id for client in many}) == len(many)
     assert {uuid.UUID(str(client.process_id)).version for client in many} == {4}
 
 
 def test_a_given_process_id_stays() -> None:
-    text = spoiled("rack: az1, starts", "process_id: 80000000-0000-0000-0000-000000000001, starts")
-    assert understood(text).world(5).clients[3].process_id == ProcessId.parse("80000000-0000-0000-0000-000000000001")
+    text = replace_in_small("rack: az1, starts", "process_id: 80000000-0000-0000-0000-000000000001, starts")
+    assert load_text(text).world(5).clients[3].process_id == ProcessId.parse("80000000-0000-0000-0000-000000000001")
 
 
 def test_placements_are_the_same_under_any_hash_seed() -> None:
@@ -140,33 +142,33 @@ def test_placements_are_the_same_under_any_hash_seed() -> None:
 
 
 def test_repartition_topics_have_as_many_partitions_as_the_largest_source_of_their_writer() -> None:
-    text = spoiled("sources: [orders]", "sources: [orders, extra]").replace(
+    text = replace_in_small("sources: [orders]", "sources: [orders, extra]").replace(
         "  topics:\n", "  topics:\n    - {name: extra, partitions: 11}\n"
     )
-    world = understood(text).world(1)
+    world = load_text(text).world(1)
     assert world.cluster.topics["shop-by-customer-repartition"].num_partitions == 11
     assert world.cluster.topics["shop-totals-changelog"].num_partitions == 11
 
 
 def test_a_join_decides_how_many_partitions_a_repartition_topic_has() -> None:
-    text = spoiled("payments, partitions: 4", "payments, partitions: 9").replace(
+    text = replace_in_small("payments, partitions: 4", "payments, partitions: 9").replace(
         "sources: [by-customer, payments]\n",
         "sources: [by-customer, payments]\n      copartitioned: [[by-customer, payments]]\n",
     )
-    assert understood(text).world(1).cluster.topics["shop-by-customer-repartition"].num_partitions == 9
+    assert load_text(text).world(1).cluster.topics["shop-by-customer-repartition"].num_partitions == 9
 
 
 def test_repartition_topics_of_a_chain_are_counted_one_after_the_other() -> None:
-    text = spoiled(
+    text = replace_in_small(
         "    - sources: [by-customer, payments]\n",
         "    - sources: [by-shop]\n    - sources: [by-customer, payments]\n      repartition: [{name: by-shop}]\n",
     )
-    assert understood(text).world(1).cluster.topics["shop-by-shop-repartition"].num_partitions == 4
+    assert load_text(text).world(1).cluster.topics["shop-by-shop-repartition"].num_partitions == 4
 
 
 def test_an_internal_topic_that_is_there_is_used_as_it_is() -> None:
     there = "    - {name: shop-by-customer-repartition, replicas: [[0], [1], [2], [0], [1], [2]], size: 12}\n"
-    world = understood(spoiled("application:\n", there + "application:\n")).world(1)
+    world = load_text(replace_in_small("application:\n", there + "application:\n")).world(1)
     topic = world.cluster.topics["shop-by-customer-repartition"]
     assert topic.num_partitions == 6
     assert topic.replicas[1] == (1,)
@@ -175,13 +177,13 @@ def test_an_internal_topic_that_is_there_is_used_as_it_is() -> None:
 
 
 def test_a_repartition_topic_goes_by_its_short_and_by_its_full_name() -> None:
-    full = spoiled("[by-customer, payments]", "[shop-by-customer-repartition, payments]")
-    assert understood(full).world(1) == understood(SMALL).world(1)
+    full = replace_in_small("[by-customer, payments]", "[shop-by-customer-repartition, payments]")
+    assert load_text(full).world(1) == load_text(SMALL).world(1)
 
 
 def test_internal_topics_have_the_replication_factor_of_the_application_or_of_the_brokers() -> None:
     def replicas(*overrides: tuple[str, str]) -> int:
-        return len(understood(SMALL, *overrides).world(1).cluster.topics["shop-totals-changelog"].replicas[0])
+        return len(load_text(SMALL, *overrides).world(1).cluster.topics["shop-totals-changelog"].replicas[0])
 
     assert replicas() == 2
     assert replicas(("application.configs.replication.factor", "1")) == 1
@@ -189,11 +191,11 @@ def test_internal_topics_have_the_replication_factor_of_the_application_or_of_th
 
 
 def test_stores_are_logged_unless_they_are_not_and_a_table_may_be_restored_from_its_source() -> None:
-    text = spoiled(
+    text = replace_in_small(
         "stores: [{name: totals, size: 1 GB}]",
         "stores: [{name: a}, {name: b, logged: false, persistent: false}, {name: c, changelog: payments}]",
     )
-    world = understood(text).world(1)
+    world = load_text(text).world(1)
     assert world.application.subtopologies[1].stores == (
         Store("a", "shop-a-changelog"),
         Store("b", None, persistent=False),
@@ -203,14 +205,14 @@ def test_stores_are_logged_unless_they_are_not_and_a_table_may_be_restored_from_
 
 
 def test_configs_are_kafkas_where_nothing_is_said() -> None:
-    application = understood(spoiled("  configs: {num.standby.replicas: 1}\n", "")).world(1).application
+    application = load_text(replace_in_small("  configs: {num.standby.replicas: 1}\n", "")).world(1).application
     assert application.assignment_configs == AssignmentConfigs()
     assert application.group_configs == GroupConfigs()
 
 
 def test_configs_are_taken_over() -> None:
     text = (
-        spoiled(
+        replace_in_small(
             "  configs: {num.standby.replicas: 1}\n",
             """\
   configs:
@@ -240,7 +242,7 @@ def test_configs_are_taken_over() -> None:
         "factor: 2, group.initial.rebalance.delay.ms: 0, group.streams.heartbeat.interval.ms: 6s, "
         "group.streams.assignment.interval.ms: 2s}",
     )
-    world = understood(text).world(1)
+    world = load_text(text).world(1)
     assert world.application.assignment_configs == AssignmentConfigs(
         acceptable_recovery_lag=5,
         max_warmup_replicas=6,
@@ -275,7 +277,7 @@ STREAMS = {
 
 def test_a_group_has_the_times_of_its_protocol() -> None:
     brokers = [(f"cluster.configs.{key}", value) for key, value in STREAMS.items()]
-    scenario = understood(SMALL, *brokers, ("application.configs.session.timeout.ms", "20s"))
+    scenario = load_text(SMALL, *brokers, ("application.configs.session.timeout.ms", "20s"))
     classic = scenario.world(1).application.group_configs
     assert (classic.protocol, classic.session_timeout_ms) == (GroupProtocol.CLASSIC, 20_000)
     assert classic.initial_rebalance_delay_ms == 3_000
@@ -287,15 +289,15 @@ def test_a_group_has_the_times_of_its_protocol() -> None:
 
 @pytest.mark.parametrize("protocol", ["streams", "STREAMS"])
 def test_an_application_may_be_a_streams_group(protocol: str) -> None:
-    scenario = understood(SMALL, ("application.configs.group.protocol", protocol))
+    scenario = load_text(SMALL, ("application.configs.group.protocol", protocol))
     own = scenario.world(1).application.group_configs
     assert (own.protocol, own.session_timeout_ms) == (GroupProtocol.STREAMS, 45_000)
     assert scenario.world(1, protocol=GroupProtocol.CLASSIC).application.group_configs == GroupConfigs()
 
 
 def test_a_streams_group_has_no_static_members() -> None:
-    text = spoiled("threads: 2}", "threads: 2, static_membership: true}")
-    scenario = understood(text)
+    text = replace_in_small("threads: 2}", "threads: 2, static_membership: true}")
+    scenario = load_text(text)
     assert [client.is_static for client in scenario.world(1).clients] == [True, True, True, False]
     assert not any(client.is_static for client in scenario.world(1, protocol=GroupProtocol.STREAMS).clients)
     with pytest.raises(ScenarioError, match=r"clients\[0\]\.static_membership: Kafka Streams refuses"):
@@ -305,17 +307,17 @@ def test_a_streams_group_has_no_static_members() -> None:
 def test_brokers_may_move_the_limits_of_streams_groups() -> None:
     quick = {"session.timeout.ms": "1s", "heartbeat.interval.ms": "500"}
     keys = [(f"group.streams.{limit}{key}", value) for key, value in quick.items() for limit in ("", "min.")]
-    text = spoiled("factor: 2}", "".join(["factor: 2", *(f", {key}: {value}" for key, value in keys), "}"]))
-    streams = understood(text).world(1, protocol=GroupProtocol.STREAMS).application.group_configs
+    text = replace_in_small("factor: 2}", "".join(["factor: 2", *(f", {key}: {value}" for key, value in keys), "}"]))
+    streams = load_text(text).world(1, protocol=GroupProtocol.STREAMS).application.group_configs
     assert (streams.session_timeout_ms, streams.streams_heartbeat_interval_ms) == (1_000, 500)
 
 
 def test_protocols_may_be_compared() -> None:
-    text = spoiled(
+    text = replace_in_small(
         "[high_availability]",
         "[ha, {assignor: streams_group_sticky, configs: {group.protocol: Streams, num.standby.replicas: 2}}]",
     )
-    scenario = understood(text)
+    scenario = load_text(text)
     own, broker = scenario.assignors
     assert (own.protocol, broker.protocol) == (None, GroupProtocol.STREAMS)
     assert broker.changed == ("num.standby.replicas", "group.protocol")
@@ -326,22 +328,24 @@ def test_protocols_may_be_compared() -> None:
 
 
 def test_subtopologies_write_their_repartition_and_result_topics() -> None:
-    text = spoiled("repartition: [{name", "writes: [payments]\n      repartition: [{name")
-    first, second = understood(text).world(1).application.subtopologies
+    text = replace_in_small("repartition: [{name", "writes: [payments]\n      repartition: [{name")
+    first, second = load_text(text).world(1).application.subtopologies
     assert first.written_topics == ("shop-by-customer-repartition", "payments")
     assert second.written_topics == ()
 
 
 def test_clients_are_as_they_are_said_to_be() -> None:
-    plain = understood(SMALL).world(1).clients[0]
+    plain = load_text(SMALL).world(1).clients[0]
     assert (plain.announces_rack, plain.records_per_s, plain.is_static, plain.reports) == (True, None, False, "current")
-    text = spoiled("threads: 2}", "client_rack: false, records_per_s: 20000, static_membership: true, reports: never}")
-    scenario = understood(text)
+    text = replace_in_small(
+        "threads: 2}", "client_rack: false, records_per_s: 20000, static_membership: true, reports: never}"
+    )
+    scenario = load_text(text)
     client = scenario.world(1).clients[0]
     assert (client.rack, client.announces_rack) == ("az1", False)
     assert (client.records_per_s, client.is_static, client.reports) == (20_000, True, OffsetReports.NEVER)
     assert scenario.stated == ("num.standby.replicas", "client.rack", "group.instance.id")
-    assert understood(text.replace("{name: late, rack: az1,", "{name: late,")).stated == (
+    assert load_text(text.replace("{name: late, rack: az1,", "{name: late,")).stated == (
         "num.standby.replicas",
         "group.instance.id",
     )
@@ -351,7 +355,7 @@ def test_clients_are_as_they_are_said_to_be() -> None:
     ("said", "provider", "usd_per_gb"), [("aws", "aws", 0.02), ("GCP", "gcp", 0.01), ("{provider: azure}", "azure", 0)]
 )
 def test_prices_of_clouds_are_known_with_their_source(said: str, provider: str, usd_per_gb: float) -> None:
-    price = understood(SMALL, ("price", said)).world(1).price
+    price = load_text(SMALL, ("price", said)).world(1).price
     assert price is not None
     assert (price.provider, price.usd_per_gb) == (provider, usd_per_gb)
     assert re.fullmatch(r"\d{4}-\d\d, \S+\.\S+/\S+", price.as_of)
@@ -359,24 +363,26 @@ def test_prices_of_clouds_are_known_with_their_source(said: str, provider: str, 
 
 @pytest.mark.parametrize("provider", ["mine", "aws"])
 def test_a_price_may_be_ones_own(provider: str) -> None:
-    price = understood(SMALL, ("price", f"{{provider: {provider}, usd_per_gb: 0.03}}")).world(1).price
+    price = load_text(SMALL, ("price", f"{{provider: {provider}, usd_per_gb: 0.03}}")).world(1).price
     assert price == Price(provider, 0.03, "the scenario")
 
 
 def test_nothing_has_a_price_unless_one_is_given() -> None:
-    assert understood(SMALL).world(1).price is None
+    assert load_text(SMALL).world(1).price is None
 
 
 @pytest.mark.parametrize(("selector", "nearest"), [("RackAwareReplicaSelector", True), ("LeaderSelector", False)])
 def test_the_selector_says_where_consumers_read(selector: str, nearest: bool) -> None:
-    text = spoiled("factor: 2}", f"factor: 2, replica.selector.class: org.apache.kafka.common.replica.{selector}}}")
-    assert understood(text).world(1).cluster.reads_from_nearest_replica is nearest
-    assert understood(SMALL).world(1).cluster.reads_from_nearest_replica is False
+    text = replace_in_small(
+        "factor: 2}", f"factor: 2, replica.selector.class: org.apache.kafka.common.replica.{selector}}}"
+    )
+    assert load_text(text).world(1).cluster.reads_from_nearest_replica is nearest
+    assert load_text(SMALL).world(1).cluster.reads_from_nearest_replica is False
 
 
 @pytest.mark.parametrize(("starts", "start"), [("  starts: cold\n", "cold"), ("", "warm")])
 def test_an_application_starts_warm_unless_it_is_to_start_cold(starts: str, start: str) -> None:
-    assert understood(spoiled("  id: shop\n", f"  id: shop\n{starts}")).world(1).start == start
+    assert load_text(replace_in_small("  id: shop\n", f"  id: shop\n{starts}")).world(1).start == start
 
 
 EVENTS = """\
@@ -399,12 +405,12 @@ events:
 
 
 def test_events_become_disturbances() -> None:
-    text = spoiled("events:\n  - {at: 30m, scale_out: {clients: late}}\n", EVENTS).replace(
+    text = replace_in_small("events:\n  - {at: 30m, scale_out: {clients: late}}\n", EVENTS).replace(
         "duration: 2h", "duration: 1d"
     )
     hour = 3_600_000
     now = AssignmentConfigs(num_standby_replicas=2)
-    assert understood(text).world(1).disturbances == (
+    assert load_text(text).world(1).disturbances == (
         Join(hour // 2, ("late",)),
         RollingBounce(hour, ("app-0", "app-1", "app-2"), 30_000, 60_000),
         RollingBounce(2 * hour, ("app-1", "app-0", "app-2"), 60_000, 120_000, keeps_state=False),
@@ -424,7 +430,7 @@ def test_events_become_disturbances() -> None:
 
 def test_config_changes_build_on_the_configs_of_the_run() -> None:
     change = "{at: 30m, config_change: {configs: {num.standby.replicas: 2}}}"
-    scenario = understood(spoiled("{at: 30m, scale_out: {clients: late}}", change))
+    scenario = load_text(replace_in_small("{at: 30m, scale_out: {clients: late}}", change))
     own = AssignmentConfigs(max_warmup_replicas=5)
     world = scenario.world(1, own)
     assert world.application.assignment_configs == own
@@ -432,24 +438,24 @@ def test_config_changes_build_on_the_configs_of_the_run() -> None:
 
 
 def test_clients_that_left_for_good_are_not_there() -> None:
-    text = spoiled(
+    text = replace_in_small(
         "{at: 30m, scale_out: {clients: late}}",
         "{at: 1h, leave: {clients: app-1}}\n  - {at: 30m, crash: {clients: app-1}}",
     )
-    assert told(text) == ["s.yaml:20: events[0].leave.clients: not there at 1h: app-1"]
-    text = spoiled(
+    assert mistakes_in(text) == ["s.yaml:20: events[0].leave.clients: not there at 1h: app-1"]
+    text = replace_in_small(
         "{at: 30m, scale_out: {clients: late}}",
         "{at: 1h, leave: {clients: app-1}}\n  - {at: 30m, rack_outage: {rack: az2}}",
     )
-    assert told(text) == ["s.yaml:20: events[0].leave.clients: not there at 1h: app-1"]
+    assert mistakes_in(text) == ["s.yaml:20: events[0].leave.clients: not there at 1h: app-1"]
 
 
 def test_assignors_are_chosen_with_their_configs_and_labels() -> None:
-    text = spoiled(
+    text = replace_in_small(
         "[high_availability]",
         "[ha, {assignor: ha, configs: {max.warmup.replicas: 3}}, {label: old, assignor: sticky, parameters: {}}]",
     )
-    first, second, third = understood(text).assignors
+    first, second, third = load_text(text).assignors
     configs = AssignmentConfigs(num_standby_replicas=1)
     assert (first.label, first.assignor, first.configs) == ("high_availability", "high_availability", configs)
     assert second.label == "high_availability (max.warmup.replicas=3)"
@@ -458,21 +464,21 @@ def test_assignors_are_chosen_with_their_configs_and_labels() -> None:
 
 
 def test_without_assignors_kafkas_default_is_taken() -> None:
-    assert [choice.assignor for choice in understood(spoiled("assignors: [high_availability]\n", "")).assignors] == [
-        "high_availability"
-    ]
+    assert [
+        choice.assignor for choice in load_text(replace_in_small("assignors: [high_availability]\n", "")).assignors
+    ] == ["high_availability"]
 
 
 def test_the_rest_has_defaults() -> None:
-    text = spoiled("name: small\n", "").replace("duration: 2h\n", "")
-    scenario = understood(text)
+    text = replace_in_small("name: small\n", "").replace("duration: 2h\n", "")
+    scenario = load_text(text)
     assert (scenario.name, scenario.description, scenario.seeds, scenario.path) == ("s", "", (1,), None)
     assert scenario.world(1).duration_ms == 86_400_000
 
 
 def test_a_file_is_loaded_by_its_path(tmp_path: Path) -> None:
     file = tmp_path / "night.yaml"
-    file.write_text("\ufeff" + spoiled("name: small\n", "description: >\n  Two\n  lines.\n"), encoding="utf-8")
+    file.write_text("\ufeff" + replace_in_small("name: small\n", "description: >\n  Two\n  lines.\n"), encoding="utf-8")
     scenario = load(file)
     assert (scenario.name, scenario.description, scenario.path) == ("night", "Two lines.", file)
     assert load(str(file)).world(1) == scenario.world(1)
@@ -515,11 +521,15 @@ def test_a_file_of_ten_megabytes_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_mapping_is_refused(text: str, message: str) -> None:
-    assert told(text) == [message]
+    assert mistakes_in(text) == [message]
 
 
 def test_a_mapping_without_anything_lacks_three_sections() -> None:
-    assert told("{}") == ["s.yaml:1: cluster: missing", "s.yaml:1: application: missing", "s.yaml:1: clients: missing"]
+    assert mistakes_in("{}") == [
+        "s.yaml:1: cluster: missing",
+        "s.yaml:1: application: missing",
+        "s.yaml:1: clients: missing",
+    ]
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=[path.stem for path in LIBRARY])
@@ -531,12 +541,12 @@ def test_shipped_scenarios_load_and_describe_themselves(path: Path) -> None:
 
 
 def test_anchors_and_merge_keys_help_in_scenarios() -> None:
-    text = spoiled(
+    text = replace_in_small(
         "  - {name: app, count: 3, racks: [az1, az2, az3], threads: 2}\n  - {name: late, rack: az1, starts: false}\n",
         "  - &app {name: app, count: 3, racks: [az1, az2, az3], threads: 2}\n"
         "  - {<<: *app, name: late, starts: false}\n",
     )
-    assert [client.name for client in understood(text).world(1).clients] == [
+    assert [client.name for client in load_text(text).world(1).clients] == [
         f"{name}-{i}" for name in ("app", "late") for i in range(3)
     ]
 
@@ -556,7 +566,7 @@ def test_loading_imports_nothing_heavy() -> None:
 def test_a_scenario_that_names_code_imports_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "evil_assignor.py").write_text("raise SystemExit('imported')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    [mistake] = told(spoiled("[high_availability]", '["evil_assignor:Evil"]'))
+    [mistake] = mistakes_in(replace_in_small("[high_availability]", '["evil_assignor:Evil"]'))
     assert "'evil_assignor:Evil' is not a built-in assignor" in mistake
     assert "evil_assignor" not in sys.modules
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.scenarios.writing import SMALL, events, spoiled, told
+from tests.scenarios.scenario_texts import SMALL, mistakes_in, replace_in_small, with_events
 
 PROCESS_ID = "80000000-0000-0000-0000-000000000001"
 
@@ -39,12 +39,12 @@ CASES = list(cases("mistakes.txt"))
 
 
 def test_the_small_scenario_is_fine() -> None:
-    assert told(SMALL) == []
+    assert mistakes_in(SMALL) == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_one_mistake_is_told(case: Case) -> None:
-    found = told(spoiled(case.before, case.after))
+    found = mistakes_in(replace_in_small(case.before, case.after))
     for said, expected in zip(found, case.mistakes, strict=True):
         if expected.endswith("…"):
             assert said.startswith(f"s.yaml:{expected[:-1]}")
@@ -62,7 +62,7 @@ def test_all_mistakes_of_a_file_are_told_at_once_by_line() -> None:
     for case in CASES:
         if case.name in ("unknown section", "config unknown", "process id", "bad rate", "client there already"):
             text = text.replace(case.before, case.after)
-    assert told(text) == [
+    assert mistakes_in(text) == [
         "s.yaml:6: cluster.topics[0].bytes_per_s: '4 MB' is not a rate, such as 40 MB/s or 10 Mbit/s "
         "(a size or bits, then /s; a bare number is in bytes per second)",
         "s.yaml:10: application.configs.num.standby.replica: not a config that is known here "
@@ -74,8 +74,8 @@ def test_all_mistakes_of_a_file_are_told_at_once_by_line() -> None:
 
 
 def test_mistakes_in_one_entry_are_all_told_whether_in_a_value_or_in_what_it_refers_to() -> None:
-    text = spoiled("rack: az1, starts: false", "process_id: x, starts: maybe, threads: 0, tag: x")
-    assert [mistake.split(": ")[1] for mistake in told(text)] == [
+    text = replace_in_small("rack: az1, starts: false", "process_id: x, starts: maybe, threads: 0, tag: x")
+    assert [mistake.split(": ")[1] for mistake in mistakes_in(text)] == [
         "clients[1].threads",
         "clients[1].starts",
         "clients[1].tag",
@@ -84,30 +84,32 @@ def test_mistakes_in_one_entry_are_all_told_whether_in_a_value_or_in_what_it_ref
 
 
 def test_what_could_not_be_understood_causes_no_further_mistakes() -> None:
-    text = spoiled("name: orders, partitions: 4", "name: orders, partitions: four").replace(
+    text = replace_in_small("name: orders, partitions: 4", "name: orders, partitions: four").replace(
         "  - {at: 30m", "  - {at: 1h, replica_move: {topic: orders, partition: 3, replicas: [1]}}\n  - {at: 30m"
     )
-    assert told(text) == ["s.yaml:6: cluster.topics[0].partitions: expected a whole number, found the text 'four'"]
+    assert mistakes_in(text) == [
+        "s.yaml:6: cluster.topics[0].partitions: expected a whole number, found the text 'four'"
+    ]
 
 
 def test_an_entry_without_a_name_leaves_open_which_names_there_are() -> None:
-    text = spoiled("{name: payments, partitions: 4}", "{partitions: 4}")
-    assert told(text) == ["s.yaml:7: cluster.topics[1].name: missing"]
+    text = replace_in_small("{name: payments, partitions: 4}", "{partitions: 4}")
+    assert mistakes_in(text) == ["s.yaml:7: cluster.topics[1].name: missing"]
 
 
 def test_entries_after_a_broken_one_keep_their_positions() -> None:
-    text = spoiled(
+    text = replace_in_small(
         "  - {name: late, rack: az1, starts: false}", "  - 7\n  - {name: late, process_id: x, starts: false}"
     )
-    assert told(text) == [
+    assert mistakes_in(text) == [
         "s.yaml:18: clients[1]: expected a mapping, found the number 7",
         f"s.yaml:19: clients[2].process_id: 'x' is not a process id (a UUID, such as {PROCESS_ID})",
     ]
 
 
 def test_a_section_that_is_no_mapping_leaves_the_others_to_be_checked() -> None:
-    text = spoiled("  brokers: {count: 3, racks: [az1, az2, az3]}", "  brokers: 3").replace("30m", "30 m in")
-    assert [mistake[: mistake.index(",")] for mistake in told(text)] == [
+    text = replace_in_small("  brokers: {count: 3, racks: [az1, az2, az3]}", "  brokers: 3").replace("30m", "30 m in")
+    assert [mistake[: mistake.index(",")] for mistake in mistakes_in(text)] == [
         "s.yaml:3: cluster.brokers: expected a mapping or a list",
         "s.yaml:20: events[0].at: '30 m in' is not a duration",
     ]
@@ -115,22 +117,26 @@ def test_a_section_that_is_no_mapping_leaves_the_others_to_be_checked() -> None:
 
 def test_a_list_of_many_names_is_shortened() -> None:
     racks = ", ".join(f"r{i:02}" for i in range(30))
-    text = events("{at: 1h, rack_outage: {rack: az9}}").replace("racks: [az1, az2, az3], threads", "threads")
+    text = with_events("{at: 1h, rack_outage: {rack: az9}}").replace("racks: [az1, az2, az3], threads", "threads")
     text = text.replace("{count: 3, racks: [az1, az2, az3]}\n", f"{{count: 30, racks: [{racks}]}}\n")
     text = text.replace(", rack: az1", "")
     listed = "(racks: r00, r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, … (30 in all))"
-    assert told(text) == [f"s.yaml:20: events[0].rack_outage.rack: 'az9' is not a rack {listed}"]
+    assert mistakes_in(text) == [f"s.yaml:20: events[0].rack_outage.rack: 'az9' is not a rack {listed}"]
 
 
 def test_a_long_or_unprintable_value_is_shown_short_and_on_one_line() -> None:
-    text = spoiled("threads: 2", 'threads: "' + "x" * 500 + '\\n\\e[31m"')
-    assert told(text) == [f"s.yaml:17: clients[0].threads: expected a whole number, found the text '{'x' * 60}…'"]
+    text = replace_in_small("threads: 2", 'threads: "' + "x" * 500 + '\\n\\e[31m"')
+    assert mistakes_in(text) == [
+        f"s.yaml:17: clients[0].threads: expected a whole number, found the text '{'x' * 60}…'"
+    ]
 
 
 def test_more_tasks_and_clients_than_can_be_simulated_are_refused() -> None:
-    text = spoiled("payments, partitions: 4", "payments, partitions: 30000").replace("count: 3, r", "count: 900, r", 2)
+    text = replace_in_small("payments, partitions: 4", "payments, partitions: 30000").replace(
+        "count: 3, r", "count: 900, r", 2
+    )
     text = text.replace("{count: 900, racks: [az1, az2, az3]}", "{count: 3, racks: [az1, az2, az3]}")
-    assert told(text) == [
+    assert mistakes_in(text) == [
         "s.yaml:1: 30,004 tasks on 901 clients are 27,033,604 pairs of the two, "
         "more than the 20,000,000 that can be simulated"
     ]

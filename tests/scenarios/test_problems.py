@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from scenarios.problems import ProblemError, answer, parse_state, read_problems
+from scenarios.problems import ProblemError, parse_problem, read_problems, solve_problem
 
 VECTORS = Path(__file__).parents[1] / "parity" / "data" / "public.jsonl.gz"
 JUNK = [None, -1, 0, "x", [], {}, 3.5, True, 10**30, [None], "0_0", {"a": 1}, "\u202e", -(10**30)]
@@ -56,7 +56,7 @@ def test_a_spoiled_problem_is_answered_or_named(small_problems: list[dict[str, A
 def told(problem: dict[str, Any]) -> str | None:
     try:
         for found in read_problems(io.StringIO(json.dumps(problem)), "spoiled"):
-            answer(found, "spoiled")
+            solve_problem(found, "spoiled")
     except ProblemError as error:
         return str(error)
     return None
@@ -74,10 +74,10 @@ def told(problem: dict[str, Any]) -> str | None:
 )
 def test_a_mistake_is_told_with_its_place(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        parse_state({"assignor": "ha", "tasks": [], "clients": [], **change})
+        parse_problem({"assignor": "ha", "tasks": [], "clients": [], **change})
 
 
 def test_a_client_that_is_given_twice_is_named() -> None:
     twice = [{"process_id": "00000000-0000-0000-0000-000000000001"}] * 2
     with pytest.raises(ValueError, match="client 00000000-0000-0000-0000-000000000001 is given twice"):
-        parse_state({"assignor": "ha", "tasks": [], "clients": twice})
+        parse_problem({"assignor": "ha", "tasks": [], "clients": twice})

@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from scenarios.contestants import contestants, run
+from scenarios.assignor_specs import assignor_specs, run
 from scenarios.load import load
-from scenarios.proofs import run_proven
-from scenarios.shipped import find
-from simulator.tabulation import tabulate
+from scenarios.proofs import run_with_proofs
+from scenarios.shipped import find_scenario
+from simulator.results.tabulation import tabulate
 
 BOUND = "least_total_cost"
 OF_BOUNDS = (BOUND, "mean_least_total_cost", "worst_cost_round", "worst_total_cost", "worst_least_total_cost")
@@ -20,9 +20,9 @@ OF_BOUNDS = (BOUND, "mean_least_total_cost", "worst_cost_round", "worst_total_co
 
 def tables_of(name: str, assignor: str) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
     """The tables of a run, without proofs and with them."""
-    scenario = load(find(Path(name)))
-    [one] = contestants(scenario, [assignor])
-    traces = (run(scenario, one), run_proven(scenario, one, 60.0))
+    scenario = load(find_scenario(Path(name)))
+    [one] = assignor_specs(scenario, [assignor])
+    traces = (run(scenario, one), run_with_proofs(scenario, one, 60.0))
     plain, proven = (tabulate(trace, assignor, 1) for trace in traces)
     return plain, proven
 

@@ -7,10 +7,10 @@ import dataclasses
 from hypothesis import strategies as st
 
 from assignors import registry
-from assignors.assignment import TaskAssignor
-from assignors.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.ids import TaskId, TopicPartition
-from simulator.disturbances import (
+from assignors.model.assignment import TaskAssignor
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.model.ids import TaskId, TopicPartition
+from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     ConfigChange,
@@ -21,13 +21,13 @@ from simulator.disturbances import (
     Leave,
     RackOutage,
     Reassignment,
+    ReassignmentTarget,
     ReplicaMove,
     RollingBounce,
-    Target,
     TrafficChange,
 )
-from simulator.layout import lay_out
-from simulator.world import (
+from simulator.world.layout import lay_out
+from simulator.world.world import (
     Application,
     Broker,
     Client,
@@ -42,7 +42,7 @@ from simulator.world import (
     Topic,
     World,
 )
-from tests.simulator.worlds import MINUTE, RACKS, client
+from tests.simulator.world_builders import MINUTE, RACKS, client
 
 ASSIGNORS = ("high_availability", "legacy_sticky", "sticky_task_assignor", "streams_group_sticky")
 NUM_BROKERS = 4
@@ -168,13 +168,15 @@ def running(draw: st.DrawFn, base: World) -> World:
 
 
 @st.composite
-def reassignments(draw: st.DrawFn, base: World) -> tuple[tuple[Target, ...], int | None, int | None, LeaderElection]:
+def reassignments(
+    draw: st.DrawFn, base: World
+) -> tuple[tuple[ReassignmentTarget, ...], int | None, int | None, LeaderElection]:
     """Up to three targets, a throttle, a batch and an election."""
     named = sorted(base.cluster.topics.items())
     known = [TopicPartition(name, number) for name, topic in named for number in range(topic.num_partitions)]
     chosen = draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
     some = st.lists(brokers, min_size=1, max_size=3, unique=True).map(tuple)
-    targets = tuple(Target(each, draw(some)) for each in chosen)
+    targets = tuple(ReassignmentTarget(each, draw(some)) for each in chosen)
     throttle = draw(st.sampled_from((None, 300, 40_000, 2_000_000)))
     return targets, throttle, draw(st.sampled_from((None, 1, 2))), draw(st.sampled_from(LeaderElection))
 

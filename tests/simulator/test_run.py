@@ -7,31 +7,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from assignors.configs import AssignmentConfigs
-from simulator.attribution import START
-from simulator.convergence import Verdict, convergence
-from simulator.disturbances import (
-    ConfigChange,
-    Crash,
-    Join,
-    Leave,
-    RollingBounce,
-)
-from simulator.layout import lay_out
-from simulator.lives import TaskState
-from simulator.world import Start
-from tests.simulator.running import (
-    GIGABYTES,
-    SECOND,
-    at,
-    down_s,
-    in_memory,
-    members,
-    rack_aware,
-    ran_on,
-    run,
-)
-from tests.simulator.worlds import HOUR, MINUTE, with_clients, with_group, with_late, world
+from assignors.model.configs import AssignmentConfigs
+from simulator.flows.task_states import TaskState
+from simulator.group.rebalance_causes import START
+from simulator.results.convergence import Verdict, convergence
+from simulator.world.disturbances import ConfigChange, Crash, Join, Leave, RollingBounce
+from simulator.world.layout import lay_out
+from simulator.world.world import Start
+from tests.simulator.small_world_runs import GIGABYTES, SECOND, at, down_s, in_memory, members, rack_aware, ran_on, run
+from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_group, with_late, world
 
 
 def test_a_group_starts_after_the_initial_delay_which_is_longer_while_members_come() -> None:
@@ -232,5 +216,5 @@ def test_a_client_is_there_at_once_only_if_every_thread_gives_back_or_waits() ->
 
 def test_the_leader_lists_subtopologies_as_a_hash_map_does() -> None:
     layout = lay_out(world())
-    listed = [layout.tasks.ids[row].subtopology for row in layout.listed_tasks.tolist()]
+    listed = [layout.tasks.ids[row].subtopology for row in layout.task_insertion_order.tolist()]
     assert listed == [1] * 6 + [0] * 12, "31·31 + 31·0 falls behind 31·31 + 31·1 in a table of 16"

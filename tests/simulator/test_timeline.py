@@ -6,8 +6,9 @@ import dataclasses
 
 import pytest
 
-from assignors.configs import AssignmentConfigs
-from simulator.disturbances import (
+from assignors.model.configs import AssignmentConfigs
+from simulator.timeline import ClientDown, ClientUp, timeline
+from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     ConfigChange,
@@ -20,9 +21,8 @@ from simulator.disturbances import (
     RollingBounce,
     TrafficChange,
 )
-from simulator.timeline import ClientDown, ClientUp, timeline
-from simulator.world import GroupProtocol, World
-from tests.simulator.worlds import HOUR, MINUTE, with_group, with_late, world
+from simulator.world.world import GroupProtocol, World
+from tests.simulator.world_builders import HOUR, MINUTE, with_group, with_late, world
 
 
 def told(*disturbances: Disturbance, base: World | None = None) -> list[tuple[int, str]]:

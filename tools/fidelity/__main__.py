@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from tools.fidelity.report import read_confirmations, write_confirmations, write_page
-from tools.fidelity.story import perform
+from tools.fidelity.steps import run_steps
 from tools.kafka_cluster.java import ClusterError
 
 RELEASES = ("4.3.1", "3.9.1")
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     differs = False
     try:
         for version in options.kafka or RELEASES:
-            confirmed = perform(version)
+            confirmed = run_steps(version)
             write_confirmations(version, confirmed)
             for each in confirmed:
                 print(

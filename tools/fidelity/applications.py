@@ -49,7 +49,7 @@ COMMON: Mapping[str, object] = {
 
 
 @dataclass(frozen=True, slots=True)
-class WatchedApplication:
+class TestedApplication:
     """An application, and who assigns for it.
 
     Attributes:
@@ -69,7 +69,7 @@ class WatchedApplication:
     configs: Mapping[str, object] = field(default_factory=dict)
     later: Mapping[str, object] = field(default_factory=dict)
     since: tuple[int, int] = (3, 8)
-    hangs_on_timing: bool = False
+    depends_on_timing: bool = False
 
     def runs_on(self, kafka_version: str) -> bool:
         """Whether a release can run it."""
@@ -83,55 +83,55 @@ class WatchedApplication:
         return self.configs.get("group.protocol") == "streams"
 
 
-WATCHED = (
-    WatchedApplication("ha", "high availability, 1 standby", configs={STANDBYS: 1}, later={STANDBYS: 2}),
-    WatchedApplication("ha-bare", "high availability, no standby", later={STANDBYS: 1}),
-    WatchedApplication(
+TESTED_APPLICATIONS = (
+    TestedApplication("ha", "high availability, 1 standby", configs={STANDBYS: 1}, later={STANDBYS: 2}),
+    TestedApplication("ha-bare", "high availability, no standby", later={STANDBYS: 1}),
+    TestedApplication(
         "ha-traffic",
         "high availability, 1 standby, min_traffic",
         configs={STANDBYS: 1, STRATEGY: "min_traffic"},
         later={STRATEGY: "balance_subtopology"},
     ),
-    WatchedApplication(
+    TestedApplication(
         "ha-balance",
         "high availability, 1 standby, balance_subtopology",
         configs={STANDBYS: 1, STRATEGY: "balance_subtopology"},
         later={STRATEGY: "none"},
     ),
-    WatchedApplication(
+    TestedApplication(
         "ha-tags",
         "high availability, 1 standby in another zone",
         configs={STANDBYS: 1, "rack.aware.assignment.tags": RACK_TAG},
         later={STANDBYS: 2},
     ),
-    WatchedApplication(
+    TestedApplication(
         "ha-warmup",
         "high availability, nobody is caught up without a copy",
         configs={"acceptable.recovery.lag": 0, "max.warmup.replicas": 4},
     ),
     # Without standbys: it hands those out in the order of a set of objects without hash code, another in each process.
-    WatchedApplication(
+    TestedApplication(
         "sticky",
         "sticky (KIP-924)",
         "sticky_task_assignor",
         {"task.assignor.class": STICKY, "num.stream.threads": 1},
-        hangs_on_timing=True,
+        depends_on_timing=True,
     ),
-    WatchedApplication(
+    TestedApplication(
         "sticky-legacy",
         "sticky, 1 standby",
         "legacy_sticky",
         {STANDBYS: 1, "internal.task.assignor.class": LEGACY_STICKY, "num.stream.threads": 1},
-        hangs_on_timing=True,
+        depends_on_timing=True,
     ),
-    WatchedApplication(
+    TestedApplication(
         "stay-put",
         "an assignor of one's own (KIP-924), 1 standby",
         "tests.real_kafka.stay_put:StayPut",
         {STANDBYS: 1, "task.assignor.class": "assignorsim.StayPut", "num.stream.threads": 1},
-        hangs_on_timing=True,
+        depends_on_timing=True,
     ),
-    WatchedApplication(
+    TestedApplication(
         "streams",
         "streams group (KIP-1071)",
         "streams_group_sticky",

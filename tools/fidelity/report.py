@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.fidelity.play import Confirmation
+from tools.fidelity.experiment import Confirmation
 
 OUT = Path("out")
 PAGE = Path("docs/explanation/fidelity.md")
@@ -16,7 +16,7 @@ BEGINS, ENDS = "<!-- {name}: made by `python -m tools.fidelity --write`. -->", "
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoredConfirmation:
     """A confirmation as it was kept; times in milliseconds."""
 
     kafka: str
@@ -44,14 +44,17 @@ def write_confirmations(kafka_version: str, confirmed: Iterable[Confirmation]) -
     return file
 
 
-def read_confirmations(kafka_version: str) -> list[Told]:
+def read_confirmations(kafka_version: str) -> list[StoredConfirmation]:
     """What was kept of one release."""
     rows = json.loads((OUT / f"fidelity-{kafka_version}.json").read_text())
-    names = Told.__dataclass_fields__
-    return [Told(**{**{name: row[name] for name in names}, "differences": tuple(row["differences"])}) for row in rows]
+    names = StoredConfirmation.__dataclass_fields__
+    return [
+        StoredConfirmation(**{**{name: row[name] for name in names}, "differences": tuple(row["differences"])})
+        for row in rows
+    ]
 
 
-def write_page(told: Sequence[Told]) -> None:
+def write_page(told: Sequence[StoredConfirmation]) -> None:
     """Put the tables where the page has them."""
     text = PAGE.read_text()
     for name, table in (("steps", _steps(told)), ("timing", _timing(told))):
@@ -85,13 +88,13 @@ def _plain(each: Confirmation) -> dict[str, Any]:
     }
 
 
-def _steps(told: Sequence[Told]) -> str:
+def _steps(told: Sequence[StoredConfirmation]) -> str:
     """One line for each application and release: how much was compared, and how much came as predicted."""
     lines = [
         "| Kafka | who assigns | steps | tasks and standbys | as predicted | as many rebalances | answers replayed |",
         "|---|---|---|---|---|---|---|",
     ]
-    groups: dict[tuple[str, str], list[Told]] = {}
+    groups: dict[tuple[str, str], list[StoredConfirmation]] = {}
     for each in told:
         groups.setdefault((each.kafka, each.title), []).append(each)
     for (kafka, title), group in groups.items():
@@ -100,7 +103,7 @@ def _steps(told: Sequence[Told]) -> str:
     return "\n".join(lines)
 
 
-def _counts(group: Sequence[Told]) -> str:
+def _counts(group: Sequence[StoredConfirmation]) -> str:
     right = sum(not each.differences for each in group)
     as_many = sum(each.rounds == each.predicted_rounds for each in group)
     replayed = sum(each.replayed for each in group)
@@ -110,13 +113,13 @@ def _counts(group: Sequence[Told]) -> str:
     return f"{len(group)} | {sum(each.tasks for each in group)} | {right} of {len(group)} | {rounds} | {answers}"
 
 
-def _timing(told: Sequence[Told]) -> str:
+def _timing(told: Sequence[StoredConfirmation]) -> str:
     """One line for each step, kind of group and release; of several applications, the least and the most."""
     lines = [
         "| Kafka | step | applications | rebalances | seen | s to the first | seen | s until settled | seen |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    groups: dict[tuple[str, str], list[Told]] = {}
+    groups: dict[tuple[str, str], list[StoredConfirmation]] = {}
     for each in told:
         kind = "streams group: " if each.is_streams_group else ""
         groups.setdefault((each.kafka, f"{kind}{each.step}"), []).append(each)

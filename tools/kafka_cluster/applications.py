@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Self
 
-from assignors.ids import ProcessId
-from assignors.java_order import DEFAULT_CAPACITY, bucket, process_hash
+from assignors.java.hash_order import DEFAULT_CAPACITY, bucket, process_hash
+from assignors.model.ids import ProcessId
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError, start_java, stop_java, tail
 
@@ -183,7 +183,7 @@ class Hosts:
                 )
         return [host for host in self._hosts if host.process is not None]
 
-    def await_that(self, what: str, holds: Callable[[], bool], timeout_s: float) -> None:
+    def wait_until(self, what: str, holds: Callable[[], bool], timeout_s: float) -> None:
         """Wait until something holds.
 
         Raises:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assignors import registry
-from assignors.java_order import CollectionOrder
-from scenarios.problems import Problem, answer, differences
-from tools.kafka_group_oracle.lives import ASSIGNOR, Life
+from assignors.java.hash_order import CollectionOrder
+from scenarios.problems import Problem, answer_differences, solve_problem
 from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json, ask
+from tools.kafka_group_oracle.random_groups import ASSIGNOR, RandomGroup
 
 LIVES_AT_A_TIME = 1000
 COMPARED = ("assignment", "probing_rebalance", "error")
@@ -45,7 +45,7 @@ def answered_problems(kafka_version: str, seeds: range, rounds: int) -> Iterator
         The problem with its answers, and the same as a line of a problem file.
     """
     for start in range(0, len(seeds), LIVES_AT_A_TIME):
-        lives = [Life.from_seed(seed) for seed in seeds[start : start + LIVES_AT_A_TIME]]
+        lives = [RandomGroup.from_seed(seed) for seed in seeds[start : start + LIVES_AT_A_TIME]]
         for _ in range(rounds):
             problems = [life.problem() for life in lives]
             for life, problem, both in zip(lives, problems, ask(problems, kafka_version), strict=True):
@@ -65,8 +65,8 @@ def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: P
         compared += 1
         order_matters += problem.expected_hash_order is not None
         for order in CollectionOrder:
-            ours = answer(problem, "random", info, order)
-            found = differences(problem.expected_in(order) or {}, ours)
+            ours = solve_problem(problem, "random", info, order)
+            found = answer_differences(problem.expected_in(order) or {}, ours)
             if found:
                 print(f"{problem.id}, {order}: {found[0][:300]}", file=sys.stderr)
                 wrong.append(line)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from scenarios.problems import Problem, ProblemError, read_problems
 from tools.kafka_cluster.java import ClusterError
-from tools.kafka_oracle import reference, threads, timing
+from tools.kafka_oracle import parity_page, threads, timing
 from tools.kafka_oracle.compare import Tallies, compare, our_answer, recorded_answers, render, save, total
 from tools.kafka_oracle.generate import generate
 from tools.kafka_oracle.oracle import KafkaOracle, check_version
@@ -55,7 +55,7 @@ def run_parity(options: argparse.Namespace) -> int:
     print(f"Kafka {options.kafka}, {options.problems} problems from seed {options.seed}:")
     print(render(tallies))
     date = datetime.date.today().isoformat()
-    summary = reference.summarize(options.kafka, options.seed, options.problems, date, tallies)
+    summary = parity_page.summarize(options.kafka, options.seed, options.problems, date, tallies)
     (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     return _conclude(tallies, wrong, out / "disagreements.jsonl", started)
 
@@ -137,7 +137,7 @@ def run_generate(options: argparse.Namespace) -> int:
 
 def run_reference(options: argparse.Namespace) -> int:
     """Write the table of docs/reference/parity.md from the runs that were made here."""
-    print(f"{reference.PAGE.name}: {reference.write_page(options.out)} runs")
+    print(f"{parity_page.PAGE.name}: {parity_page.write_page(options.out)} runs")
     return 0
 
 

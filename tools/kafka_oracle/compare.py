@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assignors.java_order import CollectionOrder
-from scenarios.problems import Problem, answer, differences
+from assignors.java.hash_order import CollectionOrder
+from scenarios.problems import Problem, answer_differences, solve_problem
 from tools.kafka_oracle.oracle import Oracle
 
 Json = dict[str, Any]
@@ -73,7 +73,7 @@ Tallies = dict[tuple[str, str], Tally]
 
 def our_answer(problem: Json, order: CollectionOrder) -> Json:
     """What this project answers."""
-    return answer(Problem(0, problem), "generated", order=order)
+    return solve_problem(Problem(0, problem), "generated", order=order)
 
 
 def recorded_answers(problems: Iterable[Problem]) -> Candidate:
@@ -96,10 +96,10 @@ def compare(oracle: Oracle, problems: Iterable[Json], candidate: Candidate, tall
         tally = tallies.setdefault(Problem(0, problem).kind, Tally())
         tally.compared += 1
         tally.refused += kafkas["sorted"]["error"] is not None
-        tally.order_sensitive += bool(differences(kafkas["sorted"], kafkas["production"]))
+        tally.order_sensitive += bool(answer_differences(kafkas["sorted"], kafkas["production"]))
         found: list[str] = []
         for order in ORDERS:
-            wrong = differences(kafkas[order], given[order] or {})
+            wrong = answer_differences(kafkas[order], given[order] or {})
             tally.agreed[order] += not wrong
             found += [f"{order}: {text}" for text in wrong]
         if found:

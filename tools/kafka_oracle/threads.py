@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from assignors.ids import TaskId
-from assignors.java_order import task_hash
-from assignors.tasks.threads import ClientTasks, assign_to_threads
+from assignors.java.hash_order import task_hash
+from assignors.model.ids import TaskId
+from assignors.tasks.thread_assignment import ClientTasks, assign_to_threads
 from tools.kafka_oracle.oracle import Oracle
 
 Json = dict[str, Any]
@@ -32,27 +32,27 @@ def generate(seed: int, number: int) -> Iterator[Json]:
         yield make_problem(random.Random(f"{seed}/{problem}"), f"s{seed}-{problem}")
 
 
-def make_problem(chance: random.Random, name: str) -> Json:
+def make_problem(rng: random.Random, name: str) -> Json:
     """A client with 1 to 12 threads and up to 60 tasks, and what its threads had before.
 
     Each list of tasks is in the order in which they are handed to Kafka. A stateful task is one that has a lag; threads
     may have had tasks that nobody knows any more.
     """
-    threads = chance.choice([1, 2, 3, 4, 4, 8, chance.randint(1, MOST_THREADS)])
-    ids = _task_ids(chance, chance.randint(0, chance.choice([8, 24, MOST_TASKS])))
-    shares = [chance.random(), chance.choice([0, 0, 0.3]), chance.choice([0, 0.3, 1])]
-    kinds = chance.choices(["stateful", "stateless", "standby"], weights=[0.1 + shares[0], *shares[1:]], k=len(ids))
+    threads = rng.choice([1, 2, 3, 4, 4, 8, rng.randint(1, MOST_THREADS)])
+    ids = _task_ids(rng, rng.randint(0, rng.choice([8, 24, MOST_TASKS])))
+    shares = [rng.random(), rng.choice([0, 0, 0.3]), rng.choice([0, 0.3, 1])]
+    kinds = rng.choices(["stateful", "stateless", "standby"], weights=[0.1 + shares[0], *shares[1:]], k=len(ids))
     client: Json = {kind: [] for kind in ("stateful", "stateless", "standby")}
     for task, kind in zip(ids, kinds, strict=True):
         client[kind].append(task)
-    elsewhere = _task_ids(chance, chance.choice([0, 0, 5]), first=50)
-    lags = {task: chance.choice(LAGS) for task in [*client["stateful"], *client["standby"], *elsewhere]}
-    problem = {"pluggable": chance.random() < 0.3, **client, "lags": lags}
-    past = chance.choice(PASTS)
-    previous = _previous(chance, past, [*ids, *elsewhere, *_task_ids(chance, 3, first=90)], threads)
+    elsewhere = _task_ids(rng, rng.choice([0, 0, 5]), first=50)
+    lags = {task: rng.choice(LAGS) for task in [*client["stateful"], *client["standby"], *elsewhere]}
+    problem = {"pluggable": rng.random() < 0.3, **client, "lags": lags}
+    past = rng.choice(PASTS)
+    previous = _previous(rng, past, [*ids, *elsewhere, *_task_ids(rng, 3, first=90)], threads)
     if past == "settled":
-        swapped = {"stateful": client["standby"], "standby": client["stateful"]} if chance.random() < 0.3 else {}
-        previous = _changed(chance, _held(our_answer({**problem, **swapped, "previous": [[]] * threads})))
+        swapped = {"stateful": client["standby"], "standby": client["stateful"]} if rng.random() < 0.3 else {}
+        previous = _changed(rng, _held(our_answer({**problem, **swapped, "previous": [[]] * threads})))
     return {"id": f"{name}-{past.replace(' ', '_')}", **problem, "previous": previous}
 
 
@@ -107,21 +107,21 @@ def read(path: Path) -> list[Json]:
         return [json.loads(line) for line in lines]
 
 
-def _task_ids(chance: random.Random, number: int, first: int = 0) -> list[str]:
+def _task_ids(rng: random.Random, number: int, first: int = 0) -> list[str]:
     """Different tasks in any order, of few or many subtopologies from a number on."""
-    subtopologies = chance.randint(1, 12)
-    partitions = chance.choice([number, 2 * number, 200]) // subtopologies + 1
+    subtopologies = rng.randint(1, 12)
+    partitions = rng.choice([number, 2 * number, 200]) // subtopologies + 1
     ids = [f"{first + subtopology}_{part}" for subtopology in range(subtopologies) for part in range(partitions)]
-    return chance.sample(ids, min(number, len(ids)))
+    return rng.sample(ids, min(number, len(ids)))
 
 
-def _previous(chance: random.Random, past: str, tasks: Sequence[str], threads: int) -> list[list[str]]:
+def _previous(rng: random.Random, past: str, tasks: Sequence[str], threads: int) -> list[list[str]]:
     """What each thread had, in a past that knows nothing of what the threads will get."""
     previous: list[list[str]] = [[] for _ in range(threads)]
     owners = {"none": 0, "with one thread": 1, "scattered": 1, "claimed twice": min(2, threads)}.get(past, 0)
     candidates = range(1 if past == "with one thread" else threads)
     for task in tasks:
-        for owner in chance.sample(candidates, chance.randint(min(1, owners), owners) if chance.random() < 0.8 else 0):
+        for owner in rng.sample(candidates, rng.randint(min(1, owners), owners) if rng.random() < 0.8 else 0):
             previous[owner].append(task)
     return previous
 
@@ -131,12 +131,12 @@ def _held(answer: Json) -> list[list[str]]:
     return [active + standby for active, standby in zip(answer["active"], answer["standby"], strict=True)]
 
 
-def _changed(chance: random.Random, previous: list[list[str]]) -> list[list[str]]:
+def _changed(rng: random.Random, previous: list[list[str]]) -> list[list[str]]:
     """The same after a few tasks have moved or gone, or none."""
-    for _ in range(chance.choice([0, 0, 1, 3])):
-        owner, other = chance.choice(previous), chance.choice(previous)
+    for _ in range(rng.choice([0, 0, 1, 3])):
+        owner, other = rng.choice(previous), rng.choice(previous)
         if owner:
-            moved = owner.pop(chance.randrange(len(owner)))
-            if moved not in other and chance.random() < 0.7:
+            moved = owner.pop(rng.randrange(len(owner)))
+            if moved not in other and rng.random() < 0.7:
                 other.append(moved)
     return previous

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from assignors.columns import IntArray
 from assignors.flow.min_cost import Arcs
-from assignors.replicas.exact.question import Question
+from assignors.model.columns import IntArray
+from assignors.replicas.normalized_problem import NormalizedProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class TopicShares:
     counts: IntArray
 
     @classmethod
-    def of(cls, question: Question, partition: IntArray, broker: IntArray) -> TopicShares:
+    def of(cls, question: NormalizedProblem, partition: IntArray, broker: IntArray) -> TopicShares:
         """The shares that pairs add to."""
         keys = question.topic[partition] * question.num_brokers + broker
         shares, of_pair, counts = np.unique(keys, return_inverse=True, return_counts=True)

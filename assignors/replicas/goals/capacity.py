@@ -5,11 +5,11 @@ Source: LinkedIn Cruise Control, `analyzer.goals.ReplicaCapacityGoal`, whose lim
 
 from __future__ import annotations
 
-from assignors.replicas.goals.goal import Board, Goal, GoalError, broker_ids
+from assignors.replicas.goals.goal import Goal, GoalActions, GoalError, broker_ids
 from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
 
 
-class ReplicaCapacity(Goal):
+class ReplicaCapacityGoal(Goal):
     """No broker holds more than so many replicas; this must be met."""
 
     name = "ReplicaCapacityGoal"
@@ -31,7 +31,7 @@ class ReplicaCapacity(Goal):
         """Return whether the destination of a move holds fewer than it may; swaps and leads change no count."""
         return action.kind is not ActionKind.MOVE or len(model.held[action.destination]) < self._most
 
-    def improve(self, broker: int, board: Board) -> None:
+    def improve(self, broker: int, board: GoalActions) -> None:
         """Move replicas to the brokers that hold least, until the broker holds no more than it may."""
         model = board.model
         for row in model.replicas_of(broker):

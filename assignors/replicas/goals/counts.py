@@ -11,7 +11,7 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from math import ceil, floor
 
-from assignors.replicas.goals.goal import Board, Goal, broker_ids
+from assignors.replicas.goals.goal import Goal, GoalActions, broker_ids
 from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
 
 
@@ -45,7 +45,7 @@ class _CountGoal(Goal):
         return sorted(below, key=lambda broker: self._count(model, broker))
 
     def _draw_in(
-        self, board: Board, broker: int, shed: Callable[[int], list[int]], rank: Callable[[int], tuple[int, ...]]
+        self, board: GoalActions, broker: int, shed: Callable[[int], list[int]], rank: Callable[[int], tuple[int, ...]]
     ) -> bool:
         """Draw replicas in from whoever ranks first, until there are enough; returns whether there are."""
         model = board.model
@@ -68,7 +68,7 @@ class _CountGoal(Goal):
         return False
 
 
-class ReplicaCount(_CountGoal):
+class ReplicaDistributionGoal(_CountGoal):
     """Brokers hold about equally many replicas."""
 
     name = "ReplicaDistributionGoal"
@@ -77,7 +77,7 @@ class ReplicaCount(_CountGoal):
         """Swaps and leads change no count; a move must leave both brokers within their limits."""
         return action.kind is not ActionKind.MOVE or self._may_pass(model, action.source, action.destination)
 
-    def improve(self, broker: int, board: Board) -> None:
+    def improve(self, broker: int, board: GoalActions) -> None:
         """Shed to those that hold least, or draw in from those that hold most."""
         model = board.model
         has_too_many = not model.is_allowed(broker) or len(model.held[broker]) > self._upper
@@ -95,7 +95,7 @@ class ReplicaCount(_CountGoal):
     def _count(self, model: ClusterModel, broker: int) -> int:
         return len(model.held[broker])
 
-    def _shed(self, board: Board, broker: int) -> None:
+    def _shed(self, board: GoalActions, broker: int) -> None:
         model = board.model
         limit = self._upper if model.is_allowed(broker) else 0
         for row in self._in_order(model, broker):
@@ -110,7 +110,7 @@ class ReplicaCount(_CountGoal):
         return model.sheddable(broker, lambda row: (not model.is_immigrant(row, broker), model.sizes[row]))
 
 
-class LeaderCount(_CountGoal):
+class LeaderReplicaDistributionGoal(_CountGoal):
     """Brokers lead about equally many partitions: by handing leads over first, then by moving what leads."""
 
     name = "LeaderReplicaDistributionGoal"
@@ -126,7 +126,7 @@ class LeaderCount(_CountGoal):
         giver, taker = (action.source, action.destination) if leads else (action.destination, action.source)
         return self._may_pass(model, giver, taker)
 
-    def improve(self, broker: int, board: Board) -> None:
+    def improve(self, broker: int, board: GoalActions) -> None:
         """Hand leads over, or take them over; where that is not enough, move replicas that lead."""
         model = board.model
         if not model.is_allowed(broker):
@@ -149,7 +149,7 @@ class LeaderCount(_CountGoal):
     def _leaders(self, model: ClusterModel, broker: int) -> list[int]:
         return [row for row in model.sheddable(broker) if model.replicas[row][0] == broker]
 
-    def _hand_over(self, board: Board, broker: int) -> bool:
+    def _hand_over(self, board: GoalActions, broker: int) -> bool:
         """Give leads to followers; returns whether that is enough. While brokers are emptied, no lead changes hands."""
         model = board.model
         for row in [] if model.is_healing else self._leaders(model, broker):
@@ -159,7 +159,7 @@ class LeaderCount(_CountGoal):
                 return True
         return False
 
-    def _take_over(self, board: Board, broker: int) -> bool:
+    def _take_over(self, board: GoalActions, broker: int) -> bool:
         """Take the lead of what it follows; returns whether that is enough."""
         model = board.model
         for row in [] if model.is_healing else model.replicas_of(broker):
@@ -169,13 +169,13 @@ class LeaderCount(_CountGoal):
                 return True
         return False
 
-    def _move_leaders_out(self, board: Board, broker: int) -> None:
+    def _move_leaders_out(self, board: GoalActions, broker: int) -> None:
         for row in self._leaders(board.model, broker):
             board.move(row, broker, self._receivers(board.model))
             if board.model.leads[broker] <= self._upper:
                 return
 
-    def _empty(self, board: Board, broker: int) -> None:
+    def _empty(self, board: GoalActions, broker: int) -> None:
         model = board.model
         for row in model.replicas_of(broker):
             board.move(row, broker, sorted(model.allowed, key=lambda other: len(model.held[other])))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from assignors.replicas.goals.goal import Board, Goal, GoalError, broker_ids
+from assignors.replicas.goals.goal import Goal, GoalActions, GoalError, broker_ids
 from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
 
 
-class DiskCapacity(Goal):
+class DiskCapacityGoal(Goal):
     """No broker holds more than a share of what its disks take; this must be met."""
 
     name = "DiskCapacityGoal"
@@ -37,7 +37,7 @@ class DiskCapacity(Goal):
         grower = action.destination if growth >= 0 else action.source
         return model.bytes[grower] + abs(growth) < model.capacity[grower] * self._threshold
 
-    def improve(self, broker: int, board: Board) -> None:
+    def improve(self, broker: int, board: GoalActions) -> None:
         """Move replicas to the emptiest brokers, the largest first, until it holds no more than it may."""
         model = board.model
         for row in self._in_order(model, broker):
@@ -62,11 +62,11 @@ class DiskCapacity(Goal):
         return model.replicas_of(broker, lambda row: (not model.is_immigrant(row, broker), -model.sizes[row]))
 
     def _receivers(self, model: ClusterModel) -> list[int]:
-        below = [broker for broker in model.allowed if model.utilisation(broker) < self._threshold]
-        return sorted(below, key=model.utilisation)
+        below = [broker for broker in model.allowed if model.utilization(broker) < self._threshold]
+        return sorted(below, key=model.utilization)
 
 
-class DiskUsage(Goal):
+class DiskUsageDistributionGoal(Goal):
     """Brokers use about the same share of their disks: by moving replicas, then by swapping them."""
 
     name = "DiskUsageDistributionGoal"
@@ -85,7 +85,7 @@ class DiskUsage(Goal):
         """The new brokers alone, if there are any."""
         return sorted(model.new) or super().brokers_in_turn(model)
 
-    def is_content(self, model: ClusterModel, action: Action) -> bool:
+    def is_self_satisfied(self, model: ClusterModel, action: Action) -> bool:
         """Both brokers must be within the limit towards which they go; a swap must change something."""
         if self.is_last_resort and not model.is_allowed(action.source):
             return action.kind is ActionKind.MOVE
@@ -110,7 +110,7 @@ class DiskUsage(Goal):
         after = before - abs(growth) / model.capacity[giver] - abs(growth) / model.capacity[taker]
         return abs(after) < abs(before)
 
-    def improve(self, broker: int, board: Board) -> None:
+    def improve(self, broker: int, board: GoalActions) -> None:
         """Move replicas out, or in; where that is not enough, swap them."""
         model = board.model
         has_too_much, has_too_little = not self._is_below(model, broker, 0), not self._is_above(model, broker, 0)
@@ -141,11 +141,11 @@ class DiskUsage(Goal):
 
     def _receivers(self, model: ClusterModel) -> list[int]:
         if self.is_last_resort:
-            return sorted(model.allowed, key=model.utilisation)
-        below = [broker for broker in model.allowed if model.utilisation(broker) < self._upper]
-        return sorted(below, key=model.utilisation)
+            return sorted(model.allowed, key=model.utilization)
+        below = [broker for broker in model.allowed if model.utilization(broker) < self._upper]
+        return sorted(below, key=model.utilization)
 
-    def _shed(self, board: Board, broker: int) -> bool:
+    def _shed(self, board: GoalActions, broker: int) -> bool:
         """Move replicas away, the largest first; returns whether that is enough."""
         model = board.model
         for row in model.sheddable(broker, lambda row: (not model.is_immigrant(row, broker), -model.sizes[row])):
@@ -156,13 +156,13 @@ class DiskUsage(Goal):
                 return True
         return not model.held[broker]
 
-    def _draw_in(self, board: Board, broker: int) -> bool:
+    def _draw_in(self, board: GoalActions, broker: int) -> bool:
         """Move replicas in, from the fullest broker, the largest first; returns whether that is enough."""
         model = board.model
         if model.new and broker not in model.new:
             return False
-        fuller = [source for source in model.allowed if model.utilisation(source) > self._lower]
-        sources = [(-model.utilisation(source), -source) for source in fuller]
+        fuller = [source for source in model.allowed if model.utilization(source) > self._lower]
+        sources = [(-model.utilization(source), -source) for source in fuller]
         heapify(sources)
         while sources:
             source = -heappop(sources)[1]
@@ -171,34 +171,34 @@ class DiskUsage(Goal):
                     continue
                 if self._is_above(model, broker, 0):
                     return True
-                if sources and model.utilisation(source) < -sources[0][0]:
-                    heappush(sources, (-model.utilisation(source), -source))
+                if sources and model.utilization(source) < -sources[0][0]:
+                    heappush(sources, (-model.utilization(source), -source))
                     break
         return False
 
-    def _swap_out(self, board: Board, broker: int) -> None:
+    def _swap_out(self, board: GoalActions, broker: int) -> None:
         """Exchange its largest replicas for smaller ones of the emptiest brokers, until it is not too full."""
         model = board.model
         largest = max((model.sizes[row] for row in model.sheddable(broker)), default=0)
         _exchange(
             board,
             broker,
-            [other for other in model.allowed if model.held[other] and model.utilisation(other) < self._upper],
-            rank=lambda other: (model.utilisation(other), other),
+            [other for other in model.allowed if model.held[other] and model.utilization(other) < self._upper],
+            rank=lambda other: (model.utilization(other), other),
             given=lambda: [row for row in _largest_first(model, broker) if model.sizes[row]],
             taken=lambda other: [row for row in _smallest_first(model, other) if model.sizes[row] < largest],
             is_enough=lambda: self._is_below(model, broker, 0),
         )
 
-    def _swap_in(self, board: Board, broker: int) -> None:
+    def _swap_in(self, board: GoalActions, broker: int) -> None:
         """Exchange its smallest replicas for larger ones of the fullest brokers, until it is not too empty."""
         model = board.model
         smallest = min((model.sizes[row] for row in model.sheddable(broker)), default=0)
         _exchange(
             board,
             broker,
-            [other for other in model.allowed if model.utilisation(other) > self._lower],
-            rank=lambda other: (-model.utilisation(other), -other),
+            [other for other in model.allowed if model.utilization(other) > self._lower],
+            rank=lambda other: (-model.utilization(other), -other),
             given=lambda: _smallest_first(model, broker),
             taken=lambda other: [row for row in _largest_first(model, other) if model.sizes[row] > smallest],
             is_enough=lambda: self._is_above(model, broker, 0),
@@ -206,7 +206,7 @@ class DiskUsage(Goal):
 
 
 def _exchange(
-    board: Board,
+    board: GoalActions,
     broker: int,
     partners: list[int],
     *,

@@ -42,7 +42,7 @@ class Goal(ABC):
     def accepts(self, model: ClusterModel, action: Action) -> bool:
         """Whether a later goal may do this."""
 
-    def is_content(self, model: ClusterModel, action: Action) -> bool:
+    def is_self_satisfied(self, model: ClusterModel, action: Action) -> bool:
         """Whether it may itself do this, in its own turn."""
         if self.is_last_resort and not model.is_allowed(action.source):
             return action.kind is ActionKind.MOVE
@@ -53,7 +53,7 @@ class Goal(ABC):
         return list(range(len(model.held)))
 
     @abstractmethod
-    def improve(self, broker: int, board: Board) -> None:
+    def improve(self, broker: int, board: GoalActions) -> None:
         """Do what it can for one broker.
 
         Raises:
@@ -65,7 +65,7 @@ class Goal(ABC):
         """What it did not reach, in words; empty if it is met."""
 
 
-class Board:
+class GoalActions:
     """The cluster, the goal whose turn it is, and those that had theirs.
 
     Every action must be legitimate, content the goal whose turn it is, and be accepted by all earlier ones.
@@ -89,7 +89,7 @@ class Board:
         for other in self._swappable(row, source, others, destination):
             action = Action(ActionKind.SWAP, row, source, destination, other)
             if self.model.is_legitimate(action):
-                if not self._goal.is_content(self.model, action):
+                if not self._goal.is_self_satisfied(self.model, action):
                     return False
                 if self._is_accepted(action):
                     self.model.apply(action)
@@ -99,7 +99,7 @@ class Board:
     def _first(self, kind: ActionKind, row: int, source: int, candidates: Iterable[int]) -> int | None:
         for broker in self.model.may_receive(row, source, candidates):
             action = Action(kind, row, source, broker)
-            is_good = self.model.is_legitimate(action) and self._goal.is_content(self.model, action)
+            is_good = self.model.is_legitimate(action) and self._goal.is_self_satisfied(self.model, action)
             if is_good and self._is_accepted(action):
                 self.model.apply(action)
                 return broker

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignors.columns import NO_RACK
-from assignors.replicas.counts import count_leaders
-from assignors.replicas.lists import replica_lists
+from assignors.model.columns import NO_RACK
+from assignors.replicas.broker_loads import count_leaders
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.state import NOBODY, ClusterState
-from assignors.replicas.storage import capacity_bytes, fixed_bytes, held_bytes
+from assignors.replicas.replica_lists import replica_lists
+from assignors.replicas.state import NO_BROKER, ClusterState
+from assignors.replicas.storage import bytes_per_broker, capacity_bytes, fixed_bytes
 
 Order = Callable[[int], tuple[float, ...]]
 """What partitions are sorted by, the lowest first."""
@@ -45,7 +45,7 @@ class Action(NamedTuple):
     row: int
     source: int
     destination: int
-    other: int = NOBODY
+    other: int = NO_BROKER
 
 
 class ClusterModel:
@@ -82,7 +82,7 @@ class ClusterModel:
         self._immigrants: list[set[int]] = [set() for _ in range(num_brokers)]
         self.leads: list[int] = count_leaders(state.replicas, num_brokers).tolist()
         fixed = np.where(request.allowed(state), fixed_bytes(state), 0)
-        self.bytes: list[int] = (held_bytes(state.replicas, sizes, num_brokers) + fixed).tolist()
+        self.bytes: list[int] = (bytes_per_broker(state.replicas, sizes, num_brokers) + fixed).tolist()
         self.sizes: list[int] = sizes.tolist()
         self.capacity: list[int] = np.where(request.allowed(state), capacity_bytes(state), -1).tolist()
         self.rack: list[int] = np.where(
@@ -90,11 +90,11 @@ class ClusterModel:
         ).tolist()
         self.allowed: list[int] = np.flatnonzero(request.allowed(state)).tolist()
         self.new = frozenset(broker for broker in self.allowed if only_new_receive and not self.held[broker])
-        self.is_healing = any(self.held[broker] for broker in self.to_be_emptied())
+        self.is_healing = any(self.held[broker] for broker in self.brokers_to_drain())
         self._topic, self._number = state.topic.tolist(), state.partition.tolist()
         self._origin = {(row, broker): broker for row, brokers in enumerate(self.replicas) for broker in brokers}
 
-    def to_be_emptied(self) -> list[int]:
+    def brokers_to_drain(self) -> list[int]:
         """The brokers that may not hold replicas."""
         return sorted(set(range(len(self.held))) - set(self.allowed))
 
@@ -125,7 +125,7 @@ class ClusterModel:
             rows, key=lambda row: (order(row), self._number[row], self._origin[row, broker], self._topic[row])
         )
 
-    def utilisation(self, broker: int) -> float:
+    def utilization(self, broker: int) -> float:
         """What share of its disks a broker uses; 1 for one that is to be emptied."""
         if not self.is_allowed(broker):
             return 1.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 
-from assignors.replicas.goals.goal import Board, Goal, GoalError, broker_ids
+from assignors.replicas.goals.goal import Goal, GoalActions, GoalError, broker_ids
 from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
 
 
@@ -28,11 +28,11 @@ class _RackGoal(Goal):
             return False
         return action.kind is ActionKind.MOVE or self._fits(model, action.other, action.destination, action.source)
 
-    def is_content(self, model: ClusterModel, action: Action) -> bool:
+    def is_self_satisfied(self, model: ClusterModel, action: Action) -> bool:
         """Everything: it asks for nothing that it does not want."""
         return True
 
-    def improve(self, broker: int, board: Board) -> None:
+    def improve(self, broker: int, board: GoalActions) -> None:
         model = board.model
         for row in model.replicas_of(broker):
             if model.is_allowed(broker) and self._may_stay(model, row, broker):
@@ -67,7 +67,7 @@ class _RackGoal(Goal):
     def _is_met(self, model: ClusterModel, row: int) -> bool: ...
 
 
-class OneInARack(_RackGoal):
+class RackAwareGoal(_RackGoal):
     """No rack holds two replicas of a partition."""
 
     name = "RackAwareGoal"
@@ -94,7 +94,7 @@ class OneInARack(_RackGoal):
         return max(self._counts(model, row).values()) == 1
 
 
-class EvenOverRacks(_RackGoal):
+class RackAwareDistributionGoal(_RackGoal):
     """All racks hold equally many replicas of a partition, or one more."""
 
     name = "RackAwareDistributionGoal"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray
 from assignors.replicas.packing.problem import PackingProblem
 
 
@@ -24,7 +24,7 @@ def first_fit(problem: PackingProblem) -> BoolArray | None:
     num_partitions, num_brokers = problem.shape
     rank = np.empty(num_brokers, dtype=np.int64)
     rank[problem.preference()] = np.arange(num_brokers)
-    room = _Room.of(problem)
+    room = _FreeCapacity.of(problem)
     chosen = np.zeros((num_partitions, num_brokers), dtype=np.bool_)
     in_use = np.zeros(num_brokers, dtype=np.bool_)
     for row in _largest_first(problem):
@@ -46,7 +46,7 @@ def keep_and_fill(problem: PackingProblem, brokers: IntArray) -> BoolArray | Non
     Priority: what is there, largest first, as far as it fits; then the rest, each onto the broker with most room.
     Complexity: O(P·B log B).
     """
-    room = _Room.of(problem)
+    room = _FreeCapacity.of(problem)
     room.close(np.setdiff1d(np.arange(problem.shape[1]), brokers))
     chosen = np.zeros(problem.shape, dtype=np.bool_)
     for row in _largest_first(problem):
@@ -69,7 +69,7 @@ def keep_and_fill(problem: PackingProblem, brokers: IntArray) -> BoolArray | Non
 
 
 @dataclass(slots=True)
-class _Room:
+class _FreeCapacity:
     """What brokers have left."""
 
     problem: PackingProblem
@@ -77,7 +77,7 @@ class _Room:
     rate_left: IntArray
 
     @classmethod
-    def of(cls, problem: PackingProblem) -> _Room:
+    def of(cls, problem: PackingProblem) -> _FreeCapacity:
         return cls(problem, problem.capacity_bytes.copy(), problem.capacity_bytes_per_s.copy())
 
     def takes(self, row: int) -> BoolArray:
@@ -106,7 +106,7 @@ def _apart(problem: PackingProblem, row: int, brokers: IntArray, at_least: int |
     in_rack: dict[int, int] = {}
     for broker in brokers.tolist():
         rack = int(problem.rack[broker])
-        if in_rack.get(rack, 0) < problem.most_in_a_rack[row] and len(taken) < problem.factor[row]:
+        if in_rack.get(rack, 0) < problem.rack_limits[row] and len(taken) < problem.factor[row]:
             taken.append(broker)
             in_rack[rack] = in_rack.get(rack, 0) + 1
     needed = int(problem.factor[row]) if at_least is None else at_least

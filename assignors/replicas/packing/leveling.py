@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assignors.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray
 from assignors.replicas.packing.problem import PER_MILLE, PackingProblem
 
 FloatArray = npt.NDArray[np.float64]
@@ -16,7 +16,7 @@ _STEP = 1 / PER_MILLE
 """A move has to lower the higher of two utilizations by more than this."""
 
 
-def level(problem: PackingProblem, chosen: BoolArray) -> BoolArray:
+def level_utilization(problem: PackingProblem, chosen: BoolArray) -> BoolArray:
     """Return a placement, shape (P, B), in which no single move lowers the utilization of the brokers that it concerns.
 
     Guarantees: the result fits, and its peak is not higher than before. Its own result stays as it is.
@@ -28,7 +28,7 @@ def level(problem: PackingProblem, chosen: BoolArray) -> BoolArray:
         problem: what has to fit.
         chosen: a placement that fits.
     """
-    board = _Board.of(problem, chosen.copy())
+    board = _BrokerLoads.of(problem, chosen.copy())
     settled = np.zeros(problem.shape[1], dtype=np.bool_)
     while not settled.all():
         used = board.used.max(axis=0)
@@ -45,7 +45,7 @@ def level(problem: PackingProblem, chosen: BoolArray) -> BoolArray:
 
 
 @dataclass(slots=True)
-class _Board:
+class _BrokerLoads:
     """A placement and what brokers carry; R resources.
 
     Attributes:
@@ -66,7 +66,7 @@ class _Board:
     in_rack: IntArray
 
     @classmethod
-    def of(cls, problem: PackingProblem, chosen: BoolArray) -> _Board:
+    def of(cls, problem: PackingProblem, chosen: BoolArray) -> _BrokerLoads:
         weights = np.stack([resource.weight for resource in problem.resources])
         in_rack = np.zeros((len(chosen), int(problem.rack.max()) + 1), dtype=np.int64)
         np.add.at(in_rack.T, problem.rack, chosen.T.astype(np.int64))
@@ -88,7 +88,7 @@ class _Board:
         loads = self.loads[:, None, :] + weights[:, :, None]
         higher = np.maximum((loads / self.capacities[:, None, :]).max(axis=0), left[:, None])
         crowd = self.in_rack[rows][:, problem.rack] + (problem.rack != problem.rack[source])
-        cannot = self.chosen[rows] | (crowd > problem.most_in_a_rack[rows, None])
+        cannot = self.chosen[rows] | (crowd > problem.rack_limits[rows, None])
         result: FloatArray = np.where(cannot | (loads > self.usable[:, None, :]).any(axis=0), np.inf, higher)
         return result
 

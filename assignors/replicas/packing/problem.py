@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignors.columns import BoolArray, IntArray
-from assignors.replicas.exact.question import Question
-from assignors.replicas.state import ClusterState, replica_sets
-from assignors.replicas.storage import fixed_bytes, held_bytes
+from assignors.model.columns import BoolArray, IntArray
+from assignors.replicas.normalized_problem import NormalizedProblem
+from assignors.replicas.state import ClusterState, broker_membership
+from assignors.replicas.storage import bytes_per_broker, fixed_bytes
 
 UNLIMITED = np.iinfo(np.int64).max // 4
 """Stands for the network capacity of a broker of which nobody said one."""
@@ -61,7 +61,7 @@ class PackingProblem:
         held: shape (P, B); who holds what.
     """
 
-    question: Question
+    question: NormalizedProblem
     factor: IntArray
     size_bytes: IntArray
     bytes_per_s: IntArray
@@ -72,11 +72,11 @@ class PackingProblem:
     capacity_bytes: IntArray
     capacity_bytes_per_s: IntArray
     rack: IntArray
-    most_in_a_rack: IntArray
+    rack_limits: IntArray
     held: BoolArray
 
     @classmethod
-    def of(cls, question: Question, rates: BrokerRates, headroom: float) -> PackingProblem:
+    def of(cls, question: NormalizedProblem, rates: BrokerRates, headroom: float) -> PackingProblem:
         """Build the problem for a cluster whose partitions have sizes, and whose brokers have capacities.
 
         Args:
@@ -103,8 +103,8 @@ class PackingProblem:
             capacity_bytes=_left([int(each * usable) for each in disk], fixed),
             capacity_bytes_per_s=_left([None if each is None else int(each * usable) for each in network], fixed_rate),
             rack=question.rack,
-            most_in_a_rack=question.most_in_a_rack,
-            held=replica_sets(question.held, len(brokers)),
+            rack_limits=question.rack_limits,
+            held=broker_membership(question.held, len(brokers)),
         )
 
     @property
@@ -160,7 +160,7 @@ class PackingProblem:
         """
         everywhere = np.ones(len(self.rack), dtype=np.bool_)
         racks = [self.rack == rack for rack in np.unique(self.rack)]
-        room = np.minimum(self.most_in_a_rack[:, None], [brokers.sum() for brokers in racks])
+        room = np.minimum(self.rack_limits[:, None], [brokers.sum() for brokers in racks])
         forced = np.maximum(self.factor[:, None] - (room.sum(axis=1)[:, None] - room), 0)
         by_rack = sum(self._fewest(brokers, forced[:, place]) for place, brokers in enumerate(racks))
         return max(self._fewest(everywhere, self.factor), by_rack)
@@ -179,7 +179,7 @@ class PackingProblem:
             (chosen.sum(axis=1) == self.factor).all()
             and (self.size_bytes @ chosen <= self.capacity_bytes).all()
             and (self.bytes_per_s @ chosen <= self.capacity_bytes_per_s).all()
-            and (in_rack <= self.most_in_a_rack[:, None]).all()
+            and (in_rack <= self.rack_limits[:, None]).all()
         )
 
     def misfit(self) -> str | None:
@@ -208,7 +208,7 @@ def _fixed_rates(state: ClusterState, rates: IntArray) -> IntArray:
     """Return what is written on each broker to partitions that may not change, shape (B,)."""
     if state.fixed is None:
         return np.zeros(len(state.brokers), dtype=np.int64)
-    return held_bytes(state.fixed.replicas, rates, len(state.brokers))
+    return bytes_per_broker(state.fixed.replicas, rates, len(state.brokers))
 
 
 def _left(usable: list[int | None] | list[int], fixed: IntArray) -> IntArray:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from assignors.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray
 from assignors.replicas.packing.problem import PER_MILLE, UNLIMITED, PackingProblem
 
 if TYPE_CHECKING:
@@ -182,8 +182,8 @@ class PackingSearch:
             model.add(LinearExpr.sum(cells[row].tolist()) == factor)
         for rack in np.unique(problem.rack[brokers]).tolist():
             there = problem.rack[brokers] == rack
-            for row in np.flatnonzero(problem.most_in_a_rack < there.sum()).tolist():
-                model.add(LinearExpr.sum(cells[row, there].tolist()) <= int(problem.most_in_a_rack[row]))
+            for row in np.flatnonzero(problem.rack_limits < there.sum()).tolist():
+                model.add(LinearExpr.sum(cells[row, there].tolist()) <= int(problem.rack_limits[row]))
         for column, broker in enumerate(brokers.tolist()):
             is_used = 1 if used is None else used[broker]
             loads = [(problem.size_bytes, problem.capacity_bytes), (problem.bytes_per_s, problem.capacity_bytes_per_s)]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.columns import IntArray
 from assignors.flow.min_cost import Arcs, min_cost_flow
-from assignors.replicas.phases.shares import Shares
+from assignors.model.columns import IntArray
+from assignors.replicas.phases.even_shares import EvenShares
 
 
-def pruned_by_component(shares: Shares, arcs: Arcs, num_nodes: int, flows: IntArray) -> IntArray:
+def prune_by_component(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArray) -> IntArray:
     """Leave out weakly connected components in which no bin gives what it must give, or takes what it must take.
 
     Args:
@@ -36,7 +36,7 @@ def pruned_by_component(shares: Shares, arcs: Arcs, num_nodes: int, flows: IntAr
     return np.where(is_useful[component[arcs.tail]], flows, 0)
 
 
-def pruned_by_path(shares: Shares, arcs: Arcs, num_nodes: int, flows: IntArray) -> IntArray:
+def prune_by_path(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArray) -> IntArray:
     """Keep the fewest hops of a flow by which bins give what they must, and take what they must, as they do by all.
 
     Arguments and result are those of `pruned_by_component`.
@@ -63,7 +63,7 @@ def pruned_by_path(shares: Shares, arcs: Arcs, num_nodes: int, flows: IntArray) 
     return kept
 
 
-def _useful(shares: Shares, arcs: Arcs, num_nodes: int, flows: IntArray) -> tuple[IntArray, IntArray]:
+def _useful(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArray) -> tuple[IntArray, IntArray]:
     """Shape (bins,) each; how much of what a bin sends it must give, and of what it receives it must take."""
     sent = _sent(arcs, num_nodes, flows)[: len(shares.load)]
     return np.clip(sent, 0, shares.must_give), np.clip(-sent, 0, shares.must_take)

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.columns import IntArray
 from assignors.flow.min_cost import Arcs, max_flow, max_flow_min_cost
-from assignors.replicas.phases.placing import DENSE, WIDTH, Placing, Rules, destinations
+from assignors.model.columns import IntArray
+from assignors.replicas.phases.even_shares import EvenShares
+from assignors.replicas.phases.move_graph import DENSE, WIDTH, PlacementRules, ReplicaMoveGraph, destinations
 from assignors.replicas.phases.residue_flow import arcs_between
-from assignors.replicas.phases.shares import Shares
-from assignors.replicas.state import NOBODY
+from assignors.replicas.state import NO_BROKER
 
 
-def with_gaps(rules: Rules, replicas: IntArray, num_brokers: int) -> IntArray:
+def keep_allowed_replicas(rules: PlacementRules, replicas: IntArray, num_brokers: int) -> IntArray:
     """What may stay where it is.
 
     Args:
@@ -31,29 +31,29 @@ def with_gaps(rules: Rules, replicas: IntArray, num_brokers: int) -> IntArray:
         Shape (P, at least W); the same in the numbers of the rules' brokers, with NOBODY wherever there shall be a
         replica and none may stay. Of a crowded rack the replicas on the fullest brokers go, the last in their order.
     """
-    number = np.full(num_brokers + 1, NOBODY, dtype=np.int64)
+    number = np.full(num_brokers + 1, NO_BROKER, dtype=np.int64)
     number[rules.brokers] = np.arange(len(rules.brokers))
-    kept = np.full((len(replicas), max(replicas.shape[1], int(rules.factor.max()))), NOBODY, dtype=np.int64)
+    kept = np.full((len(replicas), max(replicas.shape[1], int(rules.factor.max()))), NO_BROKER, dtype=np.int64)
     kept[:, : replicas.shape[1]] = number[replicas]
     crowded = (rules.room(kept) < 0).any(axis=1)
     load = rules.shares(kept).load
     for row in np.flatnonzero(crowded):
-        _thin_out(rules, kept[row], int(rules.most_in_a_rack[row]), load)
+        _thin_out(rules, kept[row], int(rules.rack_limits[row]), load)
     return kept
 
 
-def _thin_out(rules: Rules, held: IntArray, most: int, load: IntArray) -> None:
+def _thin_out(rules: PlacementRules, held: IntArray, most: int, load: IntArray) -> None:
     """Take replicas of one partition out of racks that hold more than so many."""
-    rack = np.where(held == NOBODY, NOBODY, rules.rack[held])
-    for place in np.unique(rack[rack != NOBODY]):
+    rack = np.where(held == NO_BROKER, NO_BROKER, rules.rack[held])
+    for place in np.unique(rack[rack != NO_BROKER]):
         columns = np.flatnonzero(rack == place)
         fullest = sorted(columns.tolist(), key=lambda column: (-load[held[column]], -column))
         for column in fullest[: max(len(columns) - most, 0)]:
             load[held[column]] -= 1
-            held[column] = NOBODY
+            held[column] = NO_BROKER
 
 
-def filled(rules: Rules, replicas: IntArray) -> IntArray:
+def fill_missing_replicas(rules: PlacementRules, replicas: IntArray) -> IntArray:
     """Place what is missing.
 
     Args:
@@ -65,7 +65,7 @@ def filled(rules: Rules, replicas: IntArray) -> IntArray:
 
     Complexity: a largest flow for each of O(log P) limits, and a cheapest flow.
     """
-    gaps = (replicas == NOBODY) & (np.arange(replicas.shape[1]) < rules.factor[:, None])
+    gaps = (replicas == NO_BROKER) & (np.arange(replicas.shape[1]) < rules.factor[:, None])
     rows = np.flatnonzero(gaps.any(axis=1))
     if not len(rows):
         return replicas
@@ -75,18 +75,18 @@ def filled(rules: Rules, replicas: IntArray) -> IntArray:
     return full
 
 
-def _arrived(rules: Rules, replicas: IntArray, rows: IntArray, missing: IntArray) -> IntArray:
+def _arrived(rules: PlacementRules, replicas: IntArray, rows: IntArray, missing: IntArray) -> IntArray:
     """Row and broker of each replica that is placed, sorted."""
     everybody = np.arange(len(rules.brokers))
     width = None if len(rows) * len(everybody) <= DENSE else WIDTH
     nothing = np.zeros((0, 2), dtype=np.int64)
-    placing = Placing.of(rules, replicas, nothing, destinations(rules, replicas, rows, everybody, width))
+    placing = ReplicaMoveGraph.of(rules, replicas, nothing, destinations(rules, replicas, rows, everybody, width))
     shares = rules.shares(replicas)
     arcs, source = _network(placing, shares, missing, _least_excess(placing, shares, missing))
     return placing.arrived(max_flow_min_cost(arcs, source, source + 1, source + 2))
 
 
-def _least_excess(placing: Placing, shares: Shares, missing: IntArray) -> int:
+def _least_excess(placing: ReplicaMoveGraph, shares: EvenShares, missing: IntArray) -> int:
     """How many replicas above its share, rounded up, the fullest of the brokers that take any has to hold."""
 
     def fits(excess: int) -> bool:
@@ -102,7 +102,7 @@ def _least_excess(placing: Placing, shares: Shares, missing: IntArray) -> int:
     return high
 
 
-def _network(placing: Placing, shares: Shares, missing: IntArray, excess: int) -> tuple[Arcs, int]:
+def _network(placing: ReplicaMoveGraph, shares: EvenShares, missing: IntArray, excess: int) -> tuple[Arcs, int]:
     """The placing with the added node in front, its number, and behind the brokers a sink, numbered next."""
     source, brokers, wanting = placing.num_nodes, np.arange(len(shares.load)), np.flatnonzero(missing)
     above = np.clip(shares.ceiling + excess - np.maximum(shares.load, shares.floor), 0, None)

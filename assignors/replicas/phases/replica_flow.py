@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.replicas.phases.placing import DENSE, WIDTH, Placing, Rules, destinations
-from assignors.replicas.phases.residue_flow import Method, even_out
-from assignors.replicas.phases.shares import Shares
-from assignors.replicas.state import NOBODY
+from assignors.model.columns import IntArray
+from assignors.replicas.phases.even_shares import EvenShares
+from assignors.replicas.phases.move_graph import DENSE, WIDTH, PlacementRules, ReplicaMoveGraph, destinations
+from assignors.replicas.phases.residue_flow import BalancingMethod, balance_bins
+from assignors.replicas.state import NO_BROKER
 
 
-def evenly_held(rules: Rules, replicas: IntArray, method: Method) -> tuple[IntArray, Shares]:
+def balance_replicas(rules: PlacementRules, replicas: IntArray, method: BalancingMethod) -> tuple[IntArray, EvenShares]:
     """Move replicas until brokers hold equally many.
 
     Args:
@@ -34,17 +34,17 @@ def evenly_held(rules: Rules, replicas: IntArray, method: Method) -> tuple[IntAr
     return replicas, shares
 
 
-def _moved(rules: Rules, replicas: IntArray, shares: Shares, method: Method) -> IntArray:
+def _moved(rules: PlacementRules, replicas: IntArray, shares: EvenShares, method: BalancingMethod) -> IntArray:
     """Who holds what after one flow."""
     rows = np.arange(len(replicas))
     # By broker, not by the order of replicas: what one run ends with, another then sees as the same network.
-    row, column = np.nonzero(replicas != NOBODY)
+    row, column = np.nonzero(replicas != NO_BROKER)
     leaving = np.stack([row, column], axis=1)[np.lexsort((replicas[row, column], row))]
     is_small = len(replicas) * len(rules.brokers) <= DENSE
     takers = np.arange(len(rules.brokers)) if is_small else np.flatnonzero(shares.is_under)
     for width in (None,) if is_small else (WIDTH, 8 * WIDTH):
-        placing = Placing.of(rules, replicas, leaving, destinations(rules, replicas, rows, takers, width))
-        flow = even_out(shares, placing.arcs, placing.num_nodes, len(rules.brokers), method)
+        placing = ReplicaMoveGraph.of(rules, replicas, leaving, destinations(rules, replicas, rows, takers, width))
+        flow = balance_bins(shares, placing.arcs, placing.num_nodes, len(rules.brokers), method)
         if flow.is_full:
             break
     left, arrived = placing.left(flow.flows), placing.arrived(flow.flows)

@@ -20,17 +20,17 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from assignors.columns import IntArray
 from assignors.flow.min_cost import Arcs, max_flow, max_flow_min_cost
-from assignors.replicas.phases.pruning import pruned_by_component, pruned_by_path
-from assignors.replicas.phases.shares import Shares
+from assignors.model.columns import IntArray
+from assignors.replicas.phases.even_shares import EvenShares
+from assignors.replicas.phases.pruning import prune_by_component, prune_by_path
 
 Costs = Literal["none", "published", "fixed"]
 Pruning = Literal["none", "component", "path"]
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class BalancingMethod:
     """How bins are evened out; each part can be left out, to see what it is good for.
 
     Attributes:
@@ -58,7 +58,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evening:
+class BalancingFlow:
     """A flow from bin to bin.
 
     Attributes:
@@ -70,7 +70,9 @@ class Evening:
     is_full: bool
 
 
-def even_out(shares: Shares, arcs: Arcs, num_nodes: int, longest: int, method: Method) -> Evening:
+def balance_bins(
+    shares: EvenShares, arcs: Arcs, num_nodes: int, longest: int, method: BalancingMethod
+) -> BalancingFlow:
     """Find the flow.
 
     Args:
@@ -91,13 +93,13 @@ def even_out(shares: Shares, arcs: Arcs, num_nodes: int, longest: int, method: M
     is_full = bool((everything == whole.capacity)[whole.tail == source].all())
     flows = everything[: len(arcs.tail)]
     if method.pruning == "component":
-        flows = pruned_by_component(shares, arcs, num_nodes, flows)
+        flows = prune_by_component(shares, arcs, num_nodes, flows)
     elif method.pruning == "path":
-        flows = pruned_by_path(shares, arcs, num_nodes, flows)
-    return Evening(flows, is_full)
+        flows = prune_by_path(shares, arcs, num_nodes, flows)
+    return BalancingFlow(flows, is_full)
 
 
-def _ends(shares: Shares, source: int, residue_cost: int | None) -> Arcs:
+def _ends(shares: EvenShares, source: int, residue_cost: int | None) -> Arcs:
     """The arcs at source and sink; with the residue, if it has a cost: two nodes a group, one at either end."""
     sink, first = source + 1, source + 2
     groups = np.arange(shares.num_groups)

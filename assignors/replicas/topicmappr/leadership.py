@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assignors.replicas.topicmappr.placement import ReplicaLists
+from assignors.replicas.topicmappr.rebuild import ReplicaLists
 
 
 def order_by_ratio(replicas: ReplicaLists, num_brokers: int) -> None:

@@ -7,14 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
-from assignors.columns import IntArray
-from assignors.flow.even_flow import EvenFlow, solve
+from assignors.flow.even_flow import EvenFlowProblem, solve
+from assignors.model.columns import IntArray
 
 
-def drawn(seed: int, *, grouped: bool) -> EvenFlow:
+def drawn(seed: int, *, grouped: bool) -> EvenFlowProblem:
     chance = np.random.default_rng(seed)
     tasks, clients = int(chance.integers(1, 7)), int(chance.integers(1, 4))
-    return EvenFlow(
+    return EvenFlowProblem(
         costs=chance.integers(-1, 3, (tasks, clients)),
         threads=chance.integers(1, 4, clients),
         taken=chance.integers(0, 4, clients),
@@ -23,7 +23,7 @@ def drawn(seed: int, *, grouped: bool) -> EvenFlow:
     )
 
 
-def unevenness(problem: EvenFlow, counts: list[int]) -> int:
+def unevenness(problem: EvenFlowProblem, counts: list[int]) -> int:
     """One for every task beyond the share rounded down, one more for every further task a thread."""
     total, sum_threads = int(problem.taken.sum()) + len(problem.costs), int(problem.threads.sum())
     levels = 0
@@ -34,14 +34,14 @@ def unevenness(problem: EvenFlow, counts: list[int]) -> int:
     return levels
 
 
-def worth(problem: EvenFlow, owner: IntArray) -> tuple[int, int, int]:
+def worth(problem: EvenFlowProblem, owner: IntArray) -> tuple[int, int, int]:
     counts = np.bincount(owner, minlength=len(problem.threads)).tolist()
     each = np.arange(len(owner))
     assert problem.tie is not None
     return unevenness(problem, counts), int(problem.costs[each, owner].sum()), int(problem.tie[each, owner].sum())
 
 
-def is_spread(problem: EvenFlow, owner: IntArray) -> bool:
+def is_spread(problem: EvenFlowProblem, owner: IntArray) -> bool:
     if problem.group is None:
         return True
     total = int(problem.threads.sum())

@@ -215,4 +215,4 @@ def test_groups_must_ascend_with_the_tasks(group: list[int]) -> None:
 def test_shares_too_small_for_the_tasks_are_an_error() -> None:
     costs = np.ones((3, 2), dtype=np.int64)
     with pytest.raises(RuntimeError, match="only 2 of 3 tasks"):
-        graphs.assign_afresh(PLAIN, costs, [0, 0, 0], [3], [1, 1], [2, 1])
+        graphs.build_initial_flow(PLAIN, costs, [0, 0, 0], [3], [1, 1], [2, 1])

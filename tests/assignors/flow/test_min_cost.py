@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assignors.columns import IntArray
-from assignors.flow.min_cost import LARGEST_COST, Arcs, distances, max_flow_min_cost, min_cost_flow
+from assignors.flow.min_cost import MAX_COST, Arcs, distances, max_flow_min_cost, min_cost_flow
+from assignors.model.columns import IntArray
 
 
 def arcs(*rows: tuple[int, int, int, int]) -> Arcs:
@@ -45,7 +45,7 @@ def test_of_the_largest_flows_the_cheapest_is_taken() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_costs_up_to_the_largest_are_counted_without_a_fault(seed: int) -> None:
     graph, supply = transport(seed)
-    scale = LARGEST_COST // (9 * len(supply))
+    scale = MAX_COST // (9 * len(supply))
     large = Arcs(graph.tail, graph.head, graph.capacity, graph.cost * scale)
     small_flows, large_flows = min_cost_flow(graph, supply), min_cost_flow(large, supply)
     assert small_flows is not None

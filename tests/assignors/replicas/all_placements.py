@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from itertools import combinations, product
 
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.replicas.state import NO_BROKER, ClusterState
 
 Sets = tuple[tuple[int, ...], ...]
 
@@ -15,11 +15,11 @@ Sets = tuple[tuple[int, ...], ...]
 def placements(state: ClusterState, request: PlanRequest) -> Iterator[Sets]:
     """Every way of placing replicas that keeps all rules."""
     allowed = [row for row, is_allowed in enumerate(request.allowed(state)) if is_allowed]
-    most = request.most_in_a_rack(state)
+    most = request.rack_limits(state)
     choices = []
     for row, factor in enumerate(request.factors(state)):
         sets = combinations(allowed, int(factor))
-        choices.append([each for each in sets if not request.heeds_racks(state) or crowd(state, each) <= most[row]])
+        choices.append([each for each in sets if not request.is_rack_aware(state) or crowd(state, each) <= most[row]])
     yield from product(*choices)
 
 
@@ -34,7 +34,7 @@ def squares(brokers: Iterable[Hashable]) -> int:
 
 def least_moves(state: ClusterState, request: PlanRequest, weights: list[int] | None = None) -> tuple[int, int]:
     """The least that has to be copied for the evenest counts, and how uneven topics are at best then."""
-    held = [{broker for broker in row if broker != NOBODY} for row in state.replicas.tolist()]
+    held = [{broker for broker in row if broker != NO_BROKER} for row in state.replicas.tolist()]
     each = weights or [1] * state.num_partitions
 
     def judged(sets: Sets) -> tuple[int, int, int, int]:
@@ -53,7 +53,7 @@ def topic_squares(state: ClusterState, sets: Iterable[Iterable[int]]) -> int:
 
 def least_changes(state: ClusterState, per_topic: bool = False) -> int:
     """The fewest changes of preferred leaders for the evenest leaders that the replicas admit."""
-    held = [[broker for broker in row if broker != NOBODY] for row in state.replicas.tolist()]
+    held = [[broker for broker in row if broker != NO_BROKER] for row in state.replicas.tolist()]
     topics = state.topic.tolist()
 
     def judged(leaders: tuple[int, ...]) -> tuple[int, int, int]:

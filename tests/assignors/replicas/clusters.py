@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.columns import IntArray
-from assignors.replicas.state import NOBODY, Broker, ClusterState
+from assignors.model.columns import IntArray
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 
 
-def brokers(count: int, racks: int = 0, *, first: int = 0, capacity_bytes: int | None = None) -> list[Broker]:
+def brokers(count: int, racks: int = 0, *, first: int = 0, capacity_bytes: int | None = None) -> list[BrokerState]:
     """Brokers that stand in so many racks by turns; in none if there is none."""
     return [
-        Broker(first + i, f"az{i % racks + 1}" if racks else None, capacity_bytes=capacity_bytes) for i in range(count)
+        BrokerState(first + i, f"az{i % racks + 1}" if racks else None, capacity_bytes=capacity_bytes)
+        for i in range(count)
     ]
 
 
@@ -41,13 +42,13 @@ def random_cluster(
 
 def ids(state: ClusterState, replicas: IntArray) -> list[list[int]]:
     """The replicas of every partition as broker ids."""
-    names = np.append(state.ids, NOBODY)[replicas]
-    return [[broker for broker in row if broker != NOBODY] for row in names.tolist()]
+    names = np.append(state.ids, NO_BROKER)[replicas]
+    return [[broker for broker in row if broker != NO_BROKER] for row in names.tolist()]
 
 
 def killerwhile() -> ClusterState:
     """Twenty brokers in two zones (odd and even) and ten partitions, as in kafka-assignment-optimizer's example."""
     followers = [18, 19, 10, 11, 12, 13, 14, 15, 16, 17]
     leaders = [7, 8, 9, 0, 1, 2, 3, 4, 5, 6]
-    there = [Broker(i, "b" if i % 2 else "a") for i in range(20)]
+    there = [BrokerState(i, "b" if i % 2 else "a") for i in range(20)]
     return ClusterState.of(there, {("x.y.z.t", p): pair for p, pair in enumerate(zip(leaders, followers, strict=True))})

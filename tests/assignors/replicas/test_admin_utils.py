@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.replicas.placers.admin_utils import PlacementError, alternate_racks, place_replicas
+from assignors.replicas.admin_utils import PlacementError, alternate_racks, assign_replicas_to_brokers
 
 
 def _racks(racks: str) -> dict[int, str | None]:
@@ -26,7 +26,7 @@ def test_brokers_are_listed_with_racks_in_turn(racks: str, ids: list[int]) -> No
 
 
 def test_with_racks_followers_shift_after_every_round() -> None:
-    assert place_replicas(_racks("133221"), 7, 3, start=0, shift=0) == (
+    assert assign_replicas_to_brokers(_racks("133221"), 7, 3, start=0, shift=0) == (
         (0, 3, 1),
         (3, 1, 5),
         (1, 5, 4),
@@ -38,7 +38,7 @@ def test_with_racks_followers_shift_after_every_round() -> None:
 
 
 def test_without_racks_followers_shift_after_every_round() -> None:
-    assert place_replicas(_racks("....."), 10, 3, start=0, shift=0) == (
+    assert assign_replicas_to_brokers(_racks("....."), 10, 3, start=0, shift=0) == (
         (0, 1, 2),
         (1, 2, 3),
         (2, 3, 4),
@@ -62,7 +62,7 @@ def test_without_racks_followers_shift_after_every_round() -> None:
     ],
 )
 def test_equal_racks_give_every_broker_the_same_share(racks: str, partitions: int, replicas: int, start: int) -> None:
-    placed = place_replicas(_racks(racks), partitions, replicas, start, shift=start)
+    placed = assign_replicas_to_brokers(_racks(racks), partitions, replicas, start, shift=start)
     share = partitions // len(racks)
     assert Counter(ids[0] for ids in placed) == dict.fromkeys(range(len(racks)), share)
     assert Counter(id_ for ids in placed for id_ in ids) == dict.fromkeys(range(len(racks)), share * replicas)
@@ -70,7 +70,7 @@ def test_equal_racks_give_every_broker_the_same_share(racks: str, partitions: in
 
 def test_with_more_replicas_than_racks_every_rack_has_one() -> None:
     rack = _racks("122332")
-    for ids in place_replicas(rack, 6, 5, start=3, shift=1):
+    for ids in assign_replicas_to_brokers(rack, 6, 5, start=3, shift=1):
         assert {rack[id_] for id_ in ids} == {"rack1", "rack2", "rack3"}
 
 
@@ -87,7 +87,7 @@ def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(
 ) -> None:
     racks, partitions, replicas, start, shift = cluster
     rack = _racks(racks)
-    placed = place_replicas(rack, partitions, replicas, start, shift)
+    placed = assign_replicas_to_brokers(rack, partitions, replicas, start, shift)
     assert len(placed) == partitions
     leaders = Counter(ids[0] for ids in placed)
     assert max(leaders.values()) - min(leaders[id_] for id_ in rack) <= 1
@@ -107,15 +107,17 @@ def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(
 )
 def test_what_kafka_refuses_is_refused(racks: str, partitions: int, replicas: int, message: str) -> None:
     with pytest.raises(PlacementError, match=re.escape(message)):
-        place_replicas(_racks(racks), partitions, replicas, 0, 0)
+        assign_replicas_to_brokers(_racks(racks), partitions, replicas, 0, 0)
 
 
 def test_one_rack_is_no_constraint_and_every_broker_leads_once() -> None:
-    placed = place_replicas(_racks("111111"), 6, 3, start=4, shift=2)
+    placed = assign_replicas_to_brokers(_racks("111111"), 6, 3, start=4, shift=2)
     assert sorted(ids[0] for ids in placed) == list(range(6))
 
 
 def test_the_order_in_which_brokers_are_named_makes_no_difference() -> None:
     racks = _racks("133221")
     backwards = dict(reversed(racks.items()))
-    assert place_replicas(backwards, 20, 3, start=1, shift=4) == place_replicas(racks, 20, 3, start=1, shift=4)
+    assert assign_replicas_to_brokers(backwards, 20, 3, start=1, shift=4) == assign_replicas_to_brokers(
+        racks, 20, 3, start=1, shift=4
+    )

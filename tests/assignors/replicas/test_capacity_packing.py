@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assignors.replicas.broker_loads import added_replicas, count_per_rack
 from assignors.replicas.capacity_packing import CapacityPacking
-from assignors.replicas.counts import added, crowding
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.state import NOBODY, UNKNOWN, Broker, ClusterState, Retention
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import NO_BROKER, UNKNOWN_RATE, BrokerState, ClusterState, TopicRetention
 from tests.assignors.replicas.all_placements import placements
 from tests.assignors.replicas.clusters import random_cluster
 
@@ -31,7 +31,7 @@ def packing(
 ) -> ClusterState:
     """Partitions of these sizes, spread round robin over brokers that take so much."""
     there = [
-        Broker(i, f"az{i % racks}" if racks else None, capacity_bytes=capacity, capacity_bytes_per_s=network)
+        BrokerState(i, f"az{i % racks}" if racks else None, capacity_bytes=capacity, capacity_bytes_per_s=network)
         for i, capacity in enumerate(capacities)
     ]
     held = {("t", p): [(p + j) % len(there) for j in range(factor)] for p in range(len(sizes))}
@@ -43,7 +43,7 @@ def packing(
 
 def in_use(answer: Plan) -> set[int]:
     assert answer.replicas is not None
-    return set(np.unique(answer.replicas).tolist()) - {NOBODY}
+    return set(np.unique(answer.replicas).tolist()) - {NO_BROKER}
 
 
 def test_partitions_that_fill_two_disks_exactly_are_packed_into_two() -> None:
@@ -93,7 +93,7 @@ def test_replicas_are_in_different_racks_if_racks_are_to_be_heeded() -> None:
     answer = plan(CapacityPacking(), state, PlanRequest())
     assert answer.value == 2
     assert answer.replicas is not None
-    assert crowding(answer.replicas, state.rack, 2).max() == 1
+    assert count_per_rack(answer.replicas, state.rack, 2).max() == 1
 
 
 def test_racks_ask_for_brokers_of_their_own() -> None:
@@ -122,7 +122,7 @@ def test_what_fits_in_total_and_not_in_pieces_is_infeasible() -> None:
 
 @pytest.mark.parametrize("missing", ["sizes", "capacities"])
 def test_without_sizes_or_capacities_it_does_not_apply(missing: str) -> None:
-    there = [Broker(i, capacity_bytes=None if missing == "capacities" else 10) for i in range(2)]
+    there = [BrokerState(i, capacity_bytes=None if missing == "capacities" else 10) for i in range(2)]
     state = ClusterState.of(there, {("t", 0): [0]}, size_bytes=None if missing == "sizes" else {("t", 0): 1})
     answer = plan(CapacityPacking(), state, PlanRequest())
     assert answer.status == PlanStatus.NOT_APPLICABLE
@@ -139,13 +139,13 @@ def test_what_is_packed_already_stays() -> None:
 
 
 def test_as_few_replicas_as_possible_move_into_the_brokers_in_use() -> None:
-    there = [Broker(i, capacity_bytes=10) for i in range(4)]
+    there = [BrokerState(i, capacity_bytes=10) for i in range(4)]
     held = {("t", 0): [0], ("t", 1): [0], ("t", 2): [1], ("t", 3): [1], ("t", 4): [2]}
     state = ClusterState.of(there, held, size_bytes=dict.fromkeys(held, 3))
     answer = plan(CapacityPacking(), state, PlanRequest())
     assert answer.value == 2
     assert answer.replicas is not None
-    assert added(state.replicas, answer.replicas).sum() == 1
+    assert added_replicas(state.replicas, answer.replicas).sum() == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -157,7 +157,7 @@ def test_no_disk_is_overfull_and_no_rack_crowded(seed: int) -> None:
     assert state.size_bytes is not None
     filled = [int(state.size_bytes[(answer.replicas == broker).any(axis=1)].sum()) for broker in range(8)]
     assert max(filled) <= 200_000_000_000
-    assert crowding(answer.replicas, state.rack, 2).max() <= 2
+    assert count_per_rack(answer.replicas, state.rack, 2).max() <= 2
 
 
 def test_the_order_of_the_input_does_not_matter() -> None:
@@ -165,10 +165,10 @@ def test_the_order_of_the_input_does_not_matter() -> None:
     answer = plan(CapacityPacking(), state, PlanRequest())
     assert answer.replicas is not None
     for seed in range(5):
-        told = shuffled(state, np.random.default_rng(seed))
+        told = shuffle_state(state, np.random.default_rng(seed))
         other = plan(CapacityPacking(), told, PlanRequest())
         assert other.replicas is not None
-        assert placement(told, other.replicas) == placement(state, answer.replicas)
+        assert replicas_by_partition(told, other.replicas) == replicas_by_partition(state, answer.replicas)
 
 
 def test_too_many_cells_are_packed_without_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,14 +181,14 @@ def test_too_many_cells_are_packed_without_a_search(monkeypatch: pytest.MonkeyPa
 
 
 def test_known_rates_count_beside_unknown_ones_and_each_topic_has_its_own_retention() -> None:
-    there = [Broker(i, capacity_bytes=10**12, capacity_bytes_per_s=100) for i in range(4)]
+    there = [BrokerState(i, capacity_bytes=10**12, capacity_bytes_per_s=100) for i in range(4)]
     held = {("known", 0): [0], ("short", 0): [1], ("long", 0): [2], ("empty", 0): [3]}
     state = ClusterState.of(
         there,
         held,
         size_bytes={("known", 0): 10, ("short", 0): 600, ("long", 0): 600, ("empty", 0): 0},
         bytes_per_s={("known", 0): 50, ("short", 0): None, ("long", 0): None, ("empty", 0): None},
-        retention={"short": Retention(ms=10_000), "long": Retention(ms=20_000)},
+        retention={"short": TopicRetention(ms=10_000), "long": TopicRetention(ms=20_000)},
     )
     answer = plan(CapacityPacking(), state, PlanRequest())
     assert (answer.status, answer.value) == (PlanStatus.OPTIMAL, 2)
@@ -196,12 +196,12 @@ def test_known_rates_count_beside_unknown_ones_and_each_topic_has_its_own_retent
 
 
 def test_topics_whose_rates_do_not_follow_from_anything_are_named_with_the_reason() -> None:
-    there = [Broker(i, capacity_bytes=10**12, capacity_bytes_per_s=100) for i in range(4)]
+    there = [BrokerState(i, capacity_bytes=10**12, capacity_bytes_per_s=100) for i in range(4)]
     retention = {
-        "compacted": Retention(is_compacted=True),
-        "forever": Retention(ms=None),
-        "full": Retention(bytes=500),
-        "young": Retention(bytes=601),
+        "compacted": TopicRetention(is_compacted=True),
+        "forever": TopicRetention(ms=None),
+        "full": TopicRetention(bytes=500),
+        "young": TopicRetention(bytes=601),
     }
     held = {(topic, 0): [0] for topic in (*retention, "unheard")}
     state = ClusterState.of(there, held, size_bytes=dict.fromkeys(held, 600), retention=retention)
@@ -242,8 +242,8 @@ def test_the_objective_names_the_resources_that_are_limited() -> None:
 
 
 def test_only_balance_aims_at_even_bytes() -> None:
-    assert CapacityPacking(objective="balance").abilities.balances_bytes
-    assert not CapacityPacking().abilities.balances_bytes
+    assert CapacityPacking(objective="balance").capabilities.balances_bytes
+    assert not CapacityPacking().capabilities.balances_bytes
 
 
 def test_balance_levels_the_others_where_one_partition_alone_is_the_peak() -> None:
@@ -253,7 +253,7 @@ def test_balance_levels_the_others_where_one_partition_alone_is_the_peak() -> No
     assert answer.value == 80.0
     assert answer.replicas is not None
     assert sorted(answer.replicas[:, 0].tolist()) == [0, 1, 2, 3]
-    assert added(packed.replicas, answer.replicas).sum() == 2
+    assert added_replicas(packed.replicas, answer.replicas).sum() == 2
 
 
 @st.composite
@@ -261,7 +261,7 @@ def tiny_clusters(draw: st.DrawFn) -> ClusterState:
     """Up to four partitions on up to three brokers, with rates that are known or follow from retentions."""
     num_brokers, racks = draw(st.integers(2, 3)), draw(st.sampled_from([0, 2]))
     there = [
-        Broker(
+        BrokerState(
             i,
             f"az{i % racks}" if racks else None,
             capacity_bytes=draw(st.integers(8, 30)),
@@ -272,7 +272,7 @@ def tiny_clusters(draw: st.DrawFn) -> ClusterState:
     factor = draw(st.integers(1, 2))
     held = {(f"t{p}", 0): draw(st.permutations(range(num_brokers)))[:factor] for p in range(draw(st.integers(1, 4)))}
     rates = {key: draw(st.sampled_from([None, None, 0, 1, 3, 5])) for key in held}
-    retention = {topic: Retention(ms=draw(st.sampled_from([1_000, 2_500, 7_000]))) for topic, _ in held}
+    retention = {topic: TopicRetention(ms=draw(st.sampled_from([1_000, 2_500, 7_000]))) for topic, _ in held}
     sizes = {key: draw(st.integers(0, 9)) for key in held}
     return ClusterState.of(there, held, size_bytes=sizes, bytes_per_s=rates, retention=retention)
 
@@ -286,7 +286,7 @@ def utilizations(state: ClusterState, sets: Sequence[Sequence[int]]) -> list[lis
     for row, brokers in enumerate(sets):
         size, rate = int(state.size_bytes[row]), int(state.bytes_per_s[row])
         retention = state.retention[state.topic[row]]
-        if rate == UNKNOWN:
+        if rate == UNKNOWN_RATE:
             assert retention is not None
             assert retention.ms is not None
             rate = math.ceil(Fraction(size * 1_000, retention.ms))
@@ -313,7 +313,7 @@ def test_both_objectives_are_those_of_trying_every_placement(state: ClusterState
     peak = min(math.ceil(highest * 1_000) for _, highest, _ in fitting)
     assert level.value == level.bound == peak / 10
     assert level.replicas is not None
-    found = utilizations(state, [[broker for broker in row if broker != NOBODY] for row in level.replicas.tolist()])
+    found = utilizations(state, [[broker for broker in row if broker != NO_BROKER] for row in level.replicas.tolist()])
     assert math.ceil(max(map(max, found)) * 1_000) <= peak
 
 
@@ -327,7 +327,7 @@ def test_without_a_search_balance_still_levels(monkeypatch: pytest.MonkeyPatch, 
     assert answer.value <= answer.bound * 1.1
     again = plan(CapacityPacking(objective="balance"), state.with_replicas(answer.replicas), PlanRequest())  # type: ignore[arg-type]
     assert again.replicas is not None
-    assert added(answer.replicas, again.replicas).sum() == 0  # type: ignore[arg-type]
+    assert added_replicas(answer.replicas, again.replicas).sum() == 0  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

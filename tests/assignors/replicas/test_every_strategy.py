@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignors.replicas import registry
-from assignors.replicas.criteria import movement
 from assignors.replicas.plan import PlanRequest, PlanStatus, ReplicaAssignor
+from assignors.replicas.plan_evaluation import movement
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.state import Broker, ClusterState
-from assignors.replicas.violations import Rule, violations
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.violations import PlanRule, find_violations
 
 NAMES = [info.name for info in registry.built_in()]
 WITH_A_PLAN = (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)
@@ -29,7 +29,7 @@ def clusters(draw: st.DrawFn) -> ClusterState:
     gone = draw(st.sampled_from([None, None, 0]))
     first = draw(st.sampled_from([0, 100]))
     there = [
-        Broker(
+        BrokerState(
             first + i,
             f"az{draw(st.integers(1, num_racks))}" if num_racks else None,
             capacity_bytes=10**12,
@@ -62,7 +62,7 @@ def requests(draw: st.DrawFn, state: ClusterState) -> PlanRequest:
 
 
 def strategy(name: str) -> ReplicaAssignor:
-    return registry.make(registry.find(name))
+    return registry.make(registry.find_strategy(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,10 +78,14 @@ def test_a_plan_has_the_right_replicas_on_allowed_brokers_and_crowds_no_rack(nam
         assert answer.reason
         return
     assert answer.replicas is not None
-    found = violations(state, request, answer.replicas)
-    assert {each.rule for each in found} <= {Rule.RACK}
-    if assignor.abilities.heeds_racks and not assignor.abilities.may_crowd:
-        before = {each.row: each.times for each in violations(state, request, state.replicas) if each.rule == Rule.RACK}
+    found = find_violations(state, request, answer.replicas)
+    assert {each.rule for each in found} <= {PlanRule.RACK}
+    if assignor.capabilities.is_rack_aware and not assignor.capabilities.may_exceed_rack_limit:
+        before = {
+            each.row: each.times
+            for each in find_violations(state, request, state.replicas)
+            if each.rule == PlanRule.RACK
+        }
         assert all(each.times <= before.get(each.row, 0) for each in found)
     if answer.bound is not None and answer.value is not None and answer.status == PlanStatus.OPTIMAL:
         assert answer.value == pytest.approx(answer.bound)
@@ -97,21 +101,21 @@ def test_what_a_strategy_promises_of_second_runs_and_orders_holds(name: str, dat
     answer = plan(assignor, state, request)
     if answer.replicas is None:
         return
-    if assignor.abilities.is_idempotent:
+    if assignor.capabilities.is_idempotent:
         after = state.with_replicas(answer.replicas)
         again = plan(assignor, after, request)
         assert again.replicas is not None, again.reason
         assert replace(movement(after, again.replicas), bytes=0) == replace(movement(after, after.replicas), bytes=0)
-    if assignor.abilities.is_order_free:
-        told = shuffled(state, np.random.default_rng(data.draw(st.integers(0, 99))))
+    if assignor.capabilities.is_order_independent:
+        told = shuffle_state(state, np.random.default_rng(data.draw(st.integers(0, 99))))
         other = plan(assignor, told, request)
         assert other.replicas is not None, other.reason
-        assert placement(told, other.replicas) == placement(state, answer.replicas)
+        assert replicas_by_partition(told, other.replicas) == replicas_by_partition(state, answer.replicas)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_strategy_is_listed_with_what_it_is(name: str) -> None:
-    info = registry.find(name)
+    info = registry.find_strategy(name)
     found = info.find_class()
     assert info.summary
     assert "Source" in (found.__doc__ or "") + (__import__(found.__module__, fromlist=["_"]).__doc__ or "")

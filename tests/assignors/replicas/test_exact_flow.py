@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.columns import IntArray
-from assignors.replicas.counts import count_leaders, count_replicas
-from assignors.replicas.criteria import criteria, movement
-from assignors.replicas.exact.failover import first_followers
-from assignors.replicas.exact.question import Question
+from assignors.model.columns import IntArray
+from assignors.replicas.broker_loads import count_leaders, count_replicas
+from assignors.replicas.exact.first_followers import choose_first_followers
 from assignors.replicas.exact_flow import ExactFlow
-from assignors.replicas.least_moves import least_bytes_moved, least_leader_changes, least_replica_moves
+from assignors.replicas.movement_bounds import min_bytes_moved, min_leader_changes, min_replica_moves
+from assignors.replicas.normalized_problem import NormalizedProblem
+from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
+from assignors.replicas.plan_evaluation import evaluate_plan, movement
 from assignors.replicas.planning import plan
-from assignors.replicas.standing import standing
-from assignors.replicas.state import NOBODY, Broker, ClusterState
-from assignors.replicas.violations import violations
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
+from assignors.replicas.violations import find_violations
 from tests.assignors.replicas.all_placements import evenest_failover
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
@@ -59,11 +59,11 @@ def test_a_plan_keeps_every_rule_and_moves_no_more_than_it_proves(
     state, request = asked
     answer = plan(assignor, state, request)
     replicas = replicas_of(answer)
-    assert not violations(state, request, replicas)
+    assert not find_violations(state, request, replicas)
     assert answer.status == PlanStatus.OPTIMAL
     moved = movement(state, replicas)
     assert answer.value == answer.bound == (moved.bytes if assignor.weighs_bytes else moved.replicas)
-    changed = least_leader_changes(state, request, replicas, per_topic=assignor.per_topic_leaders)
+    changed = min_leader_changes(state, request, replicas, per_topic=assignor.per_topic_leaders)
     assert changed == moved.leaders_by_order + moved.leaders_by_copy
     again = plan(assignor, state.with_replicas(replicas), request)
     assert np.array_equal(replicas_of(again), replicas)
@@ -73,7 +73,7 @@ def test_a_plan_keeps_every_rule_and_moves_no_more_than_it_proves(
 def test_twenty_orders_of_the_input_give_one_plan(options: dict[str, bool]) -> None:
     state = random_cluster(7, num_brokers=9, partitions=(20, 7, 3), skew=2.0)
     assignor = ExactFlow(**options)
-    steady = criteria(assignor, state, PLAIN, plan(assignor, state, PLAIN), shuffles=20).steadiness
+    steady = evaluate_plan(assignor, state, PLAIN, plan(assignor, state, PLAIN), shuffles=20).steadiness
     assert steady is not None
     assert steady.distinct == 1
     assert steady.second_run is not None
@@ -104,7 +104,7 @@ def test_brokers_that_are_added_get_their_share_and_nothing_else_moves() -> None
 
 def test_a_broker_that_is_gone_is_replaced_where_it_stood() -> None:
     rows = {("a", p): [p % 4, (p + 1) % 4] for p in range(4)}
-    state = ClusterState.of([*brokers(3), Broker(3, is_alive=False), Broker(4)], rows)
+    state = ClusterState.of([*brokers(3), BrokerState(3, is_alive=False), BrokerState(4)], rows)
     answer = replicas_of(plan(ExactFlow(), state, PLAIN))
     assert ids(state, answer) == [[0, 1], [1, 2], [2, 4], [4, 0]]
 
@@ -116,7 +116,7 @@ def test_uneven_racks_get_counts_as_even_as_they_admit_and_the_plan_says_so() ->
     counts = count_replicas(replicas_of(answer), 13)
     assert (counts.min(), counts.max()) == (48, 60)
     assert "racks admit no counts more even than 48 to 60 replicas a broker" in answer.notes
-    after = standing(state, PLAIN, replicas_of(answer))
+    after = measure_placement(state, PLAIN, replicas_of(answer))
     assert after.leaders_range <= 1
 
 
@@ -127,14 +127,14 @@ def test_leaders_alone_are_evened_out_without_a_copy() -> None:
     assert (moved.replicas, moved.leaders_by_copy) == (0, 0)
     assert answer.objective == "leaders changed"
     assert answer.value == answer.bound == moved.leaders_by_order
-    assert standing(state, PLAIN, replicas_of(answer)).leaders_range <= 1
+    assert measure_placement(state, PLAIN, replicas_of(answer)).leaders_range <= 1
 
 
 def test_a_topic_of_its_own_is_led_evenly_if_asked_for_and_all_topics_together_as_evenly_as_that_leaves() -> None:
     rows = {(topic, p): [(p + j) % 3 for j in range(3)] for topic in ("a", "b") for p in range(4)}
     state = ClusterState.of(brokers(3), {key: sorted(held) for key, held in rows.items()})
     replicas = replicas_of(plan(ExactFlow(per_topic_leaders=True, keeps_replicas=True), state, PLAIN))
-    after = standing(state, PLAIN, replicas)
+    after = measure_placement(state, PLAIN, replicas)
     assert (after.topic_leaders_range, after.leaders_range) == (1, 1)
 
 
@@ -150,9 +150,9 @@ def test_even_leaders_of_topics_come_before_even_leaders_of_all() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_no_first_followers_of_all_leave_leaders_evener_if_a_broker_is_down_or_change_less(seed: int) -> None:
     state = random_cluster(seed, num_brokers=5, partitions=(4, 4), factor=3, racks=0, skew=2.0)
-    question = Question.of(state, PLAIN)
+    question = NormalizedProblem.of(state, PLAIN)
     rows = question.held.tolist()
-    chosen = first_followers(question, question.held).tolist()
+    chosen = choose_first_followers(question, question.held).tolist()
     told = [[row[0], heir, *sorted(set(row[1:]) - {heir})] for row, heir in zip(rows, chosen, strict=True)]
     uneven, changes = evenest_failover(rows)
     assert evenest_failover([row[:2] for row in told])[0] == uneven
@@ -164,7 +164,7 @@ def test_first_followers_halve_the_worst_spread_if_a_broker_is_down() -> None:
     spreads = []
     for spreads_failover in (False, True):
         replicas = replicas_of(plan(ExactFlow(spreads_failover=spreads_failover), state, PLAIN))
-        down = standing(state, PLAIN, replicas).broker_down
+        down = measure_placement(state, PLAIN, replicas).broker_down
         assert down is not None
         spreads.append(down.worst_range)
     assert spreads[1] <= 4 < 2 * spreads[1] <= spreads[0]
@@ -172,16 +172,16 @@ def test_first_followers_halve_the_worst_spread_if_a_broker_is_down() -> None:
 
 def test_a_partition_of_two_replicas_has_no_choice_of_who_follows_first() -> None:
     rows = {("a", p): [0, 1, 2] for p in range(3)} | {("b", 0): [2, 1]}
-    question = Question.of(ClusterState.of(brokers(3), rows), PLAIN)
-    chosen = first_followers(question, question.held)
-    assert chosen[3] == NOBODY
+    question = NormalizedProblem.of(ClusterState.of(brokers(3), rows), PLAIN)
+    chosen = choose_first_followers(question, question.held)
+    assert chosen[3] == NO_BROKER
     assert sorted(chosen[:3].tolist()) == [1, 2, 2] or sorted(chosen[:3].tolist()) == [1, 1, 2]
 
 
 def test_a_lower_replication_factor_keeps_leaders_where_it_can() -> None:
     state = ClusterState.of(brokers(3), {("a", p): [p % 3, (p + 1) % 3, (p + 2) % 3] for p in range(9)})
     replicas = replicas_of(plan(ExactFlow(), state, PlanRequest(replication_factor=2)))
-    assert (replicas[:, 2] == NOBODY).all()
+    assert (replicas[:, 2] == NO_BROKER).all()
     assert (replicas[:, 0] == state.replicas[:, 0]).all()
     assert count_replicas(replicas, 3).tolist() == [6, 6, 6]
 
@@ -190,8 +190,8 @@ def test_bytes_are_weighed_if_asked_for() -> None:
     state = random_cluster(11, num_brokers=6, partitions=(30,), skew=2.0)
     by_count, by_bytes = (plan(ExactFlow(weighs_bytes=weighs), state, PLAIN) for weighs in (False, True))
     assert by_bytes.objective == "bytes moved"
-    assert by_bytes.value == by_bytes.bound == least_bytes_moved(state, PLAIN)
-    assert by_count.value == by_count.bound == least_replica_moves(state, PLAIN)
+    assert by_bytes.value == by_bytes.bound == min_bytes_moved(state, PLAIN)
+    assert by_count.value == by_count.bound == min_replica_moves(state, PLAIN)
     moved = movement(state, replicas_of(by_count))
     assert moved.bytes is not None
     assert moved.bytes >= by_bytes.value

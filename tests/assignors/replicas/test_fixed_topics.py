@@ -14,8 +14,8 @@ from assignors.replicas.capacity_packing import CapacityPacking
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.state import Broker, ClusterState, Retention
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import BrokerState, ClusterState, TopicRetention
 from assignors.replicas.topicmappr_storage import TopicmapprStorage
 
 PLAIN = PlanRequest(rack_aware=False)
@@ -25,9 +25,9 @@ def cluster(*, network: int | None = None, other: int = 90, sizes: tuple[int, ..
     """Broker 0 is nearly full of another topic, brokers 1 and 2 are empty; all that may move is on broker 0."""
     held = {("other", 0): [0]} | {("mine", p): [0] for p in range(len(sizes))}
     size = {("other", 0): other} | {("mine", p): each for p, each in enumerate(sizes)}
-    there = [Broker(i, capacity_bytes=100, capacity_bytes_per_s=network) for i in range(3)]
+    there = [BrokerState(i, capacity_bytes=100, capacity_bytes_per_s=network) for i in range(3)]
     return ClusterState.of(
-        there, held, size_bytes=size, retention=dict.fromkeys(("other", "mine"), Retention(ms=1_000))
+        there, held, size_bytes=size, retention=dict.fromkeys(("other", "mine"), TopicRetention(ms=1_000))
     )
 
 
@@ -53,7 +53,7 @@ def test_balance_counts_what_other_topics_hold() -> None:
 
 
 def test_a_rate_of_another_topic_has_to_be_known() -> None:
-    state = replace(cluster(network=100), retention=(Retention(ms=None), Retention(ms=1_000)))
+    state = replace(cluster(network=100), retention=(TopicRetention(ms=None), TopicRetention(ms=1_000)))
     answer = plan(CapacityPacking(), state, PLAIN, ["mine"])
     assert answer.status == PlanStatus.NOT_APPLICABLE
     assert "other (retention.ms=-1)" in answer.reason
@@ -69,7 +69,9 @@ def test_goals_of_disks_count_what_other_topics_hold() -> None:
 def test_free_storage_is_what_other_topics_leave() -> None:
     state = cluster(other=50, sizes=(9,))
     request = PlanRequest(brokers=(0, 1, 2), replication_factor=2)
-    moved = replace(state, brokers=(state.brokers[0], Broker(1, capacity_bytes=30), Broker(2, capacity_bytes=100)))
+    moved = replace(
+        state, brokers=(state.brokers[0], BrokerState(1, capacity_bytes=30), BrokerState(2, capacity_bytes=100))
+    )
     grown = replace(moved, replicas=np.array([[2], [0]]), leader=np.array([2, 0]))
     answer = plan(TopicmapprStorage(), grown, request, ["mine"])
     assert answer.replicas is not None
@@ -84,7 +86,7 @@ def test_free_storage_is_what_other_topics_leave() -> None:
 @given(st.integers(0, 10**6), st.sampled_from(["fewest", "balance"]))
 def test_no_disk_overflows_and_the_order_of_the_input_does_not_matter(seed: int, objective: Any) -> None:
     draw = np.random.default_rng(seed)
-    there = [Broker(i, f"az{i % 2}", capacity_bytes=int(draw.integers(60, 90))) for i in range(4)]
+    there = [BrokerState(i, f"az{i % 2}", capacity_bytes=int(draw.integers(60, 90))) for i in range(4)]
     held = {(topic, p): draw.permutation(4)[:2].tolist() for topic in ("mine", "other") for p in range(4)}
     sizes = {key: int(draw.integers(1, 10)) for key in held}
     state = ClusterState.of(there, held, size_bytes=sizes)
@@ -106,10 +108,10 @@ def test_no_disk_overflows_and_the_order_of_the_input_does_not_matter(seed: int,
         )
         assert answer.value is not None
         assert peak <= answer.value * 10 + 1e-9
-    told = shuffled(state, draw)
+    told = shuffle_state(state, draw)
     other = plan(assignor, told, PlanRequest(), ["mine"])
     assert other.replicas is not None
-    assert placement(told, other.replicas) == placement(state, answer.replicas)
+    assert replicas_by_partition(told, other.replicas) == replicas_by_partition(state, answer.replicas)
 
 
 @pytest.mark.parametrize("topics", [None, ["mine", "other"]])

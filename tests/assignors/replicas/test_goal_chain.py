@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assignors.columns import IntArray
-from assignors.replicas.counts import added, count_leaders, count_replicas
+from assignors.model.columns import IntArray
+from assignors.replicas.broker_loads import added_replicas, count_leaders, count_replicas
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.state import Broker, ClusterState
-from assignors.replicas.storage import held_bytes
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.storage import bytes_per_broker
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 CRUISE_CONTROL_RACKS = {0: "0", 1: "0", 2: "1"}
@@ -29,7 +29,7 @@ def cluster(
 ) -> ClusterState:
     keys = [("t", number) for number in range(len(replicas))]
     return ClusterState.of(
-        [Broker(broker, rack, capacity) for broker, rack in racks.items()],
+        [BrokerState(broker, rack, capacity) for broker, rack in racks.items()],
         dict(zip(keys, replicas, strict=True)),
         size_bytes=None if sizes is None else dict(zip(keys, sizes, strict=True)),
     )
@@ -49,7 +49,7 @@ def loads(goal: str, state: ClusterState, replicas: IntArray) -> IntArray:
     """What a goal evens out, by broker."""
     if goal == "DiskUsageDistributionGoal":
         assert state.size_bytes is not None
-        return held_bytes(replicas, state.size_bytes, len(state.brokers))
+        return bytes_per_broker(replicas, state.size_bytes, len(state.brokers))
     counted = count_leaders if goal == "LeaderReplicaDistributionGoal" else count_replicas
     return counted(replicas, len(state.brokers))
 
@@ -118,7 +118,7 @@ def test_leads_are_handed_over_before_anything_is_copied() -> None:
     found = planned(state, goals=("LeaderReplicaDistributionGoal",))
     assert found.replicas is not None
     assert count_leaders(found.replicas, 3).max() <= 4
-    assert not added(state.replicas, found.replicas).any()
+    assert not added_replicas(state.replicas, found.replicas).any()
 
 
 def test_a_broker_that_follows_nothing_is_given_replicas_that_lead() -> None:
@@ -199,7 +199,7 @@ def test_where_brokers_are_new_they_alone_receive(seed: int) -> None:
     assert found.replicas is not None
     is_new = np.isin(found.replicas, (6, 7))
     assert is_new.any()
-    assert (added(state.replicas, found.replicas) == is_new).all()
+    assert (added_replicas(state.replicas, found.replicas) == is_new).all()
 
 
 def test_a_hard_goal_that_needs_more_than_the_new_brokers_says_so() -> None:
@@ -219,7 +219,7 @@ def test_where_a_broker_is_emptied_nothing_else_is_copied(seed: int) -> None:
     found = planned(state, PlanRequest(brokers=(0, 1, 2, 4, 5, 6)))
     assert found.replicas is not None
     assert not (found.replicas == 3).any()
-    assert added(state.replicas, found.replicas).sum() == (state.replicas == 3).sum()
+    assert added_replicas(state.replicas, found.replicas).sum() == (state.replicas == 3).sum()
     untouched = (state.replicas != 3).all(axis=1)
     assert (found.replicas[untouched] == state.replicas[untouched]).all()
 
@@ -254,11 +254,11 @@ def test_no_rack_holds_two_replicas_whatever_the_cluster_was(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_in_which_a_cluster_is_told_does_not_matter(seed: int) -> None:
     state = random_cluster(seed, num_brokers=7)
-    turned = shuffled(state, np.random.default_rng(seed))
+    turned = shuffle_state(state, np.random.default_rng(seed))
     there, here = planned(turned).replicas, planned(state).replicas
     assert there is not None
     assert here is not None
-    assert placement(turned, there) == placement(state, here)
+    assert replicas_by_partition(turned, there) == replicas_by_partition(state, here)
 
 
 def test_goals_that_cannot_be_asked_are_left_out_and_said() -> None:
@@ -275,10 +275,10 @@ def test_goals_that_cannot_be_asked_are_left_out_and_said() -> None:
 
 
 def test_what_it_promises_hangs_on_its_goals() -> None:
-    assert GoalChain(goals=("ReplicaDistributionGoal",)).abilities.balances_replicas
-    assert not GoalChain(goals=("ReplicaDistributionGoal",)).abilities.heeds_racks
-    assert GoalChain(goals=("RackAwareDistributionGoal",)).abilities.heeds_racks
-    assert not GoalChain(goals=("RackAwareGoal",)).abilities.balances_leaders
+    assert GoalChain(goals=("ReplicaDistributionGoal",)).capabilities.balances_replicas
+    assert not GoalChain(goals=("ReplicaDistributionGoal",)).capabilities.is_rack_aware
+    assert GoalChain(goals=("RackAwareDistributionGoal",)).capabilities.is_rack_aware
+    assert not GoalChain(goals=("RackAwareGoal",)).capabilities.balances_leaders
     assert GoalChain(goals=["RackAwareGoal"]) == GoalChain(goals=("RackAwareGoal",))  # type: ignore[arg-type]
 
 
@@ -301,7 +301,7 @@ def test_a_broker_over_the_most_replicas_sheds_to_those_that_hold_least() -> Non
     found = planned(state, goals=("ReplicaCapacityGoal",), max_replicas_per_broker=2, only_new_receive=False)
     assert found.replicas is not None
     assert count_replicas(found.replicas, 3).tolist() == [2, 2, 1]
-    assert added(state.replicas, found.replicas).sum() == 2
+    assert added_replicas(state.replicas, found.replicas).sum() == 2
 
 
 def test_a_capacity_of_replicas_that_all_brokers_exceed_is_refused() -> None:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from assignors.replicas.counts import added
-from assignors.replicas.criteria import movement
+from assignors.replicas.broker_loads import added_replicas
 from assignors.replicas.greedy_per_topic import GreedyPerTopic
 from assignors.replicas.plan import PlanRequest, PlanStatus
+from assignors.replicas.plan_evaluation import movement
 from assignors.replicas.planning import plan
-from assignors.replicas.state import Broker, ClusterState
-from assignors.replicas.violations import Rule, violations
+from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.violations import PlanRule, find_violations
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 
@@ -126,10 +126,10 @@ def test_replicas_that_may_stay_do_stay_unless_the_factor_falls() -> None:
         found = plan(GreedyPerTopic(), state, request)
         if found.replicas is None:
             continue
-        assert {each.rule for each in violations(state, request, found.replicas)} <= {Rule.RACK}
+        assert {each.rule for each in find_violations(state, request, found.replicas)} <= {PlanRule.RACK}
         staying = request.allowed(state)[state.replicas].sum(axis=1)
         missing = np.maximum(request.factors(state) - staying, 0)
-        assert np.array_equal(added(state.replicas, found.replicas).sum(axis=1), missing)
+        assert np.array_equal(added_replicas(state.replicas, found.replicas).sum(axis=1), missing)
 
 
 def test_a_second_run_copies_nothing_but_may_promote_again() -> None:
@@ -154,7 +154,7 @@ def test_a_new_broker_gets_nothing_of_topics_that_have_their_factor() -> None:
 
 
 def test_brokers_with_as_many_replicas_are_taken_in_the_order_of_the_input_or_by_id_if_named() -> None:
-    state = ClusterState.of([Broker(2), Broker(3), Broker(1)], {("t", 0): [2]})
+    state = ClusterState.of([BrokerState(2), BrokerState(3), BrokerState(1)], {("t", 0): [2]})
     assert answer(state, PlanRequest(replication_factor=2)) == [[2, 3]]
     assert answer(state, PlanRequest(brokers=(3, 2, 1), replication_factor=2)) == [[2, 1]]
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from assignors.columns import IntArray
-from assignors.replicas.counts import count_replicas
-from assignors.replicas.criteria import movement
+from assignors.model.columns import IntArray
+from assignors.replicas.broker_loads import count_replicas
 from assignors.replicas.kafka_assigner import KafkaAssigner
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
+from assignors.replicas.plan_evaluation import movement
 from assignors.replicas.planning import plan
-from assignors.replicas.state import Broker, ClusterState
-from assignors.replicas.violations import violations
+from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.violations import find_violations
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 
@@ -55,7 +55,7 @@ def test_a_fourth_broker_comes_to_hold_as_many_replicas_as_the_others() -> None:
 
 
 def test_new_brokers_in_racks_that_are_there_take_over_within_racks() -> None:
-    there = [Broker(broker, rack) for broker, rack in zip(range(10, 15), "abcab", strict=True)]
+    there = [BrokerState(broker, rack) for broker, rack in zip(range(10, 15), "abcab", strict=True)]
     found = answer(ClusterState.of(there, USED_BY_THREE))
     assert found == [[10, 11], [11, 12], [12, 13], [14, 10]]
     assert sorted(counts(found).values()) == [1, 1, 2, 2, 2]
@@ -74,7 +74,7 @@ def test_a_broker_that_replaces_another_changes_only_partitions_of_that_one() ->
 
 
 def test_counts_of_leaders_and_followers_go_on_from_topic_to_topic() -> None:
-    there = [Broker(broker, rack) for broker, rack in zip(range(1, 7), "abcabc", strict=True)]
+    there = [BrokerState(broker, rack) for broker, rack in zip(range(1, 7), "abcabc", strict=True)]
     held = topic([[1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 3, 2]], "orders")
     more = topic([[3, 2, 1], [1, 2, 3], [2, 1, 3]], "payments")
     orders = [[1, 6, 2], [2, 4, 3], [3, 5, 4], [5, 1, 6]]
@@ -112,7 +112,7 @@ def solved() -> Iterator[tuple[ClusterState, PlanRequest, IntArray]]:
 def test_no_broker_holds_more_than_its_share_of_a_topic_and_no_rack_two_replicas_of_a_partition() -> None:
     number = 0
     for state, request, replicas in solved():
-        assert not violations(state, request, replicas)
+        assert not find_violations(state, request, replicas)
         brokers_left = int(request.allowed(state).sum())
         for number_of_topic in range(2):
             held = replicas[state.topic == number_of_topic]
@@ -146,7 +146,9 @@ def test_it_fails_with_fewer_racks_than_replicas_unless_racks_are_left_out() -> 
 
 
 def test_a_broker_without_a_rack_is_a_rack_by_itself() -> None:
-    state = ClusterState.of([Broker(0, "a"), Broker(1, "a"), Broker(2), Broker(3)], topic([[0, 1], [3, 2]]))
+    state = ClusterState.of(
+        [BrokerState(0, "a"), BrokerState(1, "a"), BrokerState(2), BrokerState(3)], topic([[0, 1], [3, 2]])
+    )
     found = KafkaAssigner().plan(state.take(np.array([0])), PlanRequest())
     assert found.replicas is not None
     assert counts(ids(state, found.replicas)).keys() in ({0, 2}, {0, 3})

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assignors.columns import IntArray
-from assignors.replicas.counts import added, count_leaders
+from assignors.model.columns import IntArray
+from assignors.replicas.broker_loads import added_replicas, count_leaders
 from assignors.replicas.leader_chain_swap import LeaderChainSwap
 from assignors.replicas.leader_max_flow import LeaderMaxFlow
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.state import Broker, ClusterState
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import BrokerState, ClusterState
 from tests.assignors.replicas.clusters import ids, random_cluster
 from tests.assignors.replicas.topics import changes, even_sets, fewest_changes, leader_range, loads, skewed, topic
 
@@ -51,7 +51,7 @@ def test_nothing_is_as_even_as_what_it_ends_with(seed: int) -> None:
     draw = np.random.default_rng(seed)
     state = topic(np.argsort(draw.random((25, 12)) * np.arange(1, 13), axis=1)[:, :2], 12)
     replicas = swapped(state)
-    assert not added(state.replicas, replicas).any()
+    assert not added_replicas(state.replicas, replicas).any()
     flow = plan(LeaderMaxFlow(), state, PlanRequest()).replicas
     assert flow is not None
     squares = [(count_leaders(rows, 12) ** 2).sum() for rows in (replicas, flow)]
@@ -75,7 +75,7 @@ def test_where_many_brokers_are_overloaded_it_changes_more_leaders_than_a_flow()
 
 def test_topics_are_evened_out_each_for_itself() -> None:
     held = {(name, p): [0, 1] for name in ("a", "b") for p in range(4)}
-    state = ClusterState.of(map(Broker, range(2)), held)
+    state = ClusterState.of(map(BrokerState, range(2)), held)
     replicas = swapped(state)
     assert [leader_range(replicas[state.topic == name], 2) for name in range(2)] == [0, 0]
 
@@ -85,5 +85,5 @@ def test_the_same_plan_again_changes_nothing_and_the_order_of_the_input_does_not
         state = random_cluster(seed, num_brokers=8, partitions=(20, 6), factor=2 + seed % 2, skew=2.0)
         replicas = swapped(state)
         assert swapped(state.with_replicas(replicas)).tolist() == replicas.tolist()
-        told = shuffled(state, np.random.default_rng(seed))
-        assert placement(told, swapped(told)) == placement(state, replicas)
+        told = shuffle_state(state, np.random.default_rng(seed))
+        assert replicas_by_partition(told, swapped(told)) == replicas_by_partition(state, replicas)

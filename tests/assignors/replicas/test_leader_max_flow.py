@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assignors.columns import IntArray
 from assignors.errors import UnknownAssignorError
+from assignors.model.columns import IntArray
 from assignors.replicas import registry
-from assignors.replicas.counts import added, count_leaders
+from assignors.replicas.broker_loads import added_replicas, count_leaders
 from assignors.replicas.leader_max_flow import LeaderMaxFlow
 from assignors.replicas.phases.residue_flow import Pruning
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.state import Broker, ClusterState
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import BrokerState, ClusterState
 from tests.assignors.replicas.clusters import ids, random_cluster
 from tests.assignors.replicas.topics import (
     changes,
@@ -71,7 +71,7 @@ def test_four_partitions_of_the_comparison_are_led_by_one_broker_each() -> None:
     replicas = evened(state)
     assert count_leaders(replicas, 4).tolist() == [1, 1, 1, 1]
     assert changes(state, replicas) == 2
-    assert not added(state.replicas, replicas).any()
+    assert not added_replicas(state.replicas, replicas).any()
 
 
 def test_without_the_residue_brokers_next_to_their_share_take_nothing() -> None:
@@ -169,7 +169,7 @@ def test_leaders_are_even_wherever_that_is_possible(seed: int) -> None:
 def test_an_even_topic_is_left_alone_beside_one_that_is_not() -> None:
     even = {("even", p): [p % 3, (p + 1) % 3] for p in range(4)}
     uneven = {("uneven", p): [0, 1 + p % 2] for p in range(4)}
-    state = ClusterState.of(map(Broker, range(3)), even | uneven)
+    state = ClusterState.of(map(BrokerState, range(3)), even | uneven)
     replicas = evened(state, LeaderMaxFlow(costs="none", pruning="none"))
     assert replicas[:4].tolist() == state.replicas[:4].tolist()
     assert sorted(count_leaders(replicas[4:], 3).tolist()) == [1, 1, 2]
@@ -177,7 +177,7 @@ def test_an_even_topic_is_left_alone_beside_one_that_is_not() -> None:
 
 def test_topics_are_evened_out_one_by_one_though_not_all_together() -> None:
     held = {(name, p): [0, 1] for name in ("a", "b", "c") for p in range(3)}
-    state = ClusterState.of(map(Broker, range(2)), held)
+    state = ClusterState.of(map(BrokerState, range(2)), held)
     replicas = evened(state)
     for name in range(3):
         assert leader_range(replicas[state.topic == name], 2) == 1
@@ -189,7 +189,7 @@ def test_brokers_without_a_replica_of_the_topic_have_no_share_in_it() -> None:
 
 
 def test_a_topic_that_cannot_be_even_is_named() -> None:
-    state = ClusterState.of(map(Broker, range(2)), {("stuck", p): [0] for p in range(3)} | {("stuck", 3): [1]})
+    state = ClusterState.of(map(BrokerState, range(2)), {("stuck", p): [0] for p in range(3)} | {("stuck", 3): [1]})
     assert plan(LeaderMaxFlow(), state, PlanRequest()).notes == (
         "the leaders of stuck stay uneven (most less least: 2)",
     )
@@ -205,10 +205,10 @@ def test_the_same_plan_again_changes_nothing(strategy: LeaderMaxFlow) -> None:
 
 def test_the_order_in_which_a_cluster_is_told_does_not_matter() -> None:
     state = random_cluster(3, num_brokers=9, partitions=(30, 11), skew=2.0)
-    expected = placement(state, evened(state))
+    expected = replicas_by_partition(state, evened(state))
     for seed in range(20):
-        told = shuffled(state, np.random.default_rng(seed))
-        assert placement(told, evened(told)) == expected
+        told = shuffle_state(state, np.random.default_rng(seed))
+        assert replicas_by_partition(told, evened(told)) == expected
 
 
 def test_fewer_or_other_replicas_are_not_its_business() -> None:
@@ -224,4 +224,4 @@ def test_fewer_or_other_replicas_are_not_its_business() -> None:
 @pytest.mark.parametrize("parameters", [{"costs": "cheap"}, {"pruning": "branch"}, {"cost": "fixed"}])
 def test_a_parameter_that_is_not_there_is_refused(parameters: dict[str, str]) -> None:
     with pytest.raises(UnknownAssignorError, match="leader_max_flow"):
-        registry.make(registry.find("leader_max_flow"), parameters)
+        registry.make(registry.find_strategy("leader_max_flow"), parameters)

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.replicas.counts import added, count_replicas
+from assignors.replicas.broker_loads import added_replicas, count_replicas
 from assignors.replicas.movement_mip import MovementMip
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.state import Broker, ClusterState
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import BrokerState, ClusterState
 from tests.assignors.replicas.all_placements import placements
 from tests.assignors.replicas.clusters import ids, random_cluster
 
 
 def message(replicas: Sequence[Sequence[int]], num_brokers: int, sizes: Sequence[int] | None = None) -> ClusterState:
     """The topic of kafka-reassign-optimizer's tests; its brokers count from one."""
-    there = [Broker(i) for i in range(1, num_brokers + 1)]
+    there = [BrokerState(i) for i in range(1, num_brokers + 1)]
     held = {("message", p): row for p, row in enumerate(replicas)}
     return ClusterState.of(there, held, size_bytes=sizes and {("message", p): size for p, size in enumerate(sizes)})
 
@@ -112,7 +112,7 @@ def test_without_sizes_bytes_cannot_be_weighed() -> None:
 
 
 def test_a_partition_that_another_replica_leads_is_refused_unless_that_is_allowed() -> None:
-    there = [Broker(i) for i in range(1, 4)]
+    there = [BrokerState(i) for i in range(1, 4)]
     state = ClusterState.of(there, {("message", 0): [1, 2], ("message", 1): [2, 3]}, leaders={("message", 1): 3})
     answer = plan(MovementMip(), state, PlanRequest())
     assert answer.status == PlanStatus.FAILED
@@ -148,7 +148,7 @@ def test_loads_end_within_their_limits_and_leaders_stay(seed: int) -> None:
     assert np.floor(0.9 * mean) <= counts.min()
     assert counts.max() <= np.ceil(mean)
     assert (answer.replicas[:, 0] == state.replicas[:, 0]).all()
-    assert added(state.replicas, answer.replicas).sum() == answer.value == answer.bound
+    assert added_replicas(state.replicas, answer.replicas).sum() == answer.value == answer.bound
 
 
 def test_its_own_plan_moves_nothing_and_the_order_of_the_input_does_not_matter() -> None:
@@ -159,10 +159,10 @@ def test_its_own_plan_moves_nothing_and_the_order_of_the_input_does_not_matter()
     assert again.replicas is not None
     assert (again.replicas == answer.replicas).all()
     for seed in range(5):
-        told = shuffled(state, np.random.default_rng(seed))
+        told = shuffle_state(state, np.random.default_rng(seed))
         other = plan(MovementMip(), told, PlanRequest())
         assert other.replicas is not None
-        assert placement(told, other.replicas) == placement(state, answer.replicas)
+        assert replicas_by_partition(told, other.replicas) == replicas_by_partition(state, answer.replicas)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_parameters_that_make_no_sense_are_refused(wrong: dict[str, object]) -> 
 
 
 def test_a_partition_that_is_not_fully_in_sync_is_refused_unless_that_is_allowed() -> None:
-    there = [Broker(i) for i in range(1, 4)]
+    there = [BrokerState(i) for i in range(1, 4)]
     held = {("message", 0): [1, 2], ("message", 1): [2, 3]}
     state = ClusterState.of(there, held, in_sync={("message", 1): [2]})
     answer = plan(MovementMip(), state, PlanRequest())
@@ -185,7 +185,7 @@ def test_a_partition_that_is_not_fully_in_sync_is_refused_unless_that_is_allowed
 
 
 def test_leaders_that_stay_and_weigh_more_than_a_broker_may_hold_are_named() -> None:
-    there = [Broker(i) for i in range(1, 4)]
+    there = [BrokerState(i) for i in range(1, 4)]
     held = {("t", 0): [1], ("t", 1): [1], ("t", 2): [2], ("t", 3): [3]}
     state = ClusterState.of(there, held, size_bytes=dict(zip(held, [100, 90, 5, 5], strict=True)))
     answer = plan(MovementMip(weights="bytes", balanced_factor_max=1.2), state, PlanRequest())
@@ -199,7 +199,7 @@ def test_leaders_that_stay_and_weigh_more_than_a_broker_may_hold_are_named() -> 
 
 
 def test_a_broker_that_leaders_cannot_come_to_is_named() -> None:
-    there = [Broker(i) for i in range(1, 5)]
+    there = [BrokerState(i) for i in range(1, 5)]
     held = {("t", 0): [1], ("t", 1): [2], ("t", 2): [3], ("two", 0): [1, 2]}
     state = ClusterState.of(there, held, size_bytes=dict(zip(held, [50, 60, 70, 10], strict=True)))
     answer = plan(MovementMip(weights="bytes", balanced_factor_max=2), state, PlanRequest())

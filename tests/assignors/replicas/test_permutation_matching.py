@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from assignors.replicas.counts import added, count_leaders, count_replicas
+from assignors.replicas.broker_loads import added_replicas, count_leaders, count_replicas
 from assignors.replicas.permutation_matching import PermutationMatching
+from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.standing import standing
-from assignors.replicas.state import NOBODY, ClusterState
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import NO_BROKER, ClusterState
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 
@@ -27,7 +27,7 @@ def dealt(assignor: PermutationMatching, num_brokers: int, num_partitions: int, 
 def worst_range(assignor: PermutationMatching, state: ClusterState) -> int:
     answer = plan(assignor, state, PlanRequest())
     assert answer.replicas is not None
-    found = standing(state, PlanRequest(), answer.replicas).broker_down
+    found = measure_placement(state, PlanRequest(), answer.replicas).broker_down
     assert found is not None
     return found.worst_range
 
@@ -60,7 +60,7 @@ def test_from_23_brokers_to_24_moves_77_replicas_where_60_would_do() -> None:
     answer = plan(PermutationMatching(), state, PlanRequest())
     assert (answer.status, answer.value, answer.bound) == (PlanStatus.OPTIMAL, 77, 77)
     assert answer.replicas is not None
-    assert added(state.replicas, answer.replicas).sum() == 77
+    assert added_replicas(state.replicas, answer.replicas).sum() == 77
     assert set(count_replicas(answer.replicas, 24).tolist()) == {60}
 
 
@@ -105,10 +105,10 @@ def test_its_own_plan_changes_nothing_and_the_order_of_the_input_does_not_matter
     assert again.replicas is not None
     assert (again.replicas == answer.replicas).all()
     for seed in range(5):
-        told = shuffled(state, np.random.default_rng(seed))
+        told = shuffle_state(state, np.random.default_rng(seed))
         other = plan(PermutationMatching(), told, PlanRequest())
         assert other.replicas is not None
-        assert placement(told, other.replicas) == placement(state, answer.replicas)
+        assert replicas_by_partition(told, other.replicas) == replicas_by_partition(state, answer.replicas)
 
 
 @pytest.mark.parametrize("factor", [1, 2, 4])
@@ -117,7 +117,7 @@ def test_replication_factors_can_change_and_brokers_can_go(factor: int) -> None:
     answer = plan(PermutationMatching(), state, PlanRequest(brokers=(0, 1, 2, 4), replication_factor=factor))
     assert answer.replicas is not None
     assert {len(row) for row in ids(state, answer.replicas)} == {factor}
-    assert set(np.unique(answer.replicas).tolist()) - {NOBODY} == {0, 1, 2, 4}
+    assert set(np.unique(answer.replicas).tolist()) - {NO_BROKER} == {0, 1, 2, 4}
 
 
 def test_too_many_partitions_are_refused_with_the_reason() -> None:

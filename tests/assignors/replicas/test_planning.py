@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from assignors.columns import IntArray
-from assignors.replicas.plan import Abilities, Plan, PlanRequest, PlanStatus
+from assignors.model.columns import IntArray
+from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import PlanError, plan
-from assignors.replicas.state import NOBODY, Broker, ClusterState
-from assignors.replicas.violations import Rule, violations
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
+from assignors.replicas.violations import PlanRule, find_violations
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 
@@ -21,7 +21,7 @@ class Fixed:
     """Answers what it was told to."""
 
     answer: tuple[tuple[int, ...], ...] | None = None
-    abilities: ClassVar[Abilities] = Abilities(heeds_racks=True, drains=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(is_rack_aware=True, decommissions_brokers=True)
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         replicas: IntArray = state.replicas if self.answer is None else np.array(self.answer)
@@ -29,15 +29,15 @@ class Fixed:
 
 
 class Limited(Fixed):
-    abilities: ClassVar[Abilities] = Abilities(moves_replicas=False)
+    capabilities: ClassVar[Capabilities] = Capabilities(moves_replicas=False)
 
 
 class NeedsSizes(Fixed):
-    abilities: ClassVar[Abilities] = Abilities(needs_sizes=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(needs_sizes=True)
 
 
 class NeedsCapacities(Fixed):
-    abilities: ClassVar[Abilities] = Abilities(needs_capacities=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(needs_capacities=True)
 
 
 TWO = ClusterState.of(brokers(4, 2), {("a", 0): [0, 1], ("b", 0): [2, 3]})
@@ -80,7 +80,7 @@ def test_what_cannot_be_has_a_status_and_a_reason(
 
 
 def test_racks_of_which_one_is_missing_are_not_guessed() -> None:
-    state = ClusterState.of([*brokers(2, 2), Broker(5)], {("a", 0): [0, 1]})
+    state = ClusterState.of([*brokers(2, 2), BrokerState(5)], {("a", 0): [0, 1]})
     assert plan(Fixed(), state, PlanRequest()).reason.startswith("broker 5 has no rack")
     assert plan(Fixed(), state, PlanRequest(rack_aware=False)).status == PlanStatus.FEASIBLE
 
@@ -88,12 +88,12 @@ def test_racks_of_which_one_is_missing_are_not_guessed() -> None:
 @pytest.mark.parametrize(
     ("answer", "rule"),
     [
-        (((0, NOBODY), (2, 3)), Rule.REPLICATION_FACTOR),
-        (((0, 0), (2, 3)), Rule.DUPLICATE),
-        (((0, 2), (2, 3)), Rule.RACK),
+        (((0, NO_BROKER), (2, 3)), PlanRule.REPLICATION_FACTOR),
+        (((0, 0), (2, 3)), PlanRule.DUPLICATE),
+        (((0, 2), (2, 3)), PlanRule.RACK),
     ],
 )
-def test_an_answer_that_breaks_a_rule_is_not_let_through(answer: tuple[tuple[int, ...], ...], rule: Rule) -> None:
+def test_an_answer_that_breaks_a_rule_is_not_let_through(answer: tuple[tuple[int, ...], ...], rule: PlanRule) -> None:
     with pytest.raises(PlanError, match=rf"Fixed breaks {rule} at a-0"):
         plan(Fixed(answer), TWO, PlanRequest())
 
@@ -101,7 +101,7 @@ def test_an_answer_that_breaks_a_rule_is_not_let_through(answer: tuple[tuple[int
 def test_a_crowded_rack_that_was_there_before_may_stay() -> None:
     state = ClusterState.of(brokers(4, 2), {("a", 0): [0, 2]})
     assert plan(Fixed(), state, PlanRequest()).status == PlanStatus.FEASIBLE
-    assert violations(state, PlanRequest(), state.replicas) == ((0, Rule.RACK, 1),)
+    assert find_violations(state, PlanRequest(), state.replicas) == ((0, PlanRule.RACK, 1),)
 
 
 def test_a_broker_that_shall_go_may_not_stay() -> None:
@@ -127,9 +127,9 @@ def test_every_finding_is_told_with_its_number() -> None:
     state = random_cluster(3, racks=2)
     wrong = state.replicas.copy()
     wrong[:2, 1] = wrong[:2, 0]
-    found = violations(state, PlanRequest(brokers=(0, 1, 2, 3, 4)), wrong)
-    assert [each.row for each in found if each.rule == Rule.DUPLICATE] == [0, 1]
-    forbidden = {each.row: each.times for each in found if each.rule == Rule.FORBIDDEN_BROKER}
+    found = find_violations(state, PlanRequest(brokers=(0, 1, 2, 3, 4)), wrong)
+    assert [each.row for each in found if each.rule == PlanRule.DUPLICATE] == [0, 1]
+    forbidden = {each.row: each.times for each in found if each.rule == PlanRule.FORBIDDEN_BROKER}
     assert forbidden == {row: n for row, n in enumerate((wrong == 5).sum(axis=1).tolist()) if n}
 
 

@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
-from assignors.replicas.counts import added, count_leaders, count_replicas, crowding
+from assignors.replicas.broker_loads import added_replicas, count_leaders, count_per_rack, count_replicas
 from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
 from assignors.replicas.preferred_leader_ilp import PreferredLeaderIlp
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.state import Broker, ClusterState
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import BrokerState, ClusterState
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 WITHOUT_19 = PlanRequest(brokers=tuple(range(19)))
@@ -20,7 +20,7 @@ def tweets() -> ClusterState:
     """Four brokers on two switches, as in the first version of kafka-assignment-optimizer's README."""
     pairs = [[3, 0], [0, 1], [1, 2], [2, 3], [3, 1], [0, 2], [1, 3], [2, 0], [3, 2], [0, 3]]
     held = {("public.tweets", p): pair for p, pair in enumerate(pairs)} | {("trumpet", 0): [1, 3, 0]}
-    return ClusterState.of([Broker(i, "tor1" if i % 2 else "tor2") for i in range(4)], held)
+    return ClusterState.of([BrokerState(i, "tor1" if i % 2 else "tor2") for i in range(4)], held)
 
 
 def test_removing_the_20th_broker_moves_its_one_replica_to_the_same_zone() -> None:
@@ -28,7 +28,7 @@ def test_removing_the_20th_broker_moves_its_one_replica_to_the_same_zone() -> No
     answer = plan(PreferredLeaderIlp(), state, WITHOUT_19)
     assert (answer.status, answer.value, answer.bound) == (PlanStatus.OPTIMAL, 58, 58)
     assert answer.replicas is not None
-    assert added(state.replicas, answer.replicas).sum() == 1
+    assert added_replicas(state.replicas, answer.replicas).sum() == 1
     leader, follower = ids(state, answer.replicas)[1]
     assert leader == 8
     assert follower % 2 == 1
@@ -39,7 +39,7 @@ def test_replicas_on_one_switch_are_set_apart_with_four_moves_and_no_leader_chan
     answer = plan(PreferredLeaderIlp(), state, PlanRequest(), topics=["public.tweets"])
     assert (answer.status, answer.value) == (PlanStatus.OPTIMAL, 52)
     assert answer.replicas is not None
-    assert added(state.replicas, answer.replicas).sum() == 4
+    assert added_replicas(state.replicas, answer.replicas).sum() == 4
     assert (answer.replicas[:, 0] == state.replicas[:, 0]).all()
 
 
@@ -48,7 +48,7 @@ def test_three_replicas_on_two_switches_are_two_and_one() -> None:
     answer = plan(PreferredLeaderIlp(), state, PlanRequest())
     assert (answer.status, answer.value) == (PlanStatus.OPTIMAL, 60)
     assert answer.replicas is not None
-    assert added(state.replicas, answer.replicas).sum() == 4
+    assert added_replicas(state.replicas, answer.replicas).sum() == 4
 
 
 def test_what_is_within_its_limits_stays_as_it_is() -> None:
@@ -75,7 +75,7 @@ def test_worths_of_its_user_decide_what_stays() -> None:
 
 
 def test_uneven_racks_widen_the_limits_instead_of_leaving_no_plan() -> None:
-    there = [Broker(i, "large" if i < 4 else f"small-{i}") for i in range(6)]
+    there = [BrokerState(i, "large" if i < 4 else f"small-{i}") for i in range(6)]
     state = ClusterState.of(there, {("t", p): [p % 4, 4, 5] for p in range(12)})
     answer = plan(PreferredLeaderIlp(), state, PlanRequest())
     assert answer.status == PlanStatus.OPTIMAL
@@ -101,7 +101,7 @@ def test_loads_leaders_and_racks_are_even_for_every_replication_factor(factor: i
     assert answer.replicas is not None
     assert np.ptp(count_replicas(answer.replicas, 6)) <= 1
     assert np.ptp(count_leaders(answer.replicas, 6)) <= 1
-    assert crowding(answer.replicas, state.rack, 3).max() <= -(-factor // 3)
+    assert count_per_rack(answer.replicas, state.rack, 3).max() <= -(-factor // 3)
 
 
 def test_its_own_plan_changes_nothing_and_the_order_of_the_input_does_not_matter() -> None:
@@ -112,10 +112,10 @@ def test_its_own_plan_changes_nothing_and_the_order_of_the_input_does_not_matter
     assert again.replicas is not None
     assert (again.replicas == answer.replicas).all()
     for seed in range(5):
-        told = shuffled(state, np.random.default_rng(seed))
+        told = shuffle_state(state, np.random.default_rng(seed))
         other = plan(PreferredLeaderIlp(), told, PlanRequest())
         assert other.replicas is not None
-        assert placement(told, other.replicas) == placement(state, answer.replicas)
+        assert replicas_by_partition(told, other.replicas) == replicas_by_partition(state, answer.replicas)
 
 
 def test_without_time_there_is_a_plan_within_all_limits_and_a_bound() -> None:
@@ -135,8 +135,8 @@ def test_without_time_there_is_a_plan_within_all_limits_and_a_bound() -> None:
 def test_pools_give_what_a_variable_for_every_cell_gives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     state = random_cluster(seed, num_brokers=5, partitions=(9,), racks=seed % 3)
     in_pools = plan(PreferredLeaderIlp(), state, PlanRequest())
-    monkeypatch.setattr("assignors.replicas.programmes.search.spread", lambda programme, values: None)
-    monkeypatch.setattr("assignors.replicas.programmes.flow_placement.find", lambda programme, carried: None)
+    monkeypatch.setattr("assignors.replicas.programs.solve.spread", lambda programme, values: None)
+    monkeypatch.setattr("assignors.replicas.programs.flow_heuristic.find", lambda programme, carried: None)
     cell_by_cell = plan(PreferredLeaderIlp(), state, PlanRequest())
     assert in_pools.status == cell_by_cell.status == PlanStatus.OPTIMAL
     assert in_pools.value == cell_by_cell.value

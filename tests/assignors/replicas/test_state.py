@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.state import NOBODY, Broker, ClusterState, replica_sets
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, broker_membership
 from tests.assignors.replicas.clusters import brokers, ids
 
 
 def test_rows_stand_in_the_order_of_the_input() -> None:
-    state = ClusterState.of([Broker(7), Broker(3)], {("b", 1): [3, 7], ("a", 0): [7], ("b", 0): [3, 7]})
+    state = ClusterState.of([BrokerState(7), BrokerState(3)], {("b", 1): [3, 7], ("a", 0): [7], ("b", 0): [3, 7]})
     assert state.topics == ("b", "a")
     assert state.ids.tolist() == [7, 3]
     assert [state.name(row) for row in range(3)] == ["b-1", "a-0", "b-0"]
-    assert state.replicas.tolist() == [[1, 0], [0, NOBODY], [1, 0]]
+    assert state.replicas.tolist() == [[1, 0], [0, NO_BROKER], [1, 0]]
     assert state.leader.tolist() == [1, 0, 1]
     assert state.replication_factor.tolist() == [2, 1, 2]
 
 
 def test_a_broker_that_holds_replicas_and_is_not_there_is_gone() -> None:
-    state = ClusterState.of(brokers(2), {("a", 0): [1, 9]}, leaders={("a", 0): NOBODY})
+    state = ClusterState.of(brokers(2), {("a", 0): [1, 9]}, leaders={("a", 0): NO_BROKER})
     assert [broker.is_alive for broker in state.brokers] == [True, True, False]
-    assert state.leader.tolist() == [NOBODY]
+    assert state.leader.tolist() == [NO_BROKER]
     assert PlanRequest().allowed(state).tolist() == [True, True, False]
 
 
@@ -36,7 +36,9 @@ def test_a_partition_without_replicas_or_with_one_twice_is_refused(held: list[in
 def test_two_brokers_with_one_id_are_refused_where_a_state_is_built_of_columns() -> None:
     good = ClusterState.of(brokers(2), {("a", 0): [0]})
     with pytest.raises(ValueError, match="one id"):
-        ClusterState((Broker(1), Broker(1)), good.topics, good.topic, good.partition, good.replicas, good.leader)
+        ClusterState(
+            (BrokerState(1), BrokerState(1)), good.topics, good.topic, good.partition, good.replicas, good.leader
+        )
 
 
 def test_arrays_cannot_be_written_to() -> None:
@@ -51,7 +53,7 @@ def test_a_part_of_the_partitions_keeps_the_brokers() -> None:
     assert ids(part, part.replicas) == [[1, 2]]
     assert part.size_bytes is not None
     assert part.size_bytes.tolist() == [6]
-    assert replica_sets(part.replicas, 3).tolist() == [[False, True, True]]
+    assert broker_membership(part.replicas, 3).tolist() == [[False, True, True]]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ def test_a_part_of_the_partitions_keeps_the_brokers() -> None:
     ],
 )
 def test_a_rack_may_hold_its_share_of_a_partition(racks: str, factor: int, most: int) -> None:
-    there = [Broker(i, None if rack == "-" else rack) for i, rack in enumerate(racks)]
+    there = [BrokerState(i, None if rack == "-" else rack) for i, rack in enumerate(racks)]
     state = ClusterState.of(there, {("a", 0): list(range(factor))})
-    assert PlanRequest().most_in_a_rack(state).tolist() == [most]
-    assert PlanRequest(rack_aware=False).most_in_a_rack(state).tolist() == [factor]
+    assert PlanRequest().rack_limits(state).tolist() == [most]
+    assert PlanRequest(rack_aware=False).rack_limits(state).tolist() == [factor]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.java_random import JavaRandom
-from assignors.replicas.placers.admin_utils import PlacementError
-from assignors.replicas.placers.striped_placer import place_striped
+from assignors.java.java_random import JavaRandom
+from assignors.replicas.admin_utils import PlacementError
+from assignors.replicas.striped_placer import place_striped
 
 
 class MockRandom(JavaRandom):

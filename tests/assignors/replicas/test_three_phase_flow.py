@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.columns import IntArray
 from assignors.errors import UnknownAssignorError
+from assignors.model.columns import IntArray
 from assignors.replicas import registry
-from assignors.replicas.counts import count_replicas
-from assignors.replicas.criteria import movement
+from assignors.replicas.broker_loads import count_replicas
 from assignors.replicas.phases import replica_filling, replica_flow
 from assignors.replicas.phases.residue_flow import Costs, Pruning
+from assignors.replicas.placement_metrics import PlacementMetrics, measure_placement
 from assignors.replicas.plan import PlanRequest, PlanStatus
+from assignors.replicas.plan_evaluation import movement
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import placement, shuffled
-from assignors.replicas.standing import Standing, standing
-from assignors.replicas.state import NOBODY, Broker, ClusterState
+from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from assignors.replicas.three_phase_flow import ThreePhaseFlow
-from assignors.replicas.violations import violations
+from assignors.replicas.violations import find_violations
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 from tests.assignors.replicas.topics import topic
 
@@ -35,8 +35,8 @@ def balanced(state: ClusterState, request: PlanRequest = ANYWHERE, strategy: Thr
     return answer.replicas
 
 
-def after(state: ClusterState, request: PlanRequest = ANYWHERE) -> Standing:
-    return standing(state, request, balanced(state, request))
+def after(state: ClusterState, request: PlanRequest = ANYWHERE) -> PlacementMetrics:
+    return measure_placement(state, request, balanced(state, request))
 
 
 def drawn(seed: int, count: int, num_brokers: int, *, factor: int = 3, racks: int = 0, spare: int = 0) -> ClusterState:
@@ -66,7 +66,7 @@ def test_new_brokers_get_their_shares_and_no_other_replica_moves_than_must(spare
     even = balanced(state, PlanRequest(brokers=tuple(range(12 - spare))))
     start = state.with_replicas(even)
     replicas = balanced(start, strategy=ThreePhaseFlow(pruning="path"))
-    assert standing(start, ANYWHERE, replicas).replicas_range <= 1
+    assert measure_placement(start, ANYWHERE, replicas).replicas_range <= 1
     assert movement(start, replicas).replicas == spare * (360 // 12)
 
 
@@ -83,9 +83,9 @@ def test_replicas_and_leaders_are_even_and_none_is_in_a_rack_with_another(racks:
 def test_what_one_phase_evened_out_the_next_keeps() -> None:
     state = drawn(4, 240, 12)
     replicas = balanced(state)
-    found = standing(state, ANYWHERE, replicas)
+    found = measure_placement(state, ANYWHERE, replicas)
     assert (found.replicas_range, found.leaders_range) == (0, 0)
-    before, down = standing(state, ANYWHERE, state.replicas).broker_down, found.broker_down
+    before, down = measure_placement(state, ANYWHERE, state.replicas).broker_down, found.broker_down
     assert before is not None
     assert down is not None
     assert down.worst_range < before.worst_range / 2
@@ -120,7 +120,7 @@ def test_pruning_saves_moves() -> None:
     for seed in range(5):
         state = drawn(seed, 180, 122)
         for_all, for_few = balanced(state), balanced(state, strategy=ThreePhaseFlow(pruning="path"))
-        assert standing(state, ANYWHERE, for_few).replicas_range <= 1
+        assert measure_placement(state, ANYWHERE, for_few).replicas_range <= 1
         unpruned += movement(state, for_all).replicas
         pruned += movement(state, for_few).replicas
     assert pruned < 0.9 * unpruned
@@ -131,8 +131,8 @@ def test_the_replication_factor_grows_and_the_new_replicas_go_where_there_are_fe
     state = drawn(2, 60, 12, factor=2, racks=3)
     request = PlanRequest(replication_factor=factor)
     replicas = balanced(state, request)
-    assert (replicas != NOBODY).sum(axis=1).tolist() == [factor] * 60
-    found = standing(state, request, replicas)
+    assert (replicas != NO_BROKER).sum(axis=1).tolist() == [factor] * 60
+    found = measure_placement(state, request, replicas)
     assert found.replicas_range == 0
     assert not any(found.broken.values())
 
@@ -140,8 +140,8 @@ def test_the_replication_factor_grows_and_the_new_replicas_go_where_there_are_fe
 def test_partitions_with_different_factors_keep_them_or_grow_to_one() -> None:
     held = {("t", p): [p % 5, (p + 1) % 5, (p + 2) % 5][: 1 + p % 3] for p in range(9)}
     state = ClusterState.of(brokers(5), held)
-    assert (balanced(state) != NOBODY).sum(axis=1).tolist() == [1, 2, 3] * 3
-    assert (balanced(state, PlanRequest(replication_factor=3)) != NOBODY).sum(axis=1).tolist() == [3] * 9
+    assert (balanced(state) != NO_BROKER).sum(axis=1).tolist() == [1, 2, 3] * 3
+    assert (balanced(state, PlanRequest(replication_factor=3)) != NO_BROKER).sum(axis=1).tolist() == [3] * 9
 
 
 def test_the_replication_factor_cannot_be_lowered() -> None:
@@ -160,7 +160,7 @@ def test_only_what_is_on_a_broker_out_of_use_is_copied_where_the_rest_is_even() 
 
 def test_replicas_on_brokers_that_are_gone_are_placed_anew() -> None:
     held = {("t", p): [9, p % 4, (p + 1) % 4] for p in range(8)}
-    state = ClusterState.of([*brokers(6), Broker(9, is_alive=False)], held)
+    state = ClusterState.of([*brokers(6), BrokerState(9, is_alive=False)], held)
     assert all(9 not in held for held in ids(state, balanced(state)))
     assert after(state).replicas_range == 0
 
@@ -168,7 +168,7 @@ def test_replicas_on_brokers_that_are_gone_are_placed_anew() -> None:
 def test_where_racks_have_different_sizes_brokers_are_as_even_as_racks_allow() -> None:
     state = drawn(3, 240, 13, racks=3)
     replicas = balanced(state)
-    assert not violations(state, ANYWHERE, replicas)
+    assert not find_violations(state, ANYWHERE, replicas)
     held = count_replicas(replicas, 13)
     assert {rack: set(held[state.rack == rack].tolist()) for rack in range(3)} == {0: {48}, 1: {60}, 2: {60}}
     assert plan(ThreePhaseFlow(), state, ANYWHERE).notes == ("brokers' replicas stay uneven (most less least: 12)",)
@@ -176,9 +176,9 @@ def test_where_racks_have_different_sizes_brokers_are_as_even_as_racks_allow() -
 
 def test_crowded_racks_are_thinned_out_with_few_moves() -> None:
     state = drawn(5, 90, 9, racks=3)
-    crowded = sum(found.times for found in violations(state, ANYWHERE, state.replicas))
+    crowded = sum(found.times for found in find_violations(state, ANYWHERE, state.replicas))
     replicas = balanced(state)
-    assert not violations(state, ANYWHERE, replicas)
+    assert not find_violations(state, ANYWHERE, replicas)
     assert crowded <= movement(state, replicas).replicas <= 1.1 * crowded
 
 
@@ -221,20 +221,20 @@ def test_every_plan_keeps_the_rules_and_asked_again_changes_nothing(data: st.Dat
         costs=data.draw(st.sampled_from(get_args(Costs))), pruning=data.draw(st.sampled_from(get_args(Pruning)))
     )
     replicas = balanced(state, request, strategy)
-    assert not violations(state, request, replicas)
+    assert not find_violations(state, request, replicas)
     assert balanced(state.with_replicas(replicas), request, strategy).tolist() == replicas.tolist()
 
 
 def test_the_order_in_which_a_cluster_is_told_does_not_matter() -> None:
     state = random_cluster(8, num_brokers=9, partitions=(30, 11), skew=1.5)
     request = PlanRequest(brokers=tuple(range(8)))
-    expected = placement(state, balanced(state, request))
+    expected = replicas_by_partition(state, balanced(state, request))
     for seed in range(20):
-        told = shuffled(state, np.random.default_rng(seed))
-        assert placement(told, balanced(told, request)) == expected
+        told = shuffle_state(state, np.random.default_rng(seed))
+        assert replicas_by_partition(told, balanced(told, request)) == expected
 
 
 @pytest.mark.parametrize("parameters", [{"costs": "cheap"}, {"pruning": "branch"}, {"phases": 2}])
 def test_a_parameter_that_is_not_there_is_refused(parameters: dict[str, object]) -> None:
     with pytest.raises(UnknownAssignorError, match="three_phase_flow"):
-        registry.make(registry.find("three_phase_flow"), parameters)
+        registry.make(registry.find_strategy("three_phase_flow"), parameters)

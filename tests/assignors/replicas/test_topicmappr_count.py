@@ -7,10 +7,10 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from assignors.replicas.counts import added
+from assignors.replicas.broker_loads import added_replicas
 from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.state import Broker, ClusterState
+from assignors.replicas.state import BrokerState, ClusterState
 from assignors.replicas.topicmappr.leadership import order_by_ratio
 from assignors.replicas.topicmappr_count import TopicmapprCount
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
@@ -20,7 +20,7 @@ KAFKA_KIT_RACKS = {1001: "a", 1002: "b", 1003: None, 1004: "a"}
 
 def cluster(replicas: Sequence[Sequence[int]], racks: dict[int, str | None]) -> ClusterState:
     held = {("test_topic", number): list(each) for number, each in enumerate(replicas)}
-    return ClusterState.of([Broker(broker, rack) for broker, rack in racks.items()], held)
+    return ClusterState.of([BrokerState(broker, rack) for broker, rack in racks.items()], held)
 
 
 def answer(state: ClusterState, request: PlanRequest | None = None, **parameters: int) -> list[list[int]]:
@@ -55,7 +55,7 @@ def test_a_third_broker_of_issue_38_gets_its_share_by_force_alone() -> None:
     forced = TopicmapprCount(force_rebuild=True).plan(state, PlanRequest()).replicas
     assert forced is not None
     assert sorted(Counter(np.ravel(forced).tolist()).values()) == [5, 5, 6]
-    assert added(state.replicas, forced).sum() == 5
+    assert added_replicas(state.replicas, forced).sum() == 5
 
 
 def test_a_broker_that_is_shut_down_costs_one_move() -> None:
@@ -85,8 +85,8 @@ def test_enough_racks_let_further_replicas_in_wherever_they_are() -> None:
     found = answer(state, PlanRequest(replication_factor=3), min_rack_ids=2)
     assert [len(set(each)) for each in found] == [3, 3]
     assert found[0][:2] == [1, 3]
-    assert not TopicmapprCount(min_rack_ids=2).abilities.heeds_racks
-    assert TopicmapprCount().abilities.heeds_racks
+    assert not TopicmapprCount(min_rack_ids=2).capabilities.is_rack_aware
+    assert TopicmapprCount().capabilities.is_rack_aware
 
 
 def test_racks_that_do_not_matter_do_not_hinder() -> None:
@@ -159,7 +159,7 @@ def test_a_forced_rebuild_is_even_and_the_same_again(seed: int) -> None:
 
 
 def test_what_it_promises_hangs_on_its_parameters() -> None:
-    plain, led = TopicmapprCount().abilities, TopicmapprCount(optimize_leadership=True).abilities
+    plain, led = TopicmapprCount().capabilities, TopicmapprCount(optimize_leadership=True).capabilities
     assert {name for name, value in asdict(led).items() if value != asdict(plain)[name]} == {
         "balances_leaders",
         "is_idempotent",

@@ -9,8 +9,8 @@ import pytest
 
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.state import Broker, ClusterState
-from assignors.replicas.storage import capacity_bytes, held_bytes
+from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.storage import bytes_per_broker, capacity_bytes
 from assignors.replicas.topicmappr_storage import TopicmapprStorage
 from tests.assignors.replicas.clusters import ids, random_cluster
 
@@ -26,7 +26,7 @@ def cluster(
     capacity: int | Mapping[int, int],
     racks: Mapping[int, str | None],
 ) -> ClusterState:
-    there = [Broker(i, rack, capacity if isinstance(capacity, int) else capacity[i]) for i, rack in racks.items()]
+    there = [BrokerState(i, rack, capacity if isinstance(capacity, int) else capacity[i]) for i, rack in racks.items()]
     keys = [("test_topic", number) for number in range(len(replicas))]
     return ClusterState.of(
         there, dict(zip(keys, replicas, strict=True)), size_bytes=dict(zip(keys, sizes, strict=True))
@@ -47,7 +47,7 @@ def rebalanced(state: ClusterState, **parameters: Any) -> Plan:
 
 def free(state: ClusterState) -> list[int]:
     assert state.size_bytes is not None
-    held = held_bytes(state.replicas, state.size_bytes, len(state.brokers))
+    held = bytes_per_broker(state.replicas, state.size_bytes, len(state.brokers))
     return [int(each) for each in capacity_bytes(state) - held]
 
 
@@ -100,11 +100,11 @@ def test_storage_before_distribution_shuffles_lists_that_did_not_change_too() ->
     found = answer(state, optimize="storage")
     assert {tuple(each) for each in found} == {(1, 2), (2, 1)}
     assert answer(state) == [[1, 2]] * 8
-    assert not TopicmapprStorage(optimize="storage").abilities.is_idempotent
+    assert not TopicmapprStorage(optimize="storage").capabilities.is_idempotent
 
 
 def test_partitions_of_one_size_and_number_go_by_topic_whatever_the_order() -> None:
-    there = [Broker(i, capacity_bytes=100) for i in (1, 2, 3)]
+    there = [BrokerState(i, capacity_bytes=100) for i in (1, 2, 3)]
     held = {("a", 0): [1], ("b", 0): [1], ("c", 0): [1]}
     sizes = dict.fromkeys(held, 7)
     request = PlanRequest(brokers=(2, 3))

@@ -7,16 +7,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from assignors.columns import IntArray
 from assignors.flow.min_cost import Arcs, min_cost_flow
-from assignors.replicas.counts import count_leaders
-from assignors.replicas.state import NOBODY, Broker, ClusterState
+from assignors.model.columns import IntArray
+from assignors.replicas.broker_loads import count_leaders
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 
 
 def topic(replicas: IntArray | Sequence[Sequence[int]], num_brokers: int) -> ClusterState:
     """One topic with these brokers' ids as replicas, preferred leader first."""
-    rows = [[broker for broker in row if broker != NOBODY] for row in np.asarray(replicas, dtype=object).tolist()]
-    return ClusterState.of(map(Broker, range(num_brokers)), {("t", p): row for p, row in enumerate(rows)})
+    rows = [[broker for broker in row if broker != NO_BROKER] for row in np.asarray(replicas, dtype=object).tolist()]
+    return ClusterState.of(map(BrokerState, range(num_brokers)), {("t", p): row for p, row in enumerate(rows)})
 
 
 def loads(*chains: Sequence[int], alone: Sequence[int] = ()) -> ClusterState:
@@ -29,7 +29,7 @@ def loads(*chains: Sequence[int], alone: Sequence[int] = ()) -> ClusterState:
     held = [[giver, taker] for chain in chains for giver, taker in pairwise(chain)]
     held += [[broker] for broker in alone]
     there = sorted({broker for row in held for broker in row})
-    return ClusterState.of(map(Broker, there), {("t", p): row for p, row in enumerate(held)})
+    return ClusterState.of(map(BrokerState, there), {("t", p): row for p, row in enumerate(held)})
 
 
 def even_sets(draw: np.random.Generator, num_partitions: int, num_brokers: int, factor: int = 3) -> IntArray:
@@ -64,7 +64,7 @@ def fewest_changes(state: ClusterState) -> int | None:
     """The fewest changes of leader after which brokers lead equally many, but for one; None if nothing does that."""
     count, brokers = state.num_partitions, len(state.brokers)
     share, rest = divmod(count, brokers)
-    row, column = np.nonzero(state.replicas != NOBODY)
+    row, column = np.nonzero(state.replicas != NO_BROKER)
     broker = count + np.arange(brokers)
     arcs = Arcs.joined(
         Arcs(row, count + state.replicas[row, column], np.ones_like(row), (column > 0).astype(np.int64)),

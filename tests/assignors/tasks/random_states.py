@@ -3,16 +3,16 @@
 import random
 from collections import Counter
 
-from assignors.configs import LONG_MAX, AssignmentConfigs, RackAwareStrategy
 from assignors.flow import FlowEffort
-from assignors.ids import ProcessId, TaskId, TopicPartition
-from assignors.recorder import Recorder
-from assignors.state import LATEST_OFFSET, UNKNOWN_OFFSET_SUM, ApplicationState, KafkaStreamsState, TaskInfo
-from assignors.state import TaskTopicPartition as Partition
-from assignors.tasks.placement import Placement
+from assignors.model.configs import LONG_MAX, AssignmentConfigs, RackAwareStrategy
+from assignors.model.ids import ProcessId, TaskId, TopicPartition
+from assignors.model.state import LATEST_OFFSET, UNKNOWN_OFFSET_SUM, ApplicationState, KafkaStreamsState, TaskInfo
+from assignors.model.state import TaskTopicPartition as Partition
+from assignors.recording.recorder import Recorder
+from assignors.tasks.task_placement import TaskPlacement
 
 
-class Recorded(Recorder):
+class RecordedWork(Recorder):
     """A recorder that counts the flows of each effort."""
 
     def __init__(self) -> None:
@@ -65,9 +65,9 @@ def draw_configs(chance: random.Random) -> AssignmentConfigs:
     )
 
 
-def draw_placement(chance: random.Random, state: ApplicationState) -> Placement:
+def draw_placement(chance: random.Random, state: ApplicationState) -> TaskPlacement:
     """Every task on some client; standbys of the stateful ones on some others, or on none."""
-    placement = Placement(state)
+    placement = TaskPlacement(state)
     clients = range(len(state.clients))
     crowd = chance.choices(clients, k=chance.randint(1, len(clients)))
     for task, is_stateful in enumerate(state.tasks.stateful.tolist()):

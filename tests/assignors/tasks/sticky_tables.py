@@ -6,10 +6,10 @@ process id, and the bucket of a small hash table in which it lands.
 
 import re
 
-from assignors.assignment import TaskAssignment, TaskType
-from assignors.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.ids import ProcessId, TaskId, TopicPartition
-from assignors.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.model.assignment import TaskAssignment, TaskType
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.model.ids import ProcessId, TaskId, TopicPartition
+from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 
 CLIENT = re.compile(r"(?P<name>[A-Z])(#(?P<number>\d+))?(\*(?P<threads>\d+))?(@(?P<rack>\w+))?:(?P<tasks>.*)")
 

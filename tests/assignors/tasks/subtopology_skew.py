@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assignors.assignment import AssignmentColumns, TaskAssignor
-from assignors.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.ids import ProcessId, TaskId, TopicPartition
-from assignors.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.model.assignment import AssignmentColumns, TaskAssignor
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.model.ids import ProcessId, TaskId, TopicPartition
+from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.rack_aware_variant import SubtopologyBalance
 
@@ -23,7 +23,7 @@ MANY = 5
 
 
 @dataclass(frozen=True)
-class Answer:
+class SkewResult:
     """Skew: the largest difference of two clients in tasks of one subtopology; and partitions read across racks."""
 
     skew: int
@@ -51,12 +51,12 @@ def problem(seed: int) -> ApplicationState:
     return ApplicationState.of(tasks, clients, configs)
 
 
-def answer(state: ApplicationState, assignor: TaskAssignor) -> Answer:
+def answer(state: ApplicationState, assignor: TaskAssignor) -> SkewResult:
     active = AssignmentColumns.of(state, assignor.assign(state)).active
     of_each = [active[state.tasks.subtopology == number] for number in np.unique(state.tasks.subtopology)]
     skews = [int(np.ptp(np.bincount(owners, minlength=len(state.clients)))) for owners in (*of_each, active)]
     remote = state.remote_partitions(state.tasks.source)[np.arange(len(active)), active].sum()
-    return Answer(max(skews[:-1]), int(remote), skews[-1])
+    return SkewResult(max(skews[:-1]), int(remote), skews[-1])
 
 
 def with_strategy(state: ApplicationState, strategy: RackAwareStrategy) -> ApplicationState:
@@ -64,7 +64,7 @@ def with_strategy(state: ApplicationState, strategy: RackAwareStrategy) -> Appli
 
 
 def main() -> None:
-    answers: dict[str, list[Answer]] = {"none": [], "min_traffic": [], "balance_subtopology": [], "exact": []}
+    answers: dict[str, list[SkewResult]] = {"none": [], "min_traffic": [], "balance_subtopology": [], "exact": []}
     for seed in range(PROBLEMS):
         state = problem(seed)
         for strategy in RackAwareStrategy:

@@ -3,7 +3,7 @@
 import pytest
 
 from assignors.errors import IllegalStateError
-from assignors.java_order import CollectionOrder
+from assignors.java.hash_order import CollectionOrder
 from assignors.tasks.fallback_prior import FallbackPrior
 from tests.assignors.tasks.sticky_tables import state, table
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from assignors import registry
-from assignors.assignment import AssignmentColumns, TaskAssignor
-from assignors.columns import BoolArray
-from assignors.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.ids import ProcessId, TaskId, TopicPartition
-from assignors.state import LATEST_OFFSET, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.model.assignment import AssignmentColumns, TaskAssignor
+from assignors.model.columns import BoolArray
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.model.ids import ProcessId, TaskId, TopicPartition
+from assignors.model.lags import best_available, caught_up, records_to_restore
+from assignors.model.state import LATEST_OFFSET, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.tasks.cheapest_target import cheapest_target
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.incremental import Incremental
-from assignors.tasks.restoration import at_hand, caught_up, records_to_restore
-from tests.contract.harness import Life
+from tests.contract.random_applications import RandomApplication
 
 AT_MOST = 60
 """Rounds."""
@@ -29,7 +29,7 @@ def lives(number: int, at_most: int = 1_000, **changed: object) -> list[Applicat
     """States of running groups of so many stateful tasks at most, which somebody has just joined or left."""
     states = []
     for seed in range(number):
-        life = Life.from_seed(seed)
+        life = RandomApplication.from_seed(seed)
         life.configs = replace(life.configs, **changed)  # type: ignore[arg-type]
         if sum(task.is_stateful for task in life.tasks) > at_most:
             continue
@@ -54,7 +54,7 @@ def test_no_balanced_assignment_is_cheaper_than_the_target_nor_as_cheap_with_few
         if not len(rows) or len(state.clients) > 3:
             continue
         tried += 1
-        cost = 10 * state.remote_partitions(state.tasks.source)[rows] + ~at_hand(state)[rows]
+        cost = 10 * state.remote_partitions(state.tasks.source)[rows] + ~best_available(state)[rows]
         records, each = records_to_restore(state)[rows], np.arange(len(rows))
 
         def worth(
@@ -93,7 +93,7 @@ def test_a_plan_restores_just_what_its_target_lacks_and_hardly_a_standby_in_vain
 def test_a_task_never_goes_to_a_client_that_is_not_caught_up_while_another_one_is() -> None:
     waited = 0
     for seed in range(20):
-        life = Life.from_seed(seed)
+        life = RandomApplication.from_seed(seed)
         for _ in range(12):
             life.something_happens()
             state = life.state()

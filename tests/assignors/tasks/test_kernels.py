@@ -9,20 +9,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assignors.columns import IntArray
 from assignors.compilation import CHOICE, COMPILED, PLAIN, Kernels
-from assignors.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.recorder import SILENT
-from assignors.state import ApplicationState
-from assignors.tasks.exchange import exchange_standbys
-from assignors.tasks.flows import configured_flow, traffic_by_rack
-from assignors.tasks.movement import move_to_caught_up_clients
-from assignors.tasks.placement import Placement
-from assignors.tasks.standby import LeastLoadedStandbys, TagAwareStandbys, any_move
-from assignors.tasks.subtopology_exchange import exchange_within_subtopologies
-from tests.assignors.tasks.plain_exchange import exchange_plainly
-from tests.assignors.tasks.plain_movement import PlainMovement
-from tests.assignors.tasks.random_states import Recorded, draw_placement, draw_state
+from assignors.model.columns import IntArray
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.model.state import ApplicationState
+from assignors.recording.recorder import NO_RECORDER
+from assignors.tasks.active_task_flow import configured_flow, traffic_by_rack
+from assignors.tasks.standby import LeastLoadedStandbys, TagAwareStandbys, no_tag_constraints
+from assignors.tasks.standby_exchange import exchange_standbys
+from assignors.tasks.standby_exchange_by_subtopology import exchange_within_subtopologies
+from assignors.tasks.task_movement import move_to_caught_up_clients
+from assignors.tasks.task_placement import TaskPlacement
+from tests.assignors.tasks.random_states import RecordedWork, draw_placement, draw_state
+from tests.assignors.tasks.reference_exchange import exchange_plainly
+from tests.assignors.tasks.reference_movement import PlainMovement
 
 MIN_TRAFFIC = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
 BALANCED = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.BALANCE_SUBTOPOLOGY)
@@ -35,18 +35,18 @@ def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return chosen
 
 
-def draw_placements(seed: int, number: int) -> Iterator[tuple[random.Random, Placement]]:
+def draw_placements(seed: int, number: int) -> Iterator[tuple[random.Random, TaskPlacement]]:
     chance = random.Random(seed)
     for _ in range(number):
         yield chance, draw_placement(chance, draw_state(chance))
 
 
-def tables(placement: Placement) -> dict[str, list[int]]:
+def tables(placement: TaskPlacement) -> dict[str, list[int]]:
     names = ("owner", "standby", "active_count", "assigned_count")
     return {name: list(getattr(placement, name)) for name in names}
 
 
-def counted(placement: Placement) -> dict[str, list[int]]:
+def counted(placement: TaskPlacement) -> dict[str, list[int]]:
     """What the counts of a placement have to be."""
     active = Counter(placement.owner)
     clients = range(len(placement.threads))
@@ -70,7 +70,7 @@ def test_tasks_move_to_caught_up_clients_as_in_the_plain_search() -> None:
     for _, placement in draw_placements(1, 1500):
         plain = copy.deepcopy(placement)
         wanted = PlainMovement(plain).run()
-        assert move_to_caught_up_clients(placement, SILENT) == wanted
+        assert move_to_caught_up_clients(placement, NO_RECORDER) == wanted
         moved += wanted
         assert tables(placement) == tables(plain)
         assert tables(placement).items() >= counted(placement).items()
@@ -90,7 +90,7 @@ def test_standbys_go_to_the_least_loaded_clients() -> None:
             others.sort(key=plain.assigned_load)
             for client in others[: state.assignment_configs.num_standby_replicas]:
                 plain.assign_standby(task, client)
-        LeastLoadedStandbys(state).assign(placement, tasks, SILENT)
+        LeastLoadedStandbys(state).assign(placement, tasks, NO_RECORDER)
         assert tables(placement) == tables(plain)
 
 
@@ -104,12 +104,12 @@ def test_standbys_are_exchanged_as_if_each_pair_were_solved(keeps_tags: bool) ->
         traffic = draw_traffic(chance, state)
         price = chance.choice([0, 1, 4, -1])
         silent, plain, before = copy.deepcopy(placement), copy.deepcopy(placement), tables(placement)
-        tags = TagAwareStandbys(state, ()).tags_to_keep() if keeps_tags else any_move(state)
+        tags = TagAwareStandbys(state, ()).tags_to_keep() if keeps_tags else no_tag_constraints(state)
         flow = configured_flow(replace(state, assignment_configs=MIN_TRAFFIC))
-        recorded = Recorded()
+        recorded = RecordedWork()
         wanted = exchange_plainly(plain, clients, traffic, price, keeps_tags, flow)
         exchange_standbys(placement, clients, traffic, price, tags, recorded)
-        exchange_standbys(silent, clients, traffic, price, tags, SILENT)
+        exchange_standbys(silent, clients, traffic, price, tags, NO_RECORDER)
         assert tables(placement) == tables(silent) == tables(plain)
         assert recorded.flows == Counter(wanted)
         exchanged += tables(placement) != before
@@ -124,7 +124,7 @@ def test_standbys_are_exchanged_within_subtopologies_pair_by_pair() -> None:
         clients = range(len(state.clients))
         traffic = traffic_by_rack(state, state.tasks.changelog, 10)
         plain, before = copy.deepcopy(placement), tables(placement)
-        recorded = Recorded()
+        recorded = RecordedWork()
         wanted = exchange_plainly(plain, clients, traffic, 1, False, flow)
         exchange_within_subtopologies(placement, clients, traffic, 1, recorded)
         assert tables(placement) == tables(plain)

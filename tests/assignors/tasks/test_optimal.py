@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from assignors import registry
-from assignors.assignment import AssignmentColumns, validate
-from assignors.configs import AssignmentConfigs
-from assignors.ids import ProcessId
-from assignors.objective import Weights, appraise
-from assignors.optimum import joint, sharing, stateful
+from assignors.model.assignment import AssignmentColumns, validate_assignment
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.ids import ProcessId
+from assignors.model.state import ApplicationState, KafkaStreamsState
+from assignors.objective.cost import Weights, compute_cost_and_bound
+from assignors.optimum import balanced_placement, placement_program, stateful_placement
+from assignors.optimum.capacity_bounds import CapacityBounds, active_shares, rooms, standby_shares
 from assignors.optimum.costs import Priority
-from assignors.optimum.rooms import Rooms, active_shares, rooms, standby_shares
-from assignors.optimum.spread import places, repeats
-from assignors.state import ApplicationState, KafkaStreamsState
-from assignors.tasks.optimal import Apart, Optimal, OptimalAnswer, Status
-from tests.assignors.tasks.tiny import Rules, grown, in_another_order, least_cost, tiny_state
+from assignors.optimum.failure_domains import places, repeats
+from assignors.tasks.optimal import Optimal, OptimalSolution, Separation, SolutionStatus
+from tests.assignors.tasks.exhaustive import Rules, grown, in_another_order, least_cost, tiny_state
 
 
 def met(state: ApplicationState, columns: AssignmentColumns) -> int:
@@ -30,14 +30,14 @@ def met(state: ApplicationState, columns: AssignmentColumns) -> int:
     return repeats(places(state), held[state.tasks.stateful])
 
 
-def assert_is_best(state: ApplicationState, assignor: Optimal, seed: int) -> OptimalAnswer:
+def assert_is_best(state: ApplicationState, assignor: Optimal, seed: int) -> OptimalSolution:
     """It is what trying everything finds."""
     answer = assignor.solve(state)
     rules = Rules(answer.weights, assignor.slack, assignor.subtopology_slack, assignor.downtime_cost or 0)
     assert (answer.slack, met(state, answer.target), answer.cost) == least_cost(state, rules), seed
-    assert answer.status is Status.OPTIMAL, seed
+    assert answer.status is SolutionStatus.OPTIMAL, seed
     assert answer.bound == answer.cost, seed
-    assert validate(state, answer.assignment) == [], seed
+    assert validate_assignment(state, answer.assignment) == [], seed
     return answer
 
 
@@ -72,7 +72,7 @@ def test_what_has_priority_is_least_and_then_the_other(priority: Priority) -> No
         alone = {Priority.TRAFFIC_FIRST: (1, 0), Priority.MOVES_FIRST: (0, 1)}.get(priority)
         if alone is not None:
             _, _, least = least_cost(state, Rules(Weights(*alone)))
-            found = appraise(state, answer.target, Weights(*alone))
+            found = compute_cost_and_bound(state, answer.target, Weights(*alone))
             assert found is not None
             assert found.cost == least, seed
 
@@ -82,7 +82,7 @@ def test_the_cost_is_what_is_appraised_and_never_below_what_cannot_be_undercut()
     for seed in range(40):
         state = grown(seed)
         answer = Optimal().solve(state)
-        found = appraise(state, answer.target, answer.weights)
+        found = compute_cost_and_bound(state, answer.target, answer.weights)
         assert found is not None
         assert found.bound <= answer.bound == answer.cost == found.cost, seed
         above += found.bound < found.cost
@@ -91,14 +91,20 @@ def test_the_cost_is_what_is_appraised_and_never_below_what_cannot_be_undercut()
 
 def slack_of(state: ApplicationState, columns: AssignmentColumns, copies: int) -> int:
     """By how many tasks clients have more or fewer than their shares."""
-    threads, stateful = state.clients.threads, state.tasks.stateful
+    threads, stateful_placement = state.clients.threads, state.tasks.stateful
     clients = len(threads)
     kinds = [
-        (np.bincount(columns.active[stateful], minlength=clients), active_shares(int(stateful.sum()), threads)),
-        (np.bincount(columns.active[~stateful], minlength=clients), active_shares(int((~stateful).sum()), threads)),
+        (
+            np.bincount(columns.active[stateful_placement], minlength=clients),
+            active_shares(int(stateful_placement.sum()), threads),
+        ),
+        (
+            np.bincount(columns.active[~stateful_placement], minlength=clients),
+            active_shares(int((~stateful_placement).sum()), threads),
+        ),
     ]
     if copies:
-        kinds.append((columns.standby.sum(axis=0), standby_shares(int(stateful.sum()), copies, threads)))
+        kinds.append((columns.standby.sum(axis=0), standby_shares(int(stateful_placement.sum()), copies, threads)))
     slacks: list[int] = [
         max(math.floor(share) - load, load - math.ceil(share), 0)
         for loads, shares in kinds
@@ -115,35 +121,35 @@ def test_no_assignor_is_cheaper_than_this_one_with_the_slack_that_it_takes(name:
         copies = min(state.assignment_configs.num_standby_replicas, len(state.clients) - 1)
         theirs = AssignmentColumns.of(state, registry.make(registry.find(name)).assign(state))
         if (theirs.standby.sum(axis=1)[state.tasks.stateful] == copies).all():
-            answer = Optimal(apart=Apart.CLIENTS, slack=slack_of(state, theirs, copies)).solve(state)
-            found = appraise(state, theirs, answer.weights)
+            answer = Optimal(apart=Separation.CLIENTS, slack=slack_of(state, theirs, copies)).solve(state)
+            found = compute_cost_and_bound(state, theirs, answer.weights)
             assert found is not None
             assert found.cost >= answer.cost, seed
             compared += 1
     assert compared > 5
 
 
-@pytest.mark.parametrize("apart", list(Apart))
-def test_copies_are_kept_apart_as_far_as_asked(apart: Apart) -> None:
+@pytest.mark.parametrize("apart", list(Separation))
+def test_copies_are_kept_apart_as_far_as_asked(apart: Separation) -> None:
     for seed in range(25):
         state = grown(seed)
         target = Optimal(apart=apart).solve(state).target
         assert not target.standby[np.arange(len(target.active)), target.active].any(), seed
-        if apart is Apart.PLACES:
-            assert met(state, target) <= met(state, Optimal(apart=Apart.CLIENTS).solve(state).target), seed
+        if apart is Separation.PLACES:
+            assert met(state, target) <= met(state, Optimal(apart=Separation.CLIENTS).solve(state).target), seed
 
 
 def test_the_less_is_asked_the_less_it_costs() -> None:
     for seed in range(25):
         state = grown(seed)
         costs = [
-            Optimal(apart=Apart.PLACES, subtopology_slack=0).solve(state),
-            Optimal(apart=Apart.PLACES).solve(state),
+            Optimal(apart=Separation.PLACES, subtopology_slack=0).solve(state),
+            Optimal(apart=Separation.PLACES).solve(state),
         ]
         assert met(state, costs[0].target) >= met(state, costs[1].target), seed
-        loose = Optimal(apart=Apart.CLIENTS).solve(state).cost
+        loose = Optimal(apart=Separation.CLIENTS).solve(state).cost
         assert loose <= costs[1].cost, seed
-        assert Optimal(apart=Apart.CLIENTS, slack=2).solve(state).cost <= loose, seed
+        assert Optimal(apart=Separation.CLIENTS, slack=2).solve(state).cost <= loose, seed
 
 
 def test_the_order_in_which_things_are_told_changes_nothing() -> None:
@@ -177,7 +183,7 @@ def clients_of_whom_any_two_share_a_tag(per_kind: int) -> ApplicationState:
 def test_copies_meet_no_more_often_than_whole_tasks_must_where_parts_of_them_would_not(per_kind: int) -> None:
     state = clients_of_whom_any_two_share_a_tag(per_kind)
     answer = Optimal().solve(state)
-    assert answer.status is Status.OPTIMAL
+    assert answer.status is SolutionStatus.OPTIMAL
     assert met(state, answer.target) == state.tasks.stateful.sum() > 1
     assert answer.slack == 0
 
@@ -188,31 +194,37 @@ def test_a_programme_that_is_too_large_is_answered_by_flows_with_a_bound(monkeyp
         state = grown(seed)
         proven = Optimal().solve(state)
         with monkeypatch.context() as patched:
-            patched.setattr(joint, "LARGEST", 0)
+            patched.setattr(placement_program, "LARGEST", 0)
             answer = Optimal().solve(state)
-        assert validate(state, answer.assignment) == []
+        assert validate_assignment(state, answer.assignment) == []
         assert answer.bound <= proven.bound, seed
         assert answer.bound <= answer.cost
-        assert (answer.status is Status.OPTIMAL) == (answer.bound == answer.cost)
+        assert (answer.status is SolutionStatus.OPTIMAL) == (answer.bound == answer.cost)
         assert not answer.target.standby[np.arange(len(state.tasks)), answer.target.active].any()
-        gaps += answer.status is Status.FEASIBLE
+        gaps += answer.status is SolutionStatus.FEASIBLE
     assert gaps > 5
 
 
 @pytest.mark.parametrize(
     ("proven", "status"),
-    [((True, True), Status.OPTIMAL), ((False, True), Status.FEASIBLE), ((True, False), Status.FEASIBLE)],
+    [
+        ((True, True), SolutionStatus.OPTIMAL),
+        ((False, True), SolutionStatus.FEASIBLE),
+        ((True, False), SolutionStatus.FEASIBLE),
+    ],
 )
 def test_where_standbys_cannot_have_their_shares_the_slack_grows_and_is_optimal_if_it_is_proven_to_be_needed(
-    proven: tuple[bool, ...], status: Status, monkeypatch: pytest.MonkeyPatch
+    proven: tuple[bool, ...], status: SolutionStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, asked = stateful.place, []
+    place, asked = stateful_placement.place, []
 
-    def reluctant(problem: joint.Joint, time_limit_s: float) -> tuple[joint.Found | None, bool]:
+    def reluctant(
+        problem: placement_program.PlacementProblem, time_limit_s: float
+    ) -> tuple[placement_program.PlacementSolution | None, bool]:
         asked.append(int((problem.standing_by.most - problem.standing_by.least).max()))
         return place(problem, time_limit_s) if len(asked) > 2 else (None, proven[len(asked) - 1])
 
-    monkeypatch.setattr(sharing, "place", reluctant)
+    monkeypatch.setattr(balanced_placement, "place", reluctant)
     states = (tiny_state(seed, 1) for seed in range(100))
     state = next(one for one in states if len(one.clients) == 3 and one.tasks.stateful.sum() > 2)
     answer = Optimal().solve(state)
@@ -224,7 +236,7 @@ def test_where_standbys_cannot_have_their_shares_the_slack_grows_and_is_optimal_
 
 def test_standbys_that_found_no_room_in_time_are_not_said_to_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     cheap_at_home = np.array([[0, 5], [5, 0]])
-    each_in_its_own_group = Rooms(
+    each_in_its_own_group = CapacityBounds(
         least=np.array([1, 1]),
         most=np.array([1, 1]),
         group=np.array([0, 1]),
@@ -232,19 +244,19 @@ def test_standbys_that_found_no_room_in_time_are_not_said_to_have_none(monkeypat
         group_most=np.array([[1, 1], [1, 1]]),
     )
     standbys_at_home = dataclasses.replace(each_in_its_own_group, group_most=np.array([[1, 0], [0, 1]]))
-    problem = joint.Joint(
+    problem = placement_program.PlacementProblem(
         cheap_at_home, 0 * cheap_at_home, 1, each_in_its_own_group, standbys_at_home, np.zeros((0, 2), dtype=np.int64)
     )
-    found, is_impossible = stateful.place(problem, 1.0)
+    found, is_impossible = stateful_placement.place(problem, 1.0)
     assert found is not None
     assert (found.bound, is_impossible) == (10, False)
-    monkeypatch.setattr(joint, "LARGEST", 0)
-    assert stateful.place(problem, 1.0) == (None, False)
+    monkeypatch.setattr(placement_program, "LARGEST", 0)
+    assert stateful_placement.place(problem, 1.0) == (None, False)
 
 
 def test_a_client_that_must_both_run_and_stand_by_a_task_is_found_impossible() -> None:
     nothing = np.zeros((1, 2), dtype=np.int64)
-    only_first = Rooms(
+    only_first = CapacityBounds(
         least=np.array([1, 0]),
         most=np.array([1, 0]),
         group=np.array([0]),
@@ -252,11 +264,16 @@ def test_a_client_that_must_both_run_and_stand_by_a_task_is_found_impossible() -
         group_most=np.array([[1, 0]]),
     )
     for where in (np.zeros((0, 2), dtype=np.int64), np.array([[0, 1]])):
-        assert stateful.place(joint.Joint(nothing, nothing, 1, only_first, only_first, where), 1.0) == (None, True)
+        assert stateful_placement.place(
+            placement_program.PlacementProblem(nothing, nothing, 1, only_first, only_first, where), 1.0
+        ) == (None, True)
     three = np.zeros((3, 2), dtype=np.int64)
     full = rooms(active_shares(3, np.array([1, 1])), 0, np.zeros(3, dtype=np.int64), None)
     nobody = dataclasses.replace(full, most=np.array([1, 1]))
-    assert stateful.place(joint.Joint(three, three, 1, nobody, full, where), 1.0) == (None, True)
+    assert stateful_placement.place(placement_program.PlacementProblem(three, three, 1, nobody, full, where), 1.0) == (
+        None,
+        True,
+    )
 
 
 def test_clients_taken_as_one_cost_what_they_cost_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,7 +282,7 @@ def test_clients_taken_as_one_cost_what_they_cost_one_by_one(monkeypatch: pytest
         state = grown(seed)
         together = Optimal().solve(state)
         with monkeypatch.context() as patched:
-            patched.setattr(joint, "cells", lambda where: np.arange(where.shape[1]))
+            patched.setattr(placement_program, "cells", lambda where: np.arange(where.shape[1]))
             assert Optimal().solve(state).cost == together.cost, seed
         copies = state.assignment_configs.num_standby_replicas
         pooled += copies > 0 and len(state.clients) > 3 and met(state, together.target) == 0

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from assignors import registry
-from assignors.assignment import AssignmentColumns, validate
 from assignors.errors import AssignorError, UnknownAssignorError
-from assignors.objective import Weights
+from assignors.model.assignment import AssignmentColumns, validate_assignment
+from assignors.model.state import LATEST_OFFSET, UNKNOWN_OFFSET_SUM, ApplicationState, KafkaStreamsState, TaskInfo
+from assignors.model.traffic_rates import PartitionRate, TrafficRates, TrafficUnit
+from assignors.objective.cost import Weights
 from assignors.optimum.costs import Priority
-from assignors.state import LATEST_OFFSET, UNKNOWN_OFFSET_SUM, ApplicationState, KafkaStreamsState, TaskInfo
-from assignors.tasks.optimal import Optimal, Status
-from assignors.traffic_rates import Minimised, PartitionRate, TrafficRates
-from tests.assignors.tasks.tiny import Rules, grown, in_another_order, least_cost, tiny_state
-from tests.contract.harness import RACKS, Life, settle_down
+from assignors.tasks.optimal import Optimal, SolutionStatus
+from tests.assignors.tasks.exhaustive import Rules, grown, in_another_order, least_cost, tiny_state
+from tests.contract.random_applications import RACKS, RandomApplication, settle_down
 
 HORIZON_S = 1_000
 GB = 1_000_000_000
@@ -83,7 +83,7 @@ def restored_bytes(state: ApplicationState, rates: TrafficRates, task: TaskInfo,
 
 def rules_of(state: ApplicationState, rates: TrafficRates, assignor: Optimal, unit: float) -> Rules:
     """What a copy costs, worked out task by task."""
-    factor = 1.0 if assignor.minimises == Minimised.BYTES else (rates.usd_per_gb or 0) * 86_400 / GB
+    factor = 1.0 if assignor.minimises == TrafficUnit.BYTES else (rates.usd_per_gb or 0) * 86_400 / GB
 
     def copy_cost(task: TaskInfo, client: KafkaStreamsState, standby: bool) -> int:
         had = set(client.previous_active_tasks) | (set(client.previous_standby_tasks) if standby else set())
@@ -106,13 +106,13 @@ def test_nothing_that_can_be_tried_brings_less_across_racks(
         state = tiny_state(seed, standbys)
         rates = random_rates(state, seed, usd_per_gb)
         assignor = Optimal(
-            minimises=Minimised(minimises), rates=rates, horizon_s=HORIZON_S, non_overlap_cost=moving or None
+            minimises=TrafficUnit(minimises), rates=rates, horizon_s=HORIZON_S, non_overlap_cost=moving or None
         )
         answer = assignor.solve(state)
         slack, _, cost = least_cost(state, rules_of(state, rates, assignor, answer.unit))
         assert (answer.slack, answer.cost) == (slack, cost), seed
-        assert answer.status is Status.OPTIMAL, seed
-        assert validate(state, answer.assignment) == [], seed
+        assert answer.status is SolutionStatus.OPTIMAL, seed
+        assert validate_assignment(state, answer.assignment) == [], seed
         assert minimises == "dollars" or answer.unit == 1
         apart += answer.target.active.tolist() != Optimal().solve(state).target.active.tolist()
     assert apart > 1
@@ -144,10 +144,10 @@ def test_what_has_priority_is_least_and_what_is_told_of_it_is_true() -> None:
         rates = random_rates(state, seed)
         told = {}
         for priority in Priority:
-            answer = Optimal(minimises=Minimised.BYTES, rates=rates, horizon_s=1, priority=priority).solve(state)
+            answer = Optimal(minimises=TrafficUnit.BYTES, rates=rates, horizon_s=1, priority=priority).solve(state)
             assert answer.traffic == met_traffic(state, rates, answer.target), seed
             told[priority] = answer.traffic, moves(state, answer.target)
-        least = least_cost(state, rules_of(state, rates, Optimal(minimises=Minimised.BYTES, horizon_s=1e30), 1))
+        least = least_cost(state, rules_of(state, rates, Optimal(minimises=TrafficUnit.BYTES, horizon_s=1e30), 1))
         assert told[Priority.TRAFFIC_FIRST][0] == least[2], seed
         assert min(traffic for traffic, _ in told.values()) == least[2], seed
         assert told[Priority.MOVES_FIRST][1] == min(moved for _, moved in told.values()), seed
@@ -158,9 +158,11 @@ def test_what_has_priority_is_least_and_what_is_told_of_it_is_true() -> None:
 @pytest.mark.parametrize("priority", list(Priority))
 def test_weighing_bytes_the_group_comes_to_rest_whatever_order_it_is_told_in(priority: Priority) -> None:
     for seed in range(5):
-        life = Life.from_seed(seed)
+        life = RandomApplication.from_seed(seed)
         state = life.state()
-        assignor = Optimal(minimises=Minimised.BYTES, rates=random_rates(state, seed), horizon_s=60, priority=priority)
+        assignor = Optimal(
+            minimises=TrafficUnit.BYTES, rates=random_rates(state, seed), horizon_s=60, priority=priority
+        )
         for _ in range(2):
             life.something_happens()
             state = life.state()
@@ -178,7 +180,7 @@ def test_the_longer_the_horizon_the_less_crosses_racks_in_the_end() -> None:
         state = grown(seed)
         rates = random_rates(state, seed)
         soon, late = (
-            Optimal(minimises=Minimised.BYTES, rates=rates, horizon_s=horizon).solve(state).traffic
+            Optimal(minimises=TrafficUnit.BYTES, rates=rates, horizon_s=horizon).solve(state).traffic
             for horizon in (60, 1_000_000)
         )
         assert late <= soon, seed
@@ -197,8 +199,8 @@ def test_large_rates_are_rounded_to_units_and_proven_all_the_same() -> None:
             },
             reads_from_nearest=small.reads_from_nearest,
         )
-        answer = Optimal(minimises=Minimised.BYTES, rates=large).solve(state)
-        assert answer.status is Status.OPTIMAL
+        answer = Optimal(minimises=TrafficUnit.BYTES, rates=large).solve(state)
+        assert answer.status is SolutionStatus.OPTIMAL
         copies = len(state.tasks) * (1 + state.assignment_configs.num_standby_replicas)
         assert abs(answer.cost * answer.unit - answer.traffic) <= copies * answer.unit
         assert answer.unit > 1 or not answer.traffic
@@ -209,12 +211,12 @@ def test_what_topics_are_said_to_carry_goes_before_what_was_told_and_takes_its_p
         state = grown(seed)
         said = {"in0": 5_000, "log0": 700, "in1": 90}
         rates = random_rates(state, seed, usd_per_gb=0.01)
-        alone = Optimal(minimises=Minimised.BYTES, bytes_per_s=said).solve(state)
-        told = Optimal(minimises=Minimised.BYTES, bytes_per_s=said, rates=rates).solve(state)
+        alone = Optimal(minimises=TrafficUnit.BYTES, bytes_per_s=said).solve(state)
+        told = Optimal(minimises=TrafficUnit.BYTES, bytes_per_s=said, rates=rates).solve(state)
         assert told.assignment == alone.assignment
         assert told.traffic == alone.traffic
         price, own = (
-            Optimal(minimises=Minimised.DOLLARS, bytes_per_s=said, rates=rates, usd_per_gb=usd).solve(state).traffic
+            Optimal(minimises=TrafficUnit.DOLLARS, bytes_per_s=said, rates=rates, usd_per_gb=usd).solve(state).traffic
             for usd in (None, 0.03)
         )
         assert price == pytest.approx(alone.traffic * 86_400 / GB * 0.01)
@@ -222,10 +224,10 @@ def test_what_topics_are_said_to_carry_goes_before_what_was_told_and_takes_its_p
 
 
 def test_where_nothing_crosses_for_money_nothing_moves() -> None:
-    life = Life.from_seed(2)
+    life = RandomApplication.from_seed(2)
     settle_down(life, Optimal(), 60)
     state = life.state()
-    answer = Optimal(minimises=Minimised.DOLLARS, rates=random_rates(state, 1), usd_per_gb=0).solve(state)
+    answer = Optimal(minimises=TrafficUnit.DOLLARS, rates=random_rates(state, 1), usd_per_gb=0).solve(state)
     assert (answer.cost, answer.bound, answer.traffic) == (0, 0, 0)
     assert moves(state, answer.target) == 0
 
@@ -233,12 +235,12 @@ def test_where_nothing_crosses_for_money_nothing_moves() -> None:
 @pytest.mark.parametrize(
     ("assignor", "message"),
     [
-        (Optimal(minimises=Minimised.BYTES), "nobody says what flows"),
-        (Optimal(minimises=Minimised.DOLLARS, bytes_per_s={"in0": 5}), "nobody says what a gigabyte costs"),
+        (Optimal(minimises=TrafficUnit.BYTES), "nobody says what flows"),
+        (Optimal(minimises=TrafficUnit.DOLLARS, bytes_per_s={"in0": 5}), "nobody says what a gigabyte costs"),
     ],
 )
 def test_what_nobody_says_is_asked_for(assignor: Optimal, message: str) -> None:
-    assert assignor.wants_rates
+    assert assignor.needs_rates
     with pytest.raises(AssignorError, match=message):
         assignor.assign(grown(1))
 

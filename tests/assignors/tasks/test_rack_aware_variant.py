@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from assignors import registry
-from assignors.assignment import AssignmentColumns, TaskAssignor
-from assignors.columns import NO_RACK, IntArray
-from assignors.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.errors import UnknownAssignorError
-from assignors.ids import ProcessId, TaskId, TopicPartition
-from assignors.objective import previous
-from assignors.state import NO_LAG, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.model.assignment import AssignmentColumns, TaskAssignor
+from assignors.model.columns import NO_RACK, IntArray
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from assignors.model.ids import ProcessId, TaskId, TopicPartition
+from assignors.model.state import NO_LAG, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.model.traffic_rates import PartitionRate, TrafficRates, TrafficUnit, rates_of_topics
+from assignors.objective.cost import previous
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.partition_weights import HEAVIEST, partition_weights
 from assignors.tasks.rack_aware_variant import (
@@ -25,9 +26,8 @@ from assignors.tasks.rack_aware_variant import (
     ReliableStandbys,
     SubtopologyBalance,
 )
-from assignors.traffic_rates import Minimised, PartitionRate, TrafficRates, rates_of_topics
 from tests.assignors.tasks.subtopology_skew import answer, problem, with_strategy
-from tests.contract.harness import Life
+from tests.contract.random_applications import RandomApplication
 
 RATES = {"in0": 50_000_000, "in1": 1_000, "in2": 2_000_000, "in3": 10}
 
@@ -36,7 +36,7 @@ def lives(number: int, **changed: object) -> list[ApplicationState]:
     """States of groups that somebody has just joined or left, by min_traffic, with all copies caught up."""
     states = []
     for seed in range(number):
-        life = Life.from_seed(seed)
+        life = RandomApplication.from_seed(seed)
         configs = replace(life.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
         life.configs = replace(configs, **changed)  # type: ignore[arg-type]
         for _ in range(2):
@@ -53,7 +53,7 @@ def columns(state: ApplicationState, assignor: TaskAssignor) -> AssignmentColumn
 
 def test_as_it_stands_it_is_high_availability_with_min_traffic_task_for_task() -> None:
     for seed in range(60):
-        life = Life.from_seed(seed)
+        life = RandomApplication.from_seed(seed)
         life.configs = replace(life.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
         for _ in range(3):
             life.something_happens()
@@ -194,11 +194,11 @@ def test_told_what_flows_it_weighs_that_and_what_topics_are_said_to_carry_goes_b
         assert told.assign(state) == MinBytes(bytes_per_s=RATES).assign(state)
         assert MinBytes(bytes_per_s=RATES, rates=TrafficRates({})).assign(state) == told.assign(state)
         differs += told.assign(state) != made.assign(state)
-    assert made.wants_rates
-    assert not told.wants_rates
-    assert not MinBytes(bytes_per_s=RATES).wants_rates
-    assert not ReliableStandbys().wants_rates
-    assert ReliableStandbys(minimises=Minimised.BYTES).wants_rates
+    assert made.needs_rates
+    assert not told.needs_rates
+    assert not MinBytes(bytes_per_s=RATES).needs_rates
+    assert not ReliableStandbys().needs_rates
+    assert ReliableStandbys(minimises=TrafficUnit.BYTES).needs_rates
     assert differs > 3
 
 

@@ -9,19 +9,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assignors.assignment import TaskType
-from assignors.columns import IntArray
-from assignors.recorder import SILENT
-from assignors.state import ApplicationState
+from assignors.model.assignment import TaskType
+from assignors.model.columns import IntArray
+from assignors.model.state import ApplicationState
+from assignors.recording.recorder import NO_RECORDER
 from assignors.tasks.balance import balance_over_threads
-from assignors.tasks.placement import Placement
 from assignors.tasks.standby_flow import place_standbys
-from tests.contract.harness import Life
+from assignors.tasks.task_placement import TaskPlacement
+from tests.contract.random_applications import RandomApplication
 
 
 def tiny(seed: int, replicas: int, tags: tuple[str, ...]) -> ApplicationState | None:
     """At most four stateful tasks on two to four clients."""
-    life = Life.from_seed(seed)
+    life = RandomApplication.from_seed(seed)
     while len(life.clients) > 4:
         life.leave()
     state = life.state()
@@ -32,11 +32,11 @@ def tiny(seed: int, replicas: int, tags: tuple[str, ...]) -> ApplicationState | 
     return replace(state, assignment_configs=configs)
 
 
-def with_actives(state: ApplicationState) -> Placement:
-    placement = Placement(state)
+def with_actives(state: ApplicationState) -> TaskPlacement:
+    placement = TaskPlacement(state)
     rows = np.flatnonzero(state.tasks.stateful)
     placement.move_actives(rows, np.arange(len(rows)) % len(state.clients))
-    balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True, SILENT)
+    balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True, NO_RECORDER)
     return placement
 
 
@@ -67,7 +67,7 @@ def unevenness(state: ApplicationState, taken: list[int], counts: list[int]) -> 
 
 
 def worth(
-    state: ApplicationState, placement: Placement, costs: IntArray, chosen: list[tuple[int, ...]], reliable: int
+    state: ApplicationState, placement: TaskPlacement, costs: IntArray, chosen: list[tuple[int, ...]], reliable: int
 ) -> tuple[int, int, int]:
     """Of standbys for each stateful task, in order."""
     rows = np.flatnonzero(state.tasks.stateful).tolist()

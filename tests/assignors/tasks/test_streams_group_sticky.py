@@ -9,12 +9,12 @@ import dataclasses
 
 import pytest
 
-from assignors.columns import NO_RACK
-from assignors.java_order import CollectionOrder
-from assignors.state import ApplicationState
-from assignors.tasks.streams_group import members_of
+from assignors.java.hash_order import CollectionOrder
+from assignors.model.columns import NO_RACK
+from assignors.model.state import ApplicationState
+from assignors.tasks.streams_group_assignment import members_of
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky, TaskAssignorError
-from scenarios.problems import answer, differences
+from scenarios.problems import answer_differences, solve_problem
 from tests.assignors.tasks.sticky_tables import state, table
 from tests.parity.test_vectors import vectors
 
@@ -27,7 +27,11 @@ def test_every_recorded_answer_is_kafkas(order: CollectionOrder) -> None:
     wrong = {
         problem.id: found
         for problem in problems
-        if (found := differences(problem.expected_in(order) or {}, answer(problem, "streams_group", order=order)))
+        if (
+            found := answer_differences(
+                problem.expected_in(order) or {}, solve_problem(problem, "streams_group", order=order)
+            )
+        )
     }
     assert len(problems) == 300
     assert not wrong

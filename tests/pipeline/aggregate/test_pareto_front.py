@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.aggregate.figures import FIGURES
-from pipeline.aggregate.front import NOBODY, dominators, judged
-from pipeline.aggregate.summary import front
+from pipeline.aggregate.cell_statistics import CELL_STATISTICS
+from pipeline.aggregate.front import NOT_DOMINATED, dominators, pareto_front
+from pipeline.aggregate.summary import scenario_front
 from pipeline.aggregate.tables import OBJECTIVES
 
 INF = float("inf")
@@ -29,25 +29,30 @@ def cell(
 
 
 def figures(*cells: list[Row]) -> list[Row]:
-    empty = dict.fromkeys(field.name for field in FIGURES)
+    empty = dict.fromkeys(field.name for field in CELL_STATISTICS)
     return [empty | row for of_one in cells for row in of_one]
 
 
 def on_front(*cells: list[Row]) -> list[int]:
-    return [row["setting"] for row in judged(figures(*cells))[0] if row["on_front"]]
+    return [row["setting"] for row in pareto_front(figures(*cells))[0] if row["on_front"]]
 
 
 def test_who_is_worse_in_all_is_dominated_and_who_is_better_in_one_is_not() -> None:
     values = np.array([[1.0, 9.0], [2.0, 8.0], [3.0, 8.0], [9.0, 1.0], [9.0, 9.0]])
-    assert dominators(values).tolist() == [NOBODY, NOBODY, 1, NOBODY, 0]
+    assert dominators(values).tolist() == [NOT_DOMINATED, NOT_DOMINATED, 1, NOT_DOMINATED, 0]
 
 
 def test_equal_cells_do_not_dominate_each_other() -> None:
-    assert dominators(np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 2.0]])).tolist() == [NOBODY, NOBODY, 0]
+    assert dominators(np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 2.0]])).tolist() == [NOT_DOMINATED, NOT_DOMINATED, 0]
 
 
 def test_infinity_is_worse_than_any_number_and_as_bad_as_infinity() -> None:
-    assert dominators(np.array([[INF, 1.0], [INF, 2.0], [5.0, 3.0], [5.0, INF]])).tolist() == [NOBODY, 0, NOBODY, 2]
+    assert dominators(np.array([[INF, 1.0], [INF, 2.0], [5.0, 3.0], [5.0, INF]])).tolist() == [
+        NOT_DOMINATED,
+        0,
+        NOT_DOMINATED,
+        2,
+    ]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -55,11 +60,11 @@ def test_the_front_is_that_of_comparing_each_with_each(seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 5, size=(60, 3)).astype(float)
     less = (values[:, None] <= values[None]).all(axis=2) & (values[:, None] < values[None]).any(axis=2)
     found = dominators(values)
-    assert ((found == NOBODY) == ~less.any(axis=0)).all()
+    assert ((found == NOT_DOMINATED) == ~less.any(axis=0)).all()
     for row, by in enumerate(found):
-        if by != NOBODY:
+        if by != NOT_DOMINATED:
             assert less[by, row]
-            assert found[by] == NOBODY
+            assert found[by] == NOT_DOMINATED
 
 
 def test_money_counts_where_every_cell_knows_it_and_bytes_where_one_does_not() -> None:
@@ -70,7 +75,7 @@ def test_money_counts_where_every_cell_knows_it_and_bytes_where_one_does_not() -
 
 
 def test_what_nobody_knows_is_no_objective() -> None:
-    assert judged(figures(cell(0, active_moves=1), cell(1, active_moves=2)))[1] == ("active_moves",)
+    assert pareto_front(figures(cell(0, active_moves=1), cell(1, active_moves=2)))[1] == ("active_moves",)
 
 
 def test_a_cell_with_a_run_that_never_came_to_rest_is_last_in_time_to_stable_but_may_lead_elsewhere() -> None:
@@ -79,14 +84,14 @@ def test_a_cell_with_a_run_that_never_came_to_rest_is_last_in_time_to_stable_but
         if row["metric"] == "time_to_converge_ms":
             row |= {"known": 1, "mean": 1.0}
     calm, worse = cell(1, active_moves=2, down_ms=0, time_to_converge_ms=900), cell(2, active_moves=3, down_ms=0)
-    rows, _ = judged(figures(restless, calm, worse))
+    rows, _ = pareto_front(figures(restless, calm, worse))
     assert [row["on_front"] for row in rows] == [True, True, False]
     assert rows[0]["time_to_converge_ms"] is None
     assert [row["best_of"] for row in rows] == [["active_moves", "down_ms"], ["time_to_converge_ms"], []]
 
 
 def test_a_cell_with_a_run_that_failed_is_neither_on_the_front_nor_keeps_others_off_it() -> None:
-    rows, _ = judged(
+    rows, _ = pareto_front(
         figures(cell(0, errors=1, active_moves=0), cell(1, failed=2, active_moves=0), cell(2, active_moves=5))
     )
     assert [row["on_front"] for row in rows] == [False, False, True]
@@ -98,22 +103,22 @@ def test_a_cell_with_a_run_that_failed_is_neither_on_the_front_nor_keeps_others_
 
 
 def test_a_dominated_cell_says_by_whom() -> None:
-    rows, _ = judged(figures(cell(4, "sticky", active_moves=1, down_ms=1), cell(3, active_moves=1, down_ms=2)))
+    rows, _ = pareto_front(figures(cell(4, "sticky", active_moves=1, down_ms=1), cell(3, active_moves=1, down_ms=2)))
     assert [rows[0][f"dominated_by_{name}"] for name in ("sweep", "setting", "assignor")] == ["w", 4, "sticky"]
     assert (rows[1]["dominated_by_setting"], rows[1]["place"], rows[0]["place"]) == (None, 1, None)
 
 
 def test_of_cells_with_the_same_least_the_one_is_best_that_is_on_the_front() -> None:
-    rows, _ = judged(figures(cell(0, active_moves=1, down_ms=9), cell(1, active_moves=1, down_ms=3)))
+    rows, _ = pareto_front(figures(cell(0, active_moves=1, down_ms=9), cell(1, active_moves=1, down_ms=3)))
     assert [row["best_of"] for row in rows] == [[], ["active_moves", "down_ms"]]
 
 
 def test_a_scenario_of_which_nothing_came_to_an_assignment_has_no_front() -> None:
-    table = front(pa.Table.from_pylist(figures(cell(0, errors=2)), schema=pa.schema(FIGURES)))
+    table = scenario_front(pa.Table.from_pylist(figures(cell(0, errors=2)), schema=pa.schema(CELL_STATISTICS)))
     assert table.column("on_front").to_pylist() == [False]
     assert '"front": []' in table.column("facts")[0].as_py()
 
 
 def test_the_order_of_the_figures_does_not_matter() -> None:
     rows = figures(cell(0, active_moves=1), cell(1, "sticky", active_moves=2), cell(1, active_moves=2))
-    assert judged(rows) == judged(rows[::-1])
+    assert pareto_front(rows) == pareto_front(rows[::-1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.generate.faults import Faults
-from pipeline.generate.metrics import Schedule
+from pipeline.generate.measurements import Schedule
 from pipeline.generate.population import Population
 from pipeline.generate.writing import FORMATS, generate
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.generate.faults import Faults, FaultsError
-from pipeline.generate.metrics import Schedule, ScheduleError
+from pipeline.generate.measurements import Schedule, ScheduleError
 from pipeline.generate.population import Population
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.generate.metrics import START
+from pipeline.generate.measurements import START
 from pipeline.ingest.mapping import find_mapping
-from pipeline.ingest.run import Sources, ingest
+from pipeline.ingest.run import IngestSources, ingest
 from tests.pipeline.ingest.conftest import PARTITIONS, SCHEDULE
 from tests.pipeline.ingest.oracle import KEYS, expected_rates
 
@@ -36,7 +36,7 @@ class Case:
 @pytest.fixture(scope="module")
 def case(spark: SparkSession, messy: Path, tmp_path_factory: pytest.TempPathFactory) -> Case:
     out = tmp_path_factory.mktemp("out") / "ingested"
-    ingest(spark, Sources(metrics=(f"file://{messy}/metrics",)), f"file://{out}", find_mapping("plain"))
+    ingest(spark, IngestSources(metrics=(f"file://{messy}/metrics",)), f"file://{out}", find_mapping("plain"))
     faults = pd.read_parquet(messy / "faults")
     faults["slot"] = (faults["time_ms"] - int(START.timestamp()) * 1_000) // (SCHEDULE.interval_s * 1_000)
     tables = {name: pd.read_parquet(out / name) for name in ("rates", "quality", "quarantine")}

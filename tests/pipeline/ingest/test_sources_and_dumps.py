@@ -11,12 +11,12 @@ import pytest
 
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.mapping import find_mapping
-from pipeline.ingest.run import Ingested, Sources, ingest
+from pipeline.ingest.run import IngestResult, IngestSources, ingest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DIALECTS = Path(__file__).parents[2] / "scenarios" / "importers" / "dialects"
+DIALECTS = Path(__file__).parents[2] / "scenarios" / "kafka" / "formats" / "dialects"
 START_S = 1_736_121_600
 STEP_S = 60
 BYTES, OFFSET, SIZE = (
@@ -53,11 +53,11 @@ def _prometheus() -> str:
 
 
 @pytest.fixture(scope="module")
-def prometheus(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Ingested, Path]:
+def prometheus(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[IngestResult, Path]:
     folder = tmp_path_factory.mktemp("prometheus")
     (folder / "range.jsonl").write_text(_prometheus())
     (folder / "topics.txt").write_text(TOPICS)
-    sources = Sources(
+    sources = IngestSources(
         metrics=(str(folder / "range.jsonl"),),
         topics=(str(folder / "topics.txt"), str(DIALECTS / "groups_3_7.txt")),
         log_dirs=(str(DIALECTS / "log_dirs.txt"),),
@@ -69,7 +69,7 @@ def prometheus(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_bytes_by_topic_are_added_over_brokers_and_shared_out_as_messages_are(
-    prometheus: tuple[Ingested, Path],
+    prometheus: tuple[IngestResult, Path],
 ) -> None:
     rates = pd.read_parquet(prometheus[1] / "rates").set_index(["topic", "partition", "hour"])
     assert set(rates.index.get_level_values("topic")) == {"orders"}
@@ -79,14 +79,14 @@ def test_bytes_by_topic_are_added_over_brokers_and_shared_out_as_messages_are(
     assert rates["messages_per_s_mean"].loc[("orders", 1, 0)] == pytest.approx(10)
 
 
-def test_what_was_left_out_is_said(prometheus: tuple[Ingested, Path]) -> None:
+def test_what_was_left_out_is_said(prometheus: tuple[IngestResult, Path]) -> None:
     done = prometheus[0]
     assert (done.malformed, done.passed_over) == (1, 2)
     assert done.without_partitions == ("of-no-partition",)
     assert json.loads((prometheus[1] / "manifest.json").read_text())["without_partitions"] == ["of-no-partition"]
 
 
-def test_sizes_are_those_of_the_largest_replica_of_any_source(prometheus: tuple[Ingested, Path]) -> None:
+def test_sizes_are_those_of_the_largest_replica_of_any_source(prometheus: tuple[IngestResult, Path]) -> None:
     sizes = pd.read_parquet(prometheus[1] / "sizes").set_index(["topic", "partition"])
     latest = 3600 - STEP_S
     assert sizes["size_bytes"].to_dict() == {
@@ -97,7 +97,7 @@ def test_sizes_are_those_of_the_largest_replica_of_any_source(prometheus: tuple[
     assert sizes["replicas"].loc[("orders", 0)] == 2
 
 
-def test_placements_have_leaders_and_replicas(prometheus: tuple[Ingested, Path]) -> None:
+def test_placements_have_leaders_and_replicas(prometheus: tuple[IngestResult, Path]) -> None:
     placements = pd.read_parquet(prometheus[1] / "placements")
     assert placements["replicas"].map(list).tolist() == [[1, 2], [2, 1]]
     assert placements["isr"].map(list).tolist() == [[1, 2], [2]]
@@ -105,7 +105,7 @@ def test_placements_have_leaders_and_replicas(prometheus: tuple[Ingested, Path])
     assert placements["leader"].isna().tolist() == [False, True]
 
 
-def test_history_has_members_of_dumps_and_rebalances_of_logs(prometheus: tuple[Ingested, Path]) -> None:
+def test_history_has_members_of_dumps_and_rebalances_of_logs(prometheus: tuple[IngestResult, Path]) -> None:
     history = pd.read_parquet(prometheus[1] / "history")
     dumps, logs = (history[history["source"] == source] for source in ("consumer_groups", "leader_log"))
     assert dumps.groupby("file").size().tolist() == [5, 5, 3]
@@ -116,7 +116,7 @@ def test_history_has_members_of_dumps_and_rebalances_of_logs(prometheus: tuple[I
     assert logs.groupby("rebalance")["stable"].first().to_dict() == {1: False, 2: True}
 
 
-def test_dumps_that_cannot_be_read_are_in_quarantine_with_the_reason(prometheus: tuple[Ingested, Path]) -> None:
+def test_dumps_that_cannot_be_read_are_in_quarantine_with_the_reason(prometheus: tuple[IngestResult, Path]) -> None:
     quarantine = pd.read_parquet(prometheus[1] / "quarantine")
     by_name = {Path(row.file).name: row.reason for row in quarantine.itertuples()}
     assert set(by_name) == {"range.jsonl", "groups_3_7.txt", "groups_3_9.txt"}
@@ -127,7 +127,7 @@ def test_dumps_that_cannot_be_read_are_in_quarantine_with_the_reason(prometheus:
 
 def _ingested(spark: SparkSession, folder: Path, text: str, mapping: str, name: str = "m.csv", **more: Any) -> Path:
     (folder / name).write_text(text)
-    ingest(spark, Sources(metrics=(str(folder / name),)), str(folder / "out"), find_mapping(mapping), **more)
+    ingest(spark, IngestSources(metrics=(str(folder / name),)), str(folder / "out"), find_mapping(mapping), **more)
     return folder / "out"
 
 
@@ -179,7 +179,7 @@ timestamp,topic,partition,bytes_in_total,messages_in_total
 
 def test_an_earlier_ingest_is_replaced_and_anything_else_refused(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "topics.txt").write_text(TOPICS)
-    sources = Sources(topics=(str(tmp_path / "topics.txt"),))
+    sources = IngestSources(topics=(str(tmp_path / "topics.txt"),))
     for _ in range(2):
         done = ingest(spark, sources, str(tmp_path / "out"), find_mapping("plain"))
     assert done.tables == {"placements": 2, "quarantine": 0}

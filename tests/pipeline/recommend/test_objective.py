@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from pipeline.recommend.errors import RecommendError
-from pipeline.recommend.limits import RESTLESS, Limit, flaws, limits
-from pipeline.recommend.objective import LONGEST, SHORT, understand
-from reports.metrics import METRIC
-from tests.pipeline.recommend.made_runs import row
+from pipeline.recommend.limits import DOES_NOT_CONVERGE, Limit, parse_limits, violations
+from pipeline.recommend.objective import MAX_CHARS, SHORT_NAMES, parse_objective
+from reports.analysis.metrics import METRIC
+from tests.pipeline.recommend.synthetic_runs import row
 
 RUN = row(cross_rack_usd=12.0, active_moves=40, down_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
 
@@ -24,20 +24,20 @@ RUN = row(cross_rack_usd=12.0, active_moves=40, down_ms=90_000, time_to_converge
     ],
 )
 def test_an_objective_is_worked_out_as_arithmetic_in_the_units_of_its_names(text: str, value: float) -> None:
-    assert understand(text).of(RUN) == pytest.approx(value)
+    assert parse_objective(text).of(RUN) == pytest.approx(value)
 
 
 def test_every_short_name_is_that_of_a_metric() -> None:
-    assert {metric for metric, _ in SHORT.values()} <= set(METRIC)
+    assert {metric for metric, _ in SHORT_NAMES.values()} <= set(METRIC)
 
 
 def test_an_objective_says_once_which_metrics_it_looks_at() -> None:
-    assert understand("usd + moves + 2*usd").metrics == ("cross_rack_usd", "active_moves")
+    assert parse_objective("usd + moves + 2*usd").metrics == ("cross_rack_usd", "active_moves")
 
 
 @pytest.mark.parametrize("text", ["worst_downtime + usd", "usd / (moves - 40)", "usd * 1e308 * 1e308"])
 def test_an_objective_without_a_finite_value_is_not_known(text: str) -> None:
-    assert understand(text).of(RUN) is None
+    assert parse_objective(text).of(RUN) is None
 
 
 @pytest.mark.parametrize(
@@ -60,50 +60,50 @@ def test_an_objective_without_a_finite_value_is_not_known(text: str) -> None:
 )
 def test_what_is_no_arithmetic_is_refused_where_it_stands(text: str, part: str) -> None:
     with pytest.raises(RecommendError) as error:
-        understand(text)
+        parse_objective(text)
     line, caret = str(error.value).splitlines()
     assert line[caret.index("^") :].startswith(part)
 
 
 def test_a_name_that_is_not_known_gets_a_guess_and_all_short_names() -> None:
     with pytest.raises(RecommendError, match=r"'mooves'.*did you mean 'moves'\?.*usd, cross_rack, moves"):
-        understand("mooves")
+        parse_objective("mooves")
 
 
 @pytest.mark.parametrize("text", ["", "usd +", "usd moves", "(usd", "3 + 4", "\0", "usd; moves", "x := usd"])
 def test_what_says_nothing_that_can_be_small_is_refused(text: str) -> None:
     with pytest.raises(RecommendError, match="--objective"):
-        understand(text)
+        parse_objective(text)
 
 
 def test_an_objective_may_be_as_deep_as_it_may_be_long() -> None:
-    assert understand("-" * (LONGEST - 3) + "usd").of(RUN) == -12
+    assert parse_objective("-" * (MAX_CHARS - 3) + "usd").of(RUN) == -12
 
 
-@pytest.mark.parametrize("text", ["usd+" * LONGEST + "usd", "(" * 240 + "usd" + ")" * 240])
+@pytest.mark.parametrize("text", ["usd+" * MAX_CHARS + "usd", "(" * 240 + "usd" + ")" * 240])
 def test_an_objective_that_is_too_long_or_nested_is_refused(text: str) -> None:
     with pytest.raises(RecommendError, match="--objective"):
-        understand(text)
+        parse_objective(text)
 
 
 def test_limits_are_read_in_the_units_of_people() -> None:
-    assert limits(3, "20s", "1h 30m") == [
+    assert parse_limits(3, "20s", "1h 30m") == [
         Limit("--max-moves", "active_moves", 3),
         Limit("--max-downtime", "down_ms", 20_000),
         Limit("--max-convergence", "time_to_converge_ms", 5_400_000),
     ]
-    assert [str(each) for each in limits(3, "20s")] == ["--max-moves 3", "--max-downtime 20 s"]
+    assert [str(each) for each in parse_limits(3, "20s")] == ["--max-moves 3", "--max-downtime 20 s"]
 
 
 def test_a_time_that_is_none_is_refused_under_its_option() -> None:
     with pytest.raises(RecommendError, match="--max-downtime: "):
-        limits(downtime="long")
+        parse_limits(downtime="long")
 
 
 def test_a_run_is_acceptable_up_to_its_limits() -> None:
-    objective = understand("usd")
-    assert flaws(RUN, objective, limits(40, "90s", "10m")) == []
-    assert [flaw.cause for flaw in flaws(RUN, objective, limits(39, "60s"))] == [
+    objective = parse_objective("usd")
+    assert violations(RUN, objective, parse_limits(40, "90s", "10m")) == []
+    assert [flaw.cause for flaw in violations(RUN, objective, parse_limits(39, "60s"))] == [
         "breaks --max-moves 39",
         "breaks --max-downtime 60 s",
     ]
@@ -115,17 +115,19 @@ def test_a_run_is_acceptable_up_to_its_limits() -> None:
         ({"error": "ValueError: no such rack"}, "comes to an error (ValueError: no such rack)"),
         ({"verdict": "failed", "cause": "no member"}, "comes to no assignment (no member)"),
         ({"verdict": "empty"}, "comes to no assignment (empty)"),
-        ({"verdict": "cycling"}, RESTLESS),
-        ({"verdict": "probing", "time_to_converge_ms": None}, RESTLESS),
+        ({"verdict": "cycling"}, DOES_NOT_CONVERGE),
+        ({"verdict": "probing", "time_to_converge_ms": None}, DOES_NOT_CONVERGE),
         ({"cross_rack_usd": None}, "has no usd: a figure in it is not known"),
     ],
 )
 def test_a_run_that_comes_to_no_rest_or_figure_is_not_acceptable(columns: dict[str, object], cause: str) -> None:
-    assert [flaw.cause for flaw in flaws({**RUN, **columns}, understand("usd"), ())] == [cause]
+    assert [flaw.cause for flaw in violations({**RUN, **columns}, parse_objective("usd"), ())] == [cause]
 
 
 def test_a_run_that_ends_while_standbys_catch_up_is_acceptable_unless_convergence_matters() -> None:
     restoring = {**RUN, "verdict": "restoring", "time_to_converge_ms": None}
-    assert flaws(restoring, understand("usd"), limits(40)) == []
-    assert [flaw.cause for flaw in flaws(restoring, understand("convergence"), ())] == [RESTLESS]
-    assert [flaw.cause for flaw in flaws(restoring, understand("usd"), limits(convergence="10h"))] == [RESTLESS]
+    assert violations(restoring, parse_objective("usd"), parse_limits(40)) == []
+    assert [flaw.cause for flaw in violations(restoring, parse_objective("convergence"), ())] == [DOES_NOT_CONVERGE]
+    assert [flaw.cause for flaw in violations(restoring, parse_objective("usd"), parse_limits(convergence="10h"))] == [
+        DOES_NOT_CONVERGE
+    ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from pipeline.session import connect
-from pipeline.sweep import plan
-from pipeline.sweep.design import load
-from pipeline.sweep.prepared import prepare
+from pipeline.sweep import batches
+from pipeline.sweep.design import load_sweep
+from pipeline.sweep.prepared import prepare_sweep
 from pipeline.sweep.run import Progress, run_sweep
 
 SMALL = {"BATCH_MS": 100.0, "CHUNK_MS": 40.0}
@@ -21,6 +21,6 @@ def say(progress: Progress) -> None:
 if __name__ == "__main__":
     file, out, master = sys.argv[1:]
     for name, value in SMALL.items():
-        setattr(plan, name, value)
+        setattr(batches, name, value)
     with connect(master, java_works_little=True) as spark:
-        run_sweep(spark, prepare(load(file)), out, resume=True, tell=say)
+        run_sweep(spark, prepare_sweep(load_sweep(file)), out, resume=True, on_progress=say)

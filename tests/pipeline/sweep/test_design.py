@@ -7,30 +7,30 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.sweep.costs import predict
-from pipeline.sweep.design import blame, load
-from scenarios import overrides
+from pipeline.sweep.design import attribute_mistakes, load_sweep
+from pipeline.sweep.run_times import predict_sweep
+from scenarios.language import overrides
 from scenarios.load import ScenarioError
 from scenarios.load import load as load_scenario
-from scenarios.shipped import shipped_sweeps
+from scenarios.shipped import list_sweeps
 from tests.pipeline.sweep.examples import BROKEN, SWEEP, write_sweep
 
 
 def mistakes(folder: Path, text: str) -> list[str]:
     with pytest.raises(ScenarioError) as caught:
-        load(write_sweep(folder, text))
+        load_sweep(write_sweep(folder, text))
     return [str(mistake).removeprefix(str(folder) + "/") for mistake in caught.value.mistakes]
 
 
 def test_a_grid_has_every_combination_and_its_last_factor_changes_fastest(tmp_path: Path) -> None:
-    sweep = load(write_sweep(tmp_path))
+    sweep = load_sweep(write_sweep(tmp_path))
     assert sweep.settings == ((0, 2), (0, 4), (1, 2), (1, 4))
     assert sweep.seeds == (1, 2, 3)
     assert sweep.name == "shop-sweep"
 
 
 def test_a_setting_changes_the_scenario_as_set_would(tmp_path: Path) -> None:
-    sweep = load(write_sweep(tmp_path))
+    sweep = load_sweep(write_sweep(tmp_path))
     there = load_scenario(sweep.scenario, sweep.overrides((1, 4)))
     assert there.assignment_configs.num_standby_replicas == 1
     assert there.assignment_configs.max_warmup_replicas == 4
@@ -42,7 +42,7 @@ def test_a_factor_may_set_several_places_with_a_unit(tmp_path: Path) -> None:
         "{name: warmups, path: application.configs.max.warmup.replicas, values: [2, 4]}",
         "{name: rate, path: ['cluster.topics[orders].bytes_per_s', 'clients[0].restore'], values: [5], unit: MB/s}",
     )
-    sweep = load(write_sweep(tmp_path, text))
+    sweep = load_sweep(write_sweep(tmp_path, text))
     assert sweep.overrides(sweep.settings[0]) == [
         ("duration", '"1h"'),
         ("application.configs.num.standby.replicas", "0"),
@@ -54,8 +54,8 @@ def test_a_factor_may_set_several_places_with_a_unit(tmp_path: Path) -> None:
 
 def test_rows_alone_are_the_settings_and_with_a_design_come_after_it(tmp_path: Path) -> None:
     rows = "rows: [{standbys: 2, warmups: 9}, {standbys: 0, warmups: 2}]\n"
-    assert load(write_sweep(tmp_path, SWEEP + rows)).settings == ((2, 9), (0, 2))
-    both = load(write_sweep(tmp_path, SWEEP + rows + "design: grid\n")).settings
+    assert load_sweep(write_sweep(tmp_path, SWEEP + rows)).settings == ((2, 9), (0, 2))
+    both = load_sweep(write_sweep(tmp_path, SWEEP + rows + "design: grid\n")).settings
     assert both == ((0, 2), (0, 4), (1, 2), (1, 4), (2, 9)), "a setting that comes twice is one setting"
 
 
@@ -63,10 +63,10 @@ def test_texts_and_lists_are_values_too(tmp_path: Path) -> None:
     text = SWEEP.replace("values: [2, 4]", "values: [2]").replace(
         "seeds: 3", "  - {name: racks, path: 'clients[0].racks', values: [[az1], [az1, 'no']]}"
     )
-    sweep = load(write_sweep(tmp_path, text))
+    sweep = load_sweep(write_sweep(tmp_path, text))
     assert [factor.is_number for factor in sweep.factors] == [True, True, False]
     root = {"clients": [{"racks": []}]}
-    overrides.apply(root, sweep.overrides(sweep.settings[1])[-1:])
+    overrides.apply_overrides(root, sweep.overrides(sweep.settings[1])[-1:])
     assert root["clients"][0]["racks"] == ["az1", "no"], "a text that YAML 1.1 would take for false stays a text"
 
 
@@ -105,18 +105,18 @@ def test_a_grid_beyond_all_bounds_is_refused_before_it_is_made(tmp_path: Path) -
 
 
 def test_a_mistake_in_the_scenario_is_told_as_the_factor_that_made_it(tmp_path: Path) -> None:
-    sweep = load(write_sweep(tmp_path, SWEEP.replace("values: [0, 1]", "values: [-1, 1]")))
+    sweep = load_sweep(write_sweep(tmp_path, SWEEP.replace("values: [0, 1]", "values: [-1, 1]")))
     with pytest.raises(ScenarioError) as caught:
-        predict(sweep)
+        predict_sweep(sweep)
     (mistake,) = caught.value.mistakes
     assert mistake.source == str(tmp_path / "sweep.yaml")
     assert mistake.path == "factors[standbys]: -1"
     assert "must be at least 0" in mistake.message
-    assert blame(sweep, caught.value).mistakes == (mistake,)
+    assert attribute_mistakes(sweep, caught.value).mistakes == (mistake,)
 
 
 def test_a_value_that_is_wrong_further_on_is_a_warning(tmp_path: Path) -> None:
-    predicted = predict(load(write_sweep(tmp_path, BROKEN)))
+    predicted = predict_sweep(load_sweep(write_sweep(tmp_path, BROKEN)))
     assert predicted.costs_ms.shape == (8, 2)
     (told,) = predicted.wrong
     assert 'factors[who]: "nobody"' in told
@@ -125,16 +125,16 @@ def test_a_value_that_is_wrong_further_on_is_a_warning(tmp_path: Path) -> None:
 def test_a_sweep_names_built_in_assignors_only(tmp_path: Path) -> None:
     marker = tmp_path / "imported"
     (tmp_path / "sneaky.py").write_text(f"open({json.dumps(str(marker))}, 'w')")
-    sweep = load(write_sweep(tmp_path, SWEEP + "assignors: ['sneaky:Mine']\n"))
+    sweep = load_sweep(write_sweep(tmp_path, SWEEP + "assignors: ['sneaky:Mine']\n"))
     with pytest.raises(Exception, match="not a built-in assignor"):
-        predict(sweep)
+        predict_sweep(sweep)
     assert not marker.exists()
 
 
 def test_shipped_sweeps_can_be_prepared() -> None:
-    assert shipped_sweeps()
-    for file in shipped_sweeps():
-        sweep = load(file)
-        predicted = predict(sweep)
-        assert predicted.costs_ms.shape == (len(sweep.settings), len(predicted.contestants))
+    assert list_sweeps()
+    for file in list_sweeps():
+        sweep = load_sweep(file)
+        predicted = predict_sweep(sweep)
+        assert predicted.costs_ms.shape == (len(sweep.settings), len(predicted.assignor_specs))
         assert not predicted.wrong

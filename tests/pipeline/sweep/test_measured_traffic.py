@@ -12,14 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 from assignor_sim.cli import app
-from pipeline.sweep.design import load
-from pipeline.sweep.prepared import prepare
-from pipeline.worker import RUN_TABLE, simulate_chunks
-from scenarios.contestants import contestants, run
+from pipeline.sweep.design import load_sweep
+from pipeline.sweep.prepared import prepare_sweep
+from pipeline.worker import RUN_SCHEMA, simulate_chunks
+from scenarios.assignor_specs import assignor_specs, run
 from scenarios.load import load as load_scenario
-from simulator.tabulation import tabulate
+from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.examples import SCENARIO, SWEEP, write_sweep
-from tests.scenarios.ingested import day, ingest
+from tests.scenarios.ingested_folders import rows_of_day, write_ingested_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ def sweep(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     name = NAMES[str(request.param)].format(tmp_path)
     folder = tmp_path / "home" / "scenarios"
     folder.mkdir(parents=True)
-    ingest(folder / name, day("orders", 6, records=10))
+    write_ingested_folder(folder / name, rows_of_day("orders", 6, records=10))
     scenario = SCENARIO.replace("bytes_per_s: 3 MB/s, ", "") + f"traffic: {{from: {name}, quantile: p95}}\n"
     return write_sweep(folder, SWEEP, scenario)
 
@@ -42,7 +42,7 @@ def test_a_worker_reads_the_measurements_that_travel_with_the_sweep(
     sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(sweep.parents[1])
-    prepared = prepare(load(Path("scenarios", sweep.name)))
+    prepared = prepare_sweep(load_sweep(Path("scenarios", sweep.name)))
     overrides = prepared.sweep.overrides(prepared.sweep.settings[3])
     scenario = load_scenario(prepared.sweep.scenario, overrides)
     monkeypatch.chdir("/")
@@ -50,10 +50,11 @@ def test_a_worker_reads_the_measurements_that_travel_with_the_sweep(
         path.rename(tmp_path / "gone")
     row = {"chunk": 0, "position": 0, "run_id": "", "setting": 3, "overrides": json.dumps(overrides), "seed": 1}
     [made] = simulate_chunks(
-        prepared.recipe, iter([pa.RecordBatch.from_pylist([row | {"assignor": "legacy_sticky"}], schema=RUN_TABLE)])
+        prepared.sweep_inputs,
+        iter([pa.RecordBatch.from_pylist([row | {"assignor": "legacy_sticky"}], schema=RUN_SCHEMA)]),
     )
     [outcome] = made.to_pylist()
-    [one] = contestants(scenario, ["legacy_sticky"])
+    [one] = assignor_specs(scenario, ["legacy_sticky"])
     assert outcome["error"] is None
     assert outcome["runs"] == tabulate(run(scenario, one, 1), "legacy_sticky", 1)["runs"].to_pylist()
 

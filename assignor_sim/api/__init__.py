@@ -1,0 +1,1 @@
+"""TODO assignor_sim/api."""

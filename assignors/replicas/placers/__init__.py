@@ -1,1 +1,0 @@
-"""Kafka's own ways to place a new topic."""

@@ -1,0 +1,311 @@
+"""Exchanging standbys between clients of different racks, pair by pair, by min_traffic flows.
+
+Source: KIP-925, `RackAwareTaskAssignor.optimizeStandbyTasks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from assignors.compilation import CHOICE, Kernels, Matrix, Vector
+from assignors.flow import min_traffic_effort
+from assignors.flow.cycles import cancel_cycles
+from assignors.flow.network import UNREACHABLE, ResidualNetwork
+from assignors.model.assignment import TaskType
+from assignors.model.columns import IntArray
+from assignors.recording.recorder import NO_RECORDER, Exchange, Recorder
+from assignors.tasks.task_placement import TaskPlacement
+
+MAX_ROUNDS = 4
+
+STEPS_OF_WORK = 4
+"""How many looks of a client at a standby make up one step of work (`KernelChoice`)."""
+
+
+class PairWalk(NamedTuple):
+    """All that one walk over the pairs of clients looks at; `owner` and `standby` as in `Placement`."""
+
+    owner: Vector
+    standby: Vector
+    clients: Vector
+    """all clients in the order in which they make pairs"""
+    rack: Vector
+    """[client]"""
+    traffic: Matrix
+    """[task][rack] what a standby costs there, without the cost of moving it"""
+    non_overlap_cost: int
+    tags: Matrix
+    """[client][] numbers of its tags, padded with NO_TAG"""
+    num_tags: int
+    """how many columns `tags` has; 0 if any move is allowed"""
+    most: Matrix
+    """[client][rack] the most that moving any one of its standbys to that rack can save; -FAR if it has none"""
+    rows: Vector
+    """scratch: the tasks of a pair"""
+
+
+NO_TAG = -1
+
+
+class ExchangeLog(NamedTuple):
+    """What was done, for a recorder; without room for what it does not ask for."""
+
+    flows: Matrix
+    """[flow] how many tasks it had, and how many cycles were found"""
+    moves: Vector
+    """four numbers for each standby that a flow moved: the flow, the task, from which client to which"""
+    written: Vector
+    """[2] how many rows of `flows` are written, and how many numbers of `moves`"""
+
+
+class PairSearch(NamedTuple):
+    """The flow of a pair: two clients and up to as many tasks as there are; all of it is written for each pair anew."""
+
+    network: ResidualNetwork
+    history: Matrix
+    classes: Vector
+    periods: Vector
+    falls: Vector
+    parent: Vector
+    seen: Vector
+
+
+def exchange_standbys(
+    placement: TaskPlacement,
+    clients: Sequence[int],
+    traffic: IntArray,
+    non_overlap_cost: int,
+    tags: IntArray,
+    recorder: Recorder,
+) -> None:
+    """Solve one min_traffic flow for each pair of clients in different racks, in the order of `clients`.
+
+    Args:
+        placement: what to change.
+        clients: all clients, rows.
+        traffic: shape (T, R); what a standby costs in a rack, without the cost of moving it.
+        non_overlap_cost: what it costs to move a standby.
+        tags: shape (C, K); numbers of each client's tags, padded with NO_TAG. A task's copies must not come to carry
+            fewer distinct tags than before. With K = 0 any move is allowed.
+        recorder: is told the flows, and what each moved.
+
+    Complexity: O(C²) a round, and a flow for each pair that may gain. A pair's only negative cycles are a task there
+    and a task back; where the largest saving of any task of the one, and that of the other, do not pay for moving both,
+    there is none, so the flow is what it was and need not be solved.
+    """
+    num_tasks, num_clients = len(placement.owner), len(clients)
+    num_standbys = int(placement.standbys().sum())
+    kernels = CHOICE.choose((num_standbys * num_clients + num_clients**2 // 5) // STEPS_OF_WORK)
+    walk = PairWalk(
+        owner=kernels.view(placement.owner),
+        standby=kernels.view(placement.standby),
+        clients=kernels.vector(list(clients)),
+        rack=kernels.vector(placement.state.clients.rack.tolist()),
+        traffic=kernels.matrix(traffic),
+        non_overlap_cost=non_overlap_cost,
+        tags=kernels.matrix(tags),
+        num_tags=tags.shape[1],
+        most=kernels.space(num_clients, traffic.shape[1]),
+        rows=kernels.zeros(num_tasks),
+    )
+    least = int(traffic.min(initial=0)) + min(non_overlap_cost, 0)
+    log = _log(kernels, placement, traffic, non_overlap_cost, recorder)
+    kernels.of(exchange_pairs)(walk, _search(kernels, num_tasks, least), log)
+    if log.written[0]:
+        solved, times = np.unique(np.array(log.flows[: log.written[0]]), axis=0, return_counts=True)
+        for (tasks, cycles), number in zip(solved.tolist(), times.tolist(), strict=True):
+            recorder.flow(min_traffic_effort(tasks, 2, cycles), number)
+    if log.written[1]:
+        _tell_moves(log, placement, traffic, non_overlap_cost, recorder)
+
+
+def _log(
+    kernels: Kernels, placement: TaskPlacement, traffic: IntArray, non_overlap_cost: int, recorder: Recorder
+) -> ExchangeLog:
+    num_clients = len(placement.threads)
+    pairs = 0 if recorder is NO_RECORDER else MAX_ROUNDS * num_clients * (num_clients - 1) // 2
+    moves = 0
+    if recorder.wants_steps:
+        holders, tasks = np.nonzero(placement.standbys())
+        # The pairs of one client with all that follow it move a standby twice at most: to that client, and on.
+        moves = MAX_ROUNDS * len(tasks) * 2 * num_clients
+        if non_overlap_cost >= 0:
+            # Two standbys change places only if that saves traffic, and more than both moves cost.
+            most = traffic[tasks, placement.state.clients.rack[holders]] - traffic[tasks].min(axis=1)
+            moves = min(moves, 2 * int(most.sum()) // (2 * non_overlap_cost + 1))
+    return ExchangeLog(kernels.space(pairs, 2), kernels.zeros(4 * moves), kernels.zeros(2))
+
+
+def _tell_moves(
+    log: ExchangeLog, placement: TaskPlacement, traffic: IntArray, non_overlap_cost: int, recorder: Recorder
+) -> None:
+    moves = np.array(log.moves[: log.written[1]]).reshape(-1, 4)
+    rack = placement.state.clients.rack
+    for each in np.split(moves, np.flatnonzero(np.diff(moves[:, 0])) + 1):
+        _, tasks, sources, destinations = each.T
+        recorder.exchange(
+            Exchange(
+                role=TaskType.STANDBY,
+                tasks=tasks,
+                sources=sources,
+                destinations=destinations,
+                source_traffic=traffic[tasks, rack[sources]],
+                destination_traffic=traffic[tasks, rack[destinations]],
+                non_overlap_cost=non_overlap_cost,
+                spreads=False,
+            )
+        )
+
+
+def _search(kernels: Kernels, num_tasks: int, least_cost: int) -> PairSearch:
+    zeros = kernels.zeros
+    network = ResidualNetwork(
+        clients=2,
+        linked=0,
+        negative=int(least_cost < 0),
+        costs=kernels.space(num_tasks, 2),
+        least=zeros(num_tasks),
+        owner=zeros(num_tasks),
+        group=zeros(num_tasks),
+        first=zeros(2),
+        held=zeros(2),
+        spare=zeros(2),
+        cheapest=kernels.space(2, 2),
+        best=zeros(2),
+    )
+    # A search makes at most as many passes as there are nodes: all tasks, two clients, source, sink and the dummy.
+    return PairSearch(network, kernels.space(num_tasks + 7, 2), zeros(1), zeros(1), zeros(1), zeros(4), zeros(4))
+
+
+def exchange_pairs(walk: PairWalk, search: PairSearch, log: ExchangeLog) -> None:
+    """A kernel: walks over the pairs until nothing moves, and logs what there is room for."""
+    clients = walk.clients
+    rack = walk.rack
+    most = walk.most
+    price = 2 * walk.non_overlap_cost
+    for client in clients:
+        update_max_savings(walk, client)
+    for _ in range(MAX_ROUNDS):
+        moved = False
+        for place in range(len(clients)):
+            for other in range(place + 1, len(clients)):
+                first = min(clients[place], clients[other])
+                second = max(clients[place], clients[other])
+                if rack[first] != rack[second]:
+                    may_pay = most[first][rack[second]] + most[second][rack[first]] > price
+                    if may_pay or len(log.flows) > 0:
+                        tasks = gather(walk, search.network, first, second)
+                        if tasks > 0:
+                            cycles = solve(walk, search, log, first, second, tasks) if may_pay else 0
+                            if cycles > 0:
+                                moved = True
+                            if len(log.flows) > 0:
+                                log.flows[log.written[0]][0] = tasks
+                                log.flows[log.written[0]][1] = cycles
+                                log.written[0] += 1
+        if not moved:
+            break
+
+
+def update_max_savings(walk: PairWalk, client: int) -> None:
+    """A kernel: works out the most that a client's standbys can save, after they have changed."""
+    most = walk.most[client]
+    here = walk.rack[client]
+    base = client * len(walk.owner)
+    for rack in range(len(most)):
+        most[rack] = -UNREACHABLE
+    for task in range(len(walk.owner)):
+        if walk.standby[base + task] == 1:
+            traffic = walk.traffic[task]
+            for rack in range(len(most)):
+                if traffic[here] - traffic[rack] > most[rack]:
+                    most[rack] = traffic[here] - traffic[rack]
+
+
+def gather(walk: PairWalk, network: ResidualNetwork, first: int, second: int) -> int:
+    """A kernel: lists the standbys that may move between two clients; how many, or 0 unless both have some."""
+    num_tasks = len(walk.owner)
+    held = network.held
+    held[0] = 0
+    held[1] = 0
+    tasks = 0
+    for task in range(num_tasks):
+        on_first = walk.standby[first * num_tasks + task]
+        if on_first != walk.standby[second * num_tasks + task]:
+            source = first if on_first == 1 else second
+            destination = second if on_first == 1 else first
+            if walk.owner[task] != destination and may_move(walk, source, destination, task):
+                walk.rows[tasks] = task
+                network.owner[tasks] = 1 - on_first
+                held[1 - on_first] += 1
+                tasks += 1
+    return tasks if held[0] > 0 and held[1] > 0 else 0
+
+
+def may_move(walk: PairWalk, source: int, destination: int, task: int) -> bool:
+    """A kernel: whether the task's copies carry no fewer distinct tags if this one moves."""
+    lost = 0
+    gained = 0
+    for column in range(walk.num_tags):
+        tag = walk.tags[source][column]
+        if tag != NO_TAG and not is_carried(walk, source, destination, task, tag):
+            lost += 1
+        tag = walk.tags[destination][column]
+        if tag != NO_TAG and not is_carried(walk, source, destination, task, tag):
+            gained += 1
+    return gained >= lost
+
+
+def is_carried(walk: PairWalk, source: int, destination: int, task: int, tag: int) -> bool:
+    """A kernel: whether another client than these two has the task, in either role, and the tag."""
+    num_tasks = len(walk.owner)
+    for client in range(len(walk.rack)):
+        holds = walk.owner[task] == client or walk.standby[client * num_tasks + task] == 1
+        if holds and client != source and client != destination:
+            for column in range(walk.num_tags):
+                if walk.tags[client][column] == tag:
+                    return True
+    return False
+
+
+def solve(walk: PairWalk, search: PairSearch, log: ExchangeLog, first: int, second: int, tasks: int) -> int:
+    """A kernel: solves the flow of the pair that was gathered, and applies it; answers how many cycles there were."""
+    network = search.network
+    num_tasks = len(walk.owner)
+    for position in range(tasks):
+        traffic = walk.traffic[walk.rows[position]]
+        owner = network.owner[position]
+        cost = network.costs[position]
+        cost[0] = traffic[walk.rack[first]] + owner * walk.non_overlap_cost
+        cost[1] = traffic[walk.rack[second]] + (1 - owner) * walk.non_overlap_cost
+        network.least[position] = min(cost[0], cost[1])
+    network.first[1] = tasks
+    cycles, _ = cancel_cycles(
+        network,
+        search.history,
+        tasks + 4,
+        search.classes,
+        search.periods,
+        search.falls,
+        search.parent,
+        search.seen,
+    )
+    if cycles > 0:
+        for position in range(tasks):
+            task = walk.rows[position]
+            to_second = network.owner[position]
+            if len(log.moves) > 0 and walk.standby[second * num_tasks + task] != to_second:
+                end = log.written[1]
+                log.moves[end] = log.written[0]
+                log.moves[end + 1] = task
+                log.moves[end + 2] = first if to_second == 1 else second
+                log.moves[end + 3] = second if to_second == 1 else first
+                log.written[1] += 4
+            walk.standby[first * num_tasks + task] = 1 - to_second
+            walk.standby[second * num_tasks + task] = to_second
+        update_max_savings(walk, first)
+        update_max_savings(walk, second)
+    return cycles

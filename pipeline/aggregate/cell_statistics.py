@@ -1,0 +1,141 @@
+"""From the runs of one setting to the figures of its cells, and their differences from the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.aggregate.stored_sweeps import StoredSweep
+from pipeline.aggregate.tables import CELLS, DIFFERENCES
+from reports.analysis.metric import Run
+from reports.analysis.metrics import METRICS
+from reports.analysis.statistics import Floats, PairedDifference, SampleSummary, paired, summarize
+from simulator.results.tables import RUNS
+
+_NO_ASSIGNMENT = ("failed", "empty")
+
+CELL_STATISTICS = tuple(
+    pa.field(field.name, field.type)
+    for field in (*CELLS, *(field for field in DIFFERENCES if field.name not in CELLS.names))
+)
+"""The columns of `cells` and of `differences` side by side, one row a cell and metric."""
+
+
+def run_schema(sweep: StoredSweep) -> pa.Schema:
+    """The runs of a sweep beside the values of their setting, as they are looked at here."""
+    runs = (pa.field(field.name, field.type) for field in RUNS)
+    return pa.schema([("setting", pa.int64()), *runs, ("error", pa.string()), *factor_fields(sweep)])
+
+
+def cell_statistics_schema(sweep: StoredSweep) -> pa.Schema:
+    """The figures of a sweep's cells: `FIGURES`, and the values of their setting."""
+    return pa.schema([*CELL_STATISTICS, *factor_fields(sweep)])
+
+
+def factor_fields(sweep: StoredSweep) -> list[pa.Field]:
+    """The columns that hold the values of a setting, in the order of the factors."""
+    kinds = (pa.float64() if factor.is_number else pa.string() for factor in sweep.factors)
+    return [pa.field(name, kind) for name, kind in zip(sweep.columns, kinds, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """The runs of an assignor in a setting, by seed; the values are of those that came to an assignment."""
+
+    assignor: str
+    runs: int
+    errors: int
+    failed: int
+    stable: float
+    seeds: tuple[int, ...]
+    values: Floats
+
+
+def cell_statistics(sweep: StoredSweep, runs: pa.Table) -> pa.Table:
+    """The figures of all cells of a setting.
+
+    Args:
+        sweep: whose setting it is.
+        runs: the runs of one setting in any order: the columns of `run_schema`.
+
+    Returns:
+        Rows of `figures_schema`, by assignor and metric.
+    """
+    rows = runs.to_pylist()
+    factors = {name: rows[0][name] for name in sweep.columns}
+    label = sweep.label(list(factors.values()))
+    by_assignor: dict[str, list[Run]] = {}
+    for row in sorted(rows, key=lambda row: (row["assignor"], row["seed"])):
+        by_assignor.setdefault(row["assignor"], []).append(row)
+    cells = {assignor: _cell(assignor, of_one) for assignor, of_one in by_assignor.items()}
+    key = {"scenario": sweep.scenario, "sweep": sweep.name, "setting": rows[0]["setting"], "label": label} | factors
+    made = [key | row for cell in cells.values() for row in _rows(sweep, cell, cells.get(sweep.baseline))]
+    return pa.Table.from_pylist(made, schema=cell_statistics_schema(sweep))
+
+
+def _cell(assignor: str, runs: Sequence[Run]) -> _Cell:
+    there = [run for run in runs if run["error"] is None and run["verdict"] not in _NO_ASSIGNMENT]
+    errors = sum(run["error"] is not None for run in runs)
+    return _Cell(
+        assignor=assignor,
+        runs=len(runs),
+        errors=errors,
+        failed=len(runs) - errors - len(there),
+        stable=sum(run["verdict"] == "stable" for run in there) / len(runs),
+        seeds=tuple(run["seed"] for run in there),
+        values=np.array([[metric.of(run) for metric in METRICS] for run in there], dtype=np.float64).reshape(
+            len(there), len(METRICS)
+        ),
+    )
+
+
+def _rows(sweep: StoredSweep, cell: _Cell, baseline: _Cell | None) -> Iterator[dict[str, Any]]:
+    compared: Sequence[PairedDifference | None] = [None] * len(METRICS)
+    if cell.assignor != sweep.baseline:
+        compared = _compared(cell, baseline)
+    for metric, summary, pair in zip(METRICS, summarize(cell.values), compared, strict=True):
+        row: dict[str, Any] = {
+            "assignor": cell.assignor,
+            "metric": metric.name,
+            "runs": cell.runs,
+            "errors": cell.errors,
+        }
+        row |= {"failed": cell.failed, "stable": cell.stable} | _summary(summary)
+        if pair is not None:
+            row |= {"baseline": sweep.baseline} | _pair(pair, metric.lower_is_better)
+        yield row
+
+
+def _compared(cell: _Cell, baseline: _Cell | None) -> list[PairedDifference]:
+    before = {} if baseline is None else {seed: row for row, seed in enumerate(baseline.seeds)}
+    common = [(row, before[seed]) for row, seed in enumerate(cell.seeds) if seed in before]
+    values = cell.values[[row for row, _ in common]]
+    known = np.empty_like(values) if baseline is None else baseline.values[[row for _, row in common]]
+    return paired(values, known)
+
+
+def _summary(summary: SampleSummary) -> dict[str, Any]:
+    # No metric can be negative, and so neither can its mean.
+    low, high = (None, None) if summary.interval is None else (max(summary.interval.low, 0.0), summary.interval.high)
+    facts = {"known": summary.known, "mean": summary.mean, "p50": summary.p50, "p95": summary.p95}
+    return {**facts, "sd": summary.sd, "ci_low": low, "ci_high": high}
+
+
+def _pair(pair: PairedDifference, lower_is_better: bool) -> dict[str, Any]:
+    low, high = (None, None) if pair.interval is None else (pair.interval.low, pair.interval.high)
+    return {
+        "pairs": pair.pairs,
+        "mean_difference": pair.mean,
+        "relative_difference": pair.relative,
+        "difference_low": low,
+        "difference_high": high,
+        "excludes_zero": pair.excludes_zero,
+        "effect_size": pair.effect,
+        "effect_unknown": pair.effect_unknown,
+        "better": pair.less if lower_is_better else None,
+        "worse": pair.more if lower_is_better else None,
+    }

@@ -1,0 +1,74 @@
+"""What is measured of a topic as a whole, over its partitions.
+
+Kafka's brokers count bytes by topic only. A partition's share of its topic is its share of the topic's messages, where
+these are known by partition; else that of the topic's size; else all partitions have the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.ingest.hourly_distribution import PERCENTILES
+from pipeline.ingest.row_mapping import WHOLE_TOPIC
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_SHAPES = ("mean", *PERCENTILES)
+
+
+def distribute_over_partitions(hours: DataFrame, sizes: DataFrame | None, placements: DataFrame | None) -> DataFrame:
+    """Add to each partition's hours what its topic's hours say, where the partition was not measured itself.
+
+    Args:
+        hours: as of `hours.spread_out`, some of partition WHOLE_TOPIC.
+        sizes: topic, partition, size_bytes, or None.
+        placements: topic, partition, or None.
+
+    Returns:
+        Hours of partitions alone, and of these such as have samples. Topics of which no partition is known are left
+        out.
+    """
+    from pyspark.sql import functions as fn
+
+    hours = hours.where("samples > 0")
+    topics = hours.where(fn.col("partition") == WHOLE_TOPIC).drop("partition")
+    own = hours.where(fn.col("partition") != WHOLE_TOPIC)
+    shares = _shares(own, sizes, placements)
+    rates = [f"{what}_per_s_{shape}" for what in ("bytes", "messages") for shape in _SHAPES]
+    spread = topics.join(fn.broadcast(shares), "topic").select(
+        "topic",
+        "partition",
+        "hour",
+        fn.col("samples").alias("topic_samples"),
+        *((fn.col(rate) * fn.col("share")).alias(f"topic_{rate}") for rate in rates),
+    )
+    both = own.join(spread, ["topic", "partition", "hour"], "full")
+    return both.select(
+        "topic",
+        "partition",
+        "hour",
+        fn.coalesce("samples", "topic_samples").alias("samples"),
+        *(fn.coalesce(rate, f"topic_{rate}").alias(rate) for rate in rates),
+    )
+
+
+def _shares(own: DataFrame, sizes: DataFrame | None, placements: DataFrame | None) -> DataFrame:
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    known = own.groupBy("topic", "partition").agg(fn.mean("messages_per_s_mean").alias("messages"))
+    known = known.withColumn("size", fn.lit(None).cast("double"))
+    if sizes is not None:
+        known = known.unionByName(sizes.select("topic", "partition", fn.col("size_bytes").alias("size")), True)
+    if placements is not None:
+        known = known.unionByName(placements.select("topic", "partition"), True)
+    known = known.groupBy("topic", "partition").agg(fn.max("messages").alias("messages"), fn.max("size").alias("size"))
+    topic = Window.partitionBy("topic")
+
+    def share(of: str) -> Column:
+        total, whole = fn.sum(of).over(topic), fn.count(of).over(topic) == fn.count(fn.lit(1)).over(topic)
+        return fn.when(whole & (total > 0), fn.col(of) / total)
+
+    even = 1 / fn.count(fn.lit(1)).over(topic)
+    return known.select("topic", "partition", fn.coalesce(share("messages"), share("size"), even).alias("share"))

@@ -1,0 +1,185 @@
+"""What the fields of a raw row mean by a mapping, and what is wrong with them, as columns of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any
+
+from pipeline.ingest.mapping import MappedMetric, SourceMapping
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+WHOLE_TOPIC = -1
+"""The partition of what is measured by topic only."""
+
+MEASURES = ("bytes", "messages", "size")
+
+_WHERE = ("file", "block", "row", "raw")
+
+_YEAR_2000_MS = 946_684_800_000
+_DAY_MS = 86_400_000
+_SCALES_TO_MS = ((1e11, 1e3), (1e14, 1.0), (1e17, 1e-3))
+_NANOSECONDS = 1e-6
+"""Seconds, milliseconds, microseconds and nanoseconds since 1970 can be told apart by size from 1973 to 5138."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowMapper:
+    """Reads rows that have `fields` (a structure), `broken` (why they are no rows, null if they are) and `written`."""
+
+    mapping: SourceMapping
+    types: Mapping[str, str]
+
+    @classmethod
+    def of(cls, raw: DataFrame, mapping: SourceMapping) -> RowMapper:
+        """Look at what fields there are."""
+        fields: Any = raw.schema["fields"].dataType
+        return cls(mapping, {field.name: field.dataType.typeName() for field in fields.fields})
+
+    def applied(self, raw: DataFrame) -> DataFrame:
+        """Replace the fields by the columns of the one form: see `rows.read_rows`."""
+        from pyspark.sql import functions as fn
+
+        columns = {
+            "topic": self._key(self.mapping.topic),
+            "partition": self._partition(),
+            "broker": self._key(self.mapping.broker),
+            "metric": self._metric(),
+            "time": self._milliseconds(self.mapping.time),
+            "received": self._milliseconds(self.mapping.received),
+            **{measure: self._measured(measure) for measure in MEASURES},
+            "counter": self._by_metric(lambda metric: metric.kind == "counter", self.mapping.kind == "counter"),
+            "brokers": self._by_metric(lambda metric: metric.brokers, "each"),
+            "per_topic": self._per_topic(),
+            "passed_over": self._passed_over(),
+            "bad_value": fn.coalesce(*(_fault_of_amount(name, value) for name, value in self._values().items())),
+        }
+        named = raw.select(*(column.alias(name) for name, column in columns.items()), *_WHERE, "written", "broken")
+        reason = fn.when(~fn.col("passed_over"), fn.coalesce(*self._faults()))
+        return named.withColumn("reason", reason).drop("written", "broken", "bad_value", "per_topic")
+
+    def _faults(self) -> list[Column]:
+        """What may be wrong, each null if it is not; the first that is not null is told."""
+        from pyspark.sql import functions as fn
+
+        mapping, time, partition = self.mapping, fn.col("time"), fn.col("partition")
+        no_partition = partition.isNull() | ((partition < 0) & ~fn.col("per_topic"))
+        measured = reduce(or_, (fn.col(measure).isNotNull() for measure in MEASURES))
+        return [
+            fn.col("broken"),
+            fn.when(time.isNull(), fn.lit(f"{mapping.time}: not a time")),
+            fn.when(time < _YEAR_2000_MS, fn.lit(f"{mapping.time}: before the year 2000")),
+            fn.when(
+                time > fn.unix_millis(fn.col("written")) + _DAY_MS,
+                fn.lit(f"{mapping.time}: after the file was written"),
+            ),
+            fn.when(fn.col("topic").isNull(), fn.lit(f"{mapping.topic}: missing")),
+            fn.when(no_partition, fn.lit(f"{mapping.partition}: not the number of a partition")),
+            fn.col("bad_value"),
+            fn.when(~measured, fn.lit("nothing is measured")),
+        ]
+
+    def _field(self, name: str | None) -> Column:
+        from pyspark.sql import functions as fn
+
+        return fn.lit(None).cast("string") if name not in self.types else fn.col("fields").getField(name or "")
+
+    def _key(self, name: str | None) -> Column:
+        """What tells series apart: a column, or a label."""
+        from pyspark.sql import functions as fn
+
+        if self.mapping.labels is None or name is None:
+            return fn.nullif(self._field(name).cast("string"), fn.lit(""))
+        labels = self._field(self.mapping.labels).cast("string")
+        written = fn.regexp_extract(labels, f'(?:^|[{{,\\s]){name}="((?:[^"\\\\]|\\\\.)*)"', 1)
+        return fn.nullif(fn.coalesce(fn.get_json_object(labels, f"$['{name}']"), written), fn.lit(""))
+
+    def _partition(self) -> Column:
+        from pyspark.sql import functions as fn
+
+        return fn.when(self._per_topic(), fn.lit(WHOLE_TOPIC)).otherwise(
+            self._key(self.mapping.partition).try_cast("int")
+        )
+
+    def _per_topic(self) -> Column:
+        return self._by_metric(lambda metric: metric.per == "topic", self.mapping.partition is None)
+
+    def _metric(self) -> Column:
+        return self._field(self.mapping.name).cast("string")
+
+    def _by_metric(self, of_metric: Callable[[MappedMetric], object], of_wide: object) -> Column:
+        """What holds for the row's metric, or for all rows of a wide source."""
+        from pyspark.sql import functions as fn
+
+        if not self.mapping.is_long:
+            return fn.lit(of_wide)
+        told: dict[object, list[str]] = {}
+        for name, metric in self.mapping.metrics.items():
+            told.setdefault(of_metric(metric), []).append(name)
+        first, *others = told
+        return reduce(
+            lambda rest, one: fn.when(self._metric().isin(*told[one]), fn.lit(one)).otherwise(rest),
+            others,
+            fn.lit(first),
+        )
+
+    def _passed_over(self) -> Column:
+        """Prometheus holds much else, and totals of all topics under the names of a topic's metrics."""
+        from pyspark.sql import functions as fn
+
+        if not self.mapping.is_long:
+            return fn.lit(False)
+        known = self._metric().isin(*self.mapping.metrics) & self._key(self.mapping.topic).isNotNull()
+        return fn.col("broken").isNull() & ~fn.coalesce(known, fn.lit(False))
+
+    def _values(self) -> dict[str, Column]:
+        """The fields with values, null where they are empty."""
+        from pyspark.sql import functions as fn
+
+        mapping = self.mapping
+        names = (mapping.value,) if mapping.is_long else (mapping.bytes, mapping.messages)
+        return {
+            name: fn.nullif(self._field(name).cast("string"), fn.lit(""))
+            if self.types.get(name) == "string"
+            else self._field(name)
+            for name in names
+            if name is not None
+        }
+
+    def _measured(self, measure: str) -> Column:
+        from pyspark.sql import functions as fn
+
+        mapping = self.mapping
+        if not mapping.is_long:
+            return self._field({"bytes": mapping.bytes, "messages": mapping.messages}.get(measure)).try_cast("double")
+        names = [name for name, metric in mapping.metrics.items() if metric.measures == measure]
+        return fn.when(self._metric().isin(*names), self._field(mapping.value).try_cast("double"))
+
+    def _milliseconds(self, name: str | None) -> Column:
+        from pyspark.sql import functions as fn
+
+        field, kind = self._field(name), self.types.get(name or "")
+        if name not in self.types:
+            return fn.lit(None).cast("bigint")
+        if kind in ("timestamp", "timestamp_ntz", "date"):
+            return fn.unix_millis(field.cast("timestamp"))
+        number = field.try_cast("double")
+        scale = fn.lit(_NANOSECONDS)
+        for bound, factor in reversed(_SCALES_TO_MS):
+            scale = fn.when(fn.abs(number) < bound, fn.lit(factor)).otherwise(scale)
+        scaled = fn.round(number * scale).cast("bigint")
+        return scaled if kind != "string" else fn.coalesce(scaled, fn.unix_millis(fn.try_to_timestamp(field)))
+
+
+def _fault_of_amount(name: str, value: Column) -> Column:
+    """What is wrong with a value that is there, null if nothing."""
+    from pyspark.sql import functions as fn
+
+    number = value.try_cast("double")
+    # NaN is more than infinity to Spark.
+    good = (number >= 0) & (number < float("inf"))
+    return fn.when(value.isNotNull() & ~fn.coalesce(good, fn.lit(False)), fn.lit(f"{name}: not a number from 0"))

@@ -1,0 +1,101 @@
+"""One batch of a sweep as a job of Spark's: rows that say what to run, runs, tables."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pipeline.storage import Storage
+from pipeline.sweep.batches import Batch
+from pipeline.sweep.manifest import run_id
+from pipeline.sweep.prepared import PreparedSweep
+from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+WORKPLACE = "_unfinished"
+"""Where tables stand until all of their batch are written; readers pass over what begins so."""
+
+_ROWS_A_FILE = 2_000_000
+
+
+def count_finished_runs(spark: SparkSession, batch: Batch) -> int:
+    """About how many runs of a batch are made: Spark's tasks begin in the order of the chunks."""
+    tracker = spark.sparkContext.statusTracker()
+    completed = 0
+    for job in tracker.getJobIdsForGroup(batch.name):
+        of_job = tracker.getJobInfo(job)
+        for stage in of_job.stageIds if of_job else ():
+            of_stage = tracker.getStageInfo(stage)
+            if of_stage and of_stage.numTasks == len(batch.chunks):
+                completed = max(completed, of_stage.numCompletedTasks)
+    return sum(chunk.stop - chunk.start for chunk in batch.chunks[:completed])
+
+
+def run_batch(spark: SparkSession, storage: Storage, prepared: PreparedSweep, batch: Batch) -> int:
+    """Make the runs of a batch and move their tables in; how many came to an error."""
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as sql
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    spark.sparkContext.setJobGroup(batch.name, f"{prepared.sweep.name}, {batch.name}")
+    sweep_inputs = prepared.sweep_inputs
+    runs = spark.createDataFrame(run_table(prepared, batch))
+    # A range has exactly as many partitions as wanted, in order, and a broadcast join leaves them as they are.
+    chunks = spark.range(0, len(batch.chunks), 1, len(batch.chunks)).withColumnRenamed("id", "chunk")
+    outcomes = (
+        chunks.join(sql.broadcast(runs), "chunk")
+        .mapInArrow(partial(simulate_chunks, sweep_inputs), from_arrow_schema(outcome_schema(sweep_inputs.tables)))
+        .persist(StorageLevel.MEMORY_AND_DISK)
+    )
+    try:
+        counts = outcomes.agg(
+            sql.count("error").alias("errors"), *(sql.sum(sql.size(name)).alias(name) for name in sweep_inputs.tables)
+        ).first()
+        assert counts is not None
+        for name in sweep_inputs.tables:
+            files = 1 + (counts[name] or 0) // _ROWS_A_FILE
+            _rows(outcomes, name, files).write.mode("overwrite").parquet(storage.path(WORKPLACE, batch.name, name))
+    finally:
+        outcomes.unpersist()
+    for name in reversed(sweep_inputs.tables):
+        storage.remove(name, batch.name)
+        storage.move((WORKPLACE, batch.name, name), (name, batch.name))
+    return int(counts["errors"])
+
+
+def _rows(outcomes: DataFrame, name: str, files: int) -> DataFrame:
+    """One table of a batch, in so many files, in an order that is always the same."""
+    from pyspark.sql import functions as sql
+
+    errors = ["error"] if name == "runs" else []
+    rows = outcomes.select("position", "run_id", "setting", *errors, sql.posexplode(name).alias("row", "of_table"))
+    spread = rows.coalesce(1) if files == 1 else rows.repartition(files, "position")
+    return spread.sortWithinPartitions("position", "row").select("run_id", "setting", "of_table.*", *errors)
+
+
+def run_table(prepared: PreparedSweep, batch: Batch) -> pa.Table:
+    """What a batch is to do: rows of `RUN_TABLE`, chunk by chunk."""
+    sweep, labels, seeds = prepared.sweep, prepared.labels, prepared.sweep.seeds
+    rows = []
+    for number, chunk in enumerate(batch.chunks):
+        for position in range(chunk.start, chunk.stop):
+            rest, seed = divmod(position, len(seeds))
+            setting, assignor = divmod(rest, len(labels))
+            overrides = json.dumps(sweep.overrides(sweep.settings[setting]), ensure_ascii=False)
+            rows.append(
+                {
+                    "chunk": number,
+                    "position": position,
+                    "run_id": run_id(prepared.manifest["world"], overrides, labels[assignor], seeds[seed]),
+                    "setting": setting,
+                    "overrides": overrides,
+                    "assignor": labels[assignor],
+                    "seed": seeds[seed],
+                }
+            )
+    return pa.Table.from_pylist(rows, schema=RUN_SCHEMA)

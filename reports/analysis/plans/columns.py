@@ -1,0 +1,202 @@
+"""What stands in the table of plans, column by column; docs/reference/plan-criteria.md has a section on each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from reports.analysis.cells import UNKNOWN
+from reports.analysis.formatting import format_bytes, format_count
+from reports.analysis.plans.plan_row import TODAY, PlanRow
+
+_RULES: Final = {
+    "broken_replication_factor": "factor",
+    "broken_duplicate": "twice",
+    "broken_forbidden_broker": "broker",
+    "broken_rack": "rack",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanColumn:
+    """A column of the table.
+
+    Attributes:
+        title: in full.
+        header: in two short lines.
+        criterion: which of the criteria it is about.
+        cell: the figure of a row, and a note below it, either of which may be empty.
+        figures: the keys whose sum is the figure.
+        meaning: a sentence for readers of a page.
+    """
+
+    title: str
+    header: str
+    criterion: str
+    cell: Callable[[PlanRow], tuple[str, str]]
+    figures: tuple[str, ...]
+    meaning: str
+
+    def value(self, row: PlanRow) -> float | None:
+        """Return the figure without rounding; None if it is unknown or does not apply."""
+        known = [value for name in self.figures if (value := row.figures.get(name)) is not None]
+        return sum(known) if known else None
+
+
+def _storage(row: PlanRow) -> tuple[str, str]:
+    most, cv = row.figures.get("storage_bytes_range"), row.figures.get("storage_bytes_cv")
+    return _known(most, format_bytes), "" if cv is None else f"cv {cv:.2f}"
+
+
+def _replicas(row: PlanRow) -> tuple[str, str]:
+    return _count(row, "replicas_range"), _count(row, "topic_replicas_range")
+
+
+def _broken(row: PlanRow) -> tuple[str, str]:
+    times = {word: row.figures.get(name) or 0 for name, word in _RULES.items()}
+    found = [word for word, count in times.items() if count]
+    no_racks = "" if row.figures.get("broken_rack") is not None else "no racks"
+    return format_count(sum(times.values())), "".join((found[0], "…" * (len(found) > 1))) if found else no_racks
+
+
+def _moved(row: PlanRow) -> tuple[str, str]:
+    if row.strategy == TODAY:
+        return "", ""
+    least = row.figures.get("least_replicas_moved")
+    return _count(row, "replicas_moved"), "" if least is None else f"of {format_count(least)}"
+
+
+def _copied(row: PlanRow) -> tuple[str, str]:
+    return ("", "") if row.strategy == TODAY else (_known(row.figures.get("bytes_moved"), format_bytes), "")
+
+
+def _leaders(row: PlanRow) -> tuple[str, str]:
+    return _count(row, "leaders_range"), _count(row, "topic_leaders_range")
+
+
+def _changed(row: PlanRow) -> tuple[str, str]:
+    by_order, by_copy = row.figures.get("leaders_changed_by_order"), row.figures.get("leaders_changed_by_copy")
+    if by_order is None or by_copy is None:
+        return "", ""
+    return format_count(by_order + by_copy), f"{format_count(by_copy)} new" if by_copy else ""
+
+
+def _again(row: PlanRow) -> tuple[str, str]:
+    if row.figures.get("shuffles") is None:
+        return "", ""
+    leaders = row.figures.get("again_leaders_changed")
+    return _count(row, "again_replicas_moved"), f"{format_count(leaders)} led" if leaders else ""
+
+
+def _distinct(row: PlanRow) -> tuple[str, str]:
+    shuffles = row.figures.get("shuffles")
+    return ("", "") if shuffles is None else (_count(row, "distinct_plans"), f"of {format_count(shuffles)}")
+
+
+def _down(what: str) -> Callable[[PlanRow], tuple[str, str]]:
+    def cell(row: PlanRow) -> tuple[str, str]:
+        lost = row.figures.get(f"{what}_down_leaderless")
+        return _count(row, f"{what}_down_range"), f"{format_count(lost)} lost" if lost else ""
+
+    return cell
+
+
+COLUMNS: Final = (
+    PlanColumn(
+        "Storage",
+        "storage\nmax−min",
+        "storage",
+        _storage,
+        ("storage_bytes_range",),
+        "Bytes on the fullest broker minus those on the emptiest; below, the coefficient of variation (cv).",
+    ),
+    PlanColumn(
+        "Replicas",
+        "replicas\nmax−min",
+        "storage",
+        _replicas,
+        ("replicas_range",),
+        "Replicas on the fullest broker minus those on the emptiest; below, the same within the worst topic.",
+    ),
+    PlanColumn(
+        "Rules broken",
+        "rules\nbroken",
+        "constraints",
+        _broken,
+        tuple(_RULES),
+        "Broken rules: wrong replication factor, a broker twice, a broker that may hold no replica, a crowded rack.",
+    ),
+    PlanColumn(
+        "Replicas moved",
+        "replicas\nmoved",
+        "movement",
+        _moved,
+        ("replicas_moved",),
+        "Replicas to copy to another broker; below, the fewest moves that make replicas even.",
+    ),
+    PlanColumn(
+        "Bytes copied",
+        "bytes\ncopied",
+        "movement",
+        _copied,
+        ("bytes_moved",),
+        "Size of these replicas.",
+    ),
+    PlanColumn(
+        "Leaders",
+        "leaders\nmax−min",
+        "leadership",
+        _leaders,
+        ("leaders_range",),
+        "Most minus fewest partitions of which a broker is the preferred leader; below, within the worst topic.",
+    ),
+    PlanColumn(
+        "Leaders changed",
+        "leaders\nchanged",
+        "movement",
+        _changed,
+        ("leaders_changed_by_order", "leaders_changed_by_copy"),
+        "Partitions that get another preferred leader; below, how many of them a new replica will lead.",
+    ),
+    PlanColumn(
+        "Second run",
+        "second\nrun",
+        "determinism",
+        _again,
+        ("again_replicas_moved",),
+        "Replicas moved if the strategy plans again after its plan is carried out; below, leaders changed.",
+    ),
+    PlanColumn(
+        "Distinct plans",
+        "distinct\nplans",
+        "determinism",
+        _distinct,
+        ("distinct_plans",),
+        "Different plans for the same cluster in shuffled order; 1 is stable.",
+    ),
+    PlanColumn(
+        "Broker down",
+        "broker\ndown",
+        "failover",
+        _down("broker"),
+        ("broker_down_range",),
+        "Leader max−min after the loss of the worst broker; below, partitions without a leader.",
+    ),
+    PlanColumn(
+        "Rack down",
+        "rack\ndown",
+        "failover",
+        _down("rack"),
+        ("rack_down_range",),
+        "Leader max−min after the loss of the worst rack; below, partitions without a leader.",
+    ),
+)
+
+
+def _count(row: PlanRow, name: str) -> str:
+    return _known(row.figures.get(name), format_count)
+
+
+def _known(value: float | None, write: Callable[[float], str]) -> str:
+    return UNKNOWN if value is None else write(value)

@@ -1,0 +1,143 @@
+"""The load of brokers and racks before and after each plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reports.analysis.cells import UNKNOWN, Cell
+from reports.analysis.formatting import NumberFormat, format_bytes, format_count
+from reports.analysis.grids import NO_RACK, Grid
+from reports.analysis.plans.plan_row import TODAY
+from reports.analysis.plans.results import PlanResults
+
+LEVELS: Final = ("broker", "rack")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMeasure:
+    """What a broker has: the column of the table `brokers`, the title, and how to write it."""
+
+    name: str
+    title: str
+    write: NumberFormat
+
+
+MEASURES: Final = (
+    LoadMeasure("leaders", "Leaders", format_count),
+    LoadMeasure("replicas", "Replicas", format_count),
+    LoadMeasure("bytes", "Bytes", format_bytes),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadDistribution:
+    """A measure by broker or by rack.
+
+    Attributes:
+        level: one of `LEVELS`.
+        names: broker ids, sorted by rack, or names of racks.
+        groups: the rack of each broker; empty where no broker has one, or by rack.
+        may_hold: for each name, whether plans may place replicas there.
+        before: for each name, the value before any plan.
+        after: the values by strategy.
+    """
+
+    measure: LoadMeasure
+    level: str
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    may_hold: tuple[bool, ...]
+    before: tuple[float, ...]
+    after: Mapping[str, tuple[float, ...]]
+
+    @property
+    def title(self) -> str:
+        """The measure and the level in words."""
+        return f"{self.measure.title} per {self.level}"
+
+    def even(self, strategy: str) -> float:
+        """Return the share of each broker or rack that may hold replicas, if all had the same."""
+        return sum(self.after[strategy]) / max(1, sum(self.may_hold))
+
+
+def loads(results: PlanResults) -> list[LoadDistribution]:
+    """Return each measure by broker and, if there are at least two racks, by rack; unknown measures are left out.
+
+    Raises:
+        TableError: there is no table `brokers`.
+    """
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for row in results.tables["brokers"].to_pylist():
+        rows.setdefault(row["strategy"], []).append(row)
+    levels = LEVELS if len({row["rack"] for row in rows[TODAY]} - {None}) > 1 else LEVELS[:1]
+    known = [measure for measure in MEASURES if all(row[measure.name] is not None for row in rows[TODAY])]
+    return [_load(measure, level, rows, results.planned) for measure in known for level in levels]
+
+
+def load_grid(load: LoadDistribution) -> Grid:
+    """Return the numbers of a figure: a line per broker or rack, a column for today and for each strategy."""
+    columns = [load.before, *load.after.values()]
+    lines = tuple(
+        (
+            _line_name(load, place),
+            tuple(Cell(load.measure.write(column[place]), (), column[place]) for column in columns),
+        )
+        for place in range(len(load.names))
+    )
+    return Grid((TODAY, *load.after), lines)
+
+
+def used_grid(results: PlanResults) -> Grid | None:
+    """Return which part of each broker's disks is used; None unless sizes and all capacities are known."""
+    rows = results.tables["brokers"].to_pylist()
+    if any(row["bytes"] is None for row in rows) or all(row["capacity_bytes"] is None for row in rows):
+        return None
+    found: dict[int, dict[str, Cell]] = {}
+    for row in rows:
+        found.setdefault(row["broker"], {})[row["strategy"]] = _used(row)
+    columns = (TODAY, *results.planned)
+    return Grid(columns, tuple((str(id), tuple(cells[name] for name in columns)) for id, cells in found.items()))
+
+
+def _used(row: Mapping[str, Any]) -> Cell:
+    if row["capacity_bytes"] is None:
+        return Cell(UNKNOWN)
+    percent = 100 * row["bytes"] / row["capacity_bytes"]
+    return Cell(f"{percent:.0f} %", (f"of {format_bytes(row['capacity_bytes'])}",), percent)
+
+
+def _line_name(load: LoadDistribution, place: int) -> str:
+    return f"{load.names[place]} ({load.groups[place]})" if load.groups else load.names[place]
+
+
+def _load(
+    measure: LoadMeasure, level: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], planned: Sequence[str]
+) -> LoadDistribution:
+    brokers = sorted(rows[TODAY], key=lambda row: (row["rack"] is None, row["rack"] or "", row["broker"]))
+    ids = [row["broker"] for row in brokers]
+    racks = [NO_RACK if row["rack"] is None else row["rack"] for row in brokers]
+    may_hold = [row["may_hold"] for row in brokers]
+    values = {name: _in_order(rows[name], ids, measure.name) for name in (TODAY, *planned)}
+    if level == "rack":
+        names = list(dict.fromkeys(racks))
+        held = [any(may for may, rack in zip(may_hold, racks, strict=True) if rack == name) for name in names]
+        summed = {key: _by_rack(of_one, racks, names) for key, of_one in values.items()}
+        before = summed.pop(TODAY)
+        return LoadDistribution(measure, level, tuple(names), (), tuple(held), before, summed)
+    before = values.pop(TODAY)
+    groups = tuple(racks) if set(racks) != {NO_RACK} else ()
+    return LoadDistribution(measure, level, tuple(map(str, ids)), groups, tuple(may_hold), before, values)
+
+
+def _in_order(rows: Sequence[Mapping[str, Any]], ids: Sequence[int], column: str) -> tuple[float, ...]:
+    by_id = {row["broker"]: row[column] for row in rows}
+    return tuple(by_id[id] for id in ids)
+
+
+def _by_rack(values: Sequence[float], racks: Sequence[str], names: Sequence[str]) -> tuple[float, ...]:
+    sums = dict.fromkeys(names, 0.0)
+    for value, rack in zip(values, racks, strict=True):
+        sums[rack] += value
+    return tuple(sums.values())

@@ -1,0 +1,42 @@
+"""What is said about a plan beside its figures: in a terminal and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reports.analysis.formatting import format_count, format_number
+from reports.analysis.plans.plan_row import PlanRow
+
+
+def remarks(row: PlanRow) -> Iterator[str]:
+    """Yield why there is no plan, what the plan optimizes, its notes, and where its files are."""
+    if row.reason:
+        yield f"{status_words(row.status)}: {row.reason}"
+    if row.objective and row.value is not None:
+        yield f"{row.objective}: {format_number(row.value)}{_proof(row)}"
+    yield from row.notes
+    if row.changes == 0 and not row.elections:
+        yield "nothing to change"
+    elif row.folder is not None:
+        yield f"{_files(row)} in {row.folder}"
+
+
+def _proof(row: PlanRow) -> str:
+    if row.bound is None:
+        return ""
+    return ", proven to be best" if row.bound == row.value else f", with {format_number(row.bound)} as proven bound"
+
+
+def _files(row: PlanRow) -> str:
+    written = f"{_number(row.changes or 0, 'partition')}, {_number(row.elections or 0, 'election')}"
+    return written if row.batches is None else f"{written}, {_number(row.batches, 'batch')}"
+
+
+def _number(count: int, what: str) -> str:
+    plural = {"batch": "batches"}.get(what, f"{what}s")
+    return f"{format_count(count)} {what if count == 1 else plural}"
+
+
+def status_words(status: str) -> str:
+    """Write a status as words."""
+    return status.replace("_", " ")

@@ -1,1 +1,0 @@
-"""The front of traffic against movement, as a table and as a picture."""

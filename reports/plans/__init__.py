@@ -1,1 +1,0 @@
-"""Plans of replica assignors, side by side."""

@@ -1,0 +1,73 @@
+"""Curves over clients in the order of what they have to do: flat is balanced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reports.analysis.text import printable, shortened
+from reports.render.drawing.style import PAPER, line_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_WIDE_IN, _NARROW_IN, _HEIGHT_IN = 8.0, 4.2, 3.2
+_POINTS_PER_IN = 72
+_APART_PT, _APART_ALL_PT = 2.4, 11.0
+_MARGIN = 0.03
+_MARKS = 24
+"""Up to so many clients each has its mark."""
+
+
+def draw(title: str, curves: Mapping[str, Sequence[float]], *, narrow: bool) -> Figure:
+    """Draw a descending curve of tasks per thread for each assignor.
+
+    Args:
+        title: of the figure.
+        curves: tasks per thread of each client, most first, by label; empty ones are not drawn.
+        narrow: for a small screen or a column of a page.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+    from matplotlib.transforms import ScaledTranslation
+
+    columns = 1 if narrow else 2
+    height = _HEIGHT_IN + 0.2 * -(-len(curves) // columns)
+    figure = Figure(figsize=(_NARROW_IN if narrow else _WIDE_IN, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(title)
+    axes.set(xlabel="clients, most loaded first", ylabel="tasks per thread")
+    if not any(curves.values()):
+        axes.set(xticks=[], yticks=[])
+        axes.text(0.5, 0.5, "no assignment to show", transform=axes.transAxes, ha="center", va="center")
+        return figure
+    for index, (label, values) in enumerate(curves.items()):
+        if values:
+            name = shortened(printable(label), 36 if narrow else 44)
+            # Balanced assignors have the same curve: each is moved aside a little, so that all are seen.
+            up_pt = min(_APART_PT, _APART_ALL_PT / len(curves)) * ((len(curves) - 1) / 2 - index)
+            aside = axes.transData + ScaledTranslation(0, up_pt / _POINTS_PER_IN, figure.dpi_scale_trans)
+            places = range(1, len(values) + 1)
+            axes.plot(places, values, label=name, transform=aside, **_stroke(index, len(values)))
+    longest = max(map(len, curves.values()))
+    axes.set_xlim(1 - _MARGIN * longest, longest + _MARGIN * longest)
+    axes.set_ylim(0, 1.08 * max(max(values, default=0) for values in curves.values()) or 1)
+    axes.xaxis.set_major_locator(MaxNLocator(6 if narrow else 10, integer=True))
+    figure.legend(loc="outside lower left", ncols=columns, handlelength=4.2)
+    return figure
+
+
+def _stroke(index: int, length: int) -> dict[str, Any]:
+    style = line_style(index)
+    return {
+        "color": style.color,
+        "linestyle": (0, style.dashes) if style.dashes else "-",
+        "linewidth": 1.7,
+        "drawstyle": "steps-mid",
+        "marker": style.marker,
+        "markevery": max(1, length // _MARKS),
+        "markersize": 5.5,
+        "markerfacecolor": PAPER,
+        "markeredgecolor": style.color,
+        "markeredgewidth": 1.2,
+    }

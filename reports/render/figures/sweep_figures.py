@@ -1,0 +1,221 @@
+"""Pictures of a sweep by matplotlib: one function a figure. The same sweep gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from reports.analysis.formatting import (
+    byte_unit,
+    format_bytes,
+    format_duration,
+    format_percent,
+    format_rate,
+    format_usd,
+    time_unit,
+)
+from reports.analysis.metric import Metric
+from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, Cell, Row, title
+from reports.analysis.sweeps.aggregated_sweep import MeanEstimate as Difference
+from reports.analysis.sweeps.formatting import excludes_zero, share
+from reports.analysis.sweeps.grids import heat_map, largest_differences, shares
+from reports.analysis.text import printable, shortened
+from reports.render.drawing.style import INK, PAPER, line_style
+from reports.render.figures.run_figures import figure_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+MAX_DOMINATED: Final = 400
+"""How many dominated cells of each assignor are drawn."""
+
+MAX_INTERVALS: Final = 15
+"""How many differences are drawn."""
+
+_WIDE_IN, _NARROW_IN = 8.0, 4.2
+_NOTHING = "nothing to show"
+_LAST_LIGHT = 6
+
+
+@figure_style()
+def pareto_front(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
+    """Draw every cell by its first two objectives: those on the front filled, dominated ones hollow.
+
+    Args:
+        sweep: any; a cell without both objectives has no place.
+        narrow: for a small screen or a column of a page.
+    """
+    figure, axes = _figure("Pareto front", sweep, 4.2, narrow=narrow)
+    if len(sweep.objectives) < 2:
+        return _empty(figure, axes)
+    one, other = sweep.objectives[:2]
+    for number, assignor in enumerate(sweep.assignors):
+        of_one = [cell for cell in sweep.cells if cell.assignor == assignor and _has(cell, one) and _has(cell, other)]
+        on_front = [cell for cell in of_one if cell.row["on_front"]]
+        dominated = [cell for cell in of_one if not cell.row["on_front"]]
+        drawn = dominated[:: -(-len(dominated) // MAX_DOMINATED) or 1]
+        color, marker = line_style(number).color, line_style(number).marker
+        how: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
+        points = [(cell.row[one.name], cell.row[other.name]) for cell in drawn]
+        axes.plot(*_columns(points), markersize=4, fillstyle="none", markeredgewidth=0.8, alpha=0.7, **how)
+        points = [(cell.row[one.name], cell.row[other.name]) for cell in on_front]
+        name = shortened(printable(assignor), 24 if narrow else 60)
+        axes.plot(*_columns(points), markersize=7, markeredgecolor=PAPER, label=name, zorder=3, **how)
+    _label(axes.xaxis, one, axes.get_xlim()[1], narrow=narrow)
+    _label(axes.yaxis, other, axes.get_ylim()[1], narrow=narrow)
+    figure.legend(loc="outside lower left", ncols=1 if narrow else 3, title="filled: on the front", alignment="left")
+    return figure
+
+
+@figure_style()
+def two_factors(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
+    """Draw the mean of the first objective for every two levels of the two factors that explain most of it.
+
+    Args:
+        sweep: any.
+        narrow: for a small screen or a column of a page.
+    """
+    made = heat_map(sweep)
+    figure, axes = _figure("Two factors" if made is None else title(made.metric), sweep, 4.0, narrow=narrow)
+    if made is None:
+        return _empty(figure, axes)
+    rows, columns = (sweep.factors[number] for number in made.factors)
+    values = [[float("nan") if cell.value is None else cell.value for cell in row] for row in made.cells]
+    # Light to dark in one colour, so that grey paper and any eyes keep the order.
+    axes.grid(visible=False)
+    axes.pcolormesh(values, cmap="Blues", edgecolors=PAPER, linewidth=1.5)
+    axes.invert_yaxis()
+    axes.set_xticks([x + 0.5 for x in range(len(made.columns))], [shortened(text, 14) for text in made.columns])
+    axes.set_yticks([y + 0.5 for y in range(len(made.rows))], [shortened(text, 14) for text in made.rows])
+    axes.set(xlabel=shortened(printable(columns.name), 40), ylabel=shortened(printable(rows.name), 40))
+    for y, row in enumerate(made.cells):
+        for x, cell in enumerate(row):
+            color = PAPER if made.heat[y][x] > _LAST_LIGHT else INK
+            axes.text(x + 0.5, y + 0.5, cell.text, ha="center", va="center", color=color, fontsize=8)
+    return figure
+
+
+@figure_style()
+def paired_differences(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
+    """Draw the differences from the baseline in the first objective, with intervals: the largest sure ones.
+
+    Args:
+        sweep: any.
+        narrow: for a small screen or a column of a page.
+    """
+    rows = _largest(sweep)
+    figure, axes = _figure("Against the baseline", sweep, 1.3 + 0.32 * max(1, len(rows)), narrow=narrow)
+    if not rows:
+        return _empty(figure, axes)
+    metric = sweep.objectives[0]
+    for y, (cell, difference) in enumerate(rows):
+        style = line_style(sweep.assignors.index(cell.assignor))
+        low, high = difference.low, difference.high
+        if low is not None and high is not None:
+            axes.plot([low, high], [y, y], color=style.color, linewidth=1.5)
+        filled = "full" if excludes_zero(difference) else "none"
+        axes.plot([difference.mean], [y], color=style.color, marker=style.marker, fillstyle=filled)
+        label = shortened(printable(f"{cell.label} · {cell.assignor}"), 44 if narrow else 90)
+        axes.annotate(
+            label, (0, y), xycoords=axes.get_yaxis_transform(), xytext=(2, 5), textcoords="offset points", fontsize=7.5
+        ).set_in_layout(False)
+    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set(yticks=[], ylim=(len(rows) - 0.5, -0.9))
+    axes.grid(visible=False, axis="y")
+    _label(axes.xaxis, metric, max(map(abs, axes.get_xlim())), narrow=narrow)
+    return figure
+
+
+@figure_style()
+def sensitivity(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
+    """Draw how much of the variance of each objective each factor explains by itself.
+
+    Args:
+        sweep: any.
+        narrow: for a small screen or a column of a page.
+    """
+    by_metric = shares(sweep)
+    bars = [(metric, _strongest(by_metric.get(metric.name, {}))) for metric in sweep.objectives]
+    lines = sum(len(of_one) + 1.4 for _, of_one in bars)
+    figure, axes = _figure("What matters most", sweep, 0.9 + 0.24 * lines, narrow=narrow)
+    if not any(of_one for _, of_one in bars):
+        return _empty(figure, axes)
+    y, ticks = 0.0, []
+    for metric, of_one in bars:
+        axes.text(0, y, title(metric), fontweight="bold", fontsize=8.5, va="center")
+        for name, value in of_one:
+            y += 1
+            axes.barh(y, value, 0.7, color=line_style(0).color)
+            axes.annotate(share(value), (value, y), xytext=(4, 0), textcoords="offset points", fontsize=8, va="center")
+            ticks.append((y, shortened(printable(name), 18 if narrow else 30)))
+        y += 1.4
+    axes.set_yticks([at for at, _ in ticks], [name for _, name in ticks])
+    axes.set(xlim=(0, 1.08), ylim=(y - 0.7, -0.8), xlabel="share of the variance of all runs")
+    axes.xaxis.set_major_formatter(lambda value, _: format_percent(round(100 * value)))
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    axes.grid(visible=False, axis="y")
+    return figure
+
+
+SWEEP_FIGURES = (pareto_front, two_factors, paired_differences, sensitivity)
+"""Every figure, in the order in which they are shown."""
+
+
+def _figure(what: str, sweep: AggregatedSweep, height_in: float, *, narrow: bool) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_NARROW_IN if narrow else _WIDE_IN, height_in), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(what if narrow else f"{what}: {shortened(printable(sweep.name), 40)}")
+    return figure, axes
+
+
+def _empty(figure: Figure, axes: Axes) -> Figure:
+    axes.set(xticks=[], yticks=[])
+    axes.text(0.5, 0.5, _NOTHING, transform=axes.transAxes, ha="center", va="center")
+    return figure
+
+
+def _has(cell: Cell, metric: Metric) -> bool:
+    return cell.row[metric.name] is not None
+
+
+def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _label(axis: Axis, metric: Metric, most: float, *, narrow: bool) -> None:
+    """Say what an axis is about, in the unit that suits its numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    factor, unit = _unit(metric, most)
+    axis.set_label_text(f"{title(metric)}{f' ({unit})' if unit else ''}")
+    axis.set_major_formatter(lambda value, _: f"{value / factor:,.6g}".replace("-", "−"))
+    locator = MaxNLocator(4 if narrow else 7)
+    low, high = axis.get_view_interval()
+    axis.set_ticks([tick * factor for tick in locator.tick_values(low / factor, high / factor)])
+    axis.set_view_interval(low, high, ignore=True)
+
+
+def _unit(metric: Metric, most: float) -> tuple[float, str]:
+    if metric.write in (format_bytes, format_rate):
+        factor, unit = byte_unit(most)
+        return factor, f"{unit}/s" if metric.write is format_rate else unit
+    if metric.write is format_duration:
+        return time_unit(most)
+    return 1.0, "$" if metric.write is format_usd else "%" if metric.write is format_percent else ""
+
+
+def _largest(sweep: AggregatedSweep) -> list[tuple[Cell, Difference]]:
+    """Cells and their differences, the surest and largest ones, from the least to the most."""
+    if not sweep.objectives:
+        return []
+    found = largest_differences(sweep, sweep.objectives[0], MAX_INTERVALS)
+    return [(sweep.cells[place], difference) for place, difference in found]
+
+
+def _strongest(rows: Mapping[str, Row]) -> list[tuple[str, float]]:
+    known = [(row["rank"], name, row["share"]) for name, row in rows.items() if row["share"] is not None]
+    return [(name, value) for _, name, value in sorted(known)]

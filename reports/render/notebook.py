@@ -1,0 +1,113 @@
+"""A comparison in a notebook: a table that shows itself, data frames, and figures.
+
+Whatever comes from a scenario or a label is text, never markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from html import escape
+
+from reports.analysis.cells import Column
+from reports.analysis.comparison import ComparisonRow, Tables, best, compare_runs, rows_by_scenario, table
+from reports.analysis.comparison_records import RECORD_KEYS, records
+from reports.analysis.notes import notes
+from reports.analysis.text import printable
+from reports.render.terminal.comparison import columns_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_NUMBER: Final = "text-align: right; white-space: nowrap"
+_HEADER: Final = "text-align: right; vertical-align: bottom"
+_NAME: Final = "text-align: left; vertical-align: bottom; white-space: nowrap"
+
+
+@dataclass(frozen=True, slots=True)
+class Plots:
+    """Every figure of `reports.render.figures.run_figures` as a method without arguments but `narrow`: `plot.convergence()`."""
+
+    tables: Tables
+
+    def __getattr__(self, name: str) -> Callable[..., Figure]:
+        from functools import partial
+
+        figures = _figures()
+        if name not in figures:
+            raise AttributeError(f"there is no figure '{name}' (figures: {', '.join(figures)})")
+        return partial(_shown, figures[name], self.tables)
+
+    def __dir__(self) -> list[str]:
+        return list(_figures())
+
+
+def data_frame(tables: Tables, name: str | None = None) -> pd.DataFrame:
+    """A result table as a data frame; without a name the comparison, one row an assignor.
+
+    Raises:
+        TableError: there is no such table.
+    """
+    import pandas as pd
+
+    if name is not None:
+        found: pd.DataFrame = table(tables, name).to_pandas()
+        return found
+    return pd.DataFrame(records(compare_runs(tables)), columns=list(RECORD_KEYS))
+
+
+def comparison_html(tables: Tables, warnings: Sequence[str] = ()) -> str:
+    """The comparison as HTML: a table for each scenario, the best values bold and with a star, and notes below.
+
+    Args:
+        tables: must hold `runs`.
+        warnings: what is to be known before reading.
+
+    Raises:
+        TableError: there is no such table.
+    """
+    rows = compare_runs(tables)
+    columns = columns_for(rows)
+    parts = [f"<p>⚠ {_text(warning)}</p>" for warning in warnings]
+    for scenario, group in rows_by_scenario(rows).items():
+        parts += _scenario(scenario, group, columns)
+        parts += [f"<p>{_text(note.text)}</p>" for note in notes(group)]
+    return "\n".join(parts) or "<p>No runs.</p>"
+
+
+def _scenario(scenario: str, rows: Sequence[ComparisonRow], columns: Sequence[Column]) -> Iterator[str]:
+    winners = [best(rows, each.metric) for each in columns]
+    yield f"<table><caption>{_text(scenario)}</caption><thead><tr><th scope='col' style='{_NAME}'>assignor</th>"
+    for each in columns:
+        yield f"<th scope='col' style='{_HEADER}' title='{escape(each.metric.meaning)}'>{_text(each.title)}</th>"
+    yield "</tr></thead><tbody>"
+    for row in rows:
+        yield f"<tr><th scope='row' style='{_NAME}'>{_text(row.assignor)}</th>"
+        for each, won in zip(columns, winners, strict=True):
+            cell = _text(str(each.cell(row)))
+            yield f"<td style='{_NUMBER}'>{f'<b>{cell}&#8202;*</b>' if row in won else cell}</td>"
+        yield "</tr>"
+    yield "</tbody></table>"
+
+
+def _text(text: str) -> str:
+    """Text in HTML; its own direction of writing ends with it."""
+    return f"<bdi>{escape(printable(text))}</bdi>"
+
+
+def _figures() -> dict[str, Callable[..., Figure]]:
+    from reports.render.figures.run_figures import RUN_FIGURES
+
+    return {draw.__name__: draw for draw in RUN_FIGURES}
+
+
+def _shown(draw: Callable[..., Figure], tables: Tables, **options: Any) -> Figure:
+    """The figure, which a notebook can show whatever its settings: there is no pyplot that would."""
+    from reports.render.figures.run_figures import figure_bytes
+
+    figure = draw(tables, **options)
+    setattr(figure, "_repr_png_", lambda: figure_bytes(figure, "png"))  # noqa: B010
+    return figure

@@ -1,0 +1,1 @@
+"""TODO reports/render/plan_page."""

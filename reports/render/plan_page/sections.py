@@ -1,0 +1,99 @@
+"""Plans as sections of a page: the comparison, loads before and after, and what moves where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from reports.analysis.cells import Cell
+from reports.analysis.plans.batches import batch_grid
+from reports.analysis.plans.columns import COLUMNS, PlanColumn
+from reports.analysis.plans.load_distributions import LoadDistribution, load_grid, loads, used_grid
+from reports.analysis.plans.move_matrices import ADDITIONAL, MAX_PAIRS, matrices, pair_grid
+from reports.analysis.plans.plan_row import TODAY, PlanRow
+from reports.analysis.plans.remarks import remarks, status_words
+from reports.analysis.plans.results import PlanResults
+from reports.analysis.text import printable
+from reports.render.figures.plan_figures import draw_load
+from reports.render.html.inline_figures import InlineFigure, inline_figure
+from reports.render.html.manifest_lines import manifest_lines
+from reports.render.html.shell import Section
+
+_FACTS = ("command", "directory", "versions")
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionLine:
+    """A criterion of all plans; with each cell whether it is the best and whether the strategy aims at it."""
+
+    column: PlanColumn
+    cells: tuple[tuple[Cell, bool, bool], ...]
+
+
+def plan_sections(plans: Sequence[PlanResults]) -> list[Section]:
+    """Return a section for each plan folder."""
+    return [_section(each, f"plan-{number}") for number, each in enumerate(plans, 1)]
+
+
+def criterion_lines(rows: Sequence[PlanRow]) -> list[CriterionLine]:
+    """Return the criteria of which anything is known, line by line.
+
+    A figure is best if it is the smallest of all plans and they differ.
+    """
+    known = [column for column in COLUMNS if any(column.cell(row)[0] for row in rows)]
+    return [CriterionLine(column, tuple(_cells(column, rows))) for column in known]
+
+
+def _section(results: PlanResults, id: str) -> Section:
+    shown = [row for row in results.rows if row.has_plan]
+    moves = matrices(results, "move")
+    context: dict[str, object] = {
+        "id": id,
+        "reading_id": "plan-1",
+        "asked": results.manifest["asked"],
+        "warnings": results.manifest["remarks"],
+        "rows": [(row, "" if row.strategy == TODAY else status_words(row.status)) for row in shown],
+        "lines": criterion_lines(shown),
+        "columns": COLUMNS,
+        "notes": [(row.strategy, said) for row in results.rows for said in remarks(row)],
+        "loads": [
+            [(load, _figure(load, results, id), load_grid(load)) for load in of_one] for of_one in _measured(results)
+        ],
+        "used": used_grid(results),
+        "moves": moves,
+        "has_additional": any(ADDITIONAL in matrix.sources for matrix in moves),
+        "copies": matrices(results, "copy"),
+        "pairs": [(name, grid) for name in results.planned if (grid := pair_grid(results, name)).lines],
+        "batches": [(name, grid) for name in results.planned if (grid := batch_grid(results, name)).lines],
+        "most_pairs": MAX_PAIRS,
+        "made": list(_made(results)),
+    }
+    folder = results.manifest.get("directory")
+    where = f"in {folder}: " if folder else "for "
+    return Section(id, f"Plans {printable(where + results.title)}", "plan/plan.html.j2", context)
+
+
+def _cells(column: PlanColumn, rows: Sequence[PlanRow]) -> Iterator[tuple[Cell, bool, bool]]:
+    planned = [value for row in rows if row.strategy != TODAY and (value := column.value(row)) is not None]
+    least = min(planned) if len(set(planned)) > 1 else None
+    for row in rows:
+        text, note = column.cell(row)
+        value = column.value(row) if text else None
+        is_plan = row.strategy != TODAY
+        cell = Cell(text or "–", (note,) if note else (), value)
+        yield cell, is_plan and value is not None and value == least, not is_plan or column.criterion in row.aims
+
+
+def _measured(results: PlanResults) -> list[list[LoadDistribution]]:
+    """The loads of each measure, by broker and by rack."""
+    return [list(of_one) for _, of_one in groupby(loads(results), key=lambda load: load.measure.name)]
+
+
+def _figure(load: LoadDistribution, results: PlanResults, id: str) -> InlineFigure:
+    described = f"{load.title} before and after; tables hold the numbers"
+    return inline_figure(draw_load, (load, results.source), f"{id}-{load.measure.name}-{load.level}", described)
+
+
+def _made(results: PlanResults) -> Iterator[tuple[str, str]]:
+    yield from ((term, text) for term, text in manifest_lines(results.manifest) if term in _FACTS and text)

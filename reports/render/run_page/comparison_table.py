@@ -1,0 +1,89 @@
+"""The comparison as a page shows it: a line a metric, a column an assignor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+
+from reports.analysis.cells import (
+    Cell,
+    Column,
+    above_bound_cell,
+    cost_above_bound_cell,
+    gap_cell,
+    metric_column,
+    rack_redundancy_cell,
+    verdict_column,
+)
+from reports.analysis.comparison import ComparisonRow, best, rows_by_scenario
+from reports.analysis.metrics import METRICS
+from reports.analysis.notes import Note, notes
+
+_COMPOSED: dict[str, Callable[[ComparisonRow], Cell]] = {
+    "gap_partitions": gap_cell,
+    "cost_above_bound": cost_above_bound_cell,
+    "mean_cost_above_bound": partial(above_bound_cell, name="mean_cost_above_bound"),
+    "worst_cost_above_bound": partial(above_bound_cell, name="worst_cost_above_bound"),
+    "tasks_in_one_rack": rack_redundancy_cell,
+}
+_IN_COMPOSED = (
+    "gap_percent",
+    "cost_above_bound_percent",
+    "mean_cost_above_bound_percent",
+    "worst_cost_above_bound_percent",
+    "tasks_in_one_rack_percent",
+    "stateful_tasks",
+)
+_ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricLine:
+    """A metric of all assignors; with each cell whether it is best. `name` is its key in data, empty if it has none."""
+
+    title: str
+    name: str
+    cells: tuple[tuple[Cell, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricGroup:
+    """Metrics that help to answer one question."""
+
+    title: str
+    lines: tuple[MetricLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonTable:
+    """The comparison in one scenario."""
+
+    scenario: str
+    rows: Sequence[ComparisonRow]
+    groups: tuple[MetricGroup, ...]
+    notes: Sequence[Note]
+
+
+def comparison_tables(rows: Sequence[ComparisonRow]) -> list[ComparisonTable]:
+    """One for each scenario."""
+    return [_comparison(scenario, of_one) for scenario, of_one in rows_by_scenario(rows).items()]
+
+
+def _comparison(scenario: str, rows: Sequence[ComparisonRow]) -> ComparisonTable:
+    columns: list[Column] = [
+        metric_column(metric.name, metric.title, _COMPOSED.get(metric.name))
+        for metric in METRICS
+        if metric.name not in _IN_COMPOSED
+        and (metric.name not in _ONLY_IF_KNOWN or any(row.spreads[metric.name] for row in rows))
+    ]
+    groups = [MetricGroup("", (_line(rows, verdict_column(), ""),))]
+    for title, of_group in groupby(columns, key=lambda each: each.metric.group):
+        groups.append(MetricGroup(title, tuple(_line(rows, each, each.metric.name) for each in of_group)))
+    return ComparisonTable(scenario, rows, tuple(groups), notes(rows))
+
+
+def _line(rows: Sequence[ComparisonRow], shown: Column, name: str) -> MetricLine:
+    winners = best(rows, shown.metric)
+    return MetricLine(shown.title, name, tuple((shown.cell(row), row in winners) for row in rows))

@@ -1,0 +1,98 @@
+"""The rounds of runs, as the cells of tables on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reports.analysis.cells import UNKNOWN
+from reports.analysis.comparison import Tables, proofs_by_round, table_rows
+from reports.analysis.formatting import (
+    NumberFormat,
+    format_bytes,
+    format_clock,
+    format_count,
+    format_duration,
+    format_rate,
+)
+from reports.analysis.text import shortened
+
+_REASON_CHARS = 240
+
+RoundRow = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRounds:
+    """The rounds of one run."""
+
+    scenario: str
+    assignor: str
+    seed: int
+    cells: tuple[tuple[str, ...], ...]
+
+
+def _number(name: str, write: NumberFormat = format_count, unknown: str = UNKNOWN) -> Callable[[RoundRow], str]:
+    return lambda row: unknown if row[name] is None else write(row[name])
+
+
+def _several(*names: str) -> Callable[[RoundRow], str]:
+    return lambda row: ", ".join(_number(name)(row) for name in names)
+
+
+def _remote(row: RoundRow) -> str:
+    return f"{_number('remote_source_partitions')(row)} ({_number('least_remote_source_partitions')(row)})"
+
+
+def _cost(row: RoundRow) -> str:
+    proof = row["proof"]
+    proven = "" if proof is None else " proven" if proof.is_exact else f", optimum up to {format_count(proof.cheapest)}"
+    return f"{_number('total_cost')(row)} ({_number('least_total_cost')(row)}{proven})"
+
+
+_COLUMNS: dict[str, Callable[[RoundRow], str]] = {
+    "Round": lambda row: str(row["round"]),
+    "Time": _number("at_ms", format_clock),
+    "Reason": lambda row: shortened(row["reason"], _REASON_CHARS),
+    "Clients": _number("members"),
+    "Leader computes": _number("computing_ms", format_duration),
+    "Tasks moved": _number("active_moves"),
+    "Handed over later": _number("withheld_tasks"),
+    "To other threads": _number("thread_moves"),
+    "Standby moves": _number("standby_moves"),
+    "Not yet in place": _number("displaced_tasks"),
+    "Not running": _number("restoring_tasks"),
+    "Warming up": _number("warming_up"),
+    "State restored": _number("restored_bytes", format_bytes),
+    "Downtime, all tasks": _number("down_ms", format_duration),
+    "Cross-rack partitions (bound)": _remote,
+    "Kafka's cost: stateful, stateless, standby": _several("active_cost", "stateless_cost", "standby_cost"),
+    "Cost by KIP-925 (bound)": _cost,
+    "Cross-rack bytes": _number("cross_rack_bytes", format_bytes),
+    "Cross-rack traffic (steady state)": _number("cross_rack_bytes_per_s", format_rate),
+    "Follow-up after": _number("followup_delay_ms", format_duration, "–"),
+}
+
+HEADERS = tuple(_COLUMNS)
+"""The columns; all but the reason are numbers."""
+
+
+def first_runs(tables: Tables) -> list[RunRounds]:
+    """The rounds of each assignor's first run: those of many seeds nobody would read.
+
+    Raises:
+        TableError: there is no table `runs` or `rounds`.
+    """
+    found: dict[tuple[str, str, int], list[tuple[str, ...]]] = {}
+    proofs = proofs_by_round(tables)
+    for row in table_rows(tables, "rounds"):
+        key = (row["scenario"], row["assignor"], row["seed"])
+        proof = proofs.get((*key, row["round"]))
+        found.setdefault(key, []).append(tuple(cell({**row, "proof": proof}) for cell in _COLUMNS.values()))
+    runs: dict[tuple[str, str], RunRounds] = {}
+    for run in table_rows(tables, "runs"):
+        name = run["scenario"], run["assignor"]
+        if name not in runs:
+            runs[name] = RunRounds(*name, run["seed"], tuple(found.get((*name, run["seed"]), ())))
+    return list(runs.values())

@@ -1,0 +1,169 @@
+"""A sweep as scripts read it: columns of numbers that point into lists of names, as much as a page can carry."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from reports.analysis import formatting
+from reports.analysis.metric import Metric
+from reports.analysis.sweeps.aggregated_sweep import (
+    AggregatedSweep,
+    CellEstimates,
+    MeanEstimate,
+    command,
+    set_args,
+    title,
+)
+from reports.analysis.sweeps.grids import heat_map
+from reports.analysis.text import printable
+
+MAX_BYTES: Final = 1_800_000
+"""How much data of sweeps a page carries."""
+
+MAX_DIFFERENCES: Final = 0.4
+"""What part of that may be differences."""
+
+KINDS: Final[Mapping[Callable[[float], str], str]] = {
+    formatting.format_bytes: "bytes",
+    formatting.format_count: "count",
+    formatting.format_duration: "time",
+    formatting.format_number: "number",
+    formatting.format_percent: "percent",
+    formatting.format_rate: "rate",
+    formatting.format_usd: "usd",
+}
+"""What scripts call the writers of numbers."""
+
+_DIGITS = 6
+_NOBODY = -1
+
+Json = dict[str, Any]
+
+
+def embedded_data(sweep: AggregatedSweep, most_bytes: int = MAX_BYTES) -> tuple[Json, list[Metric], list[Metric]]:
+    """What scripts need of a sweep.
+
+    Args:
+        sweep: any.
+        most_bytes: how much all figures may come to; those of the objectives are always there.
+
+    Returns:
+        The data, the metrics whose figures were too much for a page, and those whose differences were.
+    """
+    spare = int(most_bytes * MAX_DIFFERENCES)
+    means, without_means = _carried(sweep, sweep.figures, range(len(sweep.cells)), most_bytes - spare)
+    compared = sorted({place for of_metric in sweep.differences.values() for place in of_metric})
+    differences, without_differences = _carried(sweep, sweep.differences, compared, spare)
+    heat = heat_map(sweep)
+    data = {
+        **_names(sweep),
+        **_settings(sweep),
+        "cells": _cells(sweep),
+        "metrics": [
+            {"name": metric.name, "title": title(metric), "kind": KINDS[metric.write]} for metric in sweep.metrics
+        ],
+        "figures": means,
+        "compared": compared,
+        "heat": list(heat.factors) if heat else [],
+        "differences": differences,
+    }
+    return data, without_means, without_differences
+
+
+def _names(sweep: AggregatedSweep) -> Json:
+    return {
+        "name": printable(sweep.name),
+        "baseline": printable(sweep.baseline),
+        "assignors": [printable(each) for each in sweep.assignors],
+        "commands": [command(sweep, each) for each in sweep.assignors],
+        "objectives": [sweep.metrics.index(each) for each in sweep.objectives],
+        "factors": [
+            {"name": printable(each.name), "levels": [printable(level) for level in each.levels]}
+            for each in sweep.factors
+        ],
+    }
+
+
+def _settings(sweep: AggregatedSweep) -> Json:
+    """Every setting once, what `--set` takes as numbers of texts."""
+    args: dict[str, int] = {}
+    settings: dict[int, list[Any]] = {}
+    for cell in sweep.cells:
+        if cell.setting not in settings:
+            numbers = [args.setdefault(arg, len(args)) for arg in cell.args]
+            settings[cell.setting] = [cell.setting, printable(cell.label), list(cell.levels[:-1]), numbers]
+    return {"args": [printable(shlex.join(set_args([arg]))) for arg in args], "settings": list(settings.values())}
+
+
+def _cells(sweep: AggregatedSweep) -> Json:
+    settings = {setting: n for n, setting in enumerate(dict.fromkeys(cell.setting for cell in sweep.cells))}
+    places = sweep.places()
+    reasons: dict[str, int] = {}
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("setting", "assignor", "runs", "stable", "place", "by", "out")
+    }
+    for cell in sweep.cells:
+        row = cell.row
+        dominator = (row["dominated_by_setting"], row["dominated_by_assignor"])
+        reason = row["left_out"]
+        values = (
+            settings[cell.setting],
+            sweep.assignors.index(cell.assignor),
+            row["runs"],
+            _short(row["stable"]),
+            row["place"] or 0,
+            places.get(dominator, _NOBODY),
+            _NOBODY if reason is None else reasons.setdefault(printable(reason), len(reasons)),
+        )
+        for column, value in zip(columns.values(), values, strict=True):
+            column.append(value)
+    return {**columns, "reasons": list(reasons)}
+
+
+def _carried(
+    sweep: AggregatedSweep, figures: CellEstimates, places: Sequence[int], most_bytes: int
+) -> tuple[dict[str, Json], list[Metric]]:
+    """The columns of metrics by their number as long as there is room, and the metrics for which there is none."""
+    carried: dict[str, Json] = {}
+    left_out: list[Metric] = []
+    size = 0
+    for number, metric in enumerate(sweep.metrics):
+        if metric.name not in figures:
+            continue
+        made = _columns(figures[metric.name], places)
+        size += len(json.dumps(made, separators=(",", ":")))
+        if size <= most_bytes or metric in sweep.objectives:
+            carried[str(number)] = made
+        else:
+            left_out.append(metric)
+    return carried, left_out
+
+
+def _columns(figures: Mapping[int, MeanEstimate], places: Sequence[int]) -> Json:
+    """Means, and how far from them intervals end; a column of one value is that value."""
+    means = [figures[place].mean if place in figures else None for place in places]
+    found = [figures.get(place) for place in places]
+    return {
+        "mean": _column([_short(mean) for mean in means]),
+        "below": _column([_away(each, each.low) if each else None for each in found]),
+        "above": _column([_away(each, each.high) if each else None for each in found]),
+        "runs": _column([each.runs if each else None for each in found]),
+    }
+
+
+def _away(figure: MeanEstimate, end: float | None) -> float | None:
+    return None if end is None else _short(abs(end - figure.mean), 4)
+
+
+def _column(values: list[float | None]) -> list[float | None] | float | None:
+    return values[0] if values and all(value == values[0] for value in values) else values
+
+
+def _short(value: float | None, digits: int = _DIGITS) -> float | None:
+    if value is None:
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short

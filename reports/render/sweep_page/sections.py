@@ -1,0 +1,93 @@
+"""A sweep as a section of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, title
+from reports.analysis.sweeps.best_cells import best_cells
+from reports.analysis.sweeps.grids import (
+    MAX_DIFFERENCES,
+    MAX_ON_FRONT,
+    difference_grid,
+    front_grid,
+    heat_map,
+    level_grid,
+    share_grid,
+)
+from reports.analysis.text import printable
+from reports.render.figures.sweep_figures import MAX_INTERVALS, SWEEP_FIGURES
+from reports.render.html.inline_figures import InlineFigure, inline_figure
+from reports.render.html.manifest_lines import manifest_lines, scenario_text
+from reports.render.html.shell import Section
+from reports.render.sweep_page.embedded_data import MAX_BYTES, embedded_data
+
+_FACTS = ("baseline", "command", "seeds", "versions")
+
+
+def sweep_sections(sweeps: Sequence[AggregatedSweep]) -> list[Section]:
+    """A section for each sweep; they share the room that a page has for data."""
+    return [_section(sweep, f"sweep-{number}", MAX_BYTES // len(sweeps)) for number, sweep in enumerate(sweeps, 1)]
+
+
+def _section(sweep: AggregatedSweep, id: str, most_bytes: int) -> Section:
+    data, without_means, without_differences = embedded_data(sweep, most_bytes)
+    summary = sweep.aggregate.summary
+    compared = sweep.objectives[0] if sweep.objectives else None
+    differing = sweep.differences.get(compared.name, {}) if compared else {}
+    context = {
+        "id": id,
+        "sweep": sweep,
+        "facts": summary["sweeps"][0],
+        "scenario": summary["scenarios"][0],
+        "titles": [title(metric) for metric in sweep.objectives],
+        "best": best_cells(sweep),
+        "figures": dict(_figures(sweep, id)),
+        "front": front_grid(sweep),
+        "most_on_front": MAX_ON_FRONT,
+        "heat": heat_map(sweep),
+        "heat_title": title,
+        "compared": title(compared) if compared else "",
+        "differences": difference_grid(sweep, compared) if compared else None,
+        "differing": len(differing),
+        "most_drawn": MAX_INTERVALS,
+        "most_differences": MAX_DIFFERENCES,
+        "shares": share_grid(sweep),
+        "levels": level_grid(sweep),
+        "left_out": list(_left_out(sweep)),
+        "without_means": [title(metric) for metric in without_means],
+        "without_differences": [title(metric) for metric in without_differences],
+        "made": list(_made(sweep)),
+        "scenario_text": scenario_text(sweep.aggregate.manifest),
+        "text": _lines(sweep.aggregate.manifest.get("text", "")),
+    }
+    return Section(id, f"Sweep {printable(sweep.name)}", "sweep/sweep.html.j2", context, {f"{id}-data": data})
+
+
+def _figures(sweep: AggregatedSweep, id: str) -> Iterator[tuple[str, InlineFigure]]:
+    for draw in SWEEP_FIGURES:
+        name = draw.__name__
+        described = f"{name.replace('_', ' ').capitalize()}; tables hold the numbers"
+        yield name, inline_figure(draw, sweep, f"{id}-{name}", described)
+
+
+def _left_out(sweep: AggregatedSweep) -> Iterator[tuple[str, str]]:
+    """How many of what, and why."""
+    for row in sweep.aggregate.summary["left_out"]:
+        what = row["what"].removesuffix("s") if row["number"] == 1 else row["what"]
+        yield f"{row['number']:,} {what}", str(row["why"])
+
+
+def _made(sweep: AggregatedSweep) -> Iterator[tuple[str, str]]:
+    manifest = sweep.aggregate.manifest
+    yield "directory", sweep.aggregate.name
+    for told, factor in zip(manifest.get("factors", ()), sweep.factors, strict=False):
+        yield f"factor {factor.name}", f"{', '.join(factor.levels)} at {', '.join(told['paths'])}"
+    if manifest.get("changes"):
+        yield "set for all runs", ", ".join(f"{path}={value}" for path, value in manifest["changes"])
+    yield from ((term, text) for term, text in manifest_lines(manifest) if term in _FACTS and text)
+
+
+def _lines(text: Any) -> str:
+    return "\n".join(printable(line) for line in str(text).split("\n"))

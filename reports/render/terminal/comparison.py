@@ -1,0 +1,116 @@
+"""The comparison as text: a table for people at a terminal, and formats for scripts and documents."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from reports.analysis.cells import Column, convergence_cell, cost_above_bound_cell, metric_column, rack_redundancy_cell
+from reports.analysis.comparison import ComparisonRow, Tables, best, compare_runs, rows_by_scenario
+from reports.analysis.comparison_records import RECORD_KEYS, records
+from reports.analysis.notes import WORTH_MENTIONING_MS, notes
+from reports.render.markdown import markdown_text
+
+FORMATS = ("table", "json", "csv", "markdown")
+"""What `render` can make."""
+
+COLUMNS: tuple[Column, ...] = (
+    metric_column("remote_source_partitions", "x-rack\nparts"),
+    metric_column("cost_above_bound", "above\nbound", cost_above_bound_cell, title="Cost above lower bound"),
+    metric_column("cross_rack_bytes_per_s", "x-rack\ntraffic"),
+    metric_column("cross_rack_usd", "x-rack\ncost", title="Cross-rack cost, whole run"),
+    metric_column("active_moves", "tasks\nmoved"),
+    metric_column("standby_moves", "standby\nmoves"),
+    metric_column("restored_bytes", "state\nrestored"),
+    metric_column("worst_down_ms", "worst\ndown"),
+    metric_column("rebalances_to_converge", "rebal. to\nconverge", title="Rebalances to converge"),
+    metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell, title="Time to converge"),
+    metric_column("computing_ms", "leader\nfor"),
+    metric_column("load_skew", "load\nskew"),
+    metric_column("subtopology_skew", "subtop.\nskew"),
+    metric_column("tasks_in_one_rack", "in one\nrack", rack_redundancy_cell),
+)
+"""What may be shown to people; everything else is in the formats for scripts."""
+
+_SHOWN_FROM = {"cross_rack_usd": 0, "computing_ms": WORTH_MENTIONING_MS}
+"""Metrics whose columns say something only if one of the assignors comes to this."""
+
+
+def columns_for(rows: Sequence[ComparisonRow]) -> list[Column]:
+    """The columns that have something to say of these rows."""
+
+    def most(name: str) -> float:
+        return max((spread.most for row in rows if (spread := row.spreads[name])), default=-1)
+
+    return [
+        each
+        for each in COLUMNS
+        if each.metric.name not in _SHOWN_FROM or most(each.metric.name) >= _SHOWN_FROM[each.metric.name]
+    ]
+
+
+def render(tables: Tables, format: str = "table", *, width: int | None = None, color: bool | None = None) -> str:
+    """Write the comparison as text that ends in a line end.
+
+    Args:
+        tables: must hold `runs`.
+        format: one of `FORMATS`. `json` is a list of records and `csv` has the same keys as its head, both with every
+            metric, in full precision; `table` and `markdown` show what matters most, rounded, and notes below.
+        width: columns of the terminal; found out if None. Matters for `table` only.
+        color: whether the best values are coloured; found out if None. They are marked with a star in any case.
+
+    Raises:
+        ValueError: an unknown format.
+        TableError: a table is missing.
+    """
+    rows = compare_runs(tables)
+    match format:
+        case "table":
+            from reports.render.terminal.comparison_table import draw
+
+            return draw(rows, columns_for(rows), notes(rows), width, color=color)
+        case "json":
+            return json.dumps(records(rows), indent=2, ensure_ascii=False) + "\n"
+        case "csv":
+            return _csv(rows)
+        case "markdown":
+            return _markdown(rows)
+    raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
+
+
+_LISTS = ("seeds", "notes")
+
+
+def _csv(rows: Sequence[ComparisonRow]) -> str:
+    """Seeds stand in one field, separated by spaces, and so do notes; what is not known is empty."""
+    out = io.StringIO()
+    flat = [{**record, **{key: " ".join(map(str, record[key])) for key in _LISTS}} for record in records(rows)]
+    writer = csv.DictWriter(out, fieldnames=RECORD_KEYS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return out.getvalue()
+
+
+def _markdown(rows: Sequence[ComparisonRow]) -> str:
+    groups, columns = rows_by_scenario(rows), columns_for(rows)
+    parts = []
+    for scenario, group in groups.items():
+        title = f"**{markdown_text(scenario)}**\n\n" if len(groups) > 1 else ""
+        said = "".join(f"- {markdown_text(each.text)}\n" for each in notes(group))
+        parts.append(title + _markdown_table(group, columns) + ("\n" + said if said else ""))
+    return "\n".join(parts) or "No runs.\n"
+
+
+def _markdown_table(rows: Sequence[ComparisonRow], columns: Sequence[Column]) -> str:
+    winners = [best(rows, each.metric) for each in columns]
+    lines = [
+        ["assignor", *(each.header.replace("\n", " ") for each in columns)],
+        ["---", *("---:" for _ in columns)],
+    ]
+    for row in rows:
+        cells = [str(each.cell(row)) for each in columns]
+        marked = [f"**{cell}**" if row in won else cell for cell, won in zip(cells, winners, strict=True)]
+        lines.append([markdown_text(row.assignor), *marked])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

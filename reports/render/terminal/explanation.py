@@ -1,0 +1,141 @@
+"""Explanations as a terminal shows them, and as records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reports.analysis.explanation import ExplainedMove, Explanation
+from reports.analysis.explanation_text import (
+    cost_text,
+    cycle_text,
+    edge_text,
+    move_text,
+    round_text,
+    step_text,
+    wait_text,
+)
+from reports.analysis.text import printable
+from reports.render.terminal.console import HEADER, QUIET, lines
+
+
+def draw(explanations: Sequence[Explanation], width: int | None = None, *, color: bool | None = None) -> str:
+    """Draw explanations one below the other; `width` and `color` as in `reports.render.terminal.console.lines`."""
+    return lines(_parts(explanations), width, color=color)
+
+
+def _parts(explanations: Sequence[Explanation]) -> Iterator[RenderableType]:
+    for number, each in enumerate(explanations):
+        if number:
+            yield Text()
+        yield Text(f"{each.task} in {printable(each.scenario)}, {printable(each.assignor)}, seed {each.seed}", HEADER)
+        for move in each.moves:
+            yield Text()
+            yield from _move(move)
+        if len(each.asked) == 1:
+            for row, client, last in each.stays:
+                yield Text()
+                yield from _stay(row["round"], client, last)
+        else:
+            yield Text()
+            yield Text(_summary(each))
+
+
+def _move(move: ExplainedMove) -> Iterator[RenderableType]:
+    number, about = round_text(move.round)
+    heading = Text(f"{number}: {move_text(move)}", HEADER)
+    heading.append(f"  ({about})", QUIET)
+    yield heading
+    for place, step in enumerate(move.steps, start=1):
+        yield _numbered(place, step_text(step))
+        edges = move.cycles.get(step["cycle"], ())
+        for edge in edges:
+            yield _indented(edge_text(edge), 7)
+        if edges:
+            yield _indented(cycle_text(edges), 7)
+    for told in (cost_text(move), wait_text(move)):
+        if told:
+            yield _indented(told, 2)
+
+
+def _stay(number: int, client: str | None, last: ExplainedMove | None) -> Iterator[RenderableType]:
+    if last is None:
+        yield Text(f"Round {number}: nobody has run it yet.")
+        return
+    since = f"where it was given to in round {last.round['round']}"
+    yield Text(f"Round {number}: it stayed on {printable(client or 'nobody')}, {since}:")
+    yield from _move(last)
+
+
+def _summary(each: Explanation) -> str:
+    if not each.asked:
+        return "There was no round: no client ever joined."
+    moves = sum(move.role == "active" and move.source is not None for move in each.moves)
+    rounds = f"{len(each.asked)} rounds" if len(each.asked) > 1 else "the only round"
+    times = {0: "never moved", 1: "moved once"}.get(moves, f"moved {moves} times")
+    return f"In {rounds} it {times}."
+
+
+def _numbered(place: int, text: str) -> Padding:
+    row = Table.grid(padding=(0, 1, 0, 0))
+    row.add_row(f"{place}.", Text(text))
+    return Padding(row, (0, 0, 0, 2))
+
+
+def _indented(text: str, by: int) -> Padding:
+    return Padding(Text(text), (0, 0, 0, by))
+
+
+def record(each: Explanation) -> dict[str, Any]:
+    """An explanation for scripts."""
+    return {
+        "scenario": each.scenario,
+        "assignor": each.assignor,
+        "seed": each.seed,
+        "task": each.task,
+        "moves": [_record_of_move(move) for move in each.moves],
+        "stays": [
+            {"round": row["round"], "client": client, "since_round": None if last is None else last.round["round"]}
+            for row, client, last in each.stays
+        ],
+    }
+
+
+def _record_of_move(move: ExplainedMove) -> dict[str, Any]:
+    step_keys = [key for key in (move.steps[0] if move.steps else ()) if key not in _OF_MOVE]
+    edge_keys = ("task", "from_client", "to_client", "traffic_from", "traffic_to", "non_overlap_cost", "cost")
+    return {
+        "round": move.round["round"],
+        "at_ms": move.round["at_ms"],
+        "round_reason": move.round["reason"],
+        "role": move.role,
+        "from_client": move.source,
+        "to_client": move.target,
+        "steps": [
+            {**{key: step[key] for key in step_keys if step[key] is not None}, "words": step_text(step)}
+            for step in move.steps
+        ],
+        "cycles": [
+            {
+                "cycle": number,
+                "cost": edges[0]["cycle_cost"],
+                "break_even": edges[0]["cycle_break_even"],
+                "edges": [{key: edge[key] for key in edge_keys} for edge in edges],
+            }
+            for number, edges in move.cycles.items()
+        ],
+        "break_even": move.break_even,
+        "no_break_even": move.no_break_even,
+        "runs_at_ms": move.runs_at_ms,
+        "down_ms": move.down_ms if move.role == "active" else None,
+    }
+
+
+_OF_MOVE = frozenset(
+    ("scenario", "assignor", "seed", "round", "task", "role", "from_client", "to_client", "break_even", "no_break_even")
+)

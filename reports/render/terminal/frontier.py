@@ -1,0 +1,70 @@
+"""The front of traffic against movement for people at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from reports.analysis.formatting import format_count
+from reports.analysis.frontier import FrontierPoint, TrafficFrontier
+from reports.analysis.text import printable
+from reports.render.terminal.console import HEADER, QUIET, grid, lines
+
+
+def draw(front: TrafficFrontier, width: int | None = None, *, color: bool | None = None) -> str:
+    """Draw a front.
+
+    Args:
+        front: what to draw.
+        width: of the terminal, in characters; found out if None.
+        color: whether to write the codes for colours; found out if None.
+    """
+    return lines(_parts(front), width, color=color)
+
+
+def _parts(front: TrafficFrontier) -> Iterator[RenderableType]:
+    heading = Text(f"{printable(front.scenario)}, round {front.round} at {front.at}", style=HEADER)
+    heading.append(f"\n{printable(front.reason)}", style="not bold")
+    counts = (front.tasks, front.partitions, front.clients)
+    tasks, partitions, clients = map(format_count, counts)
+    heading.append(f"\n{tasks} stateful tasks read {partitions} partitions on {clients} clients", style="not bold")
+    yield heading
+    yield Text()
+    table = grid()
+    table.add_column(Text("traffic_cost :\nnon_overlap_cost"))
+    table.add_column(Text("read across\nracks"), justify="right")
+    table.add_column(Text("tasks\nmoved"), justify="right")
+    table.add_column(Text("what leads there"))
+    for column in table.columns[:-1]:
+        column.no_wrap = True
+    table.padding = (0, 2, 0, 0)
+    for point in front.points:
+        marks = ", ".join(map(printable, point.marks))
+        table.add_row(
+            Text(ratios(point)), format_count(point.remote_partitions), format_count(point.moves), Text(marks)
+        )
+    yield table
+    yield Text()
+    yield Text(_answered(front))
+    yield Text(
+        "Between two ratios nothing changes. No balanced assignment weighs less at any of them; whether the assignor "
+        "may take a task to a client without its state is not asked here.",
+        style=QUIET,
+    )
+
+
+def ratios(point: FrontierPoint) -> str:
+    """From which ratio to which a point is best: `below 1/2`, `1/2 to 3`, `above 3`."""
+    if point.to_ratio is None:
+        return "any" if point.from_ratio == "0" else f"above {point.from_ratio}"
+    return f"below {point.to_ratio}" if point.from_ratio == "0" else f"{point.from_ratio} to {point.to_ratio}"
+
+
+def _answered(front: TrafficFrontier) -> str:
+    answered = front.answered
+    return (
+        f"{printable(answered.name)} answered: {format_count(answered.remote_partitions)} read across racks, "
+        f"{format_count(answered.moves)} moved."
+    )

@@ -1,0 +1,172 @@
+"""The rounds of runs for people at a terminal: figures as sparklines, and each round with what it changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from reports.analysis.cells import event_cell
+from reports.analysis.comparison import Tables, rows_of_run, table_rows
+from reports.analysis.formatting import (
+    NumberFormat,
+    format_bytes,
+    format_clock,
+    format_count,
+    format_duration,
+    format_rate,
+)
+from reports.analysis.runs.round_diff import why
+from reports.analysis.runs.run_rows import first_seeds
+from reports.analysis.text import printable, shortened
+from reports.render.terminal.console import HEADER, QUIET, grid, lines
+from reports.render.terminal.sparkline import sparkline
+
+_FIGURES: dict[str, tuple[str, NumberFormat]] = {
+    "not yet in place": ("displaced_tasks", format_count),
+    "tasks moved": ("active_moves", format_count),
+    "standby moves": ("standby_moves", format_count),
+    "catching up": ("warming_up", format_count),
+    "state restored": ("restored_bytes", format_bytes),
+    "downtime, all tasks": ("down_ms", format_duration),
+    "x-rack traffic at rest": ("cross_rack_bytes_per_s", format_rate),
+}
+"""What is shown of every round, by what people call it."""
+
+_WIDEST = 60
+_NAMED = 3
+"""Up to so many moves of a round are told one by one."""
+
+_REASON_CHARS = 60
+_SPACE = (0, 1)
+
+Row = Mapping[str, Any]
+
+
+def draw(tables: Tables, assignors: Sequence[str] = (), width: int | None = None, *, color: bool | None = None) -> str:
+    """Draw the rounds of each assignor's first run.
+
+    Args:
+        tables: must hold `runs`, `rounds`, `moves` and `convergence`.
+        assignors: labels; all if empty.
+        width: of the terminal, in characters; found out if None.
+        color: whether to write the codes for colours; found out if None.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    return lines(_parts(tables, assignors), width, color=color)
+
+
+def _parts(tables: Tables, assignors: Sequence[str]) -> Iterator[RenderableType]:
+    verdicts = {(run["assignor"], run["seed"]): run for run in table_rows(tables, "runs")}
+    for assignor, (scenario, seed) in first_seeds(tables).items():
+        if assignors and assignor not in assignors:
+            continue
+        key = (scenario, assignor)
+        rounds = rows_of_run(tables, "rounds", key, seed).to_pylist()
+        moves: dict[int, list[Row]] = {}
+        for move in rows_of_run(tables, "moves", key, seed).to_pylist():
+            moves.setdefault(move["round"], []).append(move)
+        yield Text()
+        yield _heading(verdicts[assignor, seed])
+        yield from _events(rows_of_run(tables, "convergence", key, seed).to_pylist())
+        if rounds:
+            yield _sparklines(rounds)
+            yield Text()
+            yield _rounds(rounds, moves)
+
+
+def _heading(run: Row) -> Text:
+    count = run["rounds"]
+    text = Text(f"{printable(run['assignor'])}, seed {run['seed']}", style=HEADER)
+    return text.append(f": {run['verdict']}, {count} round{'' if count == 1 else 's'}", style="not bold")
+
+
+def _events(events: Sequence[Row]) -> Iterator[Text]:
+    """One line for each event: `event 1, join of client late, 60 min: converged after 20.3 min (6 rebalances)`."""
+    for row in events:
+        what = f"event {row['number']}, {printable(row['event'])}, {format_clock(row['at_ms'])}"
+        after = str(event_cell(row)).removeprefix("> ")
+        how = "converged after" if row["time_to_converge_ms"] is not None else "not converged after"
+        yield Text(f"{what}: {how} {after}", style=QUIET)
+
+
+def _sparklines(rounds: Sequence[Row]) -> Table:
+    table = Table.grid(padding=_SPACE)
+    for name, (column, write) in _FIGURES.items():
+        values = [row[column] for row in rounds]
+        known = [value for value in values if value is not None]
+        if any(known):
+            most, last = write(max(known)), "n/a" if values[-1] is None else write(values[-1])
+            table.add_row(
+                Text(name), Text(sparkline(values, _WIDEST)), Text(f"at most {most}, in the end {last}", style=QUIET)
+            )
+    return table
+
+
+def _rounds(rounds: Sequence[Row], moves: Mapping[int, Sequence[Row]]) -> Table:
+    table = grid()
+    for header in ("round", "time"):
+        table.add_column(Text(header), justify="right")
+    for header in ("called for by", "what it changed"):
+        table.add_column(Text(header))
+    for first, last in _runs_of_alike(rounds):
+        number = str(first["round"]) if first is last else f"{first['round']}–{last['round']}"
+        reason = Text(shortened(printable(first["reason"]), _REASON_CHARS))
+        beginning = "all is new" if first["round"] else "all was there"
+        changed = Text(beginning if first is rounds[0] else _changed(first, moves.get(first["round"], ())))
+        table.add_row(Text(number), Text(format_clock(first["at_ms"])), reason, changed)
+    table.padding = _SPACE
+    return table
+
+
+def _runs_of_alike(rounds: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
+    """The first and the last of rounds that follow each other for the same reason without a change."""
+
+    def alike(row: Row) -> tuple[Any, ...]:
+        is_quiet = not row["active_moves"] and not row["standby_moves"] and row is not rounds[0]
+        return (row["reason"],) if is_quiet else (row["reason"], row["round"])
+
+    for _, group in groupby(rounds, key=alike):
+        same = list(group)
+        yield same[0], same[-1]
+
+
+def _changed(row: Row, moves: Sequence[Row]) -> str:
+    """`70 tasks moved (43 to a copy, 27 balance), 53 standbys new`; few moves one by one."""
+    actives = [move for move in moves if move["role"] == "active"]
+    said = []
+    if actives and len(actives) <= _NAMED:
+        said += [_move(move) for move in actives]
+    elif actives:
+        counts = Counter(why(move["reason"]) for move in actives)
+        reasons = ", ".join(f"{count} {reason}".rstrip() for reason, count in counts.most_common())
+        said.append(f"{format_count(len(actives))} tasks moved ({reasons})")
+    if standbys := len(moves) - len(actives):
+        said.append(f"{format_count(standbys)} new standby{'' if standbys == 1 else 's'}")
+    if row["withheld_tasks"]:
+        said.append(f"{format_count(row['withheld_tasks'])} handed over later")
+    return ", ".join(said) or "–"
+
+
+def _move(move: Row) -> str:
+    source, target = (printable(move[end] or "nobody") for end in ("from_client", "to_client"))
+    return f"{printable(move['task'])} {source} → {target} ({why(move['reason'])})"
+
+
+def records(tables: Tables) -> list[dict[str, Any]]:
+    """The rounds of each assignor's first run as records for scripts, with every column.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    rows: list[dict[str, Any]] = []
+    for assignor, (scenario, seed) in first_seeds(tables).items():
+        rows += rows_of_run(tables, "rounds", (scenario, assignor), seed).to_pylist()
+    return rows

@@ -1,1 +1,0 @@
-"""What is in the tables of runs, arranged for figures, pages and terminals alike."""

@@ -1,1 +1,0 @@
-"""Stored results, and what has changed since they were stored."""

@@ -1,1 +1,0 @@
-"""Assignors against each other over many scenarios and seeds."""

@@ -1,0 +1,193 @@
+"""The configs of brokers and topics that a scenario may set, with Kafka's keys and defaults.
+
+Source: `org.apache.kafka.server.config.ReplicationConfigs`,
+`org.apache.kafka.coordinator.group.GroupCoordinatorConfig`, `org.apache.kafka.common.config.TopicConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from scenarios.language.configs import PositiveDuration, ScenarioSection
+from scenarios.language.errors import format_value
+from scenarios.language.fields import INT_MAX, Duration
+from scenarios.language.units import DURATION_PATTERN, SIZE_PATTERN, parse_bytes, parse_duration_ms
+
+RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
+
+_UNLIMITED: Final = -1
+
+
+def _check_selector(text: str) -> str:
+    if text not in (RACK_AWARE_SELECTOR, LEADER_SELECTOR):
+        known = f"{RACK_AWARE_SELECTOR} or {LEADER_SELECTOR}"
+        raise ValueError(f"{format_value(text)} is not a replica selector of Kafka's ({known})")
+    return text
+
+
+def _check_policy(text: str) -> str:
+    if text not in ("delete", "compact", "compact,delete", "delete,compact"):
+        raise ValueError(f"{format_value(text)} is not a cleanup.policy of Kafka's (delete, compact or compact,delete)")
+    return text
+
+
+def _or_unlimited(parse: Callable[[object], int]) -> BeforeValidator:
+    """Return a validator that also takes Kafka's value for no limit."""
+
+    def read(value: object) -> int:
+        if type(value) is int and value < 0:
+            if value == _UNLIMITED:
+                return value
+            raise ValueError(f"{value} is negative and not -1, which is no limit")
+        return parse(value)
+
+    return BeforeValidator(read)
+
+
+ReplicaSelector = Annotated[
+    str,
+    AfterValidator(_check_selector),
+    WithJsonSchema({"type": "string", "enum": [RACK_AWARE_SELECTOR, LEADER_SELECTOR]}),
+]
+
+UnlimitedDuration = Annotated[
+    int,
+    _or_unlimited(parse_duration_ms),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": DURATION_PATTERN, "minLength": 1},
+                {"type": "integer", "minimum": _UNLIMITED, "description": "in milliseconds; -1 for no limit"},
+            ],
+            "examples": ["7d"],
+        }
+    ),
+]
+UnlimitedSize = Annotated[
+    int,
+    _or_unlimited(parse_bytes),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": SIZE_PATTERN, "minLength": 1},
+                {"type": "integer", "minimum": _UNLIMITED, "description": "in bytes; -1 for no limit"},
+            ],
+            "examples": ["5 GB"],
+        }
+    ),
+]
+CleanupPolicy = Annotated[
+    str,
+    AfterValidator(_check_policy),
+    WithJsonSchema({"type": "string", "enum": ["delete", "compact", "compact,delete", "delete,compact"]}),
+]
+
+
+class BrokerConfigs(ScenarioSection):
+    """The brokers' configs."""
+
+    replica_selector_class: ReplicaSelector | None = Field(
+        default=None,
+        alias="replica.selector.class",
+        description="With RackAwareReplicaSelector, consumers read from a replica in their rack; else from the leader.",
+    )
+    initial_rebalance_delay_ms: Duration = Field(
+        default=3_000,
+        alias="group.initial.rebalance.delay.ms",
+        description="How long an empty group waits for more members before its first rebalance.",
+    )
+    streams_initial_rebalance_delay_ms: Duration = Field(
+        default=3_000,
+        alias="group.streams.initial.rebalance.delay.ms",
+        description="The same of a streams group.",
+    )
+    streams_heartbeat_interval_ms: PositiveDuration = Field(
+        default=5_000,
+        alias="group.streams.heartbeat.interval.ms",
+        description="How often a member of a streams group hears from it; less than the session timeout.",
+    )
+    streams_min_heartbeat_interval_ms: PositiveDuration = Field(
+        default=5_000, alias="group.streams.min.heartbeat.interval.ms", description="The least that may be."
+    )
+    streams_max_heartbeat_interval_ms: PositiveDuration = Field(
+        default=15_000, alias="group.streams.max.heartbeat.interval.ms", description="The most that may be."
+    )
+    streams_assignment_interval_ms: Duration = Field(
+        default=1_000,
+        alias="group.streams.assignment.interval.ms",
+        description="How long the coordinator of a streams group lets pass between two targets; before Kafka 4.3, 0.",
+    )
+    streams_min_assignment_interval_ms: Duration = Field(
+        default=0, alias="group.streams.min.assignment.interval.ms", description="The least that may be."
+    )
+    streams_max_assignment_interval_ms: Duration = Field(
+        default=15_000, alias="group.streams.max.assignment.interval.ms", description="The most that may be."
+    )
+    streams_session_timeout_ms: PositiveDuration = Field(
+        default=45_000,
+        alias="group.streams.session.timeout.ms",
+        description="When a member of a streams group that crashed is missed.",
+    )
+    streams_min_session_timeout_ms: PositiveDuration = Field(
+        default=45_000, alias="group.streams.min.session.timeout.ms", description="The least that may be."
+    )
+    streams_max_session_timeout_ms: PositiveDuration = Field(
+        default=60_000, alias="group.streams.max.session.timeout.ms", description="The most that may be."
+    )
+    default_replication_factor: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
+        default=1,
+        alias="default.replication.factor",
+        description="Replication factor of topics that do not say theirs.",
+    )
+    num_partitions: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
+        default=1, alias="num.partitions", description="Partitions of topics that do not say how many."
+    )
+    min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
+        default=1,
+        alias="min.insync.replicas",
+        description="In-sync replicas that a partition needs to accept writes with acks=all.",
+    )
+    unclean_leader_election: bool = Field(
+        default=False,
+        alias="unclean.leader.election.enable",
+        description="Whether a replica out of sync may lead if no in-sync replica is alive; its lost records are not "
+        "modeled.",
+    )
+
+
+class TopicConfigs(ScenarioSection):
+    """The configs of a topic that matter here; those that are not set are as imported, or Kafka's defaults."""
+
+    cleanup_policy: CleanupPolicy = Field(
+        default="delete",
+        alias="cleanup.policy",
+        description="delete, compact or both; the rate of a compacted topic does not follow from its size.",
+    )
+    retention_ms: UnlimitedDuration = Field(
+        default=604_800_000, alias="retention.ms", description="How long records stay; -1 for no limit."
+    )
+    retention_bytes: UnlimitedSize = Field(
+        default=-1, alias="retention.bytes", description="How much a partition retains; -1 for no limit."
+    )
+
+    min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
+        default=None,
+        alias="min.insync.replicas",
+        description="In-sync replicas that a partition needs to accept writes with acks=all; by default the brokers' "
+        "min.insync.replicas.",
+    )
+    unclean_leader_election: bool | None = Field(
+        default=None,
+        alias="unclean.leader.election.enable",
+        description="Whether a replica out of sync may lead if no in-sync replica is alive; by default the brokers' "
+        "unclean.leader.election.enable.",
+    )
+
+    def stated(self) -> dict[str, str]:
+        """Return the configs that are set, as Kafka writes them."""
+        stated = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+        return {key: str(value).lower() for key, value in stated.items()}

@@ -1,0 +1,15 @@
+"""Places in a scenario, such as `clients[2].rack`: keys and positions from the top down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+ScenarioPath = tuple[str | int, ...]
+
+
+def format_path(path: Iterable[str | int]) -> str:
+    """Write a path as it stands in messages and in `--set path=value`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text

@@ -1,0 +1,67 @@
+"""The files that a scenario imports, packed so that it can be loaded again in another directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from scenarios.resolution.measured_traffic import measured_files
+
+
+@dataclass(frozen=True, slots=True)
+class PackedImports:
+    """Imported files by their relative paths in another directory.
+
+    Attributes:
+        folder: where the scenario has to be, so that its relative paths lead to these files.
+        files: the content by path.
+    """
+
+    folder: PurePosixPath
+    files: dict[str, bytes]
+
+
+def packed_scenario_folder(names: Iterable[str]) -> PurePosixPath:
+    """Return a folder as deep as the imported names lead up, so that these stay within the directory."""
+    up = max((PurePosixPath(name).parts.count("..") for name in names), default=0)
+    return PurePosixPath(*["up"] * up)
+
+
+def pack_imports(folder: Path, names: Iterable[str]) -> PackedImports:
+    """Read the files that a scenario imports; of an ingested directory, the tables that scenarios use.
+
+    Absolute paths are left out: they lead to the same files from everywhere on one machine.
+
+    Args:
+        folder: of the scenario.
+        names: the files and directories as the scenario names them.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    names = sorted(name for name in names if not PurePosixPath(name).is_absolute())
+    home = packed_scenario_folder(names)
+    files = {
+        _within(home, name, extra): (folder / name / extra).read_bytes()
+        for name in names
+        for extra in _parts(folder / name)
+    }
+    return PackedImports(home, files)
+
+
+def _parts(path: Path) -> Iterator[str]:
+    if path.is_dir():
+        yield from (file.relative_to(path).as_posix() for file in measured_files(path))
+    else:
+        yield ""
+
+
+def _within(folder: PurePosixPath, *names: str) -> str:
+    parts = list(folder.parts)
+    for part in PurePosixPath(*names).parts:
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return str(PurePosixPath(*parts))

@@ -1,0 +1,187 @@
+"""A scenario once it is understood and checked: everything but what a seed decides, which `world` adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+from uuid import UUID
+
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.ids import ProcessId
+from assignors.replicas.admin_utils import assign_replicas_to_brokers
+from scenarios.language.topic_configs import parse_topic_configs
+from scenarios.sampling.event_plans import PlannedEvent
+from scenarios.sampling.event_sampling import realize_events
+from simulator.random_streams import random_stream
+from simulator.world.world import (
+    Application,
+    Broker,
+    Client,
+    Cluster,
+    GroupConfigs,
+    GroupProtocol,
+    HeldTasks,
+    OffsetReports,
+    Price,
+    Start,
+    Topic,
+    World,
+)
+
+MAX_BROKERS: Final = 1_000
+MAX_PARTITIONS: Final = 100_000
+"""Of the whole cluster, changelogs and repartition topics included."""
+
+MAX_REPLICAS: Final = 1_000_000
+MAX_CLIENTS: Final = 10_000
+MAX_TASK_CLIENT_PAIRS: Final = 20_000_000
+"""Of a task and a client; 20,000 tasks on 1,000 clients, for example."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDefaults:
+    """The brokers' defaults of `min.insync.replicas` and `unclean.leader.election.enable`."""
+
+    min_insync_replicas: int = 1
+    unclean_leader_election: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicBlueprint:
+    """A topic whose replicas may still have to be placed; tuples have one entry a partition.
+
+    Attributes:
+        replicas: broker ids, the preferred leader first; None to place them as Kafka would.
+        leaders: who leads; None if the preferred leaders do.
+        hourly_bytes_per_s: as in `simulator.world.world.Topic`.
+        in_sync: the in-sync replicas of each partition at the start; None if all are.
+        stated: what of `bytes_per_s`, `size` and `record_size` the scenario says of this very topic, or a file on
+            sizes that it names.
+        configs: its topic configs, as Kafka writes them; the brokers' or Kafka's defaults for absent keys.
+    """
+
+    name: str
+    num_partitions: int
+    replication_factor: int
+    bytes_per_s: tuple[int, ...]
+    size_bytes: tuple[int, ...]
+    record_bytes: int
+    replicas: tuple[tuple[int, ...], ...] | None = None
+    leaders: tuple[int, ...] | None = None
+    hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
+    in_sync: tuple[tuple[int, ...], ...] | None = None
+    stated: frozenset[str] = frozenset()
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self, brokers: tuple[Broker, ...], seed: int, defaults: TopicDefaults) -> Topic:
+        """The topic with its replicas, which the seed decides if they are not given."""
+        replicas = self.replicas
+        if replicas is None:
+            start, shift = random_stream(seed, "placement", self.name).integers(len(brokers), size=2)
+            racks = {broker.id: broker.rack for broker in brokers}
+            replicas = assign_replicas_to_brokers(
+                racks, self.num_partitions, self.replication_factor, int(start), int(shift)
+            )
+        leaders = self.leaders or tuple(brokers[0] for brokers in replicas)
+        settings = parse_topic_configs(self.configs)
+        unclean = settings.unclean_leader_election
+        return Topic(
+            name=self.name,
+            replicas=replicas,
+            leaders=leaders,
+            bytes_per_s=self.bytes_per_s,
+            size_bytes=self.size_bytes,
+            record_bytes=self.record_bytes,
+            hourly_bytes_per_s=self.hourly_bytes_per_s,
+            in_sync=self.in_sync or (),
+            min_insync_replicas=settings.min_insync_replicas or defaults.min_insync_replicas,
+            unclean_leader_election=defaults.unclean_leader_election if unclean is None else unclean,
+            retention=settings.retention,
+            has_rates="bytes_per_s" in self.stated or any(self.bytes_per_s) or bool(self.hourly_bytes_per_s),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientBlueprint:
+    """A client that may not have a process id yet; the rest as in `simulator.world.world.Client`."""
+
+    name: str
+    process_id: ProcessId | None
+    rack: str | None
+    threads: int
+    tags: Mapping[str, str]
+    restore_bytes_per_s: int
+    starts: bool
+    announces_rack: bool
+    records_per_s: int | None
+    is_static: bool
+    reports: OffsetReports
+    tasks: HeldTasks
+
+    def start(self, seed: int, protocol: GroupProtocol) -> Client:
+        """The client with its process id, which the seed decides if it is not given; static in a classic group only."""
+        return Client(
+            name=self.name,
+            process_id=self.process_id or draw_process_id(seed, self.name),
+            rack=self.rack,
+            threads=self.threads,
+            tags=self.tags,
+            restore_bytes_per_s=self.restore_bytes_per_s,
+            starts=self.starts,
+            announces_rack=self.announces_rack,
+            records_per_s=self.records_per_s,
+            is_static=self.is_static and protocol is GroupProtocol.CLASSIC,
+            reports=self.reports,
+            tasks=self.tasks,
+        )
+
+
+def draw_process_id(seed: int, client: str) -> ProcessId:
+    """Draw a random UUID of version 4, as Kafka Streams does for a new process."""
+    return ProcessId.of(UUID(bytes=random_stream(seed, "process_id", client).bytes(16), version=4))
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """All of a world that no seed decides; fields as in `simulator.world.world.World`.
+
+    Attributes:
+        topic_defaults: the brokers' configs for topics that have none of their own.
+        group_configs: those of the application under each protocol.
+        events: what will happen, as far as no seed decides it.
+    """
+
+    name: str
+    brokers: tuple[Broker, ...]
+    topics: tuple[TopicBlueprint, ...]
+    topic_defaults: TopicDefaults
+    reads_from_nearest_replica: bool
+    application: Application
+    group_configs: Mapping[GroupProtocol, GroupConfigs]
+    clients: tuple[ClientBlueprint, ...]
+    events: tuple[PlannedEvent, ...]
+    duration_ms: int
+    start: Start
+    next_rebalance_ms: int | None
+    price: Price | None
+
+    def world(self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol) -> World:
+        """Build the world of one run, in which the application has these assignment configs and this protocol."""
+        world = World(
+            name=self.name,
+            cluster=Cluster(
+                brokers=self.brokers,
+                topics={plan.name: plan.place(self.brokers, seed, self.topic_defaults) for plan in self.topics},
+                reads_from_nearest_replica=self.reads_from_nearest_replica,
+            ),
+            application=replace(
+                self.application, assignment_configs=configs, group_configs=self.group_configs[protocol]
+            ),
+            clients=tuple(plan.start(seed, protocol) for plan in self.clients),
+            duration_ms=self.duration_ms,
+            start=self.start,
+            next_rebalance_ms=self.next_rebalance_ms if protocol is GroupProtocol.CLASSIC else None,
+            price=self.price,
+        )
+        return replace(world, disturbances=realize_events(self.events, world, seed))

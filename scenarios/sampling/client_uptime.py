@@ -1,0 +1,97 @@
+"""Which clients are up when, as far as it is settled what happens to them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from dataclasses import dataclass
+
+from simulator.timeline import ClientDown, ClientUp, timeline
+from simulator.world.disturbances import Join
+from simulator.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class _Absence:
+    """A time for which a client is down besides; `until_ms` is None if it does not come back from that."""
+
+    from_ms: int
+    until_ms: int | None
+
+    def covers(self, at_ms: int) -> bool:
+        return self.from_ms <= at_ms and (self.until_ms is None or at_ms < self.until_ms)
+
+    def meets(self, from_ms: int, until_ms: int | None) -> bool:
+        begins_late = until_ms is not None and self.from_ms > until_ms
+        ends_early = self.until_ms is not None and self.until_ms < from_ms
+        return not begins_late and not ends_early
+
+
+class ClientUptime:
+    """When clients start and end, to which joins and absences are added as they are settled.
+
+    Args:
+        world: with the disturbances that are certain.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._starts = {client.name: client.starts for client in world.clients}
+        self._times: dict[str, list[int]] = {client.name: [] for client in world.clients}
+        self._ups: dict[str, list[bool]] = {client.name: [] for client in world.clients}
+        self._joins: dict[str, list[int]] = {client.name: [] for client in world.clients}
+        self._absences: dict[str, list[_Absence]] = {client.name: [] for client in world.clients}
+        for timed in timeline(world):
+            if isinstance(timed.change, ClientUp | ClientDown):
+                self._times[timed.change.client].append(timed.at_ms)
+                self._ups[timed.change.client].append(isinstance(timed.change, ClientUp))
+        for disturbance in world.disturbances:
+            if isinstance(disturbance, Join):
+                for i, client in enumerate(disturbance.clients):
+                    insort(self._joins[client], disturbance.at_ms + i * disturbance.every_ms)
+
+    def is_up(self, client: str, at_ms: int) -> bool:
+        """Whether a client is up once all has happened that happens at that time."""
+        return self._absence(client, at_ms) is None and self._is_certainly_up(client, at_ms)
+
+    def is_there(self, client: str, at_ms: int) -> bool:
+        """Whether a client is up, or down and will come back from that without having to join."""
+        absence, joins = self._absence(client, at_ms), self._joins[client]
+        if absence is not None and (absence.until_ms is None or absence.until_ms in joins):
+            return False
+        if self._is_certainly_up(client, at_ms):
+            return True
+        following = range(bisect_right(self._times[client], at_ms), len(self._times[client]))
+        back_ms = next((self._times[client][i] for i in following if self._ups[client][i]), None)
+        return back_ms is not None and back_ms not in joins
+
+    def is_left_alone(self, client: str, from_ms: int, until_ms: int | None) -> bool:
+        """Whether nothing happens to a client from one time to another, both included; without an end if None."""
+        times = self._times[client]
+        position = bisect_left(times, from_ms)
+        if position < len(times) and (until_ms is None or times[position] <= until_ms):
+            return False
+        return not any(absence.meets(from_ms, until_ms) for absence in self._absences[client])
+
+    def is_never_there(self, client: str) -> bool:
+        """Whether a client is not there at the start and does not come."""
+        return not self._starts[client] and not self._times[client]
+
+    def join(self, client: str, at_ms: int) -> None:
+        """Let a client that was never there be up from then on."""
+        self._times[client].append(at_ms)
+        self._ups[client].append(True)
+        self._joins[client].append(at_ms)
+
+    def take_down(self, client: str, from_ms: int, until_ms: int | None) -> None:
+        """Let a client that is up be down besides, until it is back or, before that, joins anew."""
+        joins = self._joins[client]
+        position = bisect_right(joins, from_ms)
+        if position < len(joins) and (until_ms is None or joins[position] < until_ms):
+            until_ms = joins[position]
+        self._absences[client].append(_Absence(from_ms, until_ms))
+
+    def _absence(self, client: str, at_ms: int) -> _Absence | None:
+        return next((absence for absence in self._absences[client] if absence.covers(at_ms)), None)
+
+    def _is_certainly_up(self, client: str, at_ms: int) -> bool:
+        position = bisect_right(self._times[client], at_ms)
+        return self._ups[client][position - 1] if position else self._starts[client]

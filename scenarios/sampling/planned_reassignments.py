@@ -1,0 +1,142 @@
+"""Reassignments that a strategy plans, from the cluster as it stands when they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from assignors.errors import AssignorError
+from assignors.model.ids import TopicPartition
+from assignors.replicas import planning, registry
+from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, TopicRetention
+from scenarios.language.errors import Mistake, ScenarioError
+from scenarios.language.paths import ScenarioPath, format_path
+from scenarios.sampling.event_plans import ReassignmentPlan
+from simulator.brokers.reassignment import ReassignmentProgress
+from simulator.timeline import replicas_at
+from simulator.world.disturbances import Reassignment, ReassignmentTarget
+from simulator.world.world import Broker as WorldBroker
+from simulator.world.world import World
+
+
+class _Row(NamedTuple):
+    """A partition; `bytes_per_s` is None where unknown."""
+
+    topic: str
+    number: int
+    replicas: tuple[int, ...]
+    leader: int
+    in_sync: tuple[int, ...]
+    size_bytes: int
+    bytes_per_s: int | None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Its topic and number."""
+        return self.topic, self.number
+
+
+class NoPlanError(ScenarioError):
+    """A strategy that has no plan; `path` is where the scenario asks for one, and `message` says why there is none."""
+
+    def __init__(self, source: str, path: ScenarioPath, message: str) -> None:
+        self.path, self.message = path, message
+        super().__init__([Mistake(source, None, format_path(path), message)])
+
+
+def plan_reassignment(said: ReassignmentPlan, world: World) -> Reassignment:
+    """Let the strategy plan.
+
+    Args:
+        said: what is asked.
+        world: with all disturbances of brokers and partitions that are settled by then.
+
+    Raises:
+        NoPlanError: the strategy has none.
+    """
+    then = replicas_at(world, said.at_ms)
+    rows = tuple(_rows(world, then))
+    alive = then.replicas.alive.tolist()
+    brokers = tuple(
+        replace(to_replica_broker(broker), is_alive=is_alive)
+        for broker, is_alive in zip(world.cluster.brokers, alive, strict=True)
+    )
+    allowed = tuple(broker.id for broker in brokers if broker.is_alive and broker.id not in said.removed)
+    request = PlanRequest(allowed if said.removed else None, said.replication_factor, said.rack_aware)
+    try:
+        retention = tuple((topic.name, topic.retention) for topic in world.cluster.topics.values())
+        plan = _plan(said.strategy, said.parameters, brokers, rows, retention, request, said.topics)
+    except AssignorError as error:
+        raise NoPlanError(world.name, said.path, str(error)) from error
+    except Exception as error:
+        # Nobody checks what a parameter is until the strategy takes it.
+        what = f"{said.strategy} failed: {type(error).__name__}: {error}"
+        raise NoPlanError(world.name, said.path, what) from error
+    if isinstance(plan, str):
+        raise NoPlanError(world.name, said.path, f"{said.strategy} has no plan: {plan}")
+    changed = [
+        ReassignmentTarget(TopicPartition(row.topic, row.number), replicas)
+        for row, replicas in zip(rows, plan, strict=True)
+        if replicas != row.replicas
+    ]
+    return Reassignment(said.at_ms, tuple(changed), said.throttle_bytes_per_s, said.batch, said.election)
+
+
+def to_replica_broker(broker: WorldBroker) -> BrokerState:
+    """Return a broker of a world as strategies see it."""
+    return BrokerState(broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
+
+
+def _rows(world: World, then: ReassignmentProgress) -> Iterator[_Row]:
+    """The partitions as tools print them; of one that is being reassigned, what it is to have."""
+    for name in sorted(world.cluster.topics):
+        topic = world.cluster.topics[name]
+        for number in range(topic.num_partitions):
+            key = TopicPartition(name, number)
+            found = then.replicas.find(key)
+            replicas = found.target or found.replicas
+            yield _Row(
+                topic=name,
+                number=number,
+                replicas=replicas,
+                leader=found.leader,
+                in_sync=tuple(broker for broker in replicas if then.replicas.is_in_sync(found, broker)),
+                size_bytes=round(then.held_bytes(key)),
+                bytes_per_s=topic.bytes_per_s[number] if topic.has_rates else None,
+            )
+
+
+@lru_cache(maxsize=32)
+def _plan(
+    strategy: str,
+    parameters: tuple[tuple[str, Any], ...],
+    brokers: tuple[BrokerState, ...],
+    rows: tuple[_Row, ...],
+    retention: tuple[tuple[str, TopicRetention | None], ...],
+    request: PlanRequest,
+    topics: tuple[str, ...] | None,
+) -> tuple[tuple[int, ...], ...] | str:
+    """The replicas of every row, or why there is no plan. All assignors of a comparison ask for the same."""
+    state = ClusterState.of(
+        brokers,
+        {row.key: row.replicas for row in rows},
+        leaders={row.key: row.leader for row in rows},
+        size_bytes={row.key: row.size_bytes for row in rows},
+        bytes_per_s={row.key: row.bytes_per_s for row in rows},
+        retention=dict(retention),
+        in_sync={row.key: row.in_sync for row in rows},
+    )
+    assignor = registry.make(registry.find_strategy(strategy), dict(parameters))
+    plan = planning.plan(assignor, state, request, topics)
+    if plan.replicas is None:
+        return _why(plan)
+    ids = state.ids.tolist()
+    return tuple(tuple(ids[broker] for broker in row if broker != NO_BROKER) for row in plan.replicas.tolist())
+
+
+def _why(plan: Plan) -> str:
+    status = "not applicable" if plan.status is PlanStatus.NOT_APPLICABLE else str(plan.status)
+    return f"{plan.reason} ({status})"

@@ -1,0 +1,76 @@
+"""Arrow columns straight from NumPy and Python values.
+
+`pyarrow.array` looks for pandas before anything else, and to find it takes longer than most runs. Columns of tables
+have four types only, so their buffers are written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from assignors.model.columns import BoolArray, IntArray
+
+_TYPES = {pa.int64(): np.int64, pa.float64(): np.float64}
+
+_FITTING = {pa.int64(): "iu", pa.float64(): "iuf", pa.bool_(): "b"}
+"""Kinds of NumPy's types that a column takes."""
+
+
+def arrow_column(
+    values: Sequence[Any] | npt.NDArray[Any], kind: pa.DataType, known: BoolArray | None = None
+) -> pa.Array:
+    """Make a column of whole numbers, numbers, truths or texts.
+
+    Args:
+        values: the values; of a sequence, None is null.
+        kind: int64, float64, bool or string.
+        known: of an array, which values are not null; all if None.
+
+    Raises:
+        TypeError: a value is of another type.
+    """
+    if not isinstance(values, np.ndarray):
+        known = np.array([value is not None for value in values], dtype=np.bool_)
+        if kind == pa.string():
+            return _texts([str.encode(value) for value in values if value is not None], known)
+        nothing = False if kind == pa.bool_() else 0
+        filled = [nothing if value is None else value for value in values]
+        values = np.array(filled) if filled else np.zeros(0, dtype=type(nothing))
+    if values.dtype.kind not in _FITTING[kind]:
+        raise TypeError(f"a column of {kind} cannot hold {values.dtype}")
+    if kind == pa.bool_():
+        data = np.packbits(values.astype(np.bool_), bitorder="little")
+    else:
+        data = np.ascontiguousarray(values, dtype=_TYPES[kind])
+    return pa.Array.from_buffers(kind, len(values), [_validity(known), pa.py_buffer(data)])
+
+
+def arrow_names(names: Sequence[str], places: IntArray) -> pa.Array:
+    """The names in these places, as a column of texts; null where a place is negative.
+
+    Complexity: O(places), without a text of each.
+    """
+    encoded = [name.encode() for name in names]
+    known: BoolArray = places >= 0
+    return _texts([encoded[place] for place in places[known].tolist()], known)
+
+
+def _texts(encoded: Sequence[bytes], known: BoolArray) -> pa.Array:
+    lengths = np.zeros(len(known) + 1, dtype=np.int64)
+    lengths[1:][known] = [len(each) for each in encoded]
+    offsets = lengths.cumsum()
+    if offsets[-1] >= 1 << 31:
+        raise OverflowError("a column of texts of two gigabytes or more")
+    parts = [_validity(known), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(known), parts)
+
+
+def _validity(known: BoolArray | None) -> pa.Buffer | None:
+    if known is None or known.all():
+        return None
+    return pa.py_buffer(np.packbits(known, bitorder="little"))

@@ -1,0 +1,1 @@
+"""TODO simulator/world."""

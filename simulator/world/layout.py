@@ -1,0 +1,271 @@
+"""The rows of a run: which tasks an application has, which partitions they read and write, and how much of it.
+
+Source: tasks as `org.apache.kafka.streams.processor.internals.PartitionGrouper` makes them: one for each partition of
+the subtopology's source topic that has most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assignors.java.hash_order import hash_order
+from assignors.model.columns import BoolArray, IntArray, Ragged, TaskTable
+from assignors.model.ids import TaskId, TopicPartition
+from simulator.world.world import Cluster, Store, Subtopology, Topic, World
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changelogs:
+    """The changelogs of all tasks, one entry for each that a task has (E of them).
+
+    Attributes:
+        task: shape (E,); whose it is.
+        partition: shape (E,); which partition it is.
+        restored_share: shape (E,); its part of what the task's changelogs hold.
+        followed_share: shape (E,); its part of what is written to the task's changelogs.
+        is_source: shape (E,); whether the task reads it as a source at the same time (`topology.optimization`), and so
+            writes nothing to it.
+        written_bytes_per_s: shape (E,); what a running task writes to it, 0 if it is a source.
+    """
+
+    task: IntArray
+    partition: IntArray
+    restored_share: FloatArray
+    followed_share: FloatArray
+    is_source: BoolArray
+    written_bytes_per_s: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutputTopics:
+    """What tasks write besides changelogs: X topics, and one entry for each task that writes to one (V of them).
+
+    Attributes:
+        topics: the names.
+        is_repartition: shape (X,); whether tasks of this application read it. The others are result topics.
+        partitions: the partitions of each topic.
+        partition_share: their part of what is produced to the topic, along `partitions.values`.
+        task: shape (V,); who writes.
+        topic: shape (V,); to which topic.
+        bytes_per_s: shape (V,); how much at the usual traffic.
+    """
+
+    topics: tuple[str, ...]
+    is_repartition: BoolArray
+    partitions: Ragged
+    partition_share: FloatArray
+    task: IntArray
+    topic: IntArray
+    bytes_per_s: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """What stays the same during a run, in rows.
+
+    Attributes:
+        tasks: T tasks; partitions are rows of the P partitions below.
+        listed_tasks: shape (T,); the tasks in the order in which a group leader lists them.
+        partitions: the P partitions that tasks read (sources and changelogs) or write, those that they read first.
+        num_read: how many of them they read.
+        racks: the names of R racks, those of brokers and of clients, sorted.
+        bytes_per_s: shape (P,); what is produced to each partition.
+        is_repartition: shape (P,); whether tasks of this application both write and read its topic.
+        input_bytes_per_s: shape (T,); what a task gets from its sources at the usual traffic.
+        input_records_per_s: shape (T,); the same in records.
+        state_bytes: shape (T,); the size of the task's state at the start.
+        state_bytes_per_s: shape (T,); what is written to its changelogs while it runs.
+        record_bytes: shape (T,); the mean size of a changelog record.
+        memory_share: shape (T,); the part of its state that is in stores that are not persistent.
+        changelogs: the changelogs one by one.
+        written: the repartition and result topics.
+    """
+
+    tasks: TaskTable
+    task_insertion_order: IntArray
+    partitions: tuple[TopicPartition, ...]
+    num_read: int
+    racks: tuple[str, ...]
+    bytes_per_s: FloatArray
+    is_repartition: BoolArray
+    input_bytes_per_s: FloatArray
+    input_records_per_s: FloatArray
+    state_bytes: FloatArray
+    state_bytes_per_s: FloatArray
+    record_bytes: FloatArray
+    memory_share: FloatArray
+    changelogs: Changelogs
+    written: OutputTopics
+
+
+def lay_out(world: World) -> Layout:
+    """Derive the tasks of the world's application and the partitions they read and write."""
+    topics, subtopologies = world.cluster.topics, world.application.subtopologies
+    row_of: dict[TopicPartition, int] = {}
+    tasks = _tasks(world, row_of)
+    num_read = len(row_of)
+    writers = {name: [part.id for part in subtopologies if name in part.written_topics] for name in _written(world)}
+    partitions_of = Ragged.of([_rows(topics[name], row_of) for name in writers])
+    names = tuple(row_of)
+    size = np.array([topics[name.topic].size_bytes[name.partition] for name in names], dtype=np.int64)
+    rate = np.array([topics[name.topic].bytes_per_s[name.partition] for name in names], dtype=np.int64)
+    record = np.array([topics[name.topic].record_bytes for name in names], dtype=np.int64)
+    state_bytes = tasks.changelog.sum(size).astype(np.float64)
+    input_bytes_per_s = tasks.source.sum(rate).astype(np.float64)
+    in_memory = np.isin(np.arange(len(names)), [row_of[name] for name in _in_memory(world) if name in row_of])
+    changelogs = _changelogs(tasks, size, rate)
+    read = {name for part in subtopologies for name in part.source_topics}
+    return Layout(
+        tasks=tasks,
+        task_insertion_order=_as_leaders_list(tasks),
+        partitions=names,
+        num_read=num_read,
+        racks=_racks(world),
+        bytes_per_s=rate.astype(np.float64),
+        is_repartition=np.array([name.topic in read and name.topic in writers for name in names], dtype=np.bool_),
+        input_bytes_per_s=input_bytes_per_s,
+        input_records_per_s=total(row_of_values(tasks.source), (rate / record)[tasks.source.values], len(tasks)),
+        state_bytes=state_bytes,
+        state_bytes_per_s=tasks.changelog.sum(rate).astype(np.float64),
+        record_bytes=_record_bytes(changelogs, record, len(tasks)),
+        memory_share=total(changelogs.task, changelogs.restored_share * in_memory[changelogs.partition], len(tasks)),
+        changelogs=changelogs,
+        written=_writing(tasks, writers, read, partitions_of, rate, input_bytes_per_s),
+    )
+
+
+def row_of_values(listed: Ragged) -> IntArray:
+    """The row that each value is listed in, along `listed.values`."""
+    counts = listed.counts()
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def total(rows: IntArray, amounts: FloatArray, num_rows: int) -> FloatArray:
+    """Add amounts up by row, shape (num_rows,)."""
+    return np.bincount(rows, weights=amounts, minlength=num_rows).astype(np.float64, copy=False)
+
+
+def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
+    """The tasks; what they read is added to `row_of`."""
+    topics = world.cluster.topics
+    ids: list[TaskId] = []
+    stateful: list[bool] = []
+    sources: list[list[int]] = []
+    changelogs: list[list[int]] = []
+
+    def rows(names: Sequence[str], partition: int) -> list[int]:
+        present = [TopicPartition(name, partition) for name in names if partition < topics[name].num_partitions]
+        return [row_of.setdefault(name, len(row_of)) for name in present]
+
+    for subtopology in sorted(world.application.subtopologies, key=lambda part: part.id):
+        logged = [store.changelog for store in subtopology.stores if store.changelog is not None]
+        for partition in range(_num_tasks(world.cluster, subtopology)):
+            ids.append(TaskId(subtopology.id, partition))
+            stateful.append(subtopology.is_stateful)
+            sources.append(rows(subtopology.source_topics, partition))
+            changelogs.append(rows(logged, partition))
+    return TaskTable(
+        ids=tuple(ids),
+        subtopology=np.array([task.subtopology for task in ids], dtype=np.int64),
+        stateful=np.array(stateful, dtype=np.bool_),
+        source=Ragged.of(sources),
+        changelog=Ragged.of(changelogs),
+    )
+
+
+def _as_leaders_list(tasks: TaskTable) -> IntArray:
+    """Leaders go through a hash map of subtopologies (`TopologyMetadata.Subtopology`), then through partitions."""
+    ids = np.unique(tasks.subtopology)
+    ordered = [ids[place] for place in hash_order([31 * 31 + 31 * int(one) for one in ids])]
+    rows = [np.flatnonzero(tasks.subtopology == one) for one in ordered]
+    return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+
+
+def _num_tasks(cluster: Cluster, subtopology: Subtopology) -> int:
+    return max(cluster.topics[topic].num_partitions for topic in subtopology.source_topics)
+
+
+def _written(world: World) -> list[str]:
+    return sorted({name for part in world.application.subtopologies for name in part.written_topics})
+
+
+def _rows(topic: Topic, row_of: dict[TopicPartition, int]) -> list[int]:
+    names = [TopicPartition(topic.name, partition) for partition in range(topic.num_partitions)]
+    return [row_of.setdefault(name, len(row_of)) for name in names]
+
+
+def _in_memory(world: World) -> list[TopicPartition]:
+    stores: list[Store] = [store for part in world.application.subtopologies for store in part.stores]
+    logs = [store.changelog for store in stores if store.changelog is not None and not store.persistent]
+    topics = world.cluster.topics
+    return [TopicPartition(log, partition) for log in logs for partition in range(topics[log].num_partitions)]
+
+
+def _racks(world: World) -> tuple[str, ...]:
+    of_clients = {client.rack for client in world.clients if client.rack is not None}
+    return tuple(sorted(of_clients.union(world.cluster.racks)))
+
+
+def _changelogs(tasks: TaskTable, size: IntArray, rate: IntArray) -> Changelogs:
+    task, partition = row_of_values(tasks.changelog), tasks.changelog.values
+    pairs_read = row_of_values(tasks.source) * len(size) + tasks.source.values
+    is_source = np.isin(task * len(size) + partition, pairs_read)
+    return Changelogs(
+        task=task,
+        partition=partition,
+        restored_share=shares(task, size[partition], rate[partition]),
+        followed_share=shares(task, rate[partition], size[partition]),
+        is_source=is_source,
+        written_bytes_per_s=np.where(is_source, 0.0, rate[partition]),
+    )
+
+
+def _record_bytes(changelogs: Changelogs, record: IntArray, num_tasks: int) -> FloatArray:
+    """Return the mean size of a record over each task's changelogs, shape (T,); 1 where a task has none."""
+    sizes = record[changelogs.partition].astype(np.float64)
+    least, most = np.full(num_tasks, np.inf), np.zeros(num_tasks, dtype=np.float64)
+    np.minimum.at(least, changelogs.task, sizes)
+    np.maximum.at(most, changelogs.task, sizes)
+    records = total(changelogs.task, changelogs.restored_share / sizes, num_tasks)
+    mean = np.divide(1.0, records, out=np.ones(num_tasks), where=records > 0)
+    # Where all changelogs have records of one size, it is the mean to the last bit.
+    return np.where(records > 0, np.clip(mean, least, most), 1.0)
+
+
+def shares(rows: IntArray, *amounts: npt.NDArray[np.generic]) -> FloatArray:
+    """Which part of its row each entry is: by the first of the amounts that the row has any of, evenly if of none."""
+    num_rows = int(rows.max(initial=-1)) + 1
+    chosen = np.ones(len(rows), dtype=np.float64)
+    for amount in reversed(amounts):
+        measured = np.asarray(amount, dtype=np.float64)
+        chosen = np.where(total(rows, measured, num_rows)[rows] > 0, measured, chosen)
+    return chosen / total(rows, chosen, num_rows)[rows]
+
+
+def _writing(
+    tasks: TaskTable,
+    writers: Mapping[str, Sequence[int]],
+    read: set[str],
+    partitions: Ragged,
+    rate: IntArray,
+    input_bytes_per_s: FloatArray,
+) -> OutputTopics:
+    """All that is produced to a written topic comes from its writers, in proportion to what they get themselves."""
+    rows = [np.flatnonzero(np.isin(tasks.subtopology, ids)) for ids in writers.values()]
+    task = np.concatenate([*rows, np.empty(0, dtype=np.int64)])
+    topic = np.repeat(np.arange(len(rows)), [len(each) for each in rows]).astype(np.int64)
+    return OutputTopics(
+        topics=tuple(writers),
+        is_repartition=np.array([name in read for name in writers], dtype=np.bool_),
+        partitions=partitions,
+        partition_share=shares(row_of_values(partitions), rate[partitions.values]),
+        task=task,
+        topic=topic,
+        bytes_per_s=partitions.sum(rate)[topic] * shares(topic, input_bytes_per_s[task]),
+    )

@@ -1,0 +1,33 @@
+"""Whether a client that closes leaves its group: one rule for every event in which clients close.
+
+Classic protocol: the group waits for the session of a member that closes without a LeaveGroup request. By default,
+`KafkaStreams.close` sends none, for dynamic and for static members. Up to Kafka 4.1, `internal.leave.group.on.close`
+makes dynamic members send it. `CloseOptions` with `LEAVE_GROUP` makes every member leave; before 4.2,
+`leaveGroup(true)` does so for static members only.
+
+Streams protocol: a member always leaves, with a heartbeat of epoch -1, whatever `CloseOptions` say.
+
+Source: `StreamThread.completeShutdown`, `KafkaStreams.close`, `org.apache.kafka.streams.CloseOptions`,
+`AbstractCoordinator.maybeLeaveGroup`, `StreamsMembershipManager.leaveGroupOnClose`, Kafka 4.3.1;
+`ConsumerConfig.LEAVE_GROUP_ON_CLOSE_CONFIG`, Kafka 4.1.1.
+"""
+
+from __future__ import annotations
+
+from simulator.world.world import GroupProtocol, World
+
+
+def leaves_on_close(world: World, client: str, leaves_group: bool | None) -> bool:
+    """Return whether the group learns at once that a client closes.
+
+    Args:
+        world: the group's protocol and configs, and which members are static.
+        client: its name.
+        leaves_group: what the event asks for (`CloseOptions.GroupMembershipOperation`); None for the configs' default.
+    """
+    configs = world.application.group_configs
+    if configs.protocol is GroupProtocol.STREAMS:
+        return True
+    if leaves_group is not None:
+        return leaves_group
+    return configs.leave_group_on_close and not any(each.is_static for each in world.clients if each.name == client)

@@ -1,0 +1,92 @@
+"""`assignor-sim show` and `diff`, from a directory of results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from assignor_sim.api.results import run_scenario
+from assignor_sim.cli import app
+from scenarios.load import loads
+from simulator.results.result_directory import write_results
+from tests.assignor_sim.conftest import SMALL
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("results") / "small"
+    comparison = run_scenario(loads(SMALL))
+    write_results(directory, comparison.tables, comparison.manifest)
+    return directory
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "140"})
+
+
+def test_show_prints_the_comparison_and_the_rounds(results: Path) -> None:
+    ended = run("show", results)
+    assert ended.exit_code == 0, ended.output
+    for text in ("x-rack", "high_availability, seed 1: ", "sticky, seed 1: ", "late-0 joined", "█"):
+        assert text in ended.stdout
+    alone = run("show", results, "--assignor", "sticky").stdout
+    assert "sticky, seed 1: " in alone
+    assert "high_availability, seed 1: " not in alone
+
+
+def test_show_as_json_has_the_runs_and_their_rounds(results: Path) -> None:
+    data = json.loads(run("show", results, "--assignor", "sticky", "--format", "json").stdout)
+    assert [run["assignor"] for run in data["runs"]] == ["high_availability", "sticky"]
+    assert {row["assignor"] for row in data["rounds"]} == {"sticky"}
+
+
+def test_diff_names_who_lost_and_gained_what_as_the_tables_count_it(results: Path) -> None:
+    rows = json.loads(run("show", results, "--assignor", "high_availability", "--format", "json").stdout)["rounds"]
+    moving = next(row for row in rows if row["active_moves"])
+    chosen = ("--round", moving["round"], "--assignor", "high_availability")
+    [diff] = json.loads(run("diff", results, *chosen, "--format", "json").stdout)
+    moved = [task for task in diff["tasks"] if task["reason"]]
+    assert len(moved) == moving["active_moves"]
+    assert sum(len(client["lost"]) for client in diff["clients"]) == len(moved)
+    assert sorted(task for client in diff["clients"] for task in client["gained"]) == sorted(
+        task["task"] for task in moved
+    )
+
+
+def test_diff_without_an_assignor_has_every_one_and_with_two_how_they_differ(results: Path) -> None:
+    every = run("diff", results, "--round", "2")
+    assert every.exit_code == 0
+    assert "high_availability, seed 1: round 2" in every.stdout
+    assert "sticky, seed 1: round 2" in every.stdout
+    both = run("diff", results, "--round", "2", "--assignor", "high_availability", "--assignor", "sticky")
+    assert "high_availability and sticky, seed 1: round 2 of each" in both.stdout
+    assert "only sticky" in both.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--round", "99"], "has no round 99"),
+        (["--round", "2", "--assignor", "HA"], "'HA' is not an assignor of these results"),
+        (["--round", "2", "--seed", "9"], "9 is not a seed of high_availability"),
+        (["--round", "2", *(["--assignor", "sticky"] * 3)], "expected one, or two"),
+    ],
+)
+def test_what_is_not_there_is_bad_input(results: Path, arguments: list[str], said: str) -> None:
+    ended = run("diff", results, *arguments)
+    assert ended.exit_code == 2
+    assert said in ended.stderr
+
+
+@pytest.mark.parametrize("verb", [["show"], ["diff", "--round", "2"]])
+def test_a_directory_without_results_of_a_run_is_bad_input(tmp_path: Path, verb: list[str]) -> None:
+    ended = run(*verb, tmp_path)
+    assert ended.exit_code == 2
+    assert "not a directory of results" in ended.stderr
+    (tmp_path / "manifest.json").write_text('{"kind": "sweep"}', encoding="utf-8")
+    ended = run(*verb, tmp_path)
+    assert ended.exit_code == 2
+    assert "'runs' is missing" in ended.stderr

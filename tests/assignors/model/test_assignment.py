@@ -1,0 +1,74 @@
+"""The five errors that KIP-924 knows, all found at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from assignors.errors import InvalidAssignmentError
+from assignors.model.assignment import (
+    AssignmentColumns,
+    AssignmentError,
+    KafkaStreamsAssignment,
+    TaskAssignment,
+    TaskType,
+    validate_assignment,
+)
+from assignors.model.ids import ProcessId, TaskId
+from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo
+
+A, B, STRANGER = (ProcessId.parse(f"00000000-0000-0000-0000-00000000000{n}") for n in (1, 2, 9))
+T00, T01, T10 = TaskId(0, 0), TaskId(0, 1), TaskId(1, 0)
+ACTIVE, STANDBY = TaskType.ACTIVE, TaskType.STANDBY
+
+
+@pytest.fixture
+def state() -> ApplicationState:
+    lags = {T00: 0, T01: 0}
+    return ApplicationState.of(
+        tasks=[TaskInfo(T00, True), TaskInfo(T01, True), TaskInfo(T10, False)],
+        clients=[KafkaStreamsState(A, task_lags=lags), KafkaStreamsState(B, task_lags=lags)],
+    )
+
+
+def answer(*clients: tuple[ProcessId, dict[TaskId, TaskType]]) -> TaskAssignment:
+    return TaskAssignment(tuple(KafkaStreamsAssignment(client, tasks) for client, tasks in clients))
+
+
+def errors(state: ApplicationState, assignment: TaskAssignment) -> list[AssignmentError]:
+    return [problem.error for problem in validate_assignment(state, assignment)]
+
+
+def test_a_good_answer_has_no_problem(state: ApplicationState) -> None:
+    assert errors(state, answer((A, {T00: ACTIVE, T10: ACTIVE}), (B, {T01: ACTIVE, T00: STANDBY}))) == []
+
+
+def test_a_task_that_nobody_runs_is_no_problem_to_kafka(state: ApplicationState) -> None:
+    assert errors(state, answer((A, {}), (B, {}))) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (answer((A, {T00: ACTIVE}), (B, {T00: ACTIVE})), AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES),
+        (answer((A, {}), (B, {T10: STANDBY})), AssignmentError.INVALID_STANDBY_TASK),
+        (answer((A, {})), AssignmentError.MISSING_PROCESS_ID),
+        (answer((A, {}), (B, {}), (STRANGER, {})), AssignmentError.UNKNOWN_PROCESS_ID),
+        (answer((A, {TaskId(7, 7): ACTIVE}), (B, {})), AssignmentError.UNKNOWN_TASK_ID),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_error_is_found(state: ApplicationState, given: TaskAssignment, expected: AssignmentError) -> None:
+    assert errors(state, given) == [expected]
+
+
+def test_all_errors_are_found_at_once_and_named(state: ApplicationState) -> None:
+    bad = answer((STRANGER, {TaskId(7, 7): ACTIVE}), (A, {T00: ACTIVE, T10: STANDBY}))
+    with pytest.raises(InvalidAssignmentError) as raised:
+        AssignmentColumns.of(state, bad)
+    for word in ("UNKNOWN_PROCESS_ID", "UNKNOWN_TASK_ID: task 7_7", "INVALID_STANDBY_TASK: task 1_0", f"client {B}"):
+        assert word in str(raised.value)
+
+
+def test_an_answer_laid_out_in_columns_says_the_same_again(state: ApplicationState) -> None:
+    given = answer((A, {T00: ACTIVE, T10: ACTIVE}), (B, {T01: ACTIVE, T00: STANDBY}))
+    assert AssignmentColumns.of(state, given).to_assignment(state) == given

@@ -1,0 +1,190 @@
+"""What goals accept, one action at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from assignors.replicas.goals.counts import LeaderReplicaDistributionGoal, ReplicaDistributionGoal
+from assignors.replicas.goals.disk import DiskCapacityGoal, DiskUsageDistributionGoal
+from assignors.replicas.goals.goal import Goal, GoalActions
+from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
+from assignors.replicas.goals.racks import RackAwareDistributionGoal, RackAwareGoal
+from assignors.replicas.plan import PlanRequest
+from assignors.replicas.state import BrokerState, ClusterState
+
+
+def model(
+    replicas: Sequence[Sequence[int]],
+    racks: Mapping[int, str | None] | int,
+    sizes: Sequence[int] = (),
+    *,
+    without: Sequence[int] = (),
+) -> ClusterModel:
+    """Brokers from 0 on, whose rows are their ids, with disks of 100 bytes."""
+    there = dict.fromkeys(range(racks)) if isinstance(racks, int) else racks
+    held = {("t", number): list(each) for number, each in enumerate(replicas)}
+    state = ClusterState.of(
+        [BrokerState(broker, rack, 100) for broker, rack in there.items()],
+        held,
+        size_bytes=dict(zip(held, sizes or [1] * len(held), strict=True)),
+    )
+    request = PlanRequest(brokers=tuple(broker for broker in there if broker not in without))
+    return ClusterModel(state, request, only_new_receive=True)
+
+
+def move(row: int, source: int, destination: int) -> Action:
+    return Action(ActionKind.MOVE, row, source, destination)
+
+
+def swap(row: int, source: int, destination: int, other: int) -> Action:
+    return Action(ActionKind.SWAP, row, source, destination, other)
+
+
+def lead(row: int, source: int, destination: int) -> Action:
+    return Action(ActionKind.LEADERSHIP, row, source, destination)
+
+
+def accepts(goal: Goal, cluster: ClusterModel, action: Action) -> bool:
+    goal.prepare(cluster)
+    return goal.accepts(cluster, action)
+
+
+RACKS = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c"}
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        (move(0, 0, 1), True),
+        (move(0, 0, 3), False),
+        (move(0, 0, 4), True),
+        (lead(0, 0, 2), True),
+        (swap(0, 0, 4, 1), True),
+        (swap(0, 2, 1, 2), False),
+        (swap(2, 1, 2, 0), False),
+    ],
+)
+def test_a_rack_takes_one_replica_of_a_partition_whichever_way_it_comes(action: Action, expected: bool) -> None:
+    assert accepts(RackAwareGoal(), model([[0, 2], [4, 3], [1]], RACKS), action) is expected
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [(move(0, 0, 4), True), (move(0, 2, 3), True), (move(0, 2, 5), False), (move(1, 0, 3), False)],
+)
+def test_an_even_spread_lets_replicas_go_within_a_rack_and_to_racks_that_hold_fewer(
+    action: Action, expected: bool
+) -> None:
+    racks = {0: "a", 1: "a", 2: "b", 3: "b", 4: "b", 5: "a"}
+    cluster = model([[0, 1, 2], [0, 2]], racks)
+    assert accepts(RackAwareDistributionGoal(), cluster, action) is expected
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        (swap(1, 1, 2, 3), True),
+        (swap(1, 3, 0, 2), True),
+        (swap(2, 0, 3, 1), True),
+        (swap(0, 3, 2, 3), False),
+        (swap(3, 2, 3, 0), False),
+        (lead(0, 0, 3), True),
+        (lead(3, 2, 0), False),
+        (move(0, 3, 1), True),
+        (move(1, 1, 2), False),
+    ],
+)
+def test_two_leads_may_change_places_and_one_may_go_where_both_stay_within_their_limits(
+    action: Action, expected: bool
+) -> None:
+    # Brokers lead 2, 1, 1 and 0 partitions; with no margin all should lead 1.
+    cluster = model([[0, 3], [1, 3], [0, 2], [2, 0]], 4)
+    assert accepts(LeaderReplicaDistributionGoal(0.0), cluster, action) is expected
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        (swap(0, 0, 1, 2), False),
+        (swap(1, 0, 1, 3), False),
+        (swap(1, 0, 1, 2), True),
+        (move(2, 1, 0), False),
+        (lead(0, 0, 1), True),
+    ],
+)
+def test_a_disk_is_filled_beyond_its_limit_from_neither_side(action: Action, expected: bool) -> None:
+    # They hold 70 and 60 bytes and must stay below 80.
+    cluster = model([[0], [0], [1], [1]], 2, [40, 30, 20, 40])
+    assert accepts(DiskCapacityGoal(0.8), cluster, action) is expected
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [(move(3, 1, 2), True), (move(3, 1, 0), False), (move(1, 0, 2), False), (swap(2, 1, 2, 4), True)],
+)
+def test_brokers_within_their_limits_of_disk_use_must_stay_there(action: Action, expected: bool) -> None:
+    # They hold 22, 22 and 20 bytes and may hold from 19.4 to 23.25.
+    cluster = model([[0], [0], [1], [1], [2]], 3, [19, 3, 20, 2, 20])
+    assert accepts(DiskUsageDistributionGoal(0.09), cluster, action) is expected
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        (move(1, 0, 1), True),
+        (move(0, 0, 1), False),
+        (move(3, 2, 1), False),
+        (swap(0, 0, 1, 2), True),
+        (swap(1, 0, 1, 2), False),
+        (lead(3, 2, 1), True),
+    ],
+)
+def test_brokers_outside_their_limits_of_disk_use_must_become_more_alike(action: Action, expected: bool) -> None:
+    # They hold 70, 40 and 1 bytes; with no margin all should hold 37.
+    cluster = model([[0], [0], [1], [2]], 3, [50, 20, 40, 1])
+    assert accepts(DiskUsageDistributionGoal(0.0), cluster, action) is expected
+
+
+def test_new_brokers_alone_are_dealt_with_by_disk_use() -> None:
+    assert DiskUsageDistributionGoal(0.1).brokers_in_turn(model([[0], [1]], 4)) == [2, 3]
+    assert DiskUsageDistributionGoal(0.1).brokers_in_turn(model([[0], [1]], 2)) == [0, 1]
+
+
+def test_what_came_to_a_new_broker_may_go_back_where_it_was_and_nowhere_else() -> None:
+    cluster = model([[0], [0], [1]], 3)
+    assert cluster.may_receive(0, 0, [1, 2]) == [2]
+    cluster.apply(move(0, 0, 2))
+    assert cluster.may_receive(0, 2, [0, 1]) == [0]
+    assert cluster.is_immigrant(0, 2)
+    cluster.apply(move(0, 2, 0))
+    assert not cluster.is_immigrant(0, 0)
+
+
+def test_with_new_brokers_old_ones_swap_only_what_was_theirs() -> None:
+    cluster = model([[0], [0], [1], [1], [1]], 3, [5, 1, 9, 4, 3])
+    board = GoalActions(cluster, ReplicaDistributionGoal(9.0), [])
+    cluster.apply(move(2, 1, 2))
+    cluster.apply(move(0, 0, 2))
+    assert not board.swap(1, 0, [3], 1)
+    assert not board.swap(1, 0, [2], 2)
+    assert board.swap(1, 0, [2, 0], 2)
+    assert cluster.held == [{0}, {3, 4}, {1, 2}]
+    assert board.swap(2, 2, [3], 1)
+
+
+def test_a_swap_that_would_give_a_broker_a_partition_twice_is_passed_over() -> None:
+    cluster = model([[0, 1], [0], [1]], 2)
+    board = GoalActions(cluster, ReplicaDistributionGoal(9.0), [])
+    assert not board.swap(0, 0, [2], 1)
+    assert board.swap(1, 0, [0, 2], 1)
+    assert cluster.held == [{0, 2}, {0, 1}]
+
+
+def test_whoever_is_to_be_emptied_gives_what_would_push_others_below_a_limit() -> None:
+    cluster = model([[0], [0], [1], [2]], 3, without=[0])
+    goal = ReplicaDistributionGoal(0.0)
+    assert accepts(goal, cluster, move(0, 0, 1))
+    assert not accepts(goal, cluster, move(2, 1, 2))
+    assert not accepts(goal, cluster, move(2, 1, 0))

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assignors.replicas.broker_loads import added_replicas, count_leaders, count_replicas
+from assignors.replicas.exact import candidates
+from assignors.replicas.exact import replica_flow as exact_replicas
+from assignors.replicas.exact.even_counts import replica_count_range
+from assignors.replicas.exact.leader_flow import assign_leaders
+from assignors.replicas.exact.replica_flow import place
+from assignors.replicas.movement_bounds import (
+    leader_changes_by_counts,
+    min_bytes_moved,
+    min_leader_changes,
+    min_leader_range,
+    min_replica_moves,
+    min_replica_range,
+    replica_moves_by_counts,
+    replica_moves_by_rules,
+)
+from assignors.replicas.normalized_problem import NormalizedProblem
+from assignors.replicas.plan import PlanRequest
+from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.violations import PlanRule, find_violations
+from tests.assignors.replicas import all_placements
+from tests.assignors.replicas.clusters import brokers, killerwhile, random_cluster
+
+PLAIN = PlanRequest()
+
+
+def tiny(seed: int) -> tuple[ClusterState, PlanRequest]:
+    """Four partitions at most, on four or five brokers, with every sort of request."""
+    draw = np.random.default_rng(seed)
+    racks = int(draw.choice([0, 2, 3]))
+    state = random_cluster(
+        seed,
+        num_brokers=int(draw.integers(4, 6)),
+        partitions=(2, int(draw.integers(1, 3))),
+        factor=int(draw.integers(1, 4)),
+        racks=racks,
+        skew=float(draw.choice([0.0, 2.0])),
+    )
+    used = None if draw.random() < 0.5 else tuple(state.ids[:-1].tolist())
+    factor = [None, None, 1, 2, 3][draw.integers(5)]
+    return state, PlanRequest(brokers=used, replication_factor=factor, rack_aware=bool(draw.random() < 0.8))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_placement_of_all_that_are_as_even_moves_less_than_the_bound(seed: int) -> None:
+    state, request = tiny(seed)
+    assert min_replica_moves(state, request) == all_placements.least_moves(state, request)[0]
+
+
+@pytest.mark.parametrize("weighs", [False, True])
+@pytest.mark.parametrize("seed", range(25))
+def test_of_placements_that_move_as_little_none_has_evener_topics(seed: int, weighs: bool) -> None:
+    state, request = tiny(seed)
+    question = NormalizedProblem.of(state, request)
+    assert state.size_bytes is not None
+    placed = place(question, question.told.state.size_bytes if weighs else None)
+    sets = np.split(placed.pairs % question.num_brokers, np.cumsum(question.factors)[:-1])
+    found = all_placements.topic_squares(question.told.state, [each.tolist() for each in sets])
+    weights = state.size_bytes.tolist() if weighs else None
+    assert (placed.value, found) == all_placements.least_moves(state, request, weights)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_placement_of_all_that_are_as_even_moves_fewer_bytes_than_the_bound(seed: int) -> None:
+    state, request = tiny(seed)
+    assert state.size_bytes is not None
+    assert min_bytes_moved(state, request) == all_placements.least_moves(state, request, state.size_bytes.tolist())[0]
+
+
+@pytest.mark.parametrize("per_topic", [False, True])
+@pytest.mark.parametrize("seed", range(25))
+def test_no_leaders_of_all_that_are_as_even_change_less_than_the_bound(seed: int, per_topic: bool) -> None:
+    state = random_cluster(seed, num_brokers=4 + seed % 3, partitions=(3, 4), skew=2.0)
+    found = min_leader_changes(state, PLAIN, state.replicas, per_topic=per_topic)
+    assert found == all_placements.least_changes(state, per_topic)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_few_candidates_come_to_the_same_as_all(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = random_cluster(seed, num_brokers=6 + seed % 7, partitions=(30, 9), racks=seed % 4, skew=seed % 3)
+    request = PlanRequest(brokers=tuple(state.ids[: 5 + seed % 7].tolist()), replication_factor=(None, 2, 4)[seed % 3])
+    question = NormalizedProblem.of(state, request)
+    weights = None if seed % 2 else question.told.state.size_bytes
+    dense = place(question, weights)
+    monkeypatch.setattr(exact_replicas, "DENSE_PAIRS", 0)
+    monkeypatch.setattr(exact_replicas, "FEW", 1)
+    sparse = place(question, weights)
+    assert dense.value == dense.bound == sparse.value == sparse.bound
+
+
+def test_candidates_are_brokers_that_do_not_hold_the_partition_and_none_is_named_twice() -> None:
+    question = NormalizedProblem.of(random_cluster(1, num_brokers=9, skew=2.0), PLAIN)
+    found = candidates.sample_candidates(
+        question, replica_count_range(question), exact_replicas.min_added_replicas(question), 3
+    )
+    assert len(found)
+    assert (np.diff(found) > 0).all()
+    assert not np.isin(found, question.held_pairs).any()
+    assert np.isin(found, candidates.all_candidates(question)).all()
+
+
+def test_without_time_there_is_a_placement_and_a_bound_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = random_cluster(3, num_brokers=12, partitions=(60, 20), racks=3, skew=2.0)
+    question = NormalizedProblem.of(state, PLAIN)
+    best = place(question).value
+    monkeypatch.setattr(exact_replicas, "DENSE_PAIRS", 0)
+    monkeypatch.setattr(exact_replicas, "FEW", 1)
+    hasty = place(question, time_limit_s=0)
+    assert 0 < hasty.bound <= best <= hasty.value
+
+
+def test_the_twenty_brokers_of_the_killerwhile_example_need_one_move() -> None:
+    state = killerwhile()
+    assert min_replica_moves(state, PlanRequest(brokers=tuple(range(19)))) == 1
+    assert min_replica_moves(state, PLAIN) == 0
+
+
+def test_thirteen_brokers_in_three_racks_cannot_be_evener_than_twelve_apart() -> None:
+    state = random_cluster(1, num_brokers=13, partitions=(240,), racks=3, skew=0.0)
+    assert min_replica_range(state, PLAIN) == 12
+    assert min_replica_range(state, PlanRequest(rack_aware=False)) == 1
+
+
+def test_racks_that_are_broken_count_in_the_bound_and_not_in_the_simple_one() -> None:
+    state = random_cluster(1, num_brokers=13, partitions=(240,), racks=3, skew=0.0)
+    broken = sum(found.times for found in find_violations(state, PLAIN, state.replicas) if found.rule == PlanRule.RACK)
+    assert replica_moves_by_rules(state, PLAIN) == broken > 150
+    assert replica_moves_by_counts(state, PLAIN) < broken <= min_replica_moves(state, PLAIN)
+
+
+@pytest.mark.parametrize(("num_partitions", "num_brokers"), [(180, 122), (120, 135)])
+@pytest.mark.parametrize("skew", [0.0, 0.7])
+def test_leaders_of_a_topic_on_many_brokers_come_near_the_simple_bound(
+    num_partitions: int, num_brokers: int, skew: float
+) -> None:
+    for seed in range(5):
+        state = random_cluster(seed, num_brokers=num_brokers, partitions=(num_partitions,), racks=0, skew=skew)
+        held = np.bincount(state.replicas.ravel(), minlength=num_brokers)
+        changes, simple = min_leader_changes(state, PLAIN, state.replicas), leader_changes_by_counts(state, PLAIN)
+        apart = min_leader_range(state, PLAIN, state.replicas)
+        if held.min() and apart <= 1:
+            assert simple <= changes <= 2 * simple
+        question = NormalizedProblem.of(state, PLAIN)
+        counts = np.bincount(assign_leaders(question, question.held).broker, minlength=num_brokers)
+        assert counts.max() - counts.min() == apart
+
+
+def test_the_simple_bounds_of_a_new_broker_are_what_it_has_to_get() -> None:
+    rows = {("a", p): [p % 3, (p + 1) % 3] for p in range(12)}
+    state = ClusterState.of(brokers(4), rows)
+    assert count_replicas(state.replicas, 4).tolist() == [8, 8, 8, 0]
+    assert replica_moves_by_counts(state, PLAIN) == min_replica_moves(state, PLAIN) == 6
+    assert leader_changes_by_counts(state, PLAIN) == 3
+    assert min_leader_changes(state, PLAIN, state.replicas) == 0, "the new broker holds nothing that it could lead"
+    assert min_leader_range(state, PLAIN, state.replicas) == 4
+    assert count_leaders(state.replicas, 4).tolist() == [4, 4, 4, 0]
+
+
+def test_a_lower_replication_factor_copies_nothing_where_counts_come_out_even() -> None:
+    state = ClusterState.of(brokers(3), {("a", p): [p % 3, (p + 1) % 3, (p + 2) % 3] for p in range(6)})
+    lower = PlanRequest(replication_factor=2)
+    assert min_replica_moves(state, lower) == replica_moves_by_counts(state, lower) == 0
+    assert min_replica_moves(state, PlanRequest(replication_factor=1, brokers=(0, 1))) == 0
+
+
+def test_a_higher_replication_factor_copies_what_is_new() -> None:
+    state = ClusterState.of(brokers(3), {("a", p): [p % 3] for p in range(6)})
+    higher = PlanRequest(replication_factor=2)
+    assert min_replica_moves(state, higher) == replica_moves_by_counts(state, higher) == 6
+
+
+def test_small_partitions_move_rather_than_large_ones() -> None:
+    sizes = {("a", 0): 10**12, ("a", 1): 7, ("a", 2): 10**9, ("a", 3): 5}
+    state = ClusterState.of(brokers(2), {key: [0] for key in sizes}, size_bytes=sizes)
+    assert min_bytes_moved(state, PLAIN) == 12
+    assert min_replica_moves(state, PLAIN) == 2
+
+
+def test_bytes_too_diverse_to_count_exactly_give_a_bound_just_below() -> None:
+    draw = np.random.default_rng(5)
+    sizes = {("a", p): int(draw.integers(10**14, 10**15)) for p in range(2_000)}
+    held = {key: [int(draw.integers(8))] for key in sizes}
+    state = ClusterState.of(brokers(8), held, size_bytes=sizes)
+    question = NormalizedProblem.of(state, PLAIN)
+    assert question.told.state.size_bytes is not None
+    pairs = place(question, question.told.state.size_bytes // 10**9).pairs
+    moved = np.setdiff1d(pairs, question.held_pairs) // 8
+    near = int(question.told.state.size_bytes[moved].sum())
+    bound = min_bytes_moved(state, PLAIN)
+    assert bound <= near
+    assert bound == pytest.approx(near, rel=1e-3)
+
+
+def test_bytes_of_unknown_sizes_are_refused() -> None:
+    state = ClusterState.of(brokers(2), {("a", 0): [0]})
+    with pytest.raises(ValueError, match="sizes of partitions are not known"):
+        min_bytes_moved(state, PLAIN)
+
+
+def test_leaders_cannot_be_where_no_broker_is_allowed() -> None:
+    state = ClusterState.of(brokers(3), {("a", 0): [0], ("a", 1): [1]})
+    with pytest.raises(ValueError, match="no replica on a broker that may lead it"):
+        min_leader_changes(state, PlanRequest(brokers=(1, 2)), state.replicas)
+
+
+def test_leaders_are_led_from_the_replicas_given_and_changes_counted_from_the_state() -> None:
+    state = ClusterState.of([BrokerState(7), BrokerState(3), BrokerState(5)], {("a", p): [3, 5] for p in range(4)})
+    moved = state.replicas.copy()
+    moved[:2] = [0, 2]
+    assert added_replicas(state.replicas, moved).sum() == 2
+    assert min_leader_changes(state, PLAIN, moved) == 2
+    assert min_leader_range(state, PLAIN, moved) == 1

@@ -1,0 +1,80 @@
+"""StickyTaskAssignor of KIP-924: where it differs from the legacy one."""
+
+import pytest
+
+from assignors.errors import DivisionByZeroError
+from assignors.java.hash_order import CollectionOrder
+from assignors.tasks.legacy_sticky import LegacySticky
+from assignors.tasks.sticky import Sticky
+from tests.assignors.tasks.sticky_tables import state, table
+
+LEGACY, PUBLIC = LegacySticky(CollectionOrder.SORTED), Sticky(CollectionOrder.SORTED)
+RACKS = {"in0-0": ("b",), "in0-1": ("a",), "store0-0": ("b",), "store0-1": ("a",)}
+
+
+def test_it_keeps_tasks_and_gives_newcomers_their_share() -> None:
+    given = state("A: 0_0 0_1 0_2 0_3 | B:", "0_0 0_1 0_2 0_3", standbys=1)
+    assert table(PUBLIC.assign(given)) == "A: 0_2 0_3 (0_0) (0_1) | B: 0_0 0_1 (0_2) (0_3)"
+
+
+def test_of_equally_loaded_clients_threads_do_not_decide() -> None:
+    given = state("A*1: 0_0 | B*2: 0_1 0_2", "0_0 0_1 0_2 1_0")
+    assert table(LEGACY.assign(given)) == "A: 0_0 | B: 0_1 0_2 1_0"
+    assert table(PUBLIC.assign(given)) == "A: 0_0 1_0 | B: 0_1 0_2"
+
+
+def test_clients_come_by_hash_even_if_they_are_given_sorted() -> None:
+    given = state("A#1: | B#16:", "0_0")
+    assert table(LEGACY.assign(given)) == "A: 0_0 | B:"
+    assert table(PUBLIC.assign(given)) == "A: | B: 0_0"
+
+
+def test_of_two_claims_the_one_of_the_client_later_by_hash_counts() -> None:
+    given = state("A#1: 0_0 | B#16: 0_0", "0_0 0_1")
+    assert table(LEGACY.assign(given)) == "A: 0_1 | B: 0_0"
+    assert table(PUBLIC.assign(given)) == "A: 0_0 | B: 0_1"
+
+
+def test_without_a_thread_kafka_divides_by_zero() -> None:
+    with pytest.raises(DivisionByZeroError):
+        PUBLIC.assign(state("", "0_0"))
+
+
+@pytest.mark.parametrize(
+    ("costs", "racks", "after"),
+    [
+        pytest.param((10, 1), RACKS, "A: 0_1 | B: 0_0", id="tasks move to where they read from"),
+        pytest.param(None, RACKS, "A: 0_0 | B: 0_1", id="not without configured costs"),
+        pytest.param((10, 1), RACKS | {"store0-0": (None,)}, "A: 0_0 | B: 0_1", id="nor with unknown changelogs"),
+        pytest.param((10, 1), RACKS | {"in0-0": ("b", None)}, "A: 0_1 | B: 0_0", id="one known replica is enough"),
+        pytest.param(
+            (10, 1),
+            RACKS | {"store0-0": ("a",), "store0-1": ("b",)},
+            "A: 0_0 | B: 0_1",
+            id="changelogs count as much as sources",
+        ),
+    ],
+)
+def test_racks(costs: tuple[int, int] | None, racks: dict[str, tuple[str | None, ...]], after: str) -> None:
+    given = state("A@a: 0_0 | B@b: 0_1", "0_0 0_1", racks=racks, strategy="min_traffic", costs=costs)
+    assert table(PUBLIC.assign(given)) == after
+
+
+def test_clients_come_by_hash_in_the_rack_aware_graph_too() -> None:
+    stores = dict.fromkeys(("store0-0", "store0-1", "store0-2"), ("a", "b", "c"))
+    racks = stores | {"in0-0": ("a",), "in0-1": ("b",), "in0-2": ("b",)}
+    before = "A#1*3@c: | B#2*3@a: 0_0 0_2 | C#16*3@b: 0_1"
+    given = state(before, "0_0 0_1 0_2", racks=racks, strategy="balance_subtopology", costs=(10, 0))
+    assert table(LEGACY.assign(given)) == "A: | B: 0_0 0_1 | C: 0_2"
+    assert table(PUBLIC.assign(given)) == "A: | B: 0_0 0_2 | C: 0_1"
+
+
+def test_standbys_are_balanced_with_the_configured_strategy() -> None:
+    before = "A*2@c: 0_0 1_0 | B*2@c: 0_1 1_1 | C@a: (0_0) (1_1) | D@b: (0_1) (1_0)"
+    racks = {f"in{group}-{number}": ("a", "b", "c") for group in (0, 1) for number in (0, 1)}
+    racks |= {"store0-0": ("a",), "store0-1": ("a",), "store1-0": ("b",), "store1-1": ("b",)}
+    tasks = "0_0 0_1 1_0 1_1"
+    min_traffic = state(before, tasks, 1, racks=racks, strategy="min_traffic", costs=(10, 1))
+    balanced = state(before, tasks, 1, racks=racks, strategy="balance_subtopology", costs=(10, 1))
+    assert table(PUBLIC.assign(min_traffic)) == "A: 0_0 1_0 | B: 0_1 1_1 | C: (0_0) (0_1) | D: (1_0) (1_1)"
+    assert table(PUBLIC.assign(balanced)) == "A: 0_0 1_0 | B: 0_1 1_1 | C: (0_0) (1_1) | D: (0_1) (1_0)"

@@ -1,0 +1,135 @@
+"""Which thread gets which of a client's tasks: Kafka's answers, and the rules that they follow.
+
+`threads.jsonl.gz` holds the answers of Kafka 4.3.1 to 150 random clients, and to 6 that were searched for because a
+rare rule decides them.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignors.java.hash_order import task_hash
+from assignors.model.ids import TaskId
+from assignors.tasks.thread_assignment import ClientTasks, ThreadTasks, assign_to_threads, in_text_order
+from tools.kafka_oracle import threads
+
+DATA = Path(__file__).parents[2] / "tools" / "kafka_oracle" / "data" / "threads.jsonl.gz"
+
+IDS = [TaskId(subtopology, partition) for subtopology in range(4) for partition in range(40)]
+HASHES = [task_hash(task) for task in IDS]
+ROWS = range(len(IDS))
+RUNNING = dict.fromkeys(ROWS, -2)
+
+Previous = list[list[int]]
+
+
+def assign(client: ClientTasks, previous: Previous, lags: dict[int, int] = RUNNING, **how: bool) -> ThreadTasks:
+    return assign_to_threads(client, previous, lags, HASHES, **how)
+
+
+def stateful(*rows: int) -> ClientTasks:
+    return ClientTasks(rows, (), ())
+
+
+def held(answer: ThreadTasks) -> Previous:
+    return [active + standby for active, standby in zip(*answer, strict=True)]
+
+
+def test_every_recorded_answer_is_kafkas() -> None:
+    recorded = threads.read(DATA)
+    wrong = [pair["problem"]["id"] for pair in recorded if threads.our_answer(pair["problem"]) != pair["expected"]]
+    assert len(recorded) == 156
+    assert not wrong
+
+
+def test_thread_10_comes_before_thread_2() -> None:
+    assert [thread + 1 for thread in in_text_order(12)] == [1, 10, 11, 12, 2, 3, 4, 5, 6, 7, 8, 9]
+    active = assign(stateful(0, 1, 2), [[]] * 11).active
+    assert {thread + 1: tasks for thread, tasks in enumerate(active) if tasks} == {1: [0], 10: [1], 11: [2]}
+
+
+@pytest.mark.parametrize(
+    ("client", "previous", "lags", "active"),
+    [
+        pytest.param(stateful(0, 1, 2, 3), [[], []], {}, [[0, 2], [1, 3]], id="new tasks are dealt out in turns"),
+        pytest.param(stateful(0, 1, 2, 3), [[2, 3], []], {}, [[2, 3], [0, 1]], id="a thread keeps what it had"),
+        pytest.param(
+            stateful(0, 1), [[0, 1], []], {0: 0, 1: -2}, [[1], [0]], id="up to its share, the least lag first"
+        ),
+        pytest.param(stateful(0, 1), [[1, 0], []], {0: 0, 1: 0}, [[0], [1]], id="or the lowest id"),
+        pytest.param(stateful(0, 1, 2), [[], [0, 2]], {}, [[1], [0, 2]], id="one more goes to who had it"),
+        pytest.param(stateful(0, 1, 2), [[], [0, 1, 2]], {}, [[1], [0, 2]], id="a skipped task may be dealt out"),
+        pytest.param(stateful(0, 1), [[0], [0, 1]], {}, [[0], [1]], id="the first thread that claims a task has it"),
+        pytest.param(
+            stateful(0), [[0], [0], []], {}, [[], [0], []], id="the last does where there is less than one each"
+        ),
+        pytest.param(stateful(0, 1), [[5, 1], [7]], {}, [[1], [0]], id="tasks that are gone do not matter"),
+        pytest.param(ClientTasks((), (0, 1), ()), [[1], [0]], {}, [[0], [1]], id="stateless tasks do not stick"),
+    ],
+)
+def test_active_tasks(client: ClientTasks, previous: Previous, lags: dict[int, int], active: Previous) -> None:
+    assert assign(client, previous, RUNNING | lags).active == active
+
+
+def test_standbys_go_where_fewer_active_tasks_are_and_stateless_tasks_where_fewer_of_both_are() -> None:
+    answer = assign(ClientTasks((0,), (1,), (2,)), [[], [], []])
+    assert answer == ThreadTasks([[0], [], [1]], [[], [2], []])
+
+
+def test_a_task_stays_on_its_thread_when_it_changes_its_role_only_if_there_is_room() -> None:
+    before = assign(ClientTasks((0,), (), (1,)), [[], []])
+    assert before == ThreadTasks([[0], []], [[], [1]])
+    assert assign(ClientTasks((1,), (), (0,)), held(before)) == ThreadTasks([[], [1]], [[0], []])
+    assert assign(ClientTasks((0, 1), (), (2,)), [[0, 1], [2]]).active == [[0], [1]]
+
+
+@st.composite
+def clients(draw: st.DrawFn) -> tuple[ClientTasks, Previous]:
+    """Any client: its tasks, and what its threads say they had, which others may say as well."""
+    rows = draw(st.lists(st.sampled_from(ROWS), unique=True, max_size=40))
+    first, second = sorted(draw(st.tuples(*[st.integers(0, len(rows))] * 2)))
+    client = ClientTasks(rows[:first], rows[first:second], rows[second:])
+    some = st.lists(st.sampled_from(ROWS), unique=True, max_size=12)
+    return client, draw(st.lists(some, min_size=1, max_size=12))
+
+
+lags_of_all = st.lists(st.sampled_from([-3, -2, 0, 1, 500]), min_size=len(ROWS), max_size=len(ROWS))
+
+
+@given(clients(), lags_of_all, st.booleans())
+def test_every_task_is_given_once_and_no_thread_has_two_more_than_another(
+    client: tuple[ClientTasks, Previous], lags: list[int], pluggable: bool
+) -> None:
+    tasks, previous = client
+    active, standby = assign_to_threads(tasks, previous, lags, HASHES, pluggable=pluggable)
+    assert sorted(chain(*active)) == sorted([*tasks.stateful, *tasks.stateless])
+    assert sorted(chain(*standby)) == sorted(tasks.standby)
+    kept = [len(set(own) & set(tasks.stateful)) for own in active]
+    with_standbys = [number + len(own) for number, own in zip(kept, standby, strict=True)]
+    for load in (kept, with_standbys, [len(own) for own in held(ThreadTasks(active, standby))]):
+        assert max(load) - min(load) <= 1
+
+
+@given(clients(), lags_of_all, lags_of_all, st.booleans(), st.lists(st.sampled_from(ROWS)))
+def test_a_client_that_is_given_the_same_tasks_leaves_them_where_they_are(
+    client: tuple[ClientTasks, Previous], before: list[int], now: list[int], pluggable: bool, found: list[int]
+) -> None:
+    tasks, previous = client
+    first = assign_to_threads(tasks, previous, before, HASHES, pluggable=pluggable)
+    given_now = {*tasks.stateful, *tasks.standby}
+    gone = [row for row in found if row not in given_now]
+    told = [own + gone for own in held(first)]
+    assert assign_to_threads(tasks, told, now, HASHES, pluggable=pluggable) == first
+
+
+def test_the_same_tasks_move_if_another_thread_claims_them_or_a_thread_is_new() -> None:
+    client = stateful(0, 1, 2)
+    first = assign(client, [[], []])
+    assert first.active == [[0, 2], [1]]
+    assert assign(client, [[0, 1, 2], [1]], {0: 5, 1: 0, 2: 5}).active == [[1, 2], [0]]
+    assert assign(client, [*held(first), []]).active == [[0], [1], [2]]

@@ -1,0 +1,53 @@
+"""How much clients have to do: counted in the last round, by thread, and drawn so that every curve is seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.analysis.comparison import TableError
+from reports.analysis.runs.client_loads import ClientLoad, load_grid, loads
+from reports.render.figures.run_figures import figure_bytes, load_per_thread
+from tests.reports.sample_player_runs import player_runs
+from tests.reports.sample_runs import tables
+
+
+def test_members_of_the_last_round_are_counted_most_loaded_first() -> None:
+    assert loads(player_runs())["eager"] == [
+        ClientLoad("first", "az1", 2, 1, 2),
+        ClientLoad("late", "az1", 2, 2, 0),
+        ClientLoad("away", "az2", 2, 1, 0),
+    ]
+    assert [load.per_thread for load in loads(player_runs())["calm"]] == [2.0, 0.5, 0.0]
+
+
+def test_a_client_that_only_another_assignor_has_is_a_dash() -> None:
+    grid = load_grid({"a": [ClientLoad("x", "az1", 1, 1, 0)], "b": []})
+    [(client, cells)] = grid.lines
+    assert client == "x"
+    assert [cell.text for cell in cells] == ["1", "–"]
+
+
+def test_all_curves_and_clients_are_inside_the_axes() -> None:
+    [axes] = load_per_thread(player_runs()).axes
+    assert [line.get_label() for line in axes.lines] == ["eager", "calm"]
+    assert [list(line.get_ydata()) for line in axes.lines] == [[1.5, 1.0, 0.5], [2.0, 0.5, 0.0]]
+    left, right = axes.get_xlim()
+    assert left < 1 < 3 < right < 4
+    assert axes.get_ylim()[1] > 2
+
+
+def test_curves_that_coincide_are_drawn_apart() -> None:
+    [axes] = load_per_thread(player_runs()).axes
+    places = [line.get_transform().transform((1, 1))[1] for line in axes.lines]
+    assert abs(places[0] - places[1]) > 2
+
+
+def test_without_assignments_there_is_nothing_to_draw() -> None:
+    [axes] = load_per_thread(tables()).axes
+    assert [text.get_text() for text in axes.texts] == ["no assignment to show"]
+    assert figure_bytes(load_per_thread(tables(), narrow=True), "svg")
+
+
+def test_a_missing_table_is_named() -> None:
+    with pytest.raises(TableError, match="'clients' is missing"):
+        loads({name: table for name, table in tables().items() if name != "clients"})

@@ -1,0 +1,35 @@
+"""How the group converged after each event, on pages and at the terminal."""
+
+from __future__ import annotations
+
+from reports.analysis.runs.convergence_grid import convergence_grid
+from reports.render.terminal.rounds import draw
+from tests.reports.sample_runs import MINUTE_MS, tables
+
+UNKNOWN = {
+    "number": 2,
+    "event": "crash of client app-1",
+    "at_ms": 30 * MINUTE_MS,
+    "rebalances": 1,
+    "time_to_converge_ms": None,
+    "at_least_ms": 45 * MINUTE_MS,
+    "verdict": "probing",
+}
+START = {"number": 0, "event": "start", "at_ms": 0, "rebalances": 1, "time_to_converge_ms": 6_000, "at_least_ms": 6_000}
+
+
+def test_each_event_has_a_line_in_order_of_time_and_each_assignor_a_column() -> None:
+    rows = [{"assignor": "a", **row} for row in (START, {"cut_short_by": 2}, UNKNOWN)]
+    grid = convergence_grid(tables([{"assignor": "a"}, {"assignor": "b"}], convergence=[*rows, {"assignor": "b"}]))
+    assert grid.columns == ("a", "b")
+    assert [(title, [str(cell) for cell in cells]) for title, cells in grid.lines] == [
+        ("0: start", ["6 s (1 rebalance)", "–"]),
+        ("1: outage of rack az1 at 0:10:00", ["12 min (2 rebalances, cut short by event 2)", "12 min (2 rebalances)"]),
+        ("2: crash of client app-1 at 0:30:00", ["> 45 min (1 rebalance, probing)", "–"]),
+    ]
+
+
+def test_the_terminal_says_how_the_group_converged_after_each_event() -> None:
+    shown = draw(tables(convergence=[{}, UNKNOWN]), width=120, color=False)
+    assert "event 1, outage of rack az1, 0:10:00: converged after 12 min (2 rebalances)\n" in shown
+    assert "event 2, crash of client app-1, 0:30:00: not converged after 45 min (1 rebalance, probing)\n" in shown

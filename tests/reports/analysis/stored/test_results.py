@@ -1,0 +1,103 @@
+"""Stored results as text and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from reports.analysis.stored.results import StoredResultsError, read_stored, stored, write_stored
+from reports.analysis.stored.rounds import MOST_CHANGES, places, restored, stored_rounds
+from tests.reports import sample_runs
+from tests.reports.sample_stored_results import ORIGIN, results, rounds
+
+FIRST = {"0_0": "a b", "0_1": "b", "0_2": "- a"}
+THEN = {"0_0": "b", "0_1": "b"}
+
+
+def test_what_is_written_is_what_is_read() -> None:
+    before = results(FIRST, THEN, figures={}, cause='"</script> \u202e ünï 🦊')
+    assert read_stored(write_stored(before), "file") == before
+    assert write_stored(read_stored(write_stored(before), "file")) == write_stored(before)
+
+
+def test_a_line_holds_a_figure_or_a_round_so_that_a_change_is_a_line_to_review() -> None:
+    one, other = (write_stored(results(FIRST, THEN, active_moves=moves)).splitlines() for moves in (4, 5))
+    assert [line for line, twin in zip(one, other, strict=True) if line != twin] == ['  "active_moves": 4,']
+    assert sum('"digest"' in line for line in one) == 2
+
+
+def test_the_first_round_is_stored_whole_and_later_ones_by_what_changed() -> None:
+    first, second, third = rounds(FIRST, THEN, THEN)
+    assert first["changes"] == {"0_0": ["a", "b"], "0_1": ["b"], "0_2": [None, "a"]}
+    assert second["changes"] == {"0_0": ["b"], "0_2": []}
+    assert third["changes"] == {}
+    assert second["digest"] == third["digest"] != first["digest"]
+
+
+def test_what_every_round_decided_comes_back_from_the_changes() -> None:
+    assert [dict(each or {}) for each in restored(rounds(FIRST, THEN, FIRST))] == [
+        {"0_0": ["a", "b"], "0_1": ["b"], "0_2": [None, "a"]},
+        {"0_0": ["b"], "0_1": ["b"]},
+        {"0_0": ["a", "b"], "0_1": ["b"], "0_2": [None, "a"]},
+    ]
+
+
+def test_a_large_run_is_stored_as_digests_alone() -> None:
+    tasks = {f"0_{number}": "a" for number in range(MOST_CHANGES)}
+    whole, digests = rounds(tasks), rounds(tasks, {**tasks, "0_0": "b"})
+    assert whole[0]["changes"] is not None
+    assert [each["changes"] for each in digests] == [None, None]
+    assert list(restored(digests)) == [None, None]
+    assert digests[0]["digest"] == whole[0]["digest"] != digests[1]["digest"]
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    copies = [
+        {"round": 1, "task": task, "client": client, "role": role}
+        for task, client, role in (("0_0", "c", "standby"), ("0_0", "b", "standby"), ("0_0", "a", "active"))
+    ]
+    assert places(copies) == places(copies[::-1]) == {"0_0": ["a", "b", "c"]}
+    row = {**sample_runs.ROUND, "round": 1}
+    assert list(stored_rounds([row], copies)) == list(stored_rounds([row], copies[::-1]))
+
+
+def test_floats_are_stored_to_nine_digits() -> None:
+    tables = sample_runs.tables(runs=[{"cross_rack_bytes": 123_456_789_123.4}])
+    [run] = stored(tables, "rack_outage", ORIGIN).runs.values()
+    assert run.figures["cross_rack_bytes"] == 123_456_789_000.0
+
+
+def without(*path: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(write_stored(results(FIRST)))
+    place: Any = data
+    for key in path[:-1]:
+        place = place[0][key] if isinstance(place, list) else place[key]
+    del (place[0] if isinstance(place, list) else place)[path[-1]]
+    return data
+
+
+NEEDED = ("model", "versions", "scenario", "scenario.sha256", "runs", "runs.figures", "runs.rounds.digest")
+
+
+@pytest.mark.parametrize("path", NEEDED)
+def test_results_of_which_something_is_missing_are_refused(path: str) -> None:
+    with pytest.raises(StoredResultsError, match=r"^here\.json: not stored results of format 2"):
+        read_stored(json.dumps(without(*path.split("."))), "here.json")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"format": 1, "runs": []}', '{"format": 2}', '{"format": 2, "scenario": 5}']
+)
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(StoredResultsError, match=r"^here\.json: not stored results"):
+        read_stored(text, "here.json")
+
+
+def test_figures_stored_under_their_old_names_are_read_under_the_new_ones() -> None:
+    now = results(FIRST, THEN, rebalances_to_converge=17, time_to_converge_ms=5_448_000)
+    text = write_stored(now)
+    old = text.replace("rebalances_to_converge", "rounds_to_stable").replace("time_to_converge_ms", "stable_after_ms")
+    assert old != text
+    assert read_stored(old, "file") == now

@@ -1,0 +1,150 @@
+"""What people read of a sweep at a terminal."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from reports.render.terminal.sweep import MAX_SHOWN, render
+
+Json = dict[str, Any]
+
+OBJECTIVES = ["cross_rack_usd", "active_moves", "time_to_converge_ms"]
+
+
+def cell(setting: int, assignor: str, means: list[float | None], best_of: list[str]) -> Json:
+    by_name = dict(zip(OBJECTIVES, means, strict=True))
+    intervals = {name: None if mean is None else [mean * 0.9, mean * 1.1] for name, mean in by_name.items()}
+    key = {"sweep": "weights", "setting": setting, "label": f"traffic_cost={setting}", "assignor": assignor}
+    return key | {"runs": 4, "stable": 0.75, "best_of": best_of, "means": by_name, "intervals": intervals}
+
+
+def best(objective: str, of: Json, equal: int = 0) -> Json:
+    key = {name: of[name] for name in ("sweep", "setting", "label", "assignor")}
+    return {"objective": objective, "mean": of["means"][objective], "interval": None, "others_equal": equal} | key
+
+
+STICKY = cell(1, "sticky", [12.5, 4.0, 90_000.0], ["active_moves", "time_to_converge_ms"])
+RACKS = cell(10, "min_traffic", [2.0, 30.0, None], ["cross_rack_usd"])
+
+SUMMARY: Json = {
+    "kind": "aggregate",
+    "sweeps": [{"sweep": "weights", "scenario": "orders"}],
+    "scenarios": [
+        {
+            "scenario": "orders",
+            "objectives": OBJECTIVES,
+            "cells_considered": 6,
+            "cells_on_front": 2,
+            "front": [RACKS, STICKY],
+            "best": [best("cross_rack_usd", RACKS), best("active_moves", STICKY, 2)],
+        }
+    ],
+    "sensitivity": [
+        {
+            "sweep": "weights",
+            "metric": "active_moves",
+            "factors": [{"factor": "traffic_cost", "share": 0.834}, {"factor": "assignor", "share": 0.004}],
+        },
+        {"sweep": "weights", "metric": "load_skew", "factors": [{"factor": "standbys", "share": 0.5}]},
+    ],
+    "against_baseline": [
+        {"metric": name, "settings": 6, "less": less, "more": 0}
+        | {"sweep": "weights", "baseline": "sticky", "assignor": "min_traffic"}
+        for name, less in (("active_moves", 0), ("cross_rack_usd", 5))
+    ],
+    "left_out": [{"sweep": "weights", "what": "runs", "number": 1200, "why": "not made yet"}],
+}
+
+
+def test_the_front_has_means_with_stars_on_the_least_and_intervals_below() -> None:
+    lines = render(SUMMARY, width=120, color=False).splitlines()
+    assert lines[0] == (
+        "orders  (2 of 6 settings × assignors are on the Pareto front; means, below them 95 % intervals)"
+    )
+    [racks] = [number for number, line in enumerate(lines) if line.startswith("min_traffic  traffic_cost=10")]
+    assert lines[racks].split()[2:] == ["$2.00*", "30", "75", "%", "stable"]
+    assert lines[racks + 1].split() == ["$1.80–$2.20", "27–33"]
+    assert lines[racks + 2].split() == ["sticky", "traffic_cost=1", "$12.50", "4*", "90", "s*"]
+
+
+def test_a_narrow_terminal_does_without_intervals_and_every_line_fits() -> None:
+    text = render(SUMMARY, width=72, color=False)
+    assert "27–33" not in text
+    assert max(map(len, text.splitlines())) <= 72
+
+
+def test_the_best_of_each_objective_says_how_many_others_are_as_good() -> None:
+    lines = render(SUMMARY, width=140, color=False).splitlines()
+    [moved] = [line for line in lines if line.startswith("Tasks moved")]
+    assert " ".join(moved.split()) == "Tasks moved sticky traffic_cost=1 (and 2 more with the same mean) 4"
+
+
+def test_only_what_is_weighed_and_not_next_to_nothing_matters() -> None:
+    text = render(SUMMARY, width=120, color=False)
+    assert "– Tasks moved: traffic_cost 83 %\n" in text
+    assert "skew" not in text
+
+
+def test_what_is_sure_against_the_baseline_stands_in_one_line() -> None:
+    expected = "– min_traffic against sticky: Cross-rack cost, whole run less in 5 of 6 settings\n"
+    assert expected in render(SUMMARY, width=120, color=False)
+
+
+def test_nothing_sure_is_said_so() -> None:
+    summary = copy.deepcopy(SUMMARY)
+    summary["against_baseline"][1]["less"] = 0
+    assert "– min_traffic against sticky: no sure difference\n" in render(summary, width=120, color=False)
+
+
+def test_what_was_left_out_is_told() -> None:
+    assert "– weights: 1,200 runs: not made yet\n" in render(SUMMARY, width=120, color=False)
+
+
+def test_a_long_front_is_cut_and_says_so() -> None:
+    summary = copy.deepcopy(SUMMARY)
+    front = [cell(setting, "sticky", [float(setting), 1.0, None], []) for setting in range(MAX_SHOWN + 5)]
+    summary["scenarios"][0] |= {"front": front, "cells_on_front": 300}
+    text = render(summary, width=120, color=False)
+    assert text.count("75 % stable") == MAX_SHOWN
+    assert f"… and {300 - MAX_SHOWN} more in the table front." in text
+
+
+def test_cells_with_the_same_means_share_a_row() -> None:
+    summary = copy.deepcopy(SUMMARY)
+    alike = [RACKS | {"setting": setting, "label": f"traffic_cost={setting}"} for setting in (10, 11, 12)]
+    summary["scenarios"][0] |= {"front": [*alike, STICKY], "cells_on_front": 4}
+    text = render(summary, width=160, color=False)
+    assert "traffic_cost=10 (and 2 alike)" in text
+    assert text.count("75 % stable") == 1
+    assert "more in the table front" not in text
+
+
+def test_of_several_sweeps_settings_say_of_which() -> None:
+    summary = copy.deepcopy(SUMMARY)
+    summary["sweeps"].append({"sweep": "others", "scenario": "orders"})
+    assert "weights: traffic_cost=10" in render(summary, width=140, color=False)
+
+
+def test_a_scenario_without_a_single_assignment_says_so() -> None:
+    summary = copy.deepcopy(SUMMARY)
+    summary["scenarios"][0] |= {"objectives": [], "cells_considered": 0, "cells_on_front": 0, "front": [], "best": []}
+    assert "No setting of which all runs came to an assignment.\n" in render(summary, width=120, color=False)
+
+
+def test_names_cannot_move_the_cursor() -> None:
+    summary = copy.deepcopy(SUMMARY)
+    summary["scenarios"][0]["scenario"] = summary["sweeps"][0]["scenario"] = "orders\x1b[2J[red]"
+    assert render(summary, width=120, color=False).startswith("orders\\x1b[2J[red]  (")
+
+
+def test_json_is_all_of_it() -> None:
+    assert json.loads(render(SUMMARY, "json")) == SUMMARY
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'csv' is not a format \(formats: table, json\)"):
+        render(SUMMARY, "csv")

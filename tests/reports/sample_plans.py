@@ -1,0 +1,86 @@
+"""Plan folders for tests of pages: a cluster of five brokers, one of them gone, and three strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from assignor_sim.plan_tables import batch_rows, plan_tables
+from assignors.replicas.placement_metrics import measure_placement
+from assignors.replicas.plan import PlanRequest
+from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.state import BrokerState, ClusterState
+from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
+from reports.analysis.plans.results import PlanResults
+from scenarios.kafka.plan_files.batches import BatchLimits
+from scenarios.kafka.plan_files.changes import changes
+
+GB = 1_000_000_000
+NAMES = ("prod", "even", "greedy", "az1", "az2")
+
+HELD = {("orders", n): ((1, 2), (1, 3), (2, 3), (9, 2), (3, 1), (1, 2))[n] for n in range(6)}
+EVEN = ((4, 2), (1, 4), (2, 3), (3, 4), (3, 1), (2, 1))
+GREEDY = ((1, 2), (1, 3), (2, 3), (4, 2), (3, 1), (1, 4))
+
+
+def results(
+    names: Sequence[str] = NAMES,
+    *,
+    sizes: bool = True,
+    racks: bool = True,
+    plans: Mapping[str, Sequence[Sequence[int]]] | None = None,
+    extra: int = 0,
+) -> PlanResults:
+    """Build a plan folder.
+
+    Args:
+        names: the cluster, two strategies and two racks.
+        sizes: whether sizes are known.
+        racks: whether brokers have racks.
+        plans: broker ids by strategy, in place of two plans.
+        extra: further brokers, to which nothing moves.
+    """
+    source, even, greedy, *rack_names = names
+    ids = (1, 2, 3, 4, *range(10, 10 + extra))
+    there = [BrokerState(id, rack_names[id % 2] if racks else None, capacity_bytes=100 * GB) for id in ids]
+    size_bytes = {key: (number + 1) * GB for number, key in enumerate(HELD)} if sizes else None
+    state = ClusterState.of(there, HELD, leaders={("orders", 3): 2}, size_bytes=size_bytes)
+    row_of = {id: row for row, id in enumerate(state.ids.tolist())}
+    chosen = {even: EVEN, greedy: GREEDY} if plans is None else plans
+    arrays = {name: np.array([[row_of[id] for id in ids] for ids in rows]) for name, rows in chosen.items()}
+    rows = [PlanRow(TODAY, figures=_figures(state, state.replicas), aims=frozenset(CRITERIA))]
+    for name, replicas in arrays.items():
+        moved = movement(state, replicas)
+        figures = {**_figures(state, replicas), "replicas_moved": moved.replicas, "bytes_moved": moved.bytes}
+        aims = frozenset({"storage"} if name == greedy else CRITERIA)
+        rows.append(PlanRow(name, "feasible", figures=figures, aims=aims, changes=3, elections=1, notes=(name,)))
+    rows.append(PlanRow(f"{greedy} and more", "not_applicable", "it cannot drain"))
+    manifest: dict[str, Any] = {
+        "title": f"{source}: {len(state.brokers)} brokers",
+        "asked": f"with broker 4:{rack_names[0]}",
+        "remarks": [f"1 partition of {source} is not in sync"],
+        "cluster": {"source": source},
+        "command": f"assignor-sim plan {source}",
+        "versions": {"assignor-sim": "1"},
+        "plans": records(rows),
+    }
+    batches = [
+        row
+        for name, each in arrays.items()
+        for row in batch_rows(name, changes(state, each), 0, BatchLimits(partitions=2))
+    ]
+    return PlanResults(tuple(rows), plan_tables(state, PlanRequest(), arrays, batches), manifest)
+
+
+def _figures(state: ClusterState, replicas: Any) -> dict[str, float | None]:
+    found = measure_placement(state, PlanRequest(), replicas)
+    return {
+        "replicas_range": found.replicas_range,
+        "topic_replicas_range": found.topic_replicas_range,
+        "storage_bytes_range": found.bytes_range,
+        "leaders_range": found.leaders_range,
+        "topic_leaders_range": found.topic_leaders_range,
+        **{f"broken_{rule}": times for rule, times in found.broken.items()},
+    }

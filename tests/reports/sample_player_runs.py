@@ -1,0 +1,178 @@
+"""The tables of two small runs in which tasks move, restore and stand by, for the round player.
+
+Client `away` crashes after 9 minutes and is back after 20; `late` joins with the second round and never leaves. The
+run of `eager` moves at once what it wants to move, that of `calm` only what it must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from simulator.results.tables import SCHEMAS
+from tests.reports.sample_runs import MINUTE_MS, RUN, run_rounds, tables
+
+RACKS = {"first": "az1", "away": "az2", "late": "az1"}
+TASKS = ("0_0", "0_1", "1_0", "1_1")
+NUMBERS = (1, 2, 3)
+STARTS_MS = (0, 10 * MINUTE_MS, 20 * MINUTE_MS)
+
+Rows = list[dict[str, Any]]
+
+OWNERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "eager": (
+        ("first", "away", "first", "away"),
+        ("first", "late", "first", "late"),
+        ("first", "late", "away", "late"),
+    ),
+    "calm": (("first", "away", "first", "away"), ("first", "first", "first", "first"), ("first",) * 4),
+}
+"""Who is to run each task, by round."""
+
+STANDBYS: dict[str, tuple[Mapping[str, str], ...]] = {
+    "eager": ({"0_1": "first"}, {"0_1": "first"}, {"0_1": "first", "1_0": "first"}),
+    "calm": ({"0_1": "first"}, {}, {"1_1": "away"}),
+}
+"""Who stands by, by round and task."""
+
+
+def player_runs(name: Mapping[str, str] | None = None) -> dict[str, pa.Table]:
+    """The tables; `name` says what clients, racks, tasks and assignors are called instead."""
+    called = name or {}
+    rows: dict[str, Rows] = {"clients": [], "assignments": [], "moves": [], "lives": [], "reasons": []}
+    for assignor in OWNERS:
+        rows["clients"] += _clients()
+        rows["assignments"] += _assignments(assignor)
+        rows["moves"] += _moves(assignor)
+        rows["lives"] += _lives(assignor)
+        rows["reasons"] += _reasons(assignor)
+        for of_table in rows.values():
+            for row in of_table:
+                row.setdefault("assignor", assignor)
+    made = tables(
+        [{"assignor": assignor} for assignor in OWNERS],
+        [row for assignor in OWNERS for row in run_rounds(assignor, [(0, 4e6, 3), (10, 3e6, 2), (20, 1e6, 0)])],
+        [
+            {"assignor": assignor, "at_ms": minute * MINUTE_MS, "event": event}
+            for assignor in OWNERS
+            for minute, event in ((9, "away goes down"), (20, "away starts"))
+        ],
+        [
+            {"assignor": assignor, "task": task, "down_ms": 1_000 * n}
+            for assignor in OWNERS
+            for n, task in enumerate(TASKS)
+        ],
+        [
+            {"assignor": assignor, "kind": kind, "from_rack": "az1", "to_rack": "az2", "bytes": carried}
+            for assignor in OWNERS
+            for kind, carried in (("source_read", 3e9), ("restore_read", 1e9))
+        ],
+        convergence=[{"assignor": assignor} for assignor in OWNERS],
+    )
+    key = {"scenario": RUN["scenario"], "seed": RUN["seed"]}
+    for table, of_table in rows.items():
+        made[table] = pa.Table.from_pylist([{**key, **row} for row in of_table], schema=SCHEMAS[table])
+    return {table: _renamed(made[table], called) for table in made}
+
+
+def _clients() -> Rows:
+    stays = {"first": [(1, None)], "away": [(1, 2), (3, None)], "late": [(2, None)]}
+    return [
+        {"client": client, "rack": RACKS[client], "threads": 2, "from_round": since, "until_round": until}
+        for client, of_one in stays.items()
+        for since, until in of_one
+    ]
+
+
+def _assignments(assignor: str) -> Rows:
+    rows: Rows = []
+    for number, owners, standbys in zip(NUMBERS, OWNERS[assignor], STANDBYS[assignor], strict=True):
+        pairs = [(task, client, "active") for task, client in zip(TASKS, owners, strict=True)]
+        pairs += [(task, client, "standby") for task, client in standbys.items()]
+        rows += [{"round": number, "task": task, "client": client, "role": role} for task, client, role in pairs]
+    return rows
+
+
+def _moves(assignor: str) -> Rows:
+    return [
+        {
+            "round": number,
+            "at_ms": at_ms,
+            "task": task,
+            "role": "active",
+            "from_client": old,
+            "to_client": new,
+            "reason": "member_lost" if old == "away" else "balance",
+        }
+        for number, at_ms, task, old, new in _changes(assignor)
+    ]
+
+
+def _changes(assignor: str) -> Sequence[tuple[int, int, str, str, str]]:
+    of_rounds = OWNERS[assignor]
+    return [
+        (NUMBERS[place], STARTS_MS[place], task, old, new)
+        for place in (1, 2)
+        for task, old, new in zip(TASKS, of_rounds[place - 1], of_rounds[place], strict=True)
+        if old != new
+    ]
+
+
+def _reasons(assignor: str) -> Rows:
+    """Every move in one step of balance; what stands by from the third round on is there to warm up."""
+    loads = {"load_from": 2.0, "load_to": 0.0, "load_from_after": 1.0, "load_to_after": 1.0}
+    places = [
+        {"round": number, "task": task, "from_client": old, "to_client": new, "step_from": old, "step_to": new}
+        for number, _, task, old, new in _changes(assignor)
+    ]
+    task, client = {"eager": ("1_0", "first"), "calm": ("1_1", "away")}[assignor]
+    copy = {"round": 3, "task": task, "to_client": client, "step_to": client, "lag_to": 90, "acceptable_lag": 10}
+    return [
+        *({"step": 1, "role": "active", "kind": "balanced", **loads, **place} for place in places),
+        {"step": 1, "role": "standby", "kind": "warm_up", **copy},
+    ]
+
+
+def _lives(assignor: str) -> Rows:
+    """Tasks run from the start; after a move each restores for 30 s, and a lost client's stop a minute earlier."""
+    steps = [
+        (0, task, state, client)
+        for task, client in zip(TASKS, OWNERS[assignor][0], strict=True)
+        for state in ("assigned", "running")
+    ]
+    for _, at_ms, task, old, new in _changes(assignor):
+        steps.append((9 * MINUTE_MS, task, "unassigned", None) if old == "away" else (at_ms, task, "revoked", old))
+        steps += [
+            (at_ms, task, "assigned", new),
+            (at_ms, task, "restoring", new),
+            (at_ms + 30_000, task, "running", new),
+        ]
+    return [
+        {"at_ms": at_ms, "task": task, "state": state, "client": client}
+        for at_ms, task, state, client in sorted(steps, key=lambda step: step[0])
+    ]
+
+
+def _renamed(table: pa.Table, called: Mapping[str, str]) -> pa.Table:
+    columns = (
+        "assignor",
+        "client",
+        "rack",
+        "task",
+        "from_client",
+        "to_client",
+        "step_from",
+        "step_to",
+        "from_rack",
+        "to_rack",
+        "event",
+        "reason",
+    )
+    told_by_people = [column for column in columns if column in table.column_names]
+    rows = [
+        {**row, **{column: called.get(row[column], row[column]) for column in told_by_people}}
+        for row in table.to_pylist()
+    ]
+    return pa.Table.from_pylist(rows, schema=table.schema)

@@ -1,0 +1,306 @@
+"""Small tables that look like those of a run, so that reports can be tested without simulating."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from simulator.results.tables import SCHEMAS, concat_tables
+
+MINUTE_MS = 60_000
+MANIFEST: dict[str, Any] = {
+    "scenario": {"name": "rack_outage", "text": "name: rack_outage\n", "sha256": "ab" * 32, "overrides": []},
+    "assignors": [
+        {
+            "label": "sticky",
+            "assignor": "sticky",
+            "kafka_version": "4.1",
+            "parameters": {},
+            "configs": {"num_standby_replicas": 1},
+        }
+    ],
+    "seeds": [7],
+    "command": "assignor-sim run rack_outage --seed 7",
+    "versions": {"python": "3.11.7", "assignor-sim": "0.1.0"},
+}
+
+RUN: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "verdict": "stable",
+    "verdict_round": 3,
+    "repeats_round": None,
+    "cause": None,
+    "rounds": 3,
+    "deciding_round": 3,
+    "mean_total_cost": 52.5,
+    "mean_least_total_cost": 42.0,
+    "worst_cost_round": 2,
+    "worst_total_cost": 80,
+    "worst_least_total_cost": 50,
+    "rebalances_to_converge": 2,
+    "time_to_converge_ms": 12 * MINUTE_MS,
+    "computing_ms": 220.5,
+    "active_moves": 18,
+    "moves_member_lost": 6,
+    "moves_promoted": 8,
+    "moves_returned": 1,
+    "moves_rack": 0,
+    "moves_balance": 3,
+    "thread_moves": 5,
+    "standby_moves": 24,
+    "restored_bytes": 52_400_000_000,
+    "restored_again_bytes": 0,
+    "down_ms": 95_000,
+    "mean_down_ms": 1_319.4,
+    "p99_down_ms": 24_000.0,
+    "worst_down_ms": 25_000,
+    "out_of_reach_ms": 0,
+    "most_waiting_ms": 6_000,
+    "remote_source_partitions": 48,
+    "least_remote_source_partitions": 36,
+    "remote_standby_partitions": 20,
+    "active_cost": 480,
+    "stateless_cost": 12,
+    "standby_cost": 200,
+    "total_cost": 48,
+    "least_total_cost": 36,
+    "cross_rack_bytes_per_s": 41_250_000.0,
+    "cross_rack_bytes": 3.1e11,
+    "cross_rack_usd": None,
+    "load_skew": 0.5,
+    "active_skew": 0.25,
+    "stateful_skew": 0.25,
+    "stateless_skew": 0.0,
+    "standby_skew": 0.5,
+    "subtopology_skew": 2,
+    "stateful_tasks": 48,
+    "tasks_in_one_rack": 3,
+    "worst_rack_loss": 2,
+    "worst_client_loss": 0,
+    "worst_two_client_loss": 5,
+}
+
+ROUND: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "round": 1,
+    "asked_at_ms": 0,
+    "at_ms": 3_000,
+    "until_ms": 60 * MINUTE_MS,
+    "reason": "client-1 joined",
+    "members": 6,
+    "followup_delay_ms": None,
+    "computing_ms": 220.5,
+    "active_moves": 0,
+    "thread_moves": 1,
+    "withheld_tasks": 4,
+    "standby_moves": 0,
+    "displaced_tasks": 0,
+    "restoring_tasks": 0,
+    "warming_up": 7,
+    "standbys": 48,
+    "restored_bytes": 1_200_000_000,
+    "down_ms": 5_000,
+    "remote_source_partitions": 48,
+    "least_remote_source_partitions": 36,
+    "remote_standby_partitions": 20,
+    "active_cost": 480,
+    "stateless_cost": 12,
+    "standby_cost": 200,
+    "total_cost": 48,
+    "least_total_cost": 36,
+    "cross_rack_bytes_per_s": 41_250_000.0,
+    "cross_rack_bytes": 1.5e11,
+    "load_skew": 0.5,
+    "active_skew": 0.25,
+    "stateful_skew": 0.25,
+    "stateless_skew": 0.0,
+    "standby_skew": 0.5,
+    "subtopology_skew": 2,
+    "tasks_in_one_rack": 3,
+}
+
+PROOF: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "round": 3,
+    "least_total_cost": 36,
+    "relaxed_total_cost": 30,
+    "cheapest_total_cost": 36,
+}
+
+TASK: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "task": "0_0",
+    "stateful": True,
+    "down_ms": 0,
+    "out_of_reach_ms": 0,
+    "most_waiting_ms": 0,
+    "active_moves": 1,
+}
+
+SENT: dict[str, Any] = {
+    "scenario": "rack_outage",
+    "assignor": "sticky",
+    "seed": 7,
+    "round": 1,
+    "kind": "source_read",
+    "from_rack": "az1",
+    "to_rack": "az2",
+    "bytes": 1e9,
+}
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\"quoted\" & 'quoted'",
+    "]]> --> </style></title>",
+    "[bold]not markup[/bold] [link=https://example.org]",
+    "$\\frac{1}{2}$ | `a` *b* _c_",
+    "\u202eturned around",
+    "שלום עולם",
+    "🦊 fox",
+    "line\nend \x1b[31mred\x07",
+    "a_very_long_name." * 8,
+    "=1+1",
+)
+"""Names that try to be something else than a name."""
+
+CONVERGED: dict[str, Any] = {
+    **{key: RUN[key] for key in ("scenario", "assignor", "seed")},
+    "number": 1,
+    "event": "outage of rack az1",
+    "at_ms": 10 * MINUTE_MS,
+    "rebalances": 2,
+    "time_to_converge_ms": 12 * MINUTE_MS,
+    "at_least_ms": 12 * MINUTE_MS,
+    "verdict": "stable",
+    "cut_short_by": None,
+}
+"""How the group converged after an event."""
+
+Point = tuple[int, float | None, int]
+"""Minute of a round, bytes per second between racks, displaced tasks."""
+
+
+def tables(
+    runs: Sequence[Mapping[str, Any]] = ({},),
+    rounds: Sequence[Mapping[str, Any]] = ({},),
+    events: Sequence[Mapping[str, Any]] = (),
+    tasks: Sequence[Mapping[str, Any]] = (),
+    traffic: Sequence[Mapping[str, Any]] = (),
+    proofs: Sequence[Mapping[str, Any]] = (),
+    convergence: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, pa.Table]:
+    """Tables of these rows; what a row does not say is as in `RUN`, `ROUND`, `CONVERGED` and so on."""
+    made = concat_tables([])
+    rows = {
+        "runs": [{**RUN, **row} for row in runs],
+        "rounds": [{**ROUND, **row} for row in rounds],
+        "tasks": [{**TASK, **row} for row in tasks],
+        "traffic": [{**SENT, **row} for row in traffic],
+        "proofs": [{**PROOF, **row} for row in proofs],
+        "convergence": [{**CONVERGED, **row} for row in convergence],
+        "events": [{**{key: RUN[key] for key in ("scenario", "assignor", "seed")}, **row} for row in events],
+    }
+    return {**made, **{name: pa.Table.from_pylist(rows[name], schema=SCHEMAS[name]) for name in rows}}
+
+
+def run_rounds(assignor: str, points: Sequence[Point], until_min: int = 60, **same: Any) -> list[dict[str, Any]]:
+    """The rounds of a run."""
+    ends = [minute for minute, _, _ in points[1:]] + [until_min]
+    return [
+        {
+            **same,
+            "assignor": assignor,
+            "round": number,
+            "at_ms": minute * MINUTE_MS,
+            "until_ms": end * MINUTE_MS,
+            "cross_rack_bytes_per_s": rate,
+            "cross_rack_bytes": None if rate is None else rate * (end - minute) * 60,
+            "displaced_tasks": displaced,
+            "active_moves": 0 if number == 1 else 2,
+            "reason": "client-1 joined" if number == 1 else "probing",
+            "followup_delay_ms": 10 * MINUTE_MS if displaced else None,
+        }
+        for number, ((minute, rate, displaced), end) in enumerate(zip(points, ends, strict=True), 1)
+    ]
+
+
+def four_assignors() -> dict[str, pa.Table]:
+    """A run that a newcomer may see first: Kafka's assignor in three settings and its forerunner, and a rack outage."""
+    names = ("HA none", "HA min_traffic", "HA balance_subtopology", "sticky")
+    figures: tuple[dict[str, Any], ...] = (
+        {
+            "remote_source_partitions": 52,
+            "total_cost": 52,
+            "cross_rack_bytes_per_s": 48.3e6,
+            "active_moves": 18,
+            "subtopology_skew": 1,
+        },
+        {
+            "remote_source_partitions": 36,
+            "total_cost": 36,
+            "cross_rack_bytes_per_s": 30.1e6,
+            "active_moves": 26,
+            "subtopology_skew": 5,
+        },
+        {
+            "remote_source_partitions": 39,
+            "total_cost": 39,
+            "cross_rack_bytes_per_s": 32.6e6,
+            "active_moves": 24,
+            "subtopology_skew": 1,
+        },
+        {
+            "remote_source_partitions": 52,
+            "total_cost": 52,
+            "cross_rack_bytes_per_s": 48.3e6,
+            "active_moves": 12,
+            "rebalances_to_converge": 1,
+            "time_to_converge_ms": 45_000,
+            "down_ms": 5_400_000,
+            "worst_down_ms": 900_000,
+            "active_cost": None,
+            "tasks_in_one_rack": 11,
+        },
+    )
+    courses: tuple[tuple[Point, ...], ...] = (
+        ((0, 41e6, 12), (20, 55e6, 18), (30, 52e6, 9), (40, 50e6, 2), (50, 48.3e6, 0)),
+        ((0, 41e6, 12), (20, 44e6, 22), (30, 38e6, 12), (40, 33e6, 4), (50, 30.1e6, 0)),
+        ((0, 41e6, 12), (20, 44e6, 20), (30, 38e6, 10), (40, 34e6, 4), (50, 32.6e6, 0)),
+        ((0, 41e6, 12), (20, 48.3e6, 0)),
+    )
+    events = [
+        {"assignor": name, "at_ms": minute * MINUTE_MS, "event": event}
+        for name in names
+        for minute, event in ((18, "broker 3 down"), (18, "client-5 down"), (18, "client-6 down"), (45, "broker 3 up"))
+    ]
+    downtimes = ((0, 500, 25_000), (0, 500, 25_000), (0, 0, 25_000), (300_000, 700_000, 900_000))
+    return tables(
+        [{"assignor": name, **figure} for name, figure in zip(names, figures, strict=True)],
+        [row for name, points in zip(names, courses, strict=True) for row in run_rounds(name, points)],
+        events,
+        [
+            {"assignor": name, "task": f"0_{number}", "down_ms": down_ms}
+            for name, of_one in zip(names, downtimes, strict=True)
+            for number, down_ms in enumerate(of_one)
+        ],
+        [
+            {"assignor": name, "kind": kind, "from_rack": source, "to_rack": target, "bytes": (number + 1) * 1e9}
+            for number, name in enumerate(names)
+            for kind, source, target in (
+                ("source_read", "az1", "az1"),
+                ("source_read", "az1", "az2"),
+                ("replication", "az2", "az1"),
+                ("restore_read", None, "az2"),
+            )
+        ],
+    )

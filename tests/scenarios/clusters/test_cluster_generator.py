@@ -1,0 +1,66 @@
+"""Clusters that are made up, and the files that describe them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assignors.replicas.broker_loads import count_replicas
+from assignors.replicas.shuffling import replicas_by_partition
+from scenarios.clusters.cluster_generator import MEAN_BYTES, ClusterShape, generate_cluster
+from scenarios.clusters.cluster_reader import read_cluster
+from scenarios.kafka.plan_files.cluster import ASSIGNMENT, BROKERS, LOG_DIRS, cluster_files
+
+
+def test_the_usual_cluster_has_the_proportions_of_cruise_controls_tests() -> None:
+    state = generate_cluster(ClusterShape(), seed=1)
+    assert len(state.brokers) == 40
+    assert len(state.racks) == 10
+    assert len(state.topics) == 3_000
+    assert state.num_partitions * 3 == 50_001
+    assert set(state.replication_factor.tolist()) == {3}
+    counts = np.bincount(state.topic)
+    assert counts.min() == 1
+    assert counts.max() > 20
+    assert state.size_bytes is not None
+    assert state.size_bytes.mean() == pytest.approx(MEAN_BYTES, rel=0.05)
+    loads = count_replicas(state.replicas, 40)
+    assert loads.max() - loads.min() > 50
+
+
+def test_the_seed_alone_decides() -> None:
+    shape = ClusterShape(brokers=5, racks=2, topics=3, partitions=10)
+    one, same, other = (generate_cluster(shape, seed) for seed in (1, 1, 2))
+    assert replicas_by_partition(one, one.replicas) == replicas_by_partition(same, same.replicas)
+    assert replicas_by_partition(one, one.replicas) != replicas_by_partition(other, other.replicas)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"racks": 6}, "6 racks are more"),
+        ({"partitions": 2}, "2 partitions are fewer"),
+        ({"factor": 6}, "6 replicas need"),
+        ({"topics": 0}, "at least one"),
+    ],
+)
+def test_a_cluster_that_cannot_be_is_refused(sizes: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ClusterShape(**{"brokers": 5, "racks": 2, "topics": 3, "partitions": 10, **sizes})
+
+
+def test_its_files_are_read_back_to_the_same_cluster(tmp_path: Path) -> None:
+    state = generate_cluster(ClusterShape(brokers=7, racks=3, topics=12, partitions=40), seed=3)
+    files = cluster_files(state)
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    read = read_cluster(
+        ASSIGNMENT, files[ASSIGNMENT].decode(), brokers=tmp_path / BROKERS, log_dirs=tmp_path / LOG_DIRS
+    ).state
+    assert read.brokers == state.brokers
+    assert replicas_by_partition(read, read.replicas) == replicas_by_partition(state, state.replicas)
+    assert read.size_bytes is not None
+    assert state.size_bytes is not None
+    assert read.size_bytes.tolist() == state.size_bytes.tolist()

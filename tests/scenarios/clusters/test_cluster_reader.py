@@ -1,0 +1,283 @@
+"""A cluster from a scenario, from an assignment and from a description, as replica assignors are told it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assignors.replicas.state import NO_BROKER, UNKNOWN_RATE, ClusterState, TopicRetention
+from scenarios.clusters.cluster_reader import LoadedCluster, read_cluster, to_cluster_state
+from scenarios.language.errors import ScenarioError
+from scenarios.load import load
+from scenarios.shipped import library_folder
+
+CAPTURED = library_folder() / "captured"
+ASSIGNMENT = """{"version": 1, "partitions": [
+  {"topic": "orders", "partition": 1, "replicas": [3, 1]},
+  {"topic": "orders", "partition": 0, "replicas": [1, 2]}
+]}
+"""
+DESCRIPTION = (
+    "Topic: orders\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: \n"
+    "\tTopic: orders\tPartition: 0\tLeader: 2\tReplicas: 1,2\tIsr: 2\n"
+    "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 3,1\tIsr: \n"
+)
+GENERATED = f"""Current partition replica assignment
+{ASSIGNMENT}
+Proposed partition reassignment configuration
+{{"version":1,"partitions":[{{"topic":"orders","partition":0,"replicas":[9]}}]}}
+"""
+
+
+def held(state: ClusterState) -> dict[str, list[int]]:
+    rows = range(state.num_partitions)
+    return {state.name(row): state.ids[state.replicas[row][state.replicas[row] != NO_BROKER]].tolist() for row in rows}
+
+
+def mistake(text: str, **files: Path) -> str:
+    with pytest.raises(ScenarioError) as refused:
+        read_cluster("input", text, **files)  # type: ignore[arg-type]
+    return str(refused.value)
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def sizes_file(folder: Path, **sizes: int) -> Path:
+    entries = ",".join(
+        f'{{"partition":"{name.replace("_", "-")}","size":{size},"offsetLag":0,"isFuture":false}}'
+        for name, size in sizes.items()
+    )
+    return write(folder, "sizes.json", f'{{"brokers":[{{"broker":1,"logDirs":[{{"partitions":[{entries}]}}]}}]}}\n')
+
+
+def test_an_assignment_is_read_in_its_own_order_and_preferred_leaders_lead() -> None:
+    read = read_cluster("input", ASSIGNMENT)
+    assert held(read.state) == {"orders-1": [3, 1], "orders-0": [1, 2]}
+    assert read.state.leader.tolist() == read.state.replicas[:, 0].tolist()
+    assert read.state.size_bytes is None
+    assert read.state.bytes_per_s is None
+
+
+def test_brokers_that_nobody_lists_are_those_with_replicas_and_this_is_said() -> None:
+    read = read_cluster("input", ASSIGNMENT)
+    assert read.state.ids.tolist() == [1, 2, 3]
+    assert read.remarks == ("racks are not known, nor brokers without replicas; --brokers FILE tells them",)
+
+
+def test_of_what_the_tool_generates_the_current_assignment_is_read() -> None:
+    assert held(read_cluster("input", GENERATED).state) == {"orders-1": [3, 1], "orders-0": [1, 2]}
+    proposed = GENERATED[GENERATED.index("Proposed") :]
+    assert held(read_cluster("input", proposed).state) == {"orders-0": [9]}
+
+
+def test_a_description_says_who_leads_and_who_is_not_in_sync() -> None:
+    read = read_cluster("input", DESCRIPTION)
+    assert held(read.state) == {"orders-0": [1, 2], "orders-1": [3, 1]}
+    assert [read.state.brokers[row].id if row != NO_BROKER else None for row in read.state.leader] == [2, None]
+    assert "2 partitions have replicas that are not in sync" in read.remarks
+
+
+def test_a_file_of_brokers_brings_racks_capacities_and_those_without_replicas(tmp_path: Path) -> None:
+    brokers = write(tmp_path, "brokers.csv", "1,az1,4 TB\n2,az2,4 TB\n3,az3,4 TB\n4,az1,4 TB\n")
+    read = read_cluster("input", ASSIGNMENT, brokers=brokers)
+    assert read.state.ids.tolist() == [1, 2, 3, 4]
+    assert read.state.racks == ("az1", "az2", "az3")
+    assert {broker.capacity_bytes for broker in read.state.brokers} == {4_000_000_000_000}
+    assert read.remarks == ()
+
+
+def test_a_broker_with_replicas_that_the_file_lacks_is_taken_as_gone(tmp_path: Path) -> None:
+    read = read_cluster("input", ASSIGNMENT, brokers=write(tmp_path, "brokers.csv", "1,az1\n2,az2\n"))
+    assert read.state.is_alive.tolist() == [True, True, False]
+    assert read.remarks == (f"brokers: 3 hold replicas but are not in {tmp_path / 'brokers.csv'}; taken as gone",)
+
+
+def test_sizes_come_from_the_log_dirs(tmp_path: Path) -> None:
+    read = read_cluster("input", ASSIGNMENT, log_dirs=sizes_file(tmp_path, orders_0=10, orders_1=30, other_0=5))
+    assert read.state.size_bytes is not None
+    assert read.state.size_bytes.tolist() == [30, 10]
+
+
+def test_what_real_tools_printed_is_read_whole() -> None:
+    text = (CAPTURED / "topics.txt").read_text()
+    read = read_cluster("topics.txt", text, brokers=CAPTURED / "brokers.txt", log_dirs=CAPTURED / "log_dirs.json.txt")
+    assert (read.state.num_partitions, len(read.state.topics), len(read.state.brokers)) == (584, 25, 6)
+    assert read.state.racks == ("az1", "az2", "az3")
+    assert int(read.state.replication_factor.sum()) == 1296
+    assert read.remarks == ()
+
+
+def test_a_scenario_is_read_with_its_rates_and_sizes_and_its_seed() -> None:
+    path = library_folder() / "rolling_bounce.yaml"
+    text = path.read_text()
+
+    def state(seed: int | None) -> LoadedCluster:
+        return read_cluster(str(path), text, path=path, seed=seed)
+
+    scenario = load(path)
+    world = scenario.world(scenario.seeds[0])
+    assert held(state(None).state) == {
+        f"{topic.name}-{partition}": list(replicas)
+        for topic in world.cluster.topics.values()
+        for partition, replicas in enumerate(topic.replicas)
+    }
+    assert held(state(None).state) == held(to_cluster_state(world.cluster))
+    assert held(state(7).state) == held(to_cluster_state(scenario.world(7).cluster))
+    assert state(None).state.size_bytes is not None
+
+
+def test_a_scenario_without_sizes_has_none_rather_than_zeros() -> None:
+    text = (
+        "cluster: {brokers: {count: 2, racks: [a, b]}, topics: [{name: t, partitions: 2}]}\n"
+        "application: {id: app, subtopologies: [{id: 0, sources: [t]}]}\nclients: [{name: c}]\n"
+    )
+    state = read_cluster("input", text).state
+    assert state.size_bytes is None
+    assert state.bytes_per_s is None
+
+
+def test_a_file_of_brokers_and_one_of_sizes_take_the_place_of_a_scenarios(tmp_path: Path) -> None:
+    path = library_folder() / "order_processing.yaml"
+    brokers = write(tmp_path, "b.csv", "".join(f"{broker},one,9 TB\n" for broker in range(1, 7)))
+    read = read_cluster(
+        str(path), path.read_text(), path=path, brokers=brokers, log_dirs=sizes_file(tmp_path, orders_0=7)
+    )
+    assert read.state.racks == ("one",)
+    sizes = read.state.size_bytes
+    assert sizes is not None
+    by_name = {read.state.name(row): int(size) for row, size in enumerate(sizes)}
+    assert by_name["orders-0"] == 7
+    assert by_name["orders-1"] > 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "input: no scenario, no JSON of kafka-reassign-partitions.sh, and not what kafka-topics.sh --describe"),
+        ("localhost:9092 (id: 1 rack: az1) -> (", "input: no scenario, no JSON"),
+        ("cluster: {brokers: 3}\nclient: 3\n", "input:"),
+        (ASSIGNMENT.replace("[1, 2]", "[1, 1]"), "input:3: partitions[1].replicas has a broker twice"),
+        (ASSIGNMENT.replace("]}\n", ""), "input:3: not JSON: Expecting ',' delimiter"),
+        (ASSIGNMENT.replace("1,", "2,", 1), "input:1: version is not 1;"),
+        (DESCRIPTION.replace("Replicas: 1,2", "Replicas: 1,1"), "input:2: Replicas: broker twice in '1,1'"),
+        (DESCRIPTION.replace("Leader: 2", "Leader: 9"), "input:1: orders-0: leader 9 has no replica of it"),
+        (
+            DESCRIPTION.replace("Isr: 2", "Isr: 2\tAdding Replicas: 2\tRemoving Replicas: "),
+            "input:1: orders-0 is being reassigned; wait until that is done, and describe it again",
+        ),
+    ],
+    ids=["nothing", "brokers", "broken scenario", "twice", "cut off", "version", "twice described", "leader", "moving"],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_line(text: str, message: str) -> None:
+    assert mistake(text).startswith(message)
+
+
+def test_mistakes_in_the_other_files_are_named_with_these(tmp_path: Path) -> None:
+    brokers = write(tmp_path, "b.csv", "1,az1\n1,az2\n")
+    assert mistake(ASSIGNMENT, brokers=brokers) == f"{brokers}:2: broker 1 stands here again (first in line 1)"
+    assert mistake(ASSIGNMENT, brokers=tmp_path / "no.csv") == f"{tmp_path / 'no.csv'}: no such file"
+    sizes = sizes_file(tmp_path, orders_0=10)
+    assert mistake(ASSIGNMENT, log_dirs=sizes) == f"{sizes}: no size of orders-1; it should say that of every partition"
+
+
+CONFIGURED = DESCRIPTION.replace("Configs: \n", "Configs: retention.ms=3600000,retention.bytes=1000,segment.bytes=5\n")
+
+
+def test_a_description_gives_the_retention_of_topics_with_kafkas_defaults_for_the_rest() -> None:
+    assert read_cluster("input", CONFIGURED).state.retention == (TopicRetention(ms=3_600_000, bytes=1_000),)
+    assert read_cluster("input", DESCRIPTION).state.retention == (TopicRetention(),)
+    assert read_cluster("input", ASSIGNMENT).state.retention is None
+    compacted = DESCRIPTION.replace("Configs: \n", "Configs: cleanup.policy=compact\n")
+    assert read_cluster("input", compacted).state.retention == (TopicRetention(None, None, is_compacted=True),)
+
+
+def test_a_retention_that_kafka_would_refuse_is_located() -> None:
+    text = DESCRIPTION.replace("Configs: \n", "Configs: retention.ms=week\n")
+    assert mistake(text) == "input:1: topic 'orders': retention.ms=week is not a whole number"
+
+
+def test_a_description_gives_the_isr() -> None:
+    state = read_cluster("input", DESCRIPTION).state
+    assert state.in_sync is not None
+    assert state.in_sync.tolist() == [[False, True], [False, False]]
+    whole = DESCRIPTION.replace("Isr: 2", "Isr: 2,1").replace("Isr: \n", "Isr: 1,3\n")
+    assert read_cluster("input", whole).state.in_sync is None
+    assert read_cluster("input", ASSIGNMENT).state.in_sync is None
+
+
+CAPABLE = (
+    "cluster:\n"
+    "  brokers: [{id: 1, rack: a, capacity: 4 TB, throughput: 200 MB/s}, {id: 2, rack: b}]\n"
+    "  topics:\n"
+    "    - {name: t, partitions: 1, size: 5 GB, configs: {retention.ms: 1h, retention.bytes: -1}}\n"
+    "    - {name: idle, partitions: 1, size: 5 GB, bytes_per_s: 0}\n"
+    "    - {name: busy, partitions: 1, bytes_per_s: 1 MB/s, configs: {cleanup.policy: 'compact,delete'}}\n"
+    "application: {id: app, subtopologies: [{id: 0, sources: [t, idle, busy], stores: [{name: s, size: 1 GB}]}]}\n"
+    "clients: [{name: c}]\n"
+)
+
+
+def test_a_scenario_gives_capacities_retentions_and_which_rates_are_unknown() -> None:
+    state = read_cluster("input", CAPABLE).state
+    assert [broker.capacity_bytes for broker in state.brokers] == [4 * 10**12, None]
+    assert [broker.capacity_bytes_per_s for broker in state.brokers] == [2 * 10**8, None]
+    assert state.bytes_per_s is not None
+    assert state.retention is not None
+    assert dict(zip(state.topics, state.bytes_per_s.tolist(), strict=True)) == {
+        "t": UNKNOWN_RATE,
+        "idle": 0,
+        "busy": 1_000_000,
+        "app-s-changelog": UNKNOWN_RATE,
+    }
+    assert dict(zip(state.topics, state.retention, strict=True)) == {
+        "t": TopicRetention(ms=3_600_000),
+        "idle": TopicRetention(),
+        "busy": TopicRetention(is_compacted=True),
+        "app-s-changelog": TopicRetention(None, None, is_compacted=True),
+    }
+
+
+def test_a_pool_of_brokers_has_the_same_capacity_each() -> None:
+    text = CAPABLE.replace(
+        "[{id: 1, rack: a, capacity: 4 TB, throughput: 200 MB/s}, {id: 2, rack: b}]",
+        "{count: 3, capacity: 1 TB, throughput: 10 MB/s}",
+    )
+    brokers = read_cluster("input", text).state.brokers
+    assert {(each.capacity_bytes, each.capacity_bytes_per_s) for each in brokers} == {(10**12, 10**7)}
+
+
+@pytest.mark.parametrize(
+    ("configs", "complaint"),
+    [
+        ("retention.ms: -2", "retention.ms: -2 is negative and not -1, which is no limit"),
+        ("cleanup.policy: shred", "cleanup.policy: 'shred' is not a cleanup.policy of Kafka's"),
+        ("retention: 1h", "retention: unknown key (did you mean 'retention.ms'?)"),
+    ],
+)
+def test_configs_of_a_topic_that_kafka_would_refuse_are_located(configs: str, complaint: str) -> None:
+    said = mistake(CAPABLE.replace("retention.ms: 1h, retention.bytes: -1", configs))
+    assert said.startswith(f"input:4: cluster.topics[0].configs.{complaint}")
+
+
+def test_a_scenario_takes_capacities_from_its_file_of_brokers(tmp_path: Path) -> None:
+    write(tmp_path, "brokers.csv", "1,a,4 TB,200 MB/s\n2,b,3 TB\n")
+    start = CAPABLE.index("  brokers:")
+    text = CAPABLE[:start] + "  from: {brokers: brokers.csv}\n" + CAPABLE[CAPABLE.index("  topics:") :]
+    path = write(tmp_path, "s.yaml", text)
+    brokers = read_cluster("input", text, path=path).state.brokers
+    assert [(each.capacity_bytes, each.capacity_bytes_per_s) for each in brokers] == [
+        (4 * 10**12, 2 * 10**8),
+        (3 * 10**12, None),
+    ]
+
+
+def test_a_description_without_isr_is_of_replicas_that_are_all_in_sync() -> None:
+    text = DESCRIPTION.replace("\tIsr: 2", "").replace("\tIsr: ", "")
+    read = read_cluster("input", text)
+    assert read.state.in_sync is None
+    assert not any("in sync" in remark for remark in read.remarks)

@@ -1,0 +1,401 @@
+"""What Kafka's tools printed and an application logged, in a folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assignors.model.ids import TaskId
+from scenarios.kafka.dumps.files import kind_of
+from scenarios.kafka.dumps.observe import DumpOptions, ObservedDumps, observe_dumps
+from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.history import MembershipChange
+from scenarios.kafka.observation.observation import ObservedBroker, ObservedSubtopology, ObservedThread
+from scenarios.kafka.observation.scenario_writer import scenario_text
+from scenarios.load import loads
+from simulator.world.disturbances import Leave
+
+DIALECTS = Path(__file__).parents[1] / "formats" / "dialects"
+CAPTURED = Path(__file__).parents[4] / "scenarios" / "library" / "captured"
+
+ONE, TWO, THREE = (f"{digit * 8}-{digit * 4}-{digit * 4}-{digit * 4}-{digit * 12}" for digit in "123")
+REPARTITION, TOTALS = "shop-by-customer-repartition", "shop-totals-changelog"
+
+BROKERS = "a:9092 (id: 1 rack: az1) -> (\n)\nb:9092 (id: 2 rack: az2) -> (\n)\n"
+TOPOLOGY = """\
+Topologies:
+   Sub-topology: 0
+    Source: S0 (topics: [orders])
+      --> R
+    Sink: R (topic: by-customer-repartition)
+      <-- S0
+
+  Sub-topology: 1
+    Source: S1 (topics: [by-customer-repartition])
+      --> A
+    Processor: A (stores: [totals, cache])
+      --> W
+      <-- S1
+    Sink: W (topic: elsewhere)
+      <-- A
+"""
+GROUP = f"""\
+GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS CURRENT-EPOCH CURRENT-ASSIGNMENT TARGET-EPOCH TARGET-ASSIGNMENT
+shop c-1 /10.0.0.1 shop-{ONE}-StreamThread-1-consumer 1 0 orders:0 0 orders:0
+shop c-2 /10.0.0.1 shop-{ONE}-StreamThread-2-consumer 1 0 {REPARTITION}:0 0 {REPARTITION}:0
+shop c-3 /10.0.0.2 shop-{TWO}-StreamThread-1-consumer 2 0 orders:1;{REPARTITION}:1 0 -
+other c-9 /10.0.0.3 other 1 0 orders:1 0 -
+"""
+RACKS = (("*1111", "az1"), ("*", "az2"))
+TAKEN = {"num.standby.replicas": "0"}
+
+
+def _topic(name: str) -> str:
+    rows = [f"\tTopic: {name}\tPartition: {i}\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n" for i in range(2)]
+    return f"Topic: {name}\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: \n{''.join(rows)}"
+
+
+TOPICS = "".join(map(_topic, ["orders", "unrelated", REPARTITION, TOTALS]))
+SIZES = '{"brokers":[{"broker":1,"logDirs":[{"partitions":[{"partition":"orders-1","size":700}]}]}]}\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that lacks only the group; names say nothing."""
+    for name, text in (("a", TOPICS), ("b", BROKERS), ("c", SIZES), ("d", TOPOLOGY)):
+        (tmp_path / f"{name}.txt").write_text(text)
+    return tmp_path
+
+
+def _observe(folder: Path, text: str, options: DumpOptions | None = None) -> ObservedDumps:
+    (folder / "group").write_text(text)
+    return observe_dumps(folder, "shop", options or DumpOptions(TAKEN, RACKS))
+
+
+def test_files_are_told_by_what_is_in_them(folder: Path) -> None:
+    (folder / "notes.md").write_text("# How I took these\n\nTopic: dumps\n")
+    (folder / "picture.png").write_bytes(b"\x89PNG\xff\xfe")
+    (folder / ".hidden").write_text("x")
+    (folder / "sub").mkdir()
+    seen = _observe(folder, GROUP)
+    assert seen.kinds == {
+        "a.txt": "topics",
+        "b.txt": "brokers",
+        "c.txt": "log dirs",
+        "d.txt": "topology",
+        "group": "members of consumer groups",
+    }
+    assert seen.passed_over == ("notes.md", "picture.png")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("brokers_3_9.txt", "brokers"),
+        ("brokers_4.txt", "brokers"),
+        ("groups_3_7.txt", "members of consumer groups"),
+        ("groups_3_9.txt", "members of consumer groups"),
+        ("groups_4.txt", "members of consumer groups"),
+        ("groups_offsets.txt", "offsets of consumer groups"),
+        ("leader_2_6.log", "log of the leader"),
+        ("leader_3_3.log", "log of the leader"),
+        ("leader_4_3.log", "log of the leader"),
+        ("log_dirs.txt", "log dirs"),
+        ("member_bytes.txt", None),
+        ("reassignment.txt", None),
+        ("streams_members.txt", "members of streams groups"),
+        ("streams_members_verbose.txt", "members of streams groups"),
+        ("streams_offsets.txt", None),
+        ("streams_state.txt", None),
+        ("topics_2_3_old_colons.txt", "topics"),
+        ("topics_2_8.txt", "topics"),
+        ("topics_pasted.txt", "topics"),
+        ("topology_1_0.txt", "topology"),
+        ("topology_named.txt", "topology"),
+    ],
+)
+def test_every_dialect_is_recognised(name: str, kind: str | None) -> None:
+    assert kind_of((DIALECTS / name).read_text()) == kind
+
+
+def test_the_log_of_a_client_that_does_not_lead_is_of_no_use_though_it_prints_configs(folder: Path) -> None:
+    log = "2026-02-01 10:00:00.123 [main] INFO StreamsConfig - StreamsConfig values: \n\tapplication.id = other\n"
+    (folder / "host.log").write_text(log)
+    assert _observe(folder, GROUP).passed_over == ("host.log",)
+
+
+def test_a_scenario_that_was_imported_before_is_not_taken_for_properties(folder: Path) -> None:
+    (folder / "now.yaml").write_text(scenario_text(_observe(folder, GROUP).observation))
+    assert _observe(folder, GROUP).passed_over == ("now.yaml",)
+
+
+def test_tasks_follow_from_the_partitions_that_consumers_have(folder: Path) -> None:
+    seen = _observe(folder, GROUP).observation
+    assert [process.process_id for process in seen.processes] == [ONE, TWO]
+    assert [process.rack for process in seen.processes] == ["az1", "az2"]
+    assert seen.processes[0].threads == (ObservedThread("c-1", ("0_0",), ()), ObservedThread("c-2", ("1_0",), ()))
+    assert seen.processes[1].threads == (ObservedThread("c-3", ("0_1", "1_1"), ()),)
+    assert (seen.protocol, seen.application_id) == ("classic", "shop")
+
+
+def test_the_cluster_is_that_of_the_other_files(folder: Path) -> None:
+    seen = _observe(folder, GROUP).observation
+    assert seen.brokers == (ObservedBroker(1, "az1"), ObservedBroker(2, "az2"))
+    assert {topic.name: topic.size_bytes for topic in seen.topics} == {
+        "orders": (0, 700),
+        REPARTITION: None,
+        TOTALS: None,
+    }
+    assert seen.subtopologies == (
+        ObservedSubtopology(0, ("orders",), {}, (), (REPARTITION,)),
+        ObservedSubtopology(1, (REPARTITION,), {"totals": TOTALS}, ("cache",), ()),
+    )
+
+
+def test_what_was_assumed_is_told(folder: Path) -> None:
+    seen = _observe(folder, GROUP, DumpOptions({"num.standby.replicas": "1"}, RACKS)).observation
+    assert seen.assumptions == (
+        "No tool prints rates: nothing is produced until you give topics bytes_per_s.",
+        "Store cache has no changelog topic in the cluster; it is taken not to be logged.",
+        "kafka-consumer-groups.sh prints no standbys: there is none at the start, and the first rebalance places them.",
+    )
+
+
+def test_what_was_seen_becomes_a_scenario_that_runs_from_there(folder: Path) -> None:
+    world = loads(scenario_text(_observe(folder, GROUP).observation)).world(1)
+    assert [client.tasks.active for client in world.clients] == [
+        ((TaskId(0, 0),), (TaskId(1, 0),)),
+        ((TaskId(0, 1), TaskId(1, 1)),),
+    ]
+
+
+def test_all_that_is_missing_is_named_at_once(tmp_path: Path) -> None:
+    (tmp_path / "b").write_text(BROKERS)
+    with pytest.raises(ObservationError) as refused:
+        observe_dumps(tmp_path, "shop")
+    assert str(refused.value) == (
+        "this is missing to go on with 'shop':\n"
+        "- where the replicas are: what kafka-topics.sh --describe prints\n"
+        "- what the application reads and stores: what its Topology.describe() prints\n"
+        "- who has which tasks: what kafka-consumer-groups.sh --describe --members --verbose prints, or "
+        "kafka-streams-groups.sh --describe --members --verbose, or the log of the group's leader at INFO"
+    )
+
+
+def test_racks_and_standbys_are_asked_for_where_nothing_tells_them(folder: Path) -> None:
+    with pytest.raises(ObservationError) as refused:
+        _observe(folder, GROUP, DumpOptions())
+    assert str(refused.value) == (
+        "this is missing to go on with 'shop':\n"
+        "- how many standbys there are: --config num.standby.replicas=N\n"
+        f"- the racks of shop-{ONE}, shop-{TWO}: --rack 'PATTERN=RACK', or --rack '*=' if they have none"
+    )
+
+
+def test_racks_of_clients_do_not_matter_where_brokers_have_none(folder: Path) -> None:
+    (folder / "b.txt").unlink()
+    seen = _observe(folder, GROUP, DumpOptions(TAKEN)).observation
+    assert seen.brokers == (ObservedBroker(1, None), ObservedBroker(2, None))
+    assert "kafka-broker-api-versions.sh was not there: brokers are taken to have no racks." in seen.assumptions
+
+
+def test_properties_of_the_application_count_unless_an_option_says_otherwise(folder: Path) -> None:
+    (folder / "app.properties").write_text(
+        "application.id=shop\nnum.standby.replicas=1\nmax.warmup.replicas=4\nssl.key.password=hunter2\n"
+    )
+    seen = _observe(folder, GROUP, DumpOptions(TAKEN, RACKS)).observation
+    text = scenario_text(seen)
+    configs = loads(text).assignment_configs
+    assert (configs.num_standby_replicas, configs.max_warmup_replicas) == (0, 4)
+    assert "hunter2" not in text
+
+
+def test_tags_that_no_dump_has_are_missed_where_they_count(folder: Path) -> None:
+    with pytest.raises(ObservationError, match=r"which no dump has and rack\.aware\.assignment\.tags needs"):
+        _observe(folder, GROUP, DumpOptions({**TAKEN, "rack.aware.assignment.tags": "zone"}, RACKS))
+
+
+def test_a_process_without_a_uuid_in_its_client_id_gets_one_that_is_always_the_same(folder: Path) -> None:
+    text = GROUP.replace(f"shop-{TWO}", "worker")
+    first, again = (_observe(folder, text).observation for _ in range(2))
+    assert first == again
+    assert "worker" in {process.client_id for process in first.processes}
+    assert any(said.startswith("The process ids of worker are not printed") for said in first.assumptions)
+
+
+def test_processes_of_one_client_id_are_told_apart_by_their_hosts(folder: Path) -> None:
+    text = GROUP.replace(f"shop-{ONE}", "worker").replace(f"shop-{TWO}", "worker")
+    assert len(_observe(folder, text).observation.processes) == 2
+
+
+STREAMS = f"""\
+GROUP MEMBER PROCESS CLIENT-ID ASSIGNMENTS
+shop m-1 {ONE} shop-{ONE}-StreamThread-1 ACTIVE: 0:[0]; 1:[0]; STANDBY: 1:[1];
+shop m-2 {TWO} shop-{TWO}-StreamThread-1 ACTIVE: 0:[1]; 1:[1]; WARMUP: 1:[0];
+other m-3 {TWO} other ACTIVE: 0:[7];
+"""
+
+
+def test_a_streams_group_prints_active_standby_and_warmup_tasks(folder: Path) -> None:
+    seen = _observe(folder, STREAMS, DumpOptions({}, RACKS)).observation
+    assert seen.protocol == "streams"
+    assert [process.threads for process in seen.processes] == [
+        (ObservedThread("m-1", ("0_0", "1_0"), ("1_1",)),),
+        (ObservedThread("m-2", ("0_1", "1_1"), ("1_0",)),),
+    ]
+    assert seen.configs == {"num.standby.replicas": "1"}
+    scenario = loads(scenario_text(seen))
+    assert [choice.assignor for choice in scenario.assignors] == ["streams_group_sticky"]
+
+
+LOG = (DIALECTS / "leader_4_3.log").read_text()
+
+
+def test_a_leaders_log_starts_with_its_first_round_by_thread(folder: Path) -> None:
+    seen = _observe(folder, LOG, DumpOptions({}, RACKS)).observation
+    assert [process.process_id for process in seen.processes] == [ONE, TWO]
+    assert [(thread.active, thread.standby) for thread in seen.processes[0].threads] == [
+        (("0_0",), ("1_1",)),
+        (("1_0",), ()),
+    ]
+    assert seen.configs == {"num.standby.replicas": "1"}
+    assert seen.next_rebalance_ms is None
+
+
+def test_a_leaders_log_is_a_trace_of_who_came_and_went_and_of_what_each_round_assigned(folder: Path) -> None:
+    trace = _observe(folder, LOG, DumpOptions({}, RACKS)).trace
+    assert trace is not None
+    assert [(process.process_id, process.rack) for process in trace.newcomers] == [(THREE, "az2")]
+    assert trace.changes == (
+        MembershipChange(300_000, "join", (THREE,)),
+        MembershipChange(1_200_000 - 45_000, "leave", (TWO,)),
+    )
+    assert [(one.number, one.at_ms, one.is_stable) for one in trace.rounds] == [
+        (0, 0, True),
+        (1, 300_000, False),
+        (2, 1_200_000, True),
+    ]
+    assert trace.rounds[2].active == {"0_0": ONE, "0_1": THREE, "1_0": ONE, "1_1": ONE}
+    assert trace.rounds[2].standby == {"1_0": (THREE,), "1_1": (THREE,)}
+
+
+def test_a_process_that_is_missing_before_its_session_can_have_timed_out_has_left_the_group(folder: Path) -> None:
+    options = DumpOptions({"session.timeout.ms": "20m"}, RACKS)
+    seen = _observe(folder, LOG, options)
+    assert seen.trace is not None
+    assert seen.trace.changes[1] == MembershipChange(1_200_000, "leave", (TWO,), leaves_group=True)
+    [_, left] = loads(scenario_text(seen.observation, seen.trace)).world(1).disturbances
+    assert isinstance(left, Leave)
+    assert left.leaves_group
+
+
+def test_rounds_that_another_application_led_in_the_same_log_are_left_out(folder: Path) -> None:
+    both = LOG.replace("stream-thread [shop-", "stream-thread [kiosk-") + LOG
+    alone = _observe(folder, LOG, DumpOptions({}, RACKS))
+    assert _observe(folder, both, DumpOptions({}, RACKS)) == alone
+    named = LOG.replace(f"stream-thread [shop-{ONE}", "stream-thread [a-client-id-of-its-own")
+    assert _observe(folder, named, DumpOptions({}, RACKS)).trace == alone.trace
+
+
+def test_a_log_of_other_applications_is_refused(folder: Path) -> None:
+    with pytest.raises(ObservationError, match=r"no round of 'shop' \(applications: kiosk\)"):
+        _observe(folder, LOG.replace("stream-thread [shop-", "stream-thread [kiosk-"), DumpOptions({}, RACKS))
+
+
+def test_a_trace_is_replayed_by_a_scenario(folder: Path) -> None:
+    seen = _observe(folder, LOG, DumpOptions({}, RACKS))
+    world = loads(scenario_text(seen.observation, seen.trace)).world(1)
+    assert [client.starts for client in world.clients] == [True, True, False]
+    assert [event.at_ms for event in world.disturbances] == [300_000, 1_155_000]
+    assert world.duration_ms == 1_200_000 + 1_800_000
+
+
+def test_threads_that_joined_after_the_first_round_are_there_from_the_start(folder: Path) -> None:
+    second = f", shop-{ONE}-StreamThread-2-consumer-b]"
+    tasks = "StreamThread-1-consumer-a=[0_0], shop-{ONE}-StreamThread-2-consumer-b=[1_0]".replace("{ONE}", ONE)
+    first_round, later = LOG.split("[2026-02-01 10:05:00,100]")
+    alone = first_round.replace(second, "]").replace(tasks, "StreamThread-1-consumer-a=[0_0, 1_0]")
+    seen = _observe(folder, f"{alone}[2026-02-01 10:05:00,100]{later}", DumpOptions({}, RACKS)).observation
+    assert [thread.active for thread in seen.processes[0].threads] == [("0_0", "1_0"), ()]
+    assert any(said.startswith(f"Threads of shop-{ONE} joined after the first round") for said in seen.assumptions)
+
+
+def test_a_log_without_times_cannot_be_replayed(folder: Path) -> None:
+    text = re.sub(r"\[2026-.*?\] ", "", LOG)
+    with pytest.raises(ObservationError, match="has no times, so it cannot be replayed; --last takes its last round"):
+        _observe(folder, text, DumpOptions({}, RACKS))
+    assert len(_observe(folder, text, DumpOptions({}, RACKS, replays=False)).observation.processes) == 2
+
+
+def test_the_last_round_of_a_log_can_be_gone_on_with_instead(folder: Path) -> None:
+    seen = _observe(folder, LOG, DumpOptions({}, RACKS, replays=False))
+    assert seen.trace is None
+    assert [process.process_id for process in seen.observation.processes] == [ONE, THREE]
+    assert any(said.startswith("The log does not tell which thread") for said in seen.observation.assumptions)
+
+
+def test_a_follow_up_that_the_first_round_asked_for_is_due_when_it_was_logged(folder: Path) -> None:
+    text = LOG.replace("Finished stable assignment", "Finished unstable assignment", 1)
+    assert _observe(folder, text, DumpOptions({}, RACKS)).observation.next_rebalance_ms == 600_000
+    rounds = text.split("[2026-02-01 10:05:00,100]")
+    again = rounds[0] + rounds[0].replace("10:00:00", "10:02:00")
+    assert _observe(folder, again, DumpOptions({}, RACKS)).observation.next_rebalance_ms == 120_000
+
+
+def test_the_captured_dumps_make_a_scenario_of_all_their_tasks(tmp_path: Path) -> None:
+    for name in ("topics.txt", "brokers.txt", "log_dirs.json.txt", "topology.txt"):
+        (tmp_path / name).write_text((CAPTURED / name).read_text())
+    (tmp_path / "group.txt").write_text(
+        "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\n"
+        f"order-processing c /h order-processing-{ONE}-StreamThread-1-consumer 1 orders(0,1,2)\n"
+    )
+    seen = observe_dumps(tmp_path, "order-processing", DumpOptions(TAKEN, (("*", "az1"),)))
+    scenario = loads(scenario_text(seen.observation))
+    assert scenario.blueprint.clients[0].tasks.active == (tuple(TaskId(1, i) for i in range(3)),)
+    stateful = [part.id for part in scenario.blueprint.application.subtopologies if part.is_stateful]
+    assert stateful == [part.id for part in seen.observation.subtopologies if part.changelogs]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("group", (DIALECTS / "groups_3_9.txt").read_text(), "group:3: ASSIGNMENT: '(0), (0,1)' lacks the names of"),
+        ("group", GROUP.replace("shop ", "sho "), "group has no member of 'shop' (groups: other, sho)"),
+        ("group", GROUP.replace("orders:0", "order:0"), f"group:2: shop-{ONE}-StreamThread-1-consumer reads 'order',"),
+        ("topics", TOPICS, "a.txt and topics are both topics; leave one of them in the folder"),
+        ("app", "application.id=shop2\n", "app is of the application 'shop2', not 'shop'"),
+        ("c.txt", '{"brokers": [{"logDirs": 7}]}', "c.txt:1: not the JSON that kafka-log-dirs.sh --describe prints"),
+        ("d.txt", TOPOLOGY.replace("[orders]", "[order]"), "d.txt:3: 'order' is not a topic of the cluster (did you"),
+        ("d.txt", TOPOLOGY.replace("[orders]", "or.*"), "d.txt:3: the pattern 'or.*' stands for topics that the text"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_file(folder: Path, name: str, text: str, message: str) -> None:
+    (folder / "group").write_text(GROUP)
+    (folder / name).write_text(text)
+    with pytest.raises(ObservationError, match="^" + re.escape(message)):
+        observe_dumps(folder, "shop", DumpOptions(TAKEN, RACKS))
+
+
+def test_offsets_stand_in_for_members_whose_topics_have_no_names(folder: Path) -> None:
+    nameless = (DIALECTS / "groups_3_9.txt").read_text()
+    offsets = f"GROUP TOPIC PARTITION CONSUMER-ID HOST CLIENT-ID\nshop orders 0 c-1 /h shop-{ONE}-StreamThread-1\n"
+    (folder / "offsets").write_text(offsets)
+    assert _observe(folder, nameless).observation.processes[0].threads == (ObservedThread("c-1", ("0_0",), ()),)
+
+
+def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ObservationError, match=r"nowhere' is not a folder$"):
+        observe_dumps(tmp_path / "nowhere", "shop")
+
+
+def test_tasks_without_a_thread_are_dealt_out_actives_first_and_standbys_from_where_those_ended(folder: Path) -> None:
+    tasks = "[activeTasks: ([0_0, 0_1, 1_0]) standbyTasks: ([1_1])]"
+    told = f"participating in this rebalance: \n{ONE}: [a, b]\n"
+    text = f"[2026-02-01 10:00:00,000] {told}[2026-02-01 10:00:00,001] Assignment of tasks to nodes: {ONE}={tasks}\n"
+    seen = _observe(folder, text, DumpOptions({}, RACKS)).observation
+    assert [(thread.active, thread.standby) for thread in seen.processes[0].threads] == [
+        (("0_0", "1_0"), ()),
+        (("0_1",), ("1_1",)),
+    ]

@@ -1,0 +1,64 @@
+"""A list of brokers by hand, and its difference from what kafka-broker-api-versions.sh prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker, parse_broker_csv, parse_broker_list
+from scenarios.kafka.formats.lines import FormatError
+
+CAPTURED = Path(__file__).parents[4] / "scenarios" / "library" / "captured"
+
+
+def test_fields_that_are_empty_or_missing_say_nothing() -> None:
+    text = "id,rack,capacity,throughput\n1,az1,4 TB,200 MB/s\n2,,5000\n\n3,az2\n12\n"
+    assert parse_broker_csv(text) == (
+        ListedBroker(1, "az1", 4_000_000_000_000, 200_000_000),
+        ListedBroker(2, None, 5_000),
+        ListedBroker(3, "az2"),
+        ListedBroker(12),
+    )
+
+
+def test_a_head_is_not_needed_and_the_order_is_kept() -> None:
+    assert [broker.id for broker in parse_broker_csv('7, "zone b, row 2"\n1,az1\n')] == [7, 1]
+    assert parse_broker_csv('7, "zone b, row 2"\n')[0].rack == "zone b, row 2"
+
+
+def test_the_text_tells_whether_a_tool_printed_it() -> None:
+    listed = parse_broker_list((CAPTURED / "brokers.txt").read_text())
+    assert [(broker.id, broker.rack) for broker in listed] == [
+        (1, "az1"), (2, "az2"), (3, "az3"), (4, "az1"), (5, "az2"), (6, "az3"),
+    ]  # fmt: skip
+    assert parse_broker_list("1,az1\n") == (ListedBroker(1, "az1"),)
+
+
+def test_a_broker_can_stand_in_one_field_with_colons() -> None:
+    assert parse_broker("7:az1:4 TB") == ListedBroker(7, "az1", 4_000_000_000_000)
+    assert parse_broker("7") == ListedBroker(7)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "no brokers; a line of each is id,rack,capacity"),
+        ("id,rack\n", None, "no brokers"),
+        ("id,zone\n1,az1\n", 1, "the columns are id, rack, capacity, throughput"),
+        ("1,az1\nx,az2\n", 2, "'x' is not the id of a broker"),
+        ("1,az1\n-1,az2\n", 2, "'-1' is not the id of a broker"),
+        ("2147483648,az1\n", 1, "'2147483648' is not the id of a broker"),
+        ("1,az1\n\n1,az2\n", 3, "broker 1 stands here again (first in line 1)"),
+        ("1,az1,much\n", 1, "capacity: 'much' is not a size"),
+        ("1,az1,0\n", 1, "capacity: 0 is none at all"),
+        ("1,az1,4 TB,4 TB\n", 1, "throughput: '4 TB' is not a rate"),
+        ("1,az1,4 TB,1 MB/s,x\n", 1, "5 fields, but there are 4 at most"),
+        ("1,a\x1bz\n", 1, "the rack of broker 1 is not a name"),
+    ],
+)
+def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+        parse_broker_csv(text)
+    assert refused.value.line == line

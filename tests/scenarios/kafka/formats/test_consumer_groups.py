@@ -1,0 +1,85 @@
+"""What kafka-consumer-groups.sh --describe prints, in its dialects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assignors.model.ids import TopicPartition
+from scenarios.kafka.formats.consumer_groups import parse_group_members
+from scenarios.kafka.formats.lines import FormatError
+
+DIALECTS = Path(__file__).with_name("dialects")
+
+TITLES = "GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS  ASSIGNMENT\n"
+
+
+def _members(name: str) -> dict[str, list[str]]:
+    found = parse_group_members((DIALECTS / name).read_text())
+    return {member.consumer_id: list(map(str, member.partitions)) for member in found}
+
+
+def test_3_7_names_topics_with_partitions_in_brackets_and_members_without_instance_id() -> None:
+    assert _members("groups_3_7.txt") == {
+        "app-1-7c1f": ["orders-0", "orders-1", "returns-0"],
+        "app-2-91aa": ["orders-2"],
+        "app-3-0000": [],
+    }
+
+
+def test_4_0_has_a_current_and_a_target_assignment_of_which_the_current_counts() -> None:
+    assert _members("groups_4.txt") == {
+        "app-1-7c1f": ["orders-0", "orders-1", "returns-0"],
+        "app-2-91aa": ["orders-2"],
+        "app-3-0000": [],
+    }
+
+
+def test_offsets_say_as_much_and_partitions_of_nobody_are_left_out() -> None:
+    found = parse_group_members((DIALECTS / "groups_offsets.txt").read_text())
+    assert [(member.group, member.client_id, member.line) for member in found] == [
+        ("shop", "app-1", 3),
+        ("shop", "app-2", 5),
+    ]
+    assert found[0].partitions == (TopicPartition("orders", 0), TopicPartition("orders", 1))
+
+
+def test_hosts_and_instance_ids_are_read_where_they_are_printed() -> None:
+    found = parse_group_members((DIALECTS / "groups_3_7.txt").read_text())
+    assert [(member.host, member.instance_id) for member in found] == [
+        ("10.0.0.7", "one"),
+        ("10.0.0.8", None),
+        ("10.0.0.9", None),
+    ]
+
+
+def test_pasted_text_whose_columns_are_gone_is_read_too() -> None:
+    text = TITLES + "shop c1 /10.0.0.7 app-1 2 orders(0,1)\nshop c2 /10.0.0.8 app-2 2 orders(2), returns(0)\n"
+    assert [len(member.partitions) for member in parse_group_members(text)] == [2, 2]
+
+
+def test_what_3_8_and_3_9_print_is_refused_with_what_to_do_instead() -> None:
+    with pytest.raises(
+        FormatError, match=r"lacks the names of topics, as Kafka 3\.8 and 3\.9 leave them out; take what"
+    ):
+        _members("groups_3_9.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "no line of titles"),
+        ("hello\n", 1, "'hello' stands before the line of titles"),
+        ("GROUP  TOPIC  PARTITION\n", 1, "no CONSUMER-ID"),
+        ("GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS\n", 1, "ask with --verbose"),
+        (TITLES + "shop c1\n", 2, "'shop c1' does not have the 6 fields of the titles"),
+        (TITLES + "shop c1 /10.0.0.7 app-1 1 orders\n", 2, "ASSIGNMENT: 'orders' is not a topic with its partitions"),
+        ("GROUP TOPIC PARTITION CONSUMER-ID HOST CLIENT-ID\ng t x c h i\n", 2, "PARTITION: 'x' is not the number"),
+    ],
+)
+def test_what_is_not_the_output_of_the_tool_is_refused(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        parse_group_members(text)
+    assert caught.value.line == line
+    assert message in str(caught.value)

@@ -1,0 +1,184 @@
+"""What members of a classic group tell each other in bytes, as released jars of Kafka wrote them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assignors.model.ids import TopicPartition
+from scenarios.kafka.formats.consumer_protocol import (
+    LATEST_OFFSET,
+    UNKNOWN_OFFSET_SUM,
+    AssignmentInfo,
+    SubscriptionInfo,
+    decode_assignment,
+    decode_assignment_info,
+    decode_subscription,
+    decode_subscription_info,
+)
+from scenarios.kafka.formats.lines import FormatError
+
+WRITTEN = {
+    name: bytes.fromhex(digits)
+    for name, digits in (
+        line.split()
+        for line in Path(__file__).with_name("dialects").joinpath("member_bytes.txt").read_text().splitlines()
+        if not line.startswith("#")
+    )
+}
+PROCESS = "8f3b2c1d-0a4e-4b6f-9c7d-1e2f3a4b5c6d"
+OWNED = (TopicPartition("orders", 3), TopicPartition("orders", 10), TopicPartition("payments", 3))
+OFFSET_SUMS = {"0_3": LATEST_OFFSET, "0_10": LATEST_OFFSET, "1_2": 0, "2_0": 5_000_000_000}
+ONLY_COPIES = {**OFFSET_SUMS, "1_2": UNKNOWN_OFFSET_SUM, "2_0": UNKNOWN_OFFSET_SUM}
+STANDBYS = {
+    "1_2": (TopicPartition("app-counts-changelog", 2),),
+    "2_0": (TopicPartition("app-b-changelog", 0), TopicPartition("app-seen-changelog", 0)),
+}
+
+
+@pytest.mark.parametrize("version", range(1, 12))
+def test_what_a_thread_tells_is_read_in_every_version(version: int) -> None:
+    assert decode_subscription_info(WRITTEN[f"subscription_info_{version}"]) == SubscriptionInfo(
+        version=version,
+        latest_supported_version=-1 if version < 3 else 11,
+        process_id=PROCESS,
+        user_endpoint=None if version < 2 else "app-1.example:8080",
+        offset_sums=ONLY_COPIES if version < 7 else OFFSET_SUMS,
+        unique_field=0 if version < 8 else 7,
+        error_code=0 if version < 9 else 2,
+        client_tags={} if version < 11 else {"zone": "az1", "cluster": "k8s-ü"},
+    )
+
+
+def test_a_thread_without_tasks_endpoint_and_tags_tells_little() -> None:
+    assert decode_subscription_info(WRITTEN["subscription_info_empty"]) == SubscriptionInfo(
+        11, 11, PROCESS, None, {}, -1
+    )
+
+
+def test_tasks_of_a_named_topology_keep_its_name() -> None:
+    told = decode_subscription_info(WRITTEN["subscription_info_named"])
+    assert told.offset_sums == {"billing__0_1": 42, "billing__1_1": LATEST_OFFSET}
+    given = decode_assignment_info(WRITTEN["assignment_info_named"])
+    assert given.active_tasks == ("billing__0_1", "0_1")
+    assert given.standby_tasks == {"billing__1_1": ()}
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_a_members_metadata_is_read_in_every_version(version: int) -> None:
+    member = decode_subscription(WRITTEN[f"subscription_{version}"])
+    assert member.version == version
+    assert member.topics == ("orders", "payments")
+    assert member.owned == (() if version < 1 else OWNED)
+    assert member.generation == (-1 if version < 2 else 5)
+    assert member.rack == (None if version < 3 else "az1")
+    assert member.streams.offset_sums == OFFSET_SUMS
+
+
+@pytest.mark.parametrize("version", range(1, 12))
+def test_what_the_leader_tells_is_read_in_every_version(version: int) -> None:
+    assert decode_assignment_info(WRITTEN[f"assignment_info_{version}"]) == AssignmentInfo(
+        version=version,
+        commonly_supported_version=-1 if version < 3 else 11,
+        active_tasks=("0_3", "0_10", "0_3"),
+        standby_tasks=STANDBYS,
+        partitions_by_host={} if version < 2 else {"app-1.example:8080": OWNED},
+        standby_partitions_by_host={} if version < 6 else {"app-2.example:8080": OWNED[2:]},
+        error_code=0 if version < 4 else 1,
+        next_rebalance_at_ms={8: 0, 9: 1_800_000_000_123}.get(version),
+    )
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_active_tasks_go_with_the_sorted_partitions_of_the_assignment(version: int) -> None:
+    member = decode_assignment(WRITTEN[f"assignment_{version}"])
+    assert member.version == version
+    assert member.partitions == OWNED
+    assert member.active == {"0_3": (OWNED[0], OWNED[2]), "0_10": (OWNED[1],)}
+    assert member.streams.standby_tasks == STANDBYS
+
+
+def test_a_newer_version_of_the_consumers_protocol_only_adds_fields() -> None:
+    newer = b"\0\x07" + WRITTEN["assignment_3"][2:] + b"more"
+    assert decode_assignment(newer).active == decode_assignment(WRITTEN["assignment_3"]).active
+
+
+DECODERS: dict[str, Callable[[bytes], object]] = {
+    "subscription_info_11": decode_subscription_info,
+    "subscription_info_6": decode_subscription_info,
+    "subscription_3": decode_subscription,
+    "assignment_info_11": decode_assignment_info,
+    "assignment_info_4": decode_assignment_info,
+    "assignment_3": decode_assignment,
+}
+
+
+@pytest.mark.parametrize(("name", "decode"), DECODERS.items())
+def test_bytes_that_are_cut_off_anywhere_are_refused(name: str, decode: Callable[[bytes], object]) -> None:
+    for length in range(len(WRITTEN[name])):
+        with pytest.raises(FormatError):
+            decode(WRITTEN[name][:length])
+
+
+@pytest.mark.parametrize(("name", "decode"), DECODERS.items())
+def test_a_garbled_byte_is_refused_or_read_but_never_another_error(
+    name: str, decode: Callable[[bytes], object]
+) -> None:
+    for at in range(len(WRITTEN[name])):
+        for value in (0x00, 0x7F, 0x80, 0xFF):
+            garbled = WRITTEN[name][:at] + bytes([value]) + WRITTEN[name][at + 1 :]
+            with contextlib.suppress(FormatError):
+                decode(garbled)
+
+
+@pytest.mark.parametrize(
+    ("decode", "data", "message"),
+    [
+        (decode_subscription, b"", "ConsumerProtocolSubscription: version at byte 0 takes 2 bytes, but 0 are left"),
+        (decode_subscription, b"\xff\xff", "ConsumerProtocolSubscription: version -1 is none"),
+        (
+            decode_subscription,
+            WRITTEN["subscription_plain"],
+            "SubscriptionInfo: no bytes: the member has told nothing, or is not of Kafka Streams",
+        ),
+        (
+            decode_assignment,
+            WRITTEN["assignment_plain"],
+            "AssignmentInfo: no bytes: the member has told nothing, or is not of Kafka Streams",
+        ),
+        (
+            decode_subscription_info,
+            b"\0\0\0\x0c\0\0\0\x0c",
+            "SubscriptionInfo: version 12 is not known (1 to 11); is this a Kafka Streams application?",
+        ),
+        (
+            decode_subscription_info,
+            WRITTEN["subscription_info_11"] + b"\0",
+            "SubscriptionInfo version 11: 1 bytes are left over behind the last field",
+        ),
+        (
+            decode_assignment_info,
+            WRITTEN["assignment_info_7"][:-1],
+            "AssignmentInfo version 7: nextRebalanceMs at byte 255 takes 8 bytes, but 7 are left",
+        ),
+        (
+            decode_assignment_info,
+            WRITTEN["assignment_info_11"][:8] + b"\x7f" + WRITTEN["assignment_info_11"][9:],
+            "AssignmentInfo version 11: activeTasks before byte 12 cannot have 2130706435 elements",
+        ),
+        (
+            decode_assignment,
+            WRITTEN["assignment_3"].replace(b"\0\0\0\x02\0\0\0\x0a\0\0\0\x03", b"\0\0\0\x01\0\0\0\x0a", 1),
+            "ConsumerProtocolAssignment version 3: 3 active tasks for 2 partitions; they go together",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_field_and_the_version(
+    decode: Callable[[bytes], object], data: bytes, message: str
+) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)):
+        decode(data)

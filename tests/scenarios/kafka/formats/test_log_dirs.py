@@ -1,0 +1,67 @@
+"""What kafka-log-dirs.sh --describe prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assignors.model.ids import TopicPartition
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.log_dirs import parse_partition_sizes
+
+DIALECTS = Path(__file__).with_name("dialects")
+CAPTURED = Path(__file__).parents[4] / "scenarios" / "library" / "captured"
+
+
+def test_a_partition_is_as_large_as_its_largest_finished_replica() -> None:
+    sizes = parse_partition_sizes((DIALECTS / "log_dirs.txt").read_text())
+    assert sizes == {
+        TopicPartition("orders", 0): 700,
+        TopicPartition("orders", 1): 40,
+        TopicPartition("my-orders", 11): 5,
+    }
+
+
+def test_the_captured_output_is_read_whole() -> None:
+    sizes = parse_partition_sizes((CAPTURED / "log_dirs.json.txt").read_text())
+    assert len(sizes) == 584
+    assert sum(size for partition, size in sizes.items() if partition.topic == "orders") > 1_000_000
+
+
+def _json(partition: str) -> str:
+    return f'text\n{{"brokers":[{{"broker":1,"logDirs":[{{"partitions":[{partition}]}}]}}]}}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "no line begins with a brace; this should be what kafka-log-dirs.sh --describe prints"),
+        ("Querying brokers\n{not json\n", 2, "not JSON: "),
+        ("\n\n" + '{"a":' * 100_000 + "\n", 3, "not JSON: "),
+        ('{"version": 1}\n', 1, "not the JSON that kafka-log-dirs.sh --describe prints: 'brokers' is missing"),
+        (
+            _json('{"partition":"orders"}'),
+            2,
+            "not the JSON that kafka-log-dirs.sh --describe prints: 'size' is missing",
+        ),
+        (
+            _json('{"partition":"orders","size":1}'),
+            2,
+            "not the JSON that kafka-log-dirs.sh --describe prints: 'orders' is",
+        ),
+        (
+            _json('{"partition":"orders-1","size":-1}'),
+            2,
+            "not the JSON that kafka-log-dirs.sh --describe prints: size -1",
+        ),
+        (_json('{"partition":7,"size":1}'), 2, "not the JSON that kafka-log-dirs.sh --describe prints: "),
+        (_json("7"), 2, "not the JSON that kafka-log-dirs.sh --describe prints: "),
+        ('{"brokers": 7}\n', 1, "not the JSON that kafka-log-dirs.sh --describe prints: "),
+    ],
+)
+def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+        parse_partition_sizes(text)
+    assert refused.value.line == line

@@ -1,0 +1,35 @@
+"""Properties files of Java."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.properties import parse_properties
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("", {}),
+        ("# a=b\n! c=d\n\n  \n", {}),
+        ("a=b\nc : d\ne f\n g=h = i \n", {"a": "b", "c": "d", "e": "f", "g": "h = i "}),
+        ("a\nb=\nc=\r\nd=1\re=2", {"a": "", "b": "", "c": "", "d": "1", "e": "2"}),
+        ("a=1\na=2\n", {"a": "2"}),
+        ("jaas=org.Plain required \\\n    user=x \\\n    word=y;\n", {"jaas": "org.Plain required user=x word=y;"}),
+        ("path=C:\\\\kafka\nt=\\t\\u00fc\\:\nk\\=e\\ y=v", {"path": "C:\\kafka", "t": "\tü:", "k=e y": "v"}),
+        ("a=b\\\n", {"a": "b"}),
+        ("a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
+        ("a=1 # no comment\nb=\\\n# nor this", {"a": "1 # no comment", "b": "# nor this"}),
+    ],
+)
+def test_properties_are_read_as_java_reads_them(text: str, read: dict[str, str]) -> None:
+    assert parse_properties(text) == read
+
+
+def test_a_line_without_a_key_is_refused_and_not_shown() -> None:
+    with pytest.raises(FormatError, match="^" + re.escape("not a property (key=value)") + "$") as refused:
+        parse_properties("a=b\n=hunter2\n")
+    assert refused.value.line == 2

@@ -1,0 +1,125 @@
+"""What kafka-reassign-partitions.sh takes and prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.reassignment import PartitionReassignment, parse_reassignment
+
+DIALECTS = Path(__file__).with_name("dialects")
+
+BY_HAND = """
+{
+  "version": 1,
+  "partitions": [
+    {"topic": "orders", "partition": 2, "replicas": [5, 6]}, {"topic": "a", "partition": 0, "replicas": [5]},
+    {
+      "topic": "{braces}",
+      "partition": 0,
+      "replicas": [7]
+    }
+  ]
+}
+"""
+
+
+def test_of_what_the_tool_generates_the_proposed_assignment_is_read() -> None:
+    assert parse_reassignment((DIALECTS / "reassignment.txt").read_text()) == (
+        PartitionReassignment(5, "orders", 0, (3, 1)),
+        PartitionReassignment(5, "payments", 1, (1,)),
+    )
+
+
+def test_a_plan_written_by_hand_is_read_with_its_lines() -> None:
+    assert parse_reassignment(BY_HAND) == (
+        PartitionReassignment(5, "orders", 2, (5, 6)),
+        PartitionReassignment(5, "a", 0, (5,)),
+        PartitionReassignment(6, "{braces}", 0, (7,)),
+    )
+
+
+def test_log_dirs_are_read_along_the_replicas() -> None:
+    entry = '{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["any", "/var/kafka"]}'
+    [move] = parse_reassignment(_plan(f"[{entry}]"))
+    assert move.log_dirs == ("any", "/var/kafka")
+
+
+def test_a_missing_version_is_1_and_log_dirs_are_kept() -> None:
+    text = '{"partitions": [{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["/data/1", "any"]}]}'
+    assert parse_reassignment(text) == (PartitionReassignment(1, "a", 0, (1, 2), ("/data/1", "any")),)
+
+
+def test_proposals_of_cruise_control_are_read() -> None:
+    text = """{"summary": {"numReplicaMovements": 1}, "version": 1, "proposals": [
+      {"topicPartition": {"hash": 7, "topic": "a", "partition": 3}, "oldLeader": 1,
+       "oldReplicas": [1, 2], "newReplicas": [2, 3]}]}"""
+    assert parse_reassignment(text) == (PartitionReassignment(1, "a", 3, (2, 3)),)
+
+
+def _plan(partitions: str) -> str:
+    return f'{{"version": 1,\n"partitions": {partitions}}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "no JSON; kafka-reassign-partitions.sh takes {"),
+        ("hello", None, "no JSON"),
+        ("[]", None, "no JSON"),
+        ('\n{"version": 1,\n"partitions": [,]}', 3, "not JSON: Expecting value"),
+        ("{" * 100, 1, "not JSON"),
+        ('{"version": "1"}', 1, "version is not 1; kafka-reassign-partitions.sh takes {"),
+        ("{}", 1, "partitions is not a list with something in it"),
+        ('{"proposals": [1]}', 1, "proposals[0] is not a mapping"),
+        ('{"proposals": [{"topicPartition": {"topic": "a"}}]}', 1, "proposals[0].partition is not the number"),
+        ('\n{"version": 2, "partitions": []}', 2, "version is not 1"),
+        ('{"version": 1}', 1, "partitions is not a list with something in it"),
+        (_plan("[]"), 1, "partitions is not a list with something in it"),
+        (_plan("{}"), 1, "partitions is not a list with something in it"),
+        (_plan("[1]"), 1, "partitions is not a list of mappings"),
+        (_plan('[1, {"topic": "a"}, {}]'), 1, "partitions is not a list of mappings"),
+        (_plan("[{}]"), 2, "partitions[0].topic is not a name"),
+        (_plan('[{"topic": "a\\n", "partition": 0, "replicas": [1]}]'), 2, "partitions[0].topic is not a name"),
+        (_plan('[{"topic": "a"}]'), 2, "partitions[0].partition is not the number of a partition"),
+        (_plan('[{"topic": "a", "partition": true}]'), 2, "partitions[0].partition is not the number of a partition"),
+        (_plan('[{"topic": "a", "partition": -1}]'), 2, "partitions[0].partition is not the number of a partition"),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["any"]}]'),
+            2,
+            "partitions[0].log_dirs has 1 entries for 2 replicas",
+        ),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": ["here"]}]'),
+            2,
+            "partitions[0].log_dirs[0]: 'here' is not an absolute path or 'any'",
+        ),
+        (_plan('[{"topic": "a", "partition": 0}]'), 2, "partitions[0].replicas is not a list of broker ids"),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": []}]'),
+            2,
+            "partitions[0].replicas is not a list of broker",
+        ),
+        (_plan('[{"topic": "a", "partition": 0, "replicas": ["1"]}]'), 2, "partitions[0].replicas is not a list of"),
+        (_plan('[{"topic": "a", "partition": 0, "replicas": [1, 1]}]'), 2, "partitions[0].replicas has a broker twice"),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": "any"}]'),
+            2,
+            "partitions[0].log_dirs is not a list of directories",
+        ),
+        (
+            _plan(
+                '[{"topic": "a", "partition": 0, "replicas": [1]},\n{"topic": "a", "partition": 0, "replicas": [2]}]'
+            ),
+            3,
+            "partitions[1] is a-0, as is partitions[0]",
+        ),
+    ],
+)
+def test_what_is_no_plan_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+        parse_reassignment(text)
+    assert refused.value.line == line

@@ -1,0 +1,114 @@
+"""What kafka-streams-groups.sh --describe prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assignors.model.ids import TopicPartition
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.streams_groups import (
+    StreamsGroupOffsets,
+    StreamsGroupState,
+    StreamsTasks,
+    parse_streams_members,
+    parse_streams_offsets,
+    parse_streams_states,
+)
+
+DIALECTS = Path(__file__).with_name("dialects")
+APP = "order-processing"
+PROCESSES = ("8f3b2c1d-0a4e-4b6f-9c7d-1e2f3a4b5c6d", "11111111-2222-3333-4444-555555555555")
+TASKS = (
+    StreamsTasks(("0_0", "0_2", "1_1"), ("1_0",), ()),
+    StreamsTasks(("0_10",), (), ("1_2",)),
+    StreamsTasks(("0_1", "1_0", "1_2"), (), ()),
+    StreamsTasks((), (), ()),
+)
+
+
+def _dialect(name: str) -> str:
+    return (DIALECTS / f"{name}.txt").read_text()
+
+
+@pytest.mark.parametrize("name", ["streams_members", "streams_members_verbose"])
+def test_each_member_has_its_process_and_its_tasks_by_role(name: str) -> None:
+    members = parse_streams_members(_dialect(name))
+    assert [member.line for member in members] == [2, 3, 4, 5]
+    assert {member.group for member in members} == {APP}
+    assert [member.process_id for member in members] == [PROCESSES[0]] * 2 + [PROCESSES[1]] * 2
+    assert members[1].member_id == "a1vYyq2dRkuHB2mpT3w7Wg"
+    assert members[1].client_id == f"{APP}-{PROCESSES[0]}-StreamThread-2"
+    assert tuple(member.tasks for member in members) == TASKS
+
+
+def test_only_verbose_tells_the_target_and_who_is_still_classic() -> None:
+    plain = parse_streams_members(_dialect("streams_members"))
+    assert {(member.target, member.is_classic) for member in plain} == {(None, None)}
+    verbose = parse_streams_members(_dialect("streams_members_verbose"))
+    assert [member.is_classic for member in verbose] == [False, False, False, True]
+    assert tuple(member.target for member in verbose) == (*TASKS[:2], StreamsTasks(("0_1", "1_0"), (), ()), TASKS[3])
+
+
+def test_the_state_is_read_with_and_without_epochs() -> None:
+    assert parse_streams_states(_dialect("streams_state")) == (StreamsGroupState(2, APP, "Stable", 4),)
+    assert parse_streams_states(_dialect("streams_state_verbose")) == (StreamsGroupState(2, APP, "Reconciling", 4),)
+
+
+def test_offsets_are_there_with_verbose_and_the_lag_always() -> None:
+    orders = TopicPartition("orders", 0), TopicPartition("orders", 1)
+    assert parse_streams_offsets(_dialect("streams_offsets")) == (
+        StreamsGroupOffsets(2, APP, orders[0], None, None, 10),
+        StreamsGroupOffsets(3, APP, orders[1], None, None, 0),
+    )
+    assert parse_streams_offsets(_dialect("streams_offsets_verbose")) == (
+        StreamsGroupOffsets(2, APP, orders[0], 100, 110, 10),
+        StreamsGroupOffsets(3, APP, orders[1], None, 4, 4),
+    )
+
+
+HEAD = "GROUP MEMBER PROCESS CLIENT-ID ASSIGNMENTS\n"
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "line", "message"),
+    [
+        (
+            parse_streams_members,
+            "",
+            None,
+            "no line of titles (GROUP …); this should be what kafka-streams-groups.sh --describe --members --verbose",
+        ),
+        (parse_streams_members, "shop m p c\n", 1, "'shop m p c' stands before the line of titles (GROUP …)"),
+        (parse_streams_members, "GROUP COORDINATOR (ID) STATE #MEMBERS\n", 1, "no MEMBER; this should be what"),
+        (parse_streams_members, HEAD + "shop m\n", 2, "'shop m' does not have the 5 fields of the titles"),
+        (
+            parse_streams_members,
+            HEAD + "shop m p c ACTIVE: 0:[0,1]; STANDBY: 0:[2\n",
+            2,
+            "ASSIGNMENTS: 'ACTIVE: 0:[0,1]; STANDBY: 0:[2' is not tasks (ACTIVE: 0:[0,1]; STANDBY: 1:[2]; …)",
+        ),
+        (
+            parse_streams_members,
+            "\nError: Streams group 'shop' has no active members.\n",
+            2,
+            "the tool says 'Error: Streams group 'shop' has no active members.'",
+        ),
+        (parse_streams_states, "GROUP STATE #MEMBERS\nshop Stable many\n", 2, "#MEMBERS: 'many' is not a number"),
+        (
+            parse_streams_offsets,
+            "GROUP TOPIC PARTITION OFFSET-LAG\nshop orders x 3\n",
+            2,
+            "PARTITION: 'x' is not a number",
+        ),
+    ],
+)
+def test_what_is_something_else_is_refused_with_its_line(
+    read: Callable[[str], object], text: str, line: int | None, message: str
+) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+        read(text)
+    assert refused.value.line == line

@@ -1,0 +1,50 @@
+"""The topics that kafka-reassign-partitions.sh --generate takes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.topics_to_move import ListedTopic, parse_topics_to_move
+
+
+def test_topics_are_read_with_their_lines() -> None:
+    text = '{"topics": [\n  {"topic": "orders"},\n  {"topic": "pay", "partitions": [1]}\n], "version": 1}\n'
+    assert parse_topics_to_move(text) == (ListedTopic(2, "orders"), ListedTopic(3, "pay"))
+
+
+def test_a_missing_version_is_1() -> None:
+    assert parse_topics_to_move('{"topics": [{"topic": "a"}]}') == (ListedTopic(1, "a"),)
+
+
+def test_other_keys_take_no_line_from_a_topic() -> None:
+    text = '{"note": {"by": "me"},\n"topics": [\n{"topic": "a"}]}'
+    assert [topic.name for topic in parse_topics_to_move(text)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "no JSON; --topics-to-move-json-file takes {"),
+        ("orders\npay\n", None, "no JSON"),
+        ('[{"topic": "a"}]', 1, "version is not 1"),
+        ('{"version": 1,\n"topics": [,]}', 2, "not JSON: Expecting value"),
+        ('{"topics": [{"topic": "a"}]} {}', 1, "not JSON: Extra data"),
+        ('\n{"version": 2, "topics": [{"topic": "a"}]}', 2, "version is not 1"),
+        ('{"version": 1}', 1, "topics is not a list with something in it"),
+        ('{"version": 1, "topics": []}', 1, "topics is not a list with something in it"),
+        ('{"version": 1, "topics": {"topic": "a"}}', 1, "topics is not a list with something in it"),
+        ('{"version": 1, "partitions": [{}]}', 1, "a reassignment, not topics to move; --from takes it."),
+        ('{"topics": ["a"]}', 1, "topics[0] names no topic"),
+        ('{"topics": [\n{"topic": "a"},\n{"name": "b"}]}', 3, "topics[1] names no topic"),
+        ('{"topics": [{"topic": ""}]}', 1, "topics[0] names no topic"),
+        ('{"topics": [{"topic": 1}]}', 1, "topics[0] names no topic"),
+        ('{"topics": [\n{"topic": "a"},\n{"topic": "b"},\n{"topic": "a"}]}', 4, "topics[2] is 'a', as is topics[0]"),
+    ],
+)
+def test_what_is_no_list_of_topics_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+        parse_topics_to_move(text)
+    assert refused.value.line == line

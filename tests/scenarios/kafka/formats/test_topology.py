@@ -1,0 +1,80 @@
+"""What Topology.describe() prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology, parse_topology
+
+DIALECTS = Path(__file__).with_name("dialects")
+CAPTURED = Path(__file__).parents[4] / "scenarios" / "library" / "captured"
+
+
+def test_an_old_description_has_its_arrows_behind_the_nodes() -> None:
+    assert parse_topology((DIALECTS / "topology_1_0.txt").read_text()) == (
+        DescribedSubtopology(
+            0,
+            2,
+            (DescribedSource("KSTREAM-SOURCE-0000000000", 3, ("orders", "payments")),),
+            (DescribedStore("totals", 4),),
+            (),
+        ),
+    )
+
+
+def test_extractors_patterns_and_global_stores_are_told_apart() -> None:
+    first, second = parse_topology((DIALECTS / "topology_named.txt").read_text())
+    assert first == DescribedSubtopology(0, 2, (DescribedSource("KSTREAM-SOURCE-0000000000", 3, ("orders",)),), (), ())
+    assert second.id == 3
+    assert second.sources == (
+        DescribedSource("customers-source", 9, ("customers",)),
+        DescribedSource("My source", 17, pattern="events-(eu|us)-.*"),
+    )
+    assert second.stores == (
+        DescribedStore("customers-store", 11, table_of="customers"),
+        DescribedStore("a", 14),
+        DescribedStore("b", 14),
+    )
+    assert second.sinks == ("by-user-repartition",)
+
+
+def test_the_captured_description_is_read_whole() -> None:
+    subtopologies = parse_topology((CAPTURED / "topology.txt").read_text())
+    assert [subtopology.id for subtopology in subtopologies] == [1, 2, 3, 4, 5, 6]
+    joins = subtopologies[1]
+    assert [source.topics for source in joins.sources] == [
+        ("orders-by-customer-repartition",),
+        ("payments",),
+        ("customers",),
+    ]
+    assert {store.name: store.table_of for store in joins.stores} == {
+        "orders-paid-this-join-store": None,
+        "orders-paid-other-join-store": None,
+        "customer-spending-store": None,
+        "customers-store": "customers",
+    }
+    assert "orders-by-product-repartition" in subtopologies[0].sinks
+
+
+SOURCE = "    Source: S (topics: [a])\n      --> P\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "no sub-topologies; this should be what Topology.describe() prints"),
+        ("Topologies:\n", None, "no sub-topologies; this should be what Topology.describe() prints"),
+        ("Topologies:\n" + SOURCE, 2, "'Source: S (topics: [a])' stands before the first 'Sub-topology: 0'"),
+        ("Topologies:\n  Sub-topology: 0\n" + SOURCE + "hello\n", 5, "'hello' is not a source, a processor or a sink"),
+        ("  Sub-topology: 0\n" + SOURCE + "  Sub-topology: 0\n", 4, "sub-topology 0 stands here again"),
+        ("  Sub-topology: x\n", 1, "'Sub-topology: x' stands before the first 'Sub-topology: 0'"),
+    ],
+)
+def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+        parse_topology(text)
+    assert refused.value.line == line

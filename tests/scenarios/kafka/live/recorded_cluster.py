@@ -1,0 +1,170 @@
+"""What a real cluster answered, kept in files: `Recorder` writes them, `Recorded` answers from them.
+
+A file has one answer a line: the question, and the response's fields as kafka-python names them, bytes in base64.
+`python -m tests.scenarios.kafka.live.recorded_cluster BOOTSTRAP GROUP NAME` makes `recorded/NAME`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assignors.model.ids import TopicPartition
+from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
+
+FOLDER = Path(__file__).parent / "recorded"
+_BYTES = "base64"
+_NOT_READ = ("authorized_operations", "topic_id", "leader_epoch", "isr_nodes", "offline_replicas", "topic_configs")
+
+
+def _packed(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {_BYTES: base64.b64encode(bytes(value)).decode()}
+    if isinstance(value, Mapping):
+        return {key: _packed(each) for key, each in value.items() if key not in _NOT_READ}
+    return [_packed(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _unpacked(entry: dict[str, Any]) -> Any:
+    return base64.b64decode(entry[_BYTES]) if set(entry) == {_BYTES} else entry
+
+
+class Recorder:
+    """Asks a cluster, and keeps what it answers."""
+
+    def __init__(self, cluster: AdminApi) -> None:
+        self._cluster = cluster
+        self._lines: list[str] = []
+
+    def save(self, path: Path) -> None:
+        path.write_text("".join(self._lines))
+
+    def version(self) -> str:
+        return str(self._keep("version", self._cluster.version()))
+
+    def brokers(self) -> Sequence[AdminResponse]:
+        return self._keep("brokers", self._cluster.brokers())
+
+    def groups(self) -> Sequence[AdminResponse]:
+        return self._keep("groups", self._cluster.groups())
+
+    def classic_group(self, group: str) -> AdminResponse:
+        return self._keep("classic_group", self._cluster.classic_group(group))
+
+    def streams_group(self, group: str) -> AdminResponse:
+        return self._keep("streams_group", self._cluster.streams_group(group))
+
+    def topics(self) -> Sequence[AdminResponse]:
+        return self._keep("topics", self._cluster.topics())
+
+    def log_dirs(self, partitions: Mapping[str, Sequence[int]]) -> Sequence[AdminResponse]:
+        return self._keep("log_dirs", self._cluster.log_dirs(partitions))
+
+    def start_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return self._keep_offsets("start_offsets", self._cluster.start_offsets(partitions))
+
+    def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return self._keep_offsets("end_offsets", self._cluster.end_offsets(partitions))
+
+    def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
+        return self._keep("broker_configs", self._cluster.broker_configs(broker, keys))
+
+    def group_configs(self, group: str) -> Mapping[str, str | None]:
+        return self._keep("group_configs", self._cluster.group_configs(group))
+
+    def now_ms(self) -> int:
+        return int(self._keep("now_ms", self._cluster.now_ms()))
+
+    def wait(self, seconds: float) -> None:
+        self._cluster.wait(seconds)
+
+    def _keep(self, question: str, answer: Any) -> Any:
+        self._lines.append(json.dumps([question, _packed(answer)], separators=(",", ":")) + "\n")
+        return answer
+
+    def _keep_offsets(self, question: str, answer: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        self._keep(question, [[each.topic, each.partition, offset] for each, offset in sorted(answer.items())])
+        return answer
+
+
+class Recorded:
+    """A cluster that gives recorded answers, each question's in its order, the last one again and again."""
+
+    def __init__(self, name: str, **replaced: list[Any]) -> None:
+        """`replaced` are answers to give instead of those recorded, by question."""
+        self._answers: dict[str, list[Any]] = {}
+        for line in (FOLDER / name).read_text().splitlines():
+            question, answer = json.loads(line, object_hook=_unpacked)
+            self._answers.setdefault(question, []).append(answer)
+        self._answers.update(replaced)
+        self.waited_s = 0.0
+
+    def answers(self, question: str) -> list[Any]:
+        return self._answers[question]
+
+    def version(self) -> str:
+        return str(self._next("version"))
+
+    def brokers(self) -> Sequence[AdminResponse]:
+        return self._next("brokers")
+
+    def groups(self) -> Sequence[AdminResponse]:
+        return self._next("groups")
+
+    def classic_group(self, group: str) -> AdminResponse:
+        return self._next("classic_group")
+
+    def streams_group(self, group: str) -> AdminResponse:
+        return self._next("streams_group")
+
+    def topics(self) -> Sequence[AdminResponse]:
+        return self._next("topics")
+
+    def log_dirs(self, partitions: Mapping[str, Sequence[int]]) -> Sequence[AdminResponse]:
+        return self._next("log_dirs")
+
+    def start_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return self._offsets("start_offsets", partitions)
+
+    def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return self._offsets("end_offsets", partitions)
+
+    def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
+        return self._next("broker_configs")
+
+    def group_configs(self, group: str) -> Mapping[str, str | None]:
+        return self._next("group_configs")
+
+    def now_ms(self) -> int:
+        return int(self._next("now_ms"))
+
+    def wait(self, seconds: float) -> None:
+        self.waited_s += seconds
+
+    def _next(self, question: str) -> Any:
+        answers = self._answers[question]
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    def _offsets(self, question: str, asked: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        told = {TopicPartition(topic, partition): offset for topic, partition, offset in self._next(question)}
+        return {each: told[each] for each in asked}
+
+
+def record(bootstrap: str, group: str, name: str) -> None:
+    """Look at a running cluster, and keep what it answers as `recorded/NAME`."""
+    from scenarios.kafka.live.client_properties import client_settings
+    from scenarios.kafka.live.connection import connect
+    from scenarios.kafka.live.observe import observe
+
+    with connect(bootstrap, client_settings({})) as cluster:
+        recorder = Recorder(cluster)
+        observe(recorder, group, seconds=5, topology=None, configs={}, all_topics=True)
+    recorder.save(FOLDER / name)
+
+
+if __name__ == "__main__":
+    record(*sys.argv[1:])

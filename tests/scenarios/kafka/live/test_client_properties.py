@@ -1,0 +1,117 @@
+"""How to connect, from properties as Kafka's own tools take them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scenarios.kafka.live.client_properties import Secret, client_settings
+from scenarios.kafka.observation.errors import ObservationError
+
+PASSWORD = 's3 "c\\r3t'
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="s3 \\"c\\\\r3t";'
+PLAIN = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": JAAS}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    (tmp_path / "store.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    return str(tmp_path / "store.pem")
+
+
+def test_nothing_given_is_plaintext() -> None:
+    assert client_settings({}).arguments == {"security_protocol": "PLAINTEXT"}
+
+
+def test_a_user_of_plain_is_read_with_escapes() -> None:
+    assert client_settings(PLAIN).arguments == {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": "alice",
+        "sasl_plain_password": PASSWORD,
+    }
+
+
+@pytest.mark.parametrize(
+    "options", ["username='bob' password='pw'", "password=pw  username=bob", 'username="bob"\n\tpassword="pw" ']
+)
+def test_a_user_of_scram_is_read_however_it_is_quoted(options: str) -> None:
+    jaas = f"org.apache.kafka.common.security.scram.ScramLoginModule required {options};"
+    arguments = client_settings({**PLAIN, "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": jaas}).arguments
+    assert arguments["sasl_mechanism"] == "SCRAM-SHA-512"
+    assert (arguments["sasl_plain_username"], arguments["sasl_plain_password"]) == ("bob", "pw")
+
+
+def test_stores_in_pem_are_the_files_of_tls(store: str) -> None:
+    settings = client_settings(
+        {
+            "security.protocol": "SSL",
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": store,
+            "ssl.keystore.location": store,
+            "ssl.key.password": PASSWORD,
+        }
+    )
+    assert settings.arguments == {
+        "security_protocol": "SSL",
+        "ssl_cafile": store,
+        "ssl_certfile": store,
+        "ssl_keyfile": store,
+        "ssl_password": PASSWORD,
+        "ssl_check_hostname": True,
+    }
+
+
+def test_an_empty_identification_algorithm_turns_the_check_of_the_host_name_off() -> None:
+    settings = client_settings({"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": ""})
+    assert settings.arguments["ssl_check_hostname"] is False
+
+
+def test_times_and_the_client_id_are_passed_on_and_the_rest_is_named() -> None:
+    settings = client_settings(
+        {"request.timeout.ms": "9000", "client.id": "look", "bootstrap.servers": "b:1", "foo.bar": "x", "acks": "all"}
+    )
+    assert settings.arguments == {"request_timeout_ms": 9000, "client_id": "look", "security_protocol": "PLAINTEXT"}
+    assert settings.passed_over == ("acks", "foo.bar")
+
+
+def test_no_password_shows_when_settings_are_printed() -> None:
+    settings = client_settings(PLAIN)
+    for shown in (repr(settings), str(settings), f"{settings.arguments}", "%s" % dict(settings.arguments)):  # noqa: UP031
+        assert "c\\r3t" not in shown
+        assert "r3t" not in shown
+    assert settings.secrets() == (PASSWORD,)
+    assert isinstance(settings.arguments["sasl_plain_password"], Secret)
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"security.protocol": "TLS"}, "security.protocol: 'TLS' is none of"),
+        ({"request.timeout.ms": "soon"}, "request.timeout.ms: 'soon' is not a number"),
+        ({**PLAIN, "sasl.mechanism": "OAUTHBEARER"}, "'OAUTHBEARER' is not supported"),
+        ({"security.protocol": "SASL_SSL"}, "'GSSAPI' is not supported"),
+        ({**PLAIN, "sasl.mechanism": "OAUTHBEARER"}, "import what they print with --from DIR"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "sasl.jaas.config has no username"),
+        ({**PLAIN, "sasl.jaas.config": 'Module required username="a";'}, "sasl.jaas.config has no password"),
+        ({**PLAIN, "sasl.jaas.config": 'password="s3 c"'}, "sasl.jaas.config is not of the form"),
+        ({**PLAIN, "sasl.jaas.config": "${file:/etc/secret:jaas}"}, "sasl.jaas.config comes from a config provider"),
+        (
+            {**PLAIN, "sasl.jaas.config": 'Module required username="a" password="${env:PW}";'},
+            "the password comes from a config provider",
+        ),
+        ({"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"}, "a store of type JKS cannot be read"),
+        (
+            {"security.protocol": "SSL", "ssl.keystore.type": "PKCS12", "ssl.keystore.location": "/k.pem"},
+            "ssl.keystore.location: a store of type PKCS12",
+        ),
+        ({"security.protocol": "SSL", "ssl.truststore.location": "/no/t.pem"}, "there is no file /no/t.pem"),
+        ({"security.protocol": "SSL", "ssl.keystore.key": "-----BEGIN"}, "keys are read from files"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_its_key(properties: dict[str, str], message: str) -> None:
+    with pytest.raises(ObservationError) as refusal:
+        client_settings(properties)
+    assert message in str(refusal.value)
+    assert "s3 c" not in str(refusal.value)

@@ -1,0 +1,115 @@
+"""The messages that kafka-python lacks, and connections that come to nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scenarios.kafka.live import connection as live_cluster
+from scenarios.kafka.live.client_properties import client_settings
+from scenarios.kafka.live.observe import observe_cluster
+from scenarios.kafka.observation.errors import ObservationError
+
+# Written by Kafka 4.3.1: MessageUtil.toByteBufferAccessor of a StreamsGroupDescribeResponseData with every field set
+# and of a StreamsGroupDescribeRequestData, in version 0.
+RESPONSE = bytes.fromhex(
+    "00000005030000000461707007537461626c65000000090000000801000000020202300203696e02126170702d782d7265706172746974"
+    "696f6e02106170702d732d6368616e67656c6f67000000040002020f636c65616e75702e706f6c69637908636f6d706163740000021261"
+    "70702d792d7265706172746974696f6e0000000000000100000002096d656d6265722d31000000070b696e7374616e63652d3104617a31"
+    "1c6170702d53747265616d5468726561642d312d636f6e73756d65720a2f31302e302e302e31000000020a70726f636573732d31010768"
+    "6f73742d31fde80002057a6f6e6504617a31000202300000000100000002dfdc1c35000202300000000100000002dfdc1c970002023003"
+    "00000000000000020002023002000000010002023002000000030000010101000100800000000000451647726f757020676f6e65206e6f"
+    "7420666f756e642e05676f6e65010000000000000000ff01800000000000"
+)
+REQUEST = bytes.fromhex("02046170700000")
+PASSWORD = "s3cr3t-of-alice"
+ROOT = Path(__file__).parents[4]
+
+
+def test_a_described_streams_group_is_read_as_kafka_writes_it() -> None:
+    response = live_cluster.StreamsGroupDescribeResponse.decode(RESPONSE, version=0).to_dict(json=False)
+    assert response["throttle_time_ms"] == 5
+    group, missing = response["groups"]
+    assert (missing["error_code"], missing["error_message"]) == (69, "Group gone not found.")
+    assert missing["topology"] is None
+    assert (group["group_id"], group["group_state"]) == ("app", "Stable")
+    assert (group["group_epoch"], group["assignment_epoch"], group["authorized_operations"]) == (9, 8, -(2**31))
+    [subtopology] = group["topology"]["subtopologies"]
+    [changelog] = subtopology.pop("state_changelog_topics")
+    [repartition] = subtopology.pop("repartition_source_topics")
+    assert subtopology == {
+        "subtopology_id": "0",
+        "source_topics": ["in"],
+        "repartition_sink_topics": ["app-x-repartition"],
+    }
+    assert (changelog["name"], changelog["partitions"], changelog["replication_factor"]) == ("app-s-changelog", 4, 2)
+    assert changelog["topic_configs"] == [{"key": "cleanup.policy", "value": "compact"}]
+    assert repartition["name"] == "app-y-repartition"
+    [member] = group["members"]
+    assert member["user_endpoint"] == {"host": "host-1", "port": 65_000}
+    assert (member["instance_id"], member["rack_id"], member["process_id"]) == ("instance-1", "az1", "process-1")
+    assert member["client_tags"] == [{"key": "zone", "value": "az1"}]
+    assert member["task_offsets"] == [{"subtopology_id": "0", "partition": 1, "offset": 12_345_678_901}]
+    assert member["task_end_offsets"] == [{"subtopology_id": "0", "partition": 1, "offset": 12_345_678_999}]
+    assert member["assignment"] == {
+        "active_tasks": [{"subtopology_id": "0", "partitions": [0, 2]}],
+        "standby_tasks": [{"subtopology_id": "0", "partitions": [1]}],
+        "warmup_tasks": [{"subtopology_id": "0", "partitions": [3]}],
+    }
+    assert member["is_classic"] is True
+
+
+def test_the_request_is_written_as_kafka_writes_it() -> None:
+    request = live_cluster.StreamsGroupDescribeRequest(group_ids=["app"])
+    assert request.encode(version=0) == REQUEST
+    assert live_cluster.StreamsGroupDescribeRequest.API_KEY == 89
+
+
+LOOK = """
+import logging, socket
+from scenarios.kafka.live import cluster as live_cluster
+from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.live.observe import observe_cluster
+
+live_cluster.CONNECT_TIMEOUT_MS = 200
+logging.basicConfig(level=logging.DEBUG)
+jaas = 'PlainLoginModule required username="alice" password="s3cr3t-of-alice";'
+properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
+with socket.socket() as taken:
+    taken.bind(("127.0.0.1", 0))  # Nobody listens there, and nobody else can.
+    for address in (f"localhost:{taken.getsockname()[1]}", "garbage::"):
+        try:
+            observe_cluster(address, "shop", properties=properties)
+        except ObservationError as error:
+            print(repr(error), error.__cause__)
+"""
+
+
+def test_a_cluster_that_is_not_there_is_told_of_without_the_password() -> None:
+    # In a process of its own, because kafka-python leaves sockets open when it cannot connect.
+    looked = subprocess.run(
+        [sys.executable, "-c", LOOK], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    missing, none = looked.stdout.splitlines()
+    assert "cannot connect to localhost:" in missing
+    assert "ECONNREFUSED" in missing
+    assert "cannot connect to garbage::" in none
+    assert PASSWORD not in looked.stdout + looked.stderr
+    assert "kafka" not in looked.stderr
+
+
+@pytest.mark.parametrize(("password", "shown"), [(PASSWORD, "no alice with ***"), ("", "no alice with ")])
+def test_a_password_in_what_a_cluster_answers_is_hidden(password: str, shown: str) -> None:
+    jaas = f'PlainLoginModule required username="alice" password="{password}";'
+    settings = client_settings(
+        {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
+    )
+    assert live_cluster.hidden(f"no alice with {password}", settings) == shown
+
+
+def test_no_address_is_refused() -> None:
+    with pytest.raises(ObservationError, match="no cluster is named"):
+        observe_cluster(" , ", "shop")

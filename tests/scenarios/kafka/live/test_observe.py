@@ -1,0 +1,372 @@
+"""Looking at a running cluster, by what a real one answered.
+
+`recorded/` has the answers of Kafka 4.3.1 with three brokers in three racks, and of an application of four
+subtopologies: 0 joins users to the repartitioned clicks and counts them, 1 repartitions clicks, 2 counts views, 3
+passes on pings. `classic.jsonl` was recorded with three processes of two threads and one standby; `warming_up.jsonl`
+while a third process, a static member with no state, joined two (acceptable.recovery.lag=100); `streams.jsonl` with
+two processes of the streams protocol and streams.num.standby.replicas=1. `classic_3_9.jsonl` is of Kafka 3.9.1, brokers
+and application, with two processes.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from scenarios.kafka.live.observe import observe
+from scenarios.kafka.live.running_group import PATIENCE_S
+from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import Observation, ObservedSubtopology
+from tests.scenarios.kafka.live.recorded_cluster import Recorded
+
+TOPOLOGY = """\
+Topologies:
+   Sub-topology: 0
+    Source: clicks-by-user-repartition-source (topics: [clicks-by-user-repartition])
+      --> KSTREAM-JOIN-0000000007, KSTREAM-AGGREGATE-0000000009
+    Processor: KSTREAM-JOIN-0000000007 (stores: [users-store])
+      --> KSTREAM-SINK-0000000008
+      <-- clicks-by-user-repartition-source
+    Source: KSTREAM-SOURCE-0000000000 (topics: [users])
+      --> KTABLE-SOURCE-0000000001
+    Processor: KSTREAM-AGGREGATE-0000000009 (stores: [click-counts])
+      --> none
+      <-- clicks-by-user-repartition-source
+    Sink: KSTREAM-SINK-0000000008 (topic: joined)
+      <-- KSTREAM-JOIN-0000000007
+    Processor: KTABLE-SOURCE-0000000001 (stores: [users-store])
+      --> none
+      <-- KSTREAM-SOURCE-0000000000
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000002 (topics: [clicks])
+      --> clicks-by-user-repartition-sink
+    Sink: clicks-by-user-repartition-sink (topic: clicks-by-user-repartition)
+      <-- KSTREAM-SOURCE-0000000002
+
+  Sub-topology: 2
+    Source: KSTREAM-SOURCE-0000000010 (topics: [views])
+      --> KSTREAM-AGGREGATE-0000000011
+    Processor: KSTREAM-AGGREGATE-0000000011 (stores: [view-counts])
+      --> none
+      <-- KSTREAM-SOURCE-0000000010
+
+  Sub-topology: 3
+    Source: KSTREAM-SOURCE-0000000012 (topics: [pings])
+      --> KSTREAM-SINK-0000000014
+    Sink: KSTREAM-SINK-0000000014 (topic: pongs)
+      <-- KSTREAM-SOURCE-0000000012
+"""
+
+
+def look(cluster: Recorded, group: str = "shop", **options: Any) -> Observation:
+    defaults: dict[str, Any] = {"seconds": 5, "topology": None, "configs": {}, "all_topics": False}
+    return observe(cluster, group, **{**defaults, **options})
+
+
+@pytest.fixture(scope="module")
+def classic() -> Observation:
+    return look(Recorded("classic.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def streams() -> Observation:
+    return look(Recorded("streams.jsonl"), "kiosk")
+
+
+def with_group(**changes: Any) -> Recorded:
+    answer = copy.deepcopy(Recorded("classic.jsonl").answers("classic_group")[0])
+    return Recorded("classic.jsonl", classic_group=[{**answer, **changes}])
+
+
+def test_a_classic_group_has_the_processes_threads_and_tasks_that_its_members_were_told(classic: Observation) -> None:
+    assert [(process.rack, dict(process.tags)) for process in classic.processes] == [
+        ("az1", {"zone": "az1"}),
+        ("az3", {"zone": "az3"}),
+        ("az2", {"zone": "az2"}),
+    ]
+    first = classic.processes[0]
+    assert first.process_id == "35748818-3d6d-4a0e-9c4b-c2b6480d4b60"
+    assert first.client_id == f"shop-{first.process_id}"
+    assert [(thread.active, thread.standby) for thread in first.threads] == [
+        (("0_2", "1_1", "3_1"), ("0_1",)),
+        (("1_4", "2_1"), ("2_0",)),
+    ]
+    assert not first.is_static
+
+
+def test_every_task_of_a_settled_group_is_active_once(classic: Observation, streams: Observation) -> None:
+    every = sorted(
+        [f"0_{n}" for n in range(4)] + [f"1_{n}" for n in range(6)] + [f"{s}_{n}" for s in "23" for n in range(3)]
+    )
+    for seen in (classic, streams):
+        active = [task for process in seen.processes for thread in process.threads for task in thread.active]
+        assert sorted(active) == every
+
+
+def test_subtopologies_follow_from_the_assignment_and_stores_from_what_has_state(classic: Observation) -> None:
+    assert classic.subtopologies == (
+        ObservedSubtopology(
+            0,
+            ("shop-clicks-by-user-repartition", "users"),
+            {"click-counts": "shop-click-counts-changelog", "users-store": "shop-users-store-changelog"},
+        ),
+        ObservedSubtopology(1, ("clicks",)),
+        ObservedSubtopology(2, ("views",), {"view-counts": "shop-view-counts-changelog"}),
+        ObservedSubtopology(3, ("pings",)),
+    )
+    assert any("view-counts to 2" in sentence for sentence in classic.assumptions)
+
+
+def test_a_described_topology_says_what_is_written_and_leaves_nothing_to_assume() -> None:
+    seen = look(Recorded("classic.jsonl"), topology=TOPOLOGY, configs={"num.standby.replicas": "1"})
+    assert [each.writes for each in seen.subtopologies] == [
+        ("joined",),
+        ("shop-clicks-by-user-repartition",),
+        (),
+        ("pongs",),
+    ]
+    assert seen.subtopologies[2].changelogs == {"view-counts": "shop-view-counts-changelog"}
+    assert {"joined", "pongs"} <= {topic.name for topic in seen.topics}
+    assert seen.assumptions == ("No probing rebalance is due: all standbys are taken to be caught up.",)
+
+
+def test_topics_have_replicas_leaders_sizes_offsets_and_rates(classic: Observation) -> None:
+    [pings] = [topic for topic in classic.topics if topic.name == "pings"]
+    assert pings.replicas == ((2,), (3,), (1,))
+    assert pings.leaders == (2, 3, 1)
+    answers = Recorded("classic.jsonl")
+    before, after = (
+        {partition: offset for topic, partition, offset in answer if topic == "pings"}
+        for answer in answers.answers("end_offsets")
+    )
+    took_s = (answers.answers("now_ms")[2] - answers.answers("now_ms")[1]) / 1000
+    assert pings.end_offsets == tuple(before.values())
+    assert pings.records_per_s == pytest.approx([(after[number] - before[number]) / took_s for number in range(3)])
+    assert pings.size_bytes is not None
+    assert all(100 < size / end < 200 for size, end in zip(pings.size_bytes, pings.end_offsets, strict=True))
+
+
+def test_only_topics_of_the_application_are_looked_at_unless_all_are_asked_for(classic: Observation) -> None:
+    assert "unrelated" not in {topic.name for topic in classic.topics}
+    every = {topic.name for topic in look(Recorded("classic.jsonl"), all_topics=True).topics}
+    assert "unrelated" in every
+    assert "__consumer_offsets" not in every
+
+
+def test_without_time_to_measure_there_are_no_rates() -> None:
+    cluster = Recorded("classic.jsonl")
+    assert {topic.records_per_s for topic in look(cluster, seconds=0).topics} == {None}
+    assert cluster.waited_s == 0
+
+
+def test_a_partition_without_leader_is_taken_to_be_empty() -> None:
+    topics = copy.deepcopy(Recorded("classic.jsonl").answers("topics")[0])
+    [pings] = [topic for topic in topics if topic["name"] == "pings"]
+    [lost] = [partition for partition in pings["partitions"] if partition["partition_index"] == 1]
+    lost["leader_id"] = -1
+    seen = look(Recorded("classic.jsonl", topics=[topics]))
+    [topic] = [topic for topic in seen.topics if topic.name == "pings"]
+    assert topic.leaders == (2, -1, 1)
+    assert topic.end_offsets is not None
+    assert topic.end_offsets[1] == 0
+    assert any("pings-1" in sentence for sentence in seen.assumptions)
+
+
+def test_sizes_that_no_broker_tells_are_missing_with_a_remark() -> None:
+    seen = look(Recorded("classic.jsonl", log_dirs=[[{"broker": 1, "log_dirs": []}]]))
+    assert {topic.size_bytes for topic in seen.topics} == {None}
+    assert any(sentence.startswith("No broker told the sizes of clicks, ") for sentence in seen.assumptions)
+
+
+def test_standbys_of_a_group_at_rest_are_where_their_changelogs_end(classic: Observation) -> None:
+    ends = {topic.name: topic.end_offsets or () for topic in classic.topics}
+    of_0_1 = ends["shop-click-counts-changelog"][1] + ends["shop-users-store-changelog"][1]
+    assert classic.next_rebalance_ms is None
+    assert classic.processes[0].copies == {
+        "0_1": of_0_1,
+        "0_2": -2,
+        "2_0": ends["shop-view-counts-changelog"][0],
+        "2_1": -2,
+    }
+
+
+def test_a_group_that_warms_up_has_the_offsets_told_and_the_time_of_the_next_probe() -> None:
+    cluster = Recorded("warming_up.jsonl")
+    seen = look(cluster)
+    assert cluster.waited_s > 5
+    assert seen.next_rebalance_ms == 599_320
+    [joined] = [process for process in seen.processes if process.rack == "az3"]
+    assert joined.is_static
+    assert joined.copies == {"0_0": 0, "0_2": 0}
+    assert [thread.standby for thread in joined.threads] == [("0_0",), ("0_2",)]
+    assert seen.configs == {"num.standby.replicas": "1"}
+
+
+def test_a_streams_group_has_its_topology_and_configs_from_the_coordinator(streams: Observation) -> None:
+    assert streams.protocol == "streams"
+    assert streams.kafka_version == "4.3"
+    assert streams.configs == {"num.standby.replicas": "1"}
+    assert streams.broker_configs["group.streams.session.timeout.ms"] == "45000"
+    assert streams.subtopologies[0] == ObservedSubtopology(
+        0,
+        ("kiosk-clicks-by-user-repartition", "users"),
+        {"click-counts": "kiosk-click-counts-changelog", "users-store": "kiosk-users-store-changelog"},
+    )
+    assert streams.subtopologies[1].writes == ("kiosk-clicks-by-user-repartition",)
+
+
+def test_members_of_a_streams_group_have_racks_tags_and_tasks_but_tell_no_offsets(streams: Observation) -> None:
+    assert [process.rack for process in streams.processes] == ["az1", "az2"]
+    assert dict(streams.processes[0].tags) == {"zone": "az1"}
+    assert [(thread.active, thread.standby) for thread in streams.processes[0].threads] == [
+        (("0_0", "1_0", "1_4", "2_2"), ("0_1", "2_1")),
+        (("0_2", "1_2", "2_0", "3_1"), ("0_3",)),
+    ]
+    assert {process.copies for process in streams.processes} == {None}
+    assert any("does not tell how far copies are" in sentence for sentence in streams.assumptions)
+
+
+def test_offsets_that_a_streams_group_does_tell_are_taken() -> None:
+    answer = copy.deepcopy(Recorded("streams.jsonl").answers("streams_group")[-1])
+    answer["members"][0]["task_offsets"] = [{"subtopology_id": "0", "partition": 3, "offset": 71}]
+    seen = look(Recorded("streams.jsonl", streams_group=[answer]), "kiosk")
+    assert [process.copies for process in seen.processes if process.copies is not None] == [{"0_3": 71}]
+
+
+def test_a_topology_names_the_stores_of_a_streams_group_whose_changelogs_are_sources() -> None:
+    answer = copy.deepcopy(Recorded("streams.jsonl").answers("streams_group")[-1])
+    first = answer["topology"]["subtopologies"][0]
+    [table] = [topic for topic in first["state_changelog_topics"] if "users" in topic["name"]]
+    table["name"] = "users"
+    topics = [
+        topic
+        for topic in Recorded("streams.jsonl").answers("topics")[0]
+        if topic["name"] != "kiosk-users-store-changelog"
+    ]
+    seen = look(Recorded("streams.jsonl", streams_group=[answer], topics=[topics]), "kiosk", topology=TOPOLOGY)
+    assert seen.subtopologies[0].changelogs == {"click-counts": "kiosk-click-counts-changelog", "users-store": "users"}
+    assert not any("users-store" in sentence for sentence in seen.assumptions)
+
+
+def test_an_application_and_brokers_of_3_9_are_read_as_well() -> None:
+    seen = look(Recorded("classic_3_9.jsonl"))
+    assert [(process.rack, len(process.threads)) for process in seen.processes] == [("az2", 2), ("az1", 2)]
+    assert [thread.standby for thread in seen.processes[0].threads] == [("0_0", "2_2"), ("0_2", "2_0")]
+    assert [sorted(each.changelogs) for each in seen.subtopologies] == [
+        ["click-counts", "users-store"],
+        [],
+        ["view-counts"],
+        [],
+    ]
+    assert not any(key.startswith("group.streams") for key in seen.broker_configs)
+
+
+def test_purged_records_of_a_repartition_topic_that_still_take_room_count_as_there() -> None:
+    cluster = Recorded("classic_3_9.jsonl")
+    told = {number: offset for topic, number, offset in cluster.answers("start_offsets")[0] if "repartition" in topic}
+    [topic] = [topic for topic in look(cluster).topics if topic.name.endswith("-repartition")]
+    assert topic.size_bytes is not None
+    assert topic.start_offsets is not None
+    assert topic.end_offsets is not None
+    assert told == {0: 3971, 1: 2607, 2: 2337, 3: 3559}
+    assert topic.start_offsets == (192, 60, 37, 141)
+    # A record has a user's name with 108 letters as its key and its value; the sizes alone would make it 1,700 bytes.
+    assert sum(topic.size_bytes) / (sum(topic.end_offsets) - sum(topic.start_offsets)) == pytest.approx(260, abs=1)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 5.0])
+def test_a_repartition_topic_to_which_nothing_comes_does_not_tell_which_records_take_room(seconds: float) -> None:
+    first = Recorded("classic_3_9.jsonl").answers("end_offsets")[0]
+    cluster = Recorded("classic_3_9.jsonl", end_offsets=[first])
+    seen = observe(cluster, "shop", seconds=seconds, topology=None, configs={}, all_topics=False)
+    starts = {topic.name: topic.start_offsets for topic in seen.topics}
+    assert starts["shop-clicks-by-user-repartition"] is None
+    assert [name for name, offsets in starts.items() if offsets is None] == ["shop-clicks-by-user-repartition"]
+
+
+def test_a_broker_that_is_down_but_has_replicas_is_there_without_a_rack() -> None:
+    brokers = [broker for broker in Recorded("classic.jsonl").answers("brokers")[0] if broker["broker_id"] != 2]
+    seen = look(Recorded("classic.jsonl", brokers=[brokers]))
+    assert [(broker.id, broker.rack) for broker in seen.brokers] == [(1, "az1"), (2, None), (3, "az3")]
+    assert any("are down, so their racks are not seen: 2." in sentence for sentence in seen.assumptions)
+
+
+def test_brokers_that_do_not_tell_their_configs_have_the_defaults_with_a_remark() -> None:
+    seen = look(Recorded("classic.jsonl", broker_configs=[{}]))
+    assert seen.broker_configs == {}
+    assert any(sentence.startswith("No broker told its configs") for sentence in seen.assumptions)
+
+
+def test_a_topic_of_the_application_that_is_not_to_be_seen_is_named() -> None:
+    topics = [topic for topic in Recorded("classic.jsonl").answers("topics")[0] if topic["name"] != "views"]
+    with pytest.raises(ObservationError, match="not to be seen: views; that takes the operation Describe"):
+        look(Recorded("classic.jsonl", topics=[topics]))
+
+
+def test_configs_that_are_given_win() -> None:
+    seen = look(Recorded("classic.jsonl"), configs={"num.standby.replicas": "2", "acceptable.recovery.lag": "7"})
+    assert seen.configs == {"num.standby.replicas": "2", "acceptable.recovery.lag": "7"}
+    assert not any("num.standby.replicas" in sentence for sentence in seen.assumptions)
+
+
+def test_brokers_have_racks_and_those_configs_that_matter(classic: Observation) -> None:
+    assert [(broker.id, broker.rack) for broker in classic.brokers] == [(1, "az1"), (2, "az2"), (3, "az3")]
+    assert classic.broker_configs["group.initial.rebalance.delay.ms"] == "0"
+    assert "replica.selector.class" not in classic.broker_configs
+
+
+def test_brokers_that_differ_in_configs_are_named() -> None:
+    first, *others = Recorded("classic.jsonl").answers("broker_configs")
+    other = {**first, "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+    seen = look(Recorded("classic.jsonl", broker_configs=[first, other, *others[1:]]))
+    assert "Brokers 2 have other configs than broker 1, whose are taken." in seen.assumptions
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"group_state": "Empty", "members": []}, "nobody is in group 'shop'"),
+        ({"protocol_data": "range"}, "its members assign partitions with 'range'"),
+        ({"protocol_type": "connect"}, "is of type connect"),
+        ({"error_code": 30, "error_message": None}, "cannot be described: error 30"),
+        ({"error_code": 69, "error_message": "Group shop not found."}, "cannot be described: Group shop not found."),
+    ],
+)
+def test_a_group_that_is_not_to_be_read_is_refused_with_the_reason(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ObservationError, match=message):
+        look(with_group(**changes))
+
+
+def test_a_group_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(ObservationError, match=r"no group 'shoop' is to be seen \(groups: (kiosk, )?shop\)"):
+        look(Recorded("classic.jsonl"), "shoop")
+
+
+def test_a_share_group_is_refused() -> None:
+    groups = [{"group_id": "shop", "protocol_type": "share", "group_type": "share"}]
+    with pytest.raises(ObservationError, match="is of type share"):
+        look(Recorded("classic.jsonl", groups=[groups]))
+
+
+@pytest.mark.parametrize("changes", [{"group_state": "PreparingRebalance"}, {"error_code": 14}])
+def test_a_group_that_goes_on_rebalancing_is_given_up_after_a_bounded_time(changes: dict[str, Any]) -> None:
+    cluster = with_group(**changes)
+    with pytest.raises(ObservationError, match=f"has not settled within {PATIENCE_S} s"):
+        look(cluster)
+    assert cluster.waited_s == PATIENCE_S
+
+
+def test_a_member_with_garbled_bytes_is_named() -> None:
+    answer = copy.deepcopy(Recorded("classic.jsonl").answers("classic_group")[0])
+    answer["members"][0]["member_metadata"] = b"\x00\x03\x00"
+    with pytest.raises(ObservationError, match=r"member shop-f9fe7802.*ConsumerProtocolSubscription"):
+        look(Recorded("classic.jsonl", classic_group=[answer]))
+
+
+def test_a_streams_group_without_topology_is_refused() -> None:
+    answer = {**Recorded("streams.jsonl").answers("streams_group")[-1], "topology": None}
+    with pytest.raises(ObservationError, match="has no topology yet"):
+        look(Recorded("streams.jsonl", streams_group=[answer]), "kiosk")

@@ -1,0 +1,131 @@
+"""What `Topology.describe()` printed, with the topics of a cluster and with what a group told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scenarios.kafka.observation.described_subtopologies import described_subtopologies, with_described_stores
+from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservedSubtopology, ObservedThread, ObservedTopic
+from scenarios.kafka.observation.scenario_writer import scenario_text
+from scenarios.load import loads
+from tests.scenarios.kafka.observation.observations import SEEN
+
+TEXT = "the topology"
+ORDERS, VIEWS = ObservedSubtopology(0, ("orders",)), ObservedSubtopology(1, ("views",))
+
+TABLE = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000001 (topics: [orders])
+      --> KTABLE-SOURCE-0000000002, seen-processor
+    Processor: KTABLE-SOURCE-0000000002 (stores: [orders-table])
+      --> none
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: seen-processor (stores: [seen])
+      --> sink
+      <-- KSTREAM-SOURCE-0000000001
+    Sink: sink (topic: out)
+      <-- seen-processor
+"""
+
+FOREIGN_KEYS = (Path(__file__).parent / "recorded" / "topology_with_foreign_keys.txt").read_text()
+"""What Kafka 4.3.1 prints of: orders joined to customers by a foreign key, to results; and a table of shops."""
+
+REGISTRATION = "shop-KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic"
+RESPONSE = "shop-KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000014-topic"
+ORDERS_LOG, CUSTOMERS_LOG, SUBSCRIPTIONS_LOG = (
+    f"shop-{store}-changelog"
+    for store in (
+        "orders-STATE-STORE-0000000000",
+        "customers-STATE-STORE-0000000003",
+        "KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000010",
+    )
+)
+IN_THE_CLUSTER = (
+    *("orders", "customers", "shops", "results", REGISTRATION, RESPONSE),
+    *(ORDERS_LOG, CUSTOMERS_LOG, SUBSCRIPTIONS_LOG),
+)
+JOINED = (
+    ObservedSubtopology(
+        0, ("orders", RESPONSE), {"orders-STATE-STORE-0000000000": ORDERS_LOG}, writes=("results", REGISTRATION)
+    ),
+    ObservedSubtopology(
+        1,
+        ("customers", REGISTRATION),
+        {
+            "KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000010": SUBSCRIPTIONS_LOG,
+            "customers-STATE-STORE-0000000003": CUSTOMERS_LOG,
+        },
+        writes=(RESPONSE,),
+    ),
+    ObservedSubtopology(2, ("shops",)),
+)
+
+
+def test_a_foreign_key_join_reads_and_writes_the_topics_between_its_subtopologies() -> None:
+    assert described_subtopologies(FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
+
+
+def test_a_scenario_of_a_foreign_key_join_has_its_subtopologies_stores_and_topics() -> None:
+    topics = tuple(ObservedTopic(name, ((1,), (2,)), (1, 2)) for name in IN_THE_CLUSTER)
+    threads = (ObservedThread("c-1", tuple(f"{part}_{number}" for part in range(3) for number in range(2)), ()),)
+    process = replace(SEEN.processes[0], threads=threads, copies=None)
+    seen = replace(SEEN, topics=topics, subtopologies=JOINED, processes=(process,), next_rebalance_ms=None)
+    parts = loads(scenario_text(seen)).world(1).application.subtopologies
+    assert [set(part.source_topics) for part in parts] == [set(part.sources) for part in JOINED]
+    assert [set(part.written_topics) for part in parts] == [set(part.writes) for part in JOINED]
+    assert [{store.changelog for store in part.stores} for part in parts] == [
+        set(part.changelogs.values()) for part in JOINED
+    ]
+
+
+def test_a_running_group_with_a_foreign_key_join_has_the_stores_of_the_text() -> None:
+    seen = [ObservedSubtopology(each.id, each.sources) for each in JOINED]
+    assert with_described_stores(seen, FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
+
+
+def test_a_topic_of_ones_own_that_is_named_like_one_of_the_application_stays_what_it_is() -> None:
+    topics = ("orders", "shop-orders", "out", "shop-out")
+    [seen], _ = described_subtopologies(TABLE, "shop", topics, TEXT)
+    assert (seen.sources, seen.writes) == (("orders",), ("out",))
+
+
+def test_a_table_without_changelog_is_kept_in_its_topic_and_other_stores_without_are_not_logged() -> None:
+    [seen], assumptions = with_described_stores([ORDERS], TABLE, "shop", ("orders", "shop-out"), TEXT)
+    assert dict(seen.changelogs) == {"orders-table": "orders"}
+    assert seen.unlogged_stores == ("seen",)
+    assert seen.writes == ("shop-out",)
+    assert assumptions == (
+        "Store orders-table has no changelog topic in the cluster; it is taken to be restored from its source orders.",
+        "Store seen has no changelog topic in the cluster; it is taken not to be logged.",
+    )
+
+
+def test_a_group_that_tells_its_changelogs_knows_them_better_than_the_text() -> None:
+    told = ObservedSubtopology(0, ("orders",), {"other": "shop-other-changelog"}, writes=("elsewhere",))
+    [seen], assumptions = with_described_stores([told], TABLE, "shop", ("orders", "out"), TEXT)
+    assert dict(seen.changelogs) == {"other": "shop-other-changelog"}
+    assert seen.unlogged_stores == ("orders-table", "seen")
+    assert seen.writes == ("elsewhere", "out")
+    assert assumptions == ()
+
+
+@pytest.mark.parametrize(
+    ("seen", "message"),
+    [
+        ([VIEWS], "the topology has subtopologies 0, but the group's tasks are of 1"),
+        ([ObservedSubtopology(0, ("views",))], "subtopology 0 reads orders by the topology, but views in the group"),
+    ],
+)
+def test_the_topology_of_another_application_is_refused(seen: list[ObservedSubtopology], message: str) -> None:
+    with pytest.raises(ObservationError, match=message):
+        with_described_stores(seen, TABLE, "shop", ("orders", "views"), TEXT)
+
+
+def test_a_text_that_is_no_topology_is_refused_with_the_line() -> None:
+    with pytest.raises(ObservationError, match="the topology:1: 'hello'"):
+        with_described_stores([ORDERS], "hello\n", "shop", ("orders",), TEXT)

@@ -1,0 +1,222 @@
+"""The files of a plan: what Kafka's tools take, in batches, and what undoes it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assignors.model.ids import TopicPartition
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
+from scenarios.kafka.formats.leader_election import election_json
+from scenarios.kafka.formats.reassignment import parse_reassignment
+from scenarios.kafka.formats.reassignment_writer import reassignment_json
+from scenarios.kafka.plan_files.batches import BatchLimits, split_into_batches
+from scenarios.kafka.plan_files.changes import ReplicaChange, changes, led_by_others, reverse_change
+from scenarios.kafka.plan_files.files import plan_files
+from scenarios.kafka.plan_files.scripts import min_duration_ms
+
+BROKERS = [BrokerState(broker) for broker in (10, 11, 12, 13)]
+HELD = {("b", 0): [10, 11], ("a", 10): [11, 12], ("a", 2): [12, 10], ("a", 1): [13, 10]}
+SIZES = {key: 100 * (row + 1) for row, key in enumerate(HELD)}
+
+
+def state(leaders: dict[tuple[str, int], int] | None = None, *, sizes: bool = True) -> ClusterState:
+    return ClusterState.of(BROKERS, HELD, leaders=leaders, size_bytes=SIZES if sizes else None)
+
+
+def planned(*rows: list[int], width: int = 3) -> Any:
+    return np.array([row + [NO_BROKER] * (width - len(row)) for row in rows], dtype=np.int64)
+
+
+SAME = ([0, 1], [1, 2], [2, 0], [3, 0])
+PLAN = planned([1, 0], [1, 2], [3, 0, 1], [3, 0])
+"""b-0 changes order, a-2 has a new leader and one replica more, the others stay."""
+
+
+def read(content: bytes) -> Any:
+    return json.loads(content)
+
+
+def test_only_what_changes_is_written_by_topic_and_number() -> None:
+    found = changes(state(), PLAN)
+    assert found == (
+        ReplicaChange(TopicPartition("a", 2), (12, 10), (13, 10, 11), needs_election=True, copied_bytes=600),
+        ReplicaChange(TopicPartition("b", 0), (10, 11), (11, 10), needs_election=True, copied_bytes=0),
+    )
+    assert changes(state(), planned(*SAME)) == ()
+
+
+def test_bytes_are_not_known_where_sizes_are_not() -> None:
+    assert [change.copied_bytes for change in changes(state(sizes=False), PLAN)] == [None, None]
+
+
+def test_numbers_sort_as_numbers() -> None:
+    everything = planned([1, 0], [2, 1], [0, 2], [0, 3])
+    assert [str(change.key) for change in changes(state(), everything)] == ["a-1", "a-2", "a-10", "b-0"]
+
+
+def test_the_reassignment_is_what_kafka_takes_and_the_rollback_undoes_it() -> None:
+    files = plan_files(changes(state(), PLAN))
+    assert list(files) == ["reassignment.json", "election.json", "rollback.json"]
+    assert read(files["reassignment.json"]) == {
+        "version": 1,
+        "partitions": [
+            {"topic": "a", "partition": 2, "replicas": [13, 10, 11]},
+            {"topic": "b", "partition": 0, "replicas": [11, 10]},
+        ],
+    }
+    assert [move.replicas for move in parse_reassignment(files["rollback.json"].decode())] == [(12, 10), (10, 11)]
+    assert read(files["election.json"]) == {
+        "partitions": [{"topic": "a", "partition": 2}, {"topic": "b", "partition": 0}]
+    }
+
+
+def test_whoever_leads_already_needs_no_election() -> None:
+    found = changes(state({("b", 0): 11}), PLAN)
+    assert [change.needs_election for change in found] == [True, False]
+
+
+def test_partitions_that_stay_and_are_led_by_another_are_elected_too() -> None:
+    standing = state({("a", 10): 12, ("a", 1): NO_BROKER, ("b", 0): 11})
+    assert led_by_others(standing, PLAN) == (TopicPartition("a", 1), TopicPartition("a", 10))
+    assert led_by_others(standing, PLAN, ("b",)) == ()
+    files = plan_files(changes(standing, planned(*SAME)), led_by_others(standing, planned(*SAME)))
+    assert list(files) == ["election.json"]
+    assert [entry["partition"] for entry in read(files["election.json"])["partitions"]] == [1, 10, 0]
+
+
+def test_a_plan_that_changes_nothing_is_no_file() -> None:
+    assert plan_files(()) == {}
+    assert plan_files((), (), BatchLimits(partitions=1)) == {}
+
+
+def test_every_batch_has_its_own_files_and_further_elections_are_in_the_last() -> None:
+    files = plan_files(changes(state(), PLAN), (TopicPartition("c", 0),), BatchLimits(partitions=1))
+    assert list(files) == [
+        f"batch-{number:03}/{name}.json" for number in (1, 2) for name in ("reassignment", "election", "rollback")
+    ]
+    assert read(files["batch-001/election.json"]) == {"partitions": [{"topic": "a", "partition": 2}]}
+    assert [entry["topic"] for entry in read(files["batch-002/election.json"])["partitions"]] == ["b", "c"]
+
+
+def test_a_limit_of_zero_bytes_lets_through_what_copies_nothing() -> None:
+    cut = split_into_batches(changes(state(), PLAN), BatchLimits(bytes=0))
+    assert [[str(change.key) for change in batch] for batch in cut] == [["a-2"], ["b-0"]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_batches_have_every_change_once_in_order_and_keep_to_their_limits(seed: int) -> None:
+    draw = random.Random(seed)
+    every = [
+        ReplicaChange(TopicPartition("t", number), (1,), (2,), draw.random() < 0.5, draw.randint(0, 120))
+        for number in range(draw.randint(1, 60))
+    ]
+    limits = BatchLimits(draw.choice([None, 1, 7]), draw.choice([None, 100, 300]))
+    cut = split_into_batches(every, limits)
+    assert [change for batch in cut for change in batch] == every
+    for batch in cut:
+        copied = sum(change.copied_bytes or 0 for change in batch)
+        assert limits.partitions is None or len(batch) <= limits.partitions
+        assert limits.bytes is None or copied <= limits.bytes or len(batch) == 1
+    assert limits.any or len(cut) == 1
+
+
+def test_bytes_cannot_be_limited_where_sizes_are_not_known() -> None:
+    with pytest.raises(ValueError, match="the size of a-2 is not known"):
+        split_into_batches(changes(state(sizes=False), PLAN), BatchLimits(bytes=1))
+
+
+def test_kafkas_tools_take_no_file_without_partitions() -> None:
+    with pytest.raises(ValueError, match="no partitions"):
+        reassignment_json([])
+    with pytest.raises(ValueError, match="no partitions"):
+        election_json([])
+
+
+def test_names_are_written_as_json_wants_them() -> None:
+    key = TopicPartition('a"\\é', 0)
+    assert read(reassignment_json([(key, (1,))]).encode())["partitions"][0]["topic"] == 'a"\\é'
+    assert read(election_json([key]).encode())["partitions"][0]["topic"] == 'a"\\é'
+
+
+def test_log_dirs_stay_where_replicas_stay_and_come_back_with_a_rollback() -> None:
+    log_dirs = {("a", 2): {12: "/d1", 10: "/d2"}, ("b", 0): {11: "/d3"}}
+    files = plan_files(changes(state(), PLAN, log_dirs))
+    assert read(files["reassignment.json"])["partitions"] == [
+        {"topic": "a", "partition": 2, "replicas": [13, 10, 11], "log_dirs": ["any", "/d2", "any"]},
+        {"topic": "b", "partition": 0, "replicas": [11, 10], "log_dirs": ["/d3", "any"]},
+    ]
+    assert read(files["rollback.json"])["partitions"] == [
+        {"topic": "a", "partition": 2, "replicas": [12, 10], "log_dirs": ["/d1", "/d2"]},
+        {"topic": "b", "partition": 0, "replicas": [10, 11], "log_dirs": ["any", "/d3"]},
+    ]
+    assert [move.log_dirs for move in parse_reassignment(files["rollback.json"].decode())] == [
+        ("/d1", "/d2"),
+        ("any", "/d3"),
+    ]
+
+
+def test_without_a_log_dir_that_is_known_none_is_written() -> None:
+    files = plan_files(changes(state(), PLAN, {("a", 2): {12: "/d1"}, ("a", 1): {13: "/d9"}}))
+    assert "/d1" not in files["reassignment.json"].decode()
+    assert "log_dirs" not in files["reassignment.json"].decode()
+    assert [entry.get("log_dirs") for entry in read(files["rollback.json"])["partitions"]] == [["/d1", "any"], None]
+
+
+THROTTLED = BatchLimits(throttle_bytes_per_s=50)
+
+
+def scripts(files: dict[str, bytes]) -> dict[str, str]:
+    return {name: content.decode() for name, content in files.items() if name.endswith(".sh")}
+
+
+def test_scripts_are_written_for_what_a_plan_has() -> None:
+    found = changes(state(), PLAN)
+    assert list(scripts(plan_files(found, (), THROTTLED))) == ["execute.sh", "rollback.sh"]
+    only_elected = scripts(plan_files((), [TopicPartition("a", 1)], THROTTLED))
+    assert list(only_elected) == ["execute.sh"]
+    assert "kafka-leader-election.sh" in only_elected["execute.sh"]
+    assert "kafka-reassign-partitions.sh" not in only_elected["execute.sh"]
+    assert plan_files((), (), THROTTLED) == {}
+    assert scripts(plan_files(found)) == {}
+
+
+def test_scripts_are_right_for_a_shell() -> None:
+    found = [*changes(state(), PLAN), ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",))]
+    for text in scripts(plan_files(found, (), THROTTLED)).values():
+        checked = subprocess.run([str(shutil.which("sh")), "-n"], input=text, text=True, capture_output=True)
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_only_moves_between_directories_have_a_throttle_of_their_own() -> None:
+    moved = ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",))
+    option = "--replica-alter-log-dirs-throttle 50"
+    assert option in scripts(plan_files([moved], (), THROTTLED))["execute.sh"]
+    assert option not in scripts(plan_files(changes(state(), PLAN), (), THROTTLED))["execute.sh"]
+
+
+def test_the_least_time_is_that_of_the_broker_that_receives_most() -> None:
+    key = TopicPartition("a", 0)
+    to_one = [ReplicaChange(key, (1, 2), (1, 3), False, 1_000), ReplicaChange(key, (1, 2), (4, 3), False, 4_000)]
+    assert min_duration_ms(to_one, 50) == 60_000
+    assert min_duration_ms([*to_one, ReplicaChange(key, (1,), (2,), False, None)], 50) is None
+    assert min_duration_ms([ReplicaChange(key, (1, 2), (2, 1), False, 0)], 50) == 0
+
+
+def test_what_undoes_a_change_copies_back_what_has_left() -> None:
+    key = TopicPartition("a", 0)
+    assert reverse_change(ReplicaChange(key, (1, 2), (1, 3), True, 700)) == ReplicaChange(
+        key, (1, 3), (1, 2), True, 700
+    )
+    assert reverse_change(ReplicaChange(key, (1,), (1, 2, 3), False, 700)).copied_bytes == 0
+    assert reverse_change(ReplicaChange(key, (1, 2), (3, 4, 5), False, 900)).copied_bytes == 600
+    # The size of a partition is unknown if nothing of it is copied.
+    assert reverse_change(ReplicaChange(key, (1, 2), (1,), False, 0)).copied_bytes is None
+    assert reverse_change(ReplicaChange(key, (1, 2), (2, 1), False, 0)).copied_bytes == 0
+    assert reverse_change(ReplicaChange(key, (1,), (2,), False, None)).copied_bytes is None

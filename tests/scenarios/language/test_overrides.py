@@ -1,0 +1,114 @@
+"""`--set path=value` changes a scenario before it is checked, and is named where it is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in, replace_in_small
+
+PROCESS_ID = "80000000-0000-0000-0000-000000000001"
+
+
+def test_a_value_in_a_list_is_set_by_position() -> None:
+    world = load_text(SMALL, ("clients[0].count", "6")).world(1)
+    assert [client.name for client in world.clients][:6] == [f"app-{i}" for i in range(6)]
+
+
+def test_a_value_in_a_list_is_set_by_name() -> None:
+    world = load_text(SMALL, ("cluster.topics[orders].bytes_per_s", "80 MB/s")).world(1)
+    assert sum(world.cluster.topics["orders"].bytes_per_s) == 80_000_000
+
+
+def test_a_config_key_keeps_its_dots() -> None:
+    scenario = load_text(SMALL, ("application.configs.num.standby.replicas", "2"))
+    assert scenario.assignment_configs.num_standby_replicas == 2
+
+
+def test_sections_on_the_way_are_made() -> None:
+    text = replace_in_small("  configs: {num.standby.replicas: 1}\n", "")
+    scenario = load_text(text, ("application.configs.max.warmup.replicas", "7"))
+    assert scenario.assignment_configs.max_warmup_replicas == 7
+
+
+def test_a_value_may_be_a_list_a_mapping_or_nothing() -> None:
+    world = load_text(
+        SMALL,
+        ("seeds", "[1, 2]"),
+        ("cluster.brokers", "{count: 5, racks: [az1, az2, az3]}"),
+        ("clients[late].rack", ""),
+        ("clients[0].tags.zone", "no"),
+    ).world(1)
+    assert len(world.cluster.brokers) == 5
+    assert world.clients[3].rack is None
+    assert world.clients[0].tags == {"zone": "no"}
+
+
+def test_later_ones_win() -> None:
+    scenario = load_text(SMALL, ("seeds", "[1]"), ("seeds", "[5, 6]"), ("seeds[1]", "7"))
+    assert scenario.seeds == (5, 7)
+
+
+def test_they_are_remembered_and_the_text_is_that_of_the_file() -> None:
+    scenario = load_text(SMALL, ("seeds", "[3]"))
+    assert scenario.overrides == (("seeds", "[3]"),)
+    assert scenario.text == SMALL
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (
+            "clients[1].process_id",
+            "x",
+            f"clients[1].process_id: 'x' is not a process id (a UUID, such as {PROCESS_ID})",
+        ),
+        ("clients[1].rak", "az1", "clients[1].rak: unknown key (did you mean 'rack'?)"),
+        ("speed", "3", "speed: unknown key (did you mean 'seeds'?)"),
+        ("clients[0].threads", "many", "clients[0].threads: expected a whole number, found the text 'many'"),
+        ("clients[7].threads", "3", "clients[7].threads: clients has no [7] (there are: [0] to [1])"),
+        ("clients[pap].threads", "3", "clients[pap].threads: clients has no entry named 'pap' (there are: app, late)"),
+        ("clients.threads", "3", "clients.threads: clients is a list, not a mapping"),
+        ("duration.hours", "3", "duration.hours: duration is '2h', not a mapping"),
+        ("application[0]", "3", "application[0]: application is a mapping, not a list"),
+        ("", "3", ": not a path; write it like clients[0].count or cluster.topics[orders].size"),
+        ("clients[", "3", "clients[: not a path; write it like clients[0].count or cluster.topics[orders].size"),
+        ("clients..x", "3", "clients..x: not a path; write it like clients[0].count or cluster.topics[orders].size"),
+        ("[0].x", "3", "[0].x: not a path; write it like clients[0].count or cluster.topics[orders].size"),
+        ("application.configs", "{max.warmup.replicas: 0}", None),
+    ],
+)
+def test_a_wrong_one_is_named_instead_of_a_line(path: str, value: str, message: str | None) -> None:
+    expected = message or (
+        "application.configs.max.warmup.replicas: "
+        "Invalid value 0 for configuration max.warmup.replicas: Value must be at least 1"
+    )
+    separator = "" if path == "" else ": "
+    assert mistakes_in(SMALL, (path, value)) == [f"--set {path}={value}{separator}{expected}"]
+
+
+def test_a_value_that_is_not_yaml_is_named() -> None:
+    [mistake] = mistakes_in(SMALL, ("seeds", "[1, 2"))
+    assert mistake.startswith("--set seeds=[1, 2: not YAML: ")
+
+
+def test_a_tag_in_a_value_constructs_nothing() -> None:
+    [mistake] = mistakes_in(SMALL, ("name", "!!python/name:os.system"))
+    assert "the tag '!!python/name:os.system' is not allowed" in mistake
+
+
+def test_it_can_put_a_mistake_of_the_file_right() -> None:
+    assert (
+        mistakes_in(
+            replace_in_small("rack: az1, starts", "process_id: x, starts"),
+            ("clients[late].process_id", PROCESS_ID),
+        )
+        == []
+    )
+
+
+def test_mistakes_of_the_file_and_of_overrides_are_told_together() -> None:
+    assert mistakes_in(replace_in_small("rack: az1, starts", "process_id: x, starts"), ("duration", "soon")) == [
+        f"s.yaml:18: clients[1].process_id: 'x' is not a process id (a UUID, such as {PROCESS_ID})",
+        "--set duration=soon: duration: 'soon' is not a duration, such as 20m, 1h30m or 500 ms "
+        "(units: ms, s, m, h, d; a bare number is in ms)",
+    ]

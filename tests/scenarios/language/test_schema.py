@@ -1,0 +1,192 @@
+"""The JSON Schema says what the models say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarios.language.broker_configs import BrokerConfigs
+from scenarios.language.configs import AssignorConfigs, StreamsConfigs
+from scenarios.language.schema import SCHEMA_FILE, json_schema, json_schema_text
+from scenarios.language.units import (
+    parse_bytes,
+    parse_bytes_per_s,
+    parse_duration_ms,
+    parse_per_hour,
+    parse_time_of_day_ms,
+)
+from scenarios.language.yaml_reader import read_yaml
+from tests.scenarios.scenario_texts import FULL, RUNNING, SMALL, mistakes_in, replace_in_small
+from tests.scenarios.test_mistakes import CASES
+
+LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
+VALIDATOR = jsonschema.Draft202012Validator(json_schema())
+
+
+def test_the_kept_schema_is_fresh() -> None:
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == json_schema_text(), (
+        "run `assignor-sim schema -o scenarios/schema.json`"
+    )
+
+
+def test_it_is_a_json_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=[path.stem for path in LIBRARY])
+def test_shipped_scenarios_follow_it(path: Path) -> None:
+    VALIDATOR.validate(read_yaml(path.read_text(encoding="utf-8")).value)
+
+
+@pytest.mark.parametrize("text", [SMALL, FULL, RUNNING], ids=["small", "full", "running"])
+def test_scenarios_that_are_understood_follow_it(text: str) -> None:
+    assert mistakes_in(text) == []
+    VALIDATOR.validate(read_yaml(text).value)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _keys(part)
+
+
+def test_the_full_and_the_running_scenario_have_every_key_but_those_about_files() -> None:
+    files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at"}
+    declared = {key for key, _ in _properties(json_schema())}
+    assert declared - files - {*_keys(read_yaml(FULL).value), *_keys(read_yaml(RUNNING).value)} == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "unknown key",
+        "unknown section",
+        "missing key",
+        "number for text",
+        "text for number",
+        "no for false",
+        "bad duration",
+        "bad size",
+        "bad rate",
+        "config unknown",
+        "config that Kafka refuses",
+        "strategy",
+        "no kind of event",
+        "two kinds of event",
+        "hours of a day",
+        "bad frequency",
+        "protocol",
+        "order of a bounce",
+        "plan and strategy",
+        "neither plan nor strategy",
+    ],
+)
+def test_an_editor_finds_what_stands_in_one_place(name: str) -> None:
+    [case] = [case for case in CASES if case.name == name]
+    assert list(VALIDATOR.iter_errors(read_yaml(replace_in_small(case.before, case.after)).value))
+
+
+def _properties(schema: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {}).items()
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _properties(part)
+
+
+def test_every_key_is_described() -> None:
+    properties = list(_properties(json_schema()))
+    assert len(properties) > 60
+    assert [key for key, value in properties if not value.get("description")] == []
+
+
+def test_no_section_takes_unknown_keys() -> None:
+    schema = json_schema()
+    for section in [schema, *schema["$defs"].values()]:
+        assert section["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("model", [AssignorConfigs, StreamsConfigs, BrokerConfigs])
+def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs]) -> None:
+    kept = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["$defs"][model.__name__]["properties"]
+    known = {
+        "acceptable.recovery.lag": 10_000,
+        "max.warmup.replicas": 2,
+        "num.standby.replicas": 0,
+        "probing.rebalance.interval.ms": 600_000,
+        "rack.aware.assignment.strategy": "none",
+        "num.stream.threads": 1,
+        "replication.factor": -1,
+        "group.protocol": "classic",
+        "session.timeout.ms": 45_000,
+        "heartbeat.interval.ms": 3_000,
+        "max.poll.interval.ms": 300_000,
+        "internal.leave.group.on.close": False,
+        "state.cleanup.delay.ms": 600_000,
+        "group.initial.rebalance.delay.ms": 3_000,
+        "group.streams.initial.rebalance.delay.ms": 3_000,
+        "group.streams.heartbeat.interval.ms": 5_000,
+        "group.streams.min.heartbeat.interval.ms": 5_000,
+        "group.streams.max.heartbeat.interval.ms": 15_000,
+        "group.streams.assignment.interval.ms": 1_000,
+        "group.streams.min.assignment.interval.ms": 0,
+        "group.streams.max.assignment.interval.ms": 15_000,
+        "group.streams.session.timeout.ms": 45_000,
+        "group.streams.min.session.timeout.ms": 45_000,
+        "group.streams.max.session.timeout.ms": 60_000,
+        "default.replication.factor": 1,
+        "num.partitions": 1,
+        "min.insync.replicas": 1,
+        "unclean.leader.election.enable": False,
+        "producer.acks": "all",
+    }
+    without_default = {
+        "rack.aware.assignment.tags",
+        "rack.aware.assignment.traffic_cost",
+        "rack.aware.assignment.non_overlap_cost",
+        "replica.selector.class",
+        "topic.min.insync.replicas",
+        "topic.unclean.leader.election.enable",
+    }
+    assert {key: value.get("default") for key, value in kept.items()} == {
+        key: known.get(key) for key in kept if key in known or key in without_default
+    }
+
+
+PARSERS: dict[str, Callable[[object], float]] = {
+    "duration": parse_duration_ms,
+    "size": parse_bytes,
+    "rate": parse_bytes_per_s,
+    "frequency": parse_per_hour,
+    "time of day": parse_time_of_day_ms,
+}
+UNITS = {
+    "duration": json_schema()["properties"]["duration"],
+    "size": json_schema()["$defs"]["PartitionDefaults"]["properties"]["size"],
+    "rate": json_schema()["$defs"]["ClientEntry"]["properties"]["restore"],
+    "frequency": json_schema()["$defs"]["ChurnEvent"]["properties"]["crashes"],
+    "time of day": json_schema()["$defs"]["TrafficSection"]["properties"]["starts_at"],
+}
+TEXTS = st.from_regex(
+    r"[0-9]{1,3}(\.[0-9])? ?(ms|s|m|h|d|B|kB|MB|GiB|Mbit)?( ?/ ?[smhd])?( ?[0-9]{1,3}(m|s))?|[0-2]?[0-9]:[0-9]{1,2}",
+    fullmatch=True,
+)
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+@given(text=TEXTS)
+def test_texts_that_the_schema_takes_are_those_that_are_read(kind: str, text: str) -> None:
+    takes = jsonschema.Draft202012Validator(UNITS[kind]).is_valid(text)
+    try:
+        PARSERS[kind](text)
+        reads = True
+    except ValueError as error:
+        reads = "whole number" in str(error)
+    assert takes == reads

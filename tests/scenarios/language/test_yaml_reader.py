@@ -1,0 +1,186 @@
+"""YAML as data: texts stay texts, tags construct nothing, and no file takes long."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from scenarios.language.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_NODES, YamlReadError, read_yaml
+
+
+@pytest.mark.parametrize(
+    "word", ["no", "yes", "on", "off", "y", "n", "10:00", "2024-01-01", "0b1", "1_000", "=", "<", "012:30"]
+)
+def test_a_word_that_only_older_yaml_takes_for_something_else_stays_text(word: str) -> None:
+    assert read_yaml(f"rack: {word}").value == {"rack": word}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("true", True),
+        ("False", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("-12", -12),
+        ("012", 12),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("1.5", 1.5),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("-.inf", float("-inf")),
+        ("'12'", "12"),
+        ('"true"', "true"),
+        ("!!str 12", "12"),
+        ("! 12", "12"),
+        ("!!int '12'", 12),
+        ("!!float 3", 3),
+        ("!!bool true", True),
+        ("!!null ''", None),
+        ("!!map {a: 1}", {"a": 1}),
+        ("!!seq [1]", [1]),
+        ("|\n  a\n  b\n", "a\nb\n"),
+        (">\n  a\n  b\n", "a b\n"),
+    ],
+)
+def test_scalars_are_those_of_yaml_1_2(text: str, value: object) -> None:
+    assert read_yaml(f"x: {text}").value == {"x": value}
+    assert type(read_yaml(f"x: {text}").value["x"]) is type(value)
+
+
+def test_a_version_directive_changes_nothing() -> None:
+    assert read_yaml("%YAML 1.1\n---\nrack: no\n").value == {"rack": "no"}
+
+
+def test_keys_are_texts() -> None:
+    assert read_yaml("{no: 1, 2: 3, true: 4, null: 5}").value == {"no": 1, "2": 3, "true": 4, "null": 5}
+
+
+def test_every_place_has_its_line() -> None:
+    tree = read_yaml("a:\n  - b: 1\n    c:\n      2\n  -\n    d: &x {e: 3}\nf: *x\n")
+    assert tree.lines == {
+        (): 1,
+        ("a",): 1,
+        ("a", 0): 2,
+        ("a", 0, "b"): 2,
+        ("a", 0, "c"): 3,
+        ("a", 1): 6,
+        ("a", 1, "d"): 6,
+        ("a", 1, "d", "e"): 6,
+        ("f",): 7,
+        ("f", "e"): 6,
+    }
+
+
+def test_aliases_are_written_out_as_separate_values() -> None:
+    value = read_yaml("a: &x {b: [1]}\nc: *x\n").value
+    assert value == {"a": {"b": [1]}, "c": {"b": [1]}}
+    assert value["a"] is not value["c"]
+    assert value["a"]["b"] is not value["c"]["b"]
+
+
+def test_merge_keys_merge_and_own_keys_win() -> None:
+    text = (
+        "base: &b {threads: 2, rack: az1}\nmore: &m {<<: *b, tags: {}}\nclient: {rack: az2, <<: [*m, {threads: 9}]}\n"
+    )
+    assert read_yaml(text).value["client"] == {"rack": "az2", "threads": 2, "tags": {}}
+
+
+def test_a_quoted_merge_key_is_a_key() -> None:
+    assert read_yaml('{"<<": 1}').value == {"<<": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (
+            "a: 1\nb: !!python/object/apply:os.system [ls]\n",
+            2,
+            "the tag '!!python/object/apply:os.system' is not allowed",
+        ),
+        ("a: !!python/name:os.system\n", 1, "the tag '!!python/name:os.system' is not allowed"),
+        ("a: 1\n\nb: !include other.yaml\n", 3, "the tag '!include' is not allowed"),
+        ("a: !<tag:example.com,2000:x> 1\n", 1, "the tag 'tag:example.com,2000:x' is not allowed"),
+        ("a: !!binary aGk=\n", 1, "the tag '!!binary' is not allowed"),
+        ("a: !!set {b}\n", 1, "the tag '!!set' is not allowed"),
+        ("a: !!timestamp 2024-01-01\n", 1, "the tag '!!timestamp' is not allowed"),
+        ("!!python/object:x.Y {a: 1}", 1, "the tag '!!python/object:x.Y' is not allowed"),
+        ("!evil a: 1", 1, "the tag '!evil' is not allowed"),
+        ("a: !!int x", 1, "'x' is not what its tag '!!int' says"),
+        ("a: !!int true", 1, "'true' is not what its tag '!!int' says"),
+        ("a: 1\nb: 2\na: 3\n", 3, "the key 'a' stands twice in this mapping (first in line 1)"),
+        ("a: {b: 1, b: 2}\n", 1, "the key 'b' stands twice"),
+        ("? [a]\n: 1\n", 1, "a key is a text, not a list or a mapping"),
+        ("? {a: 1}\n: 1\n", 1, "a key is a text, not a list or a mapping"),
+        ("a: *x\n", 1, "no anchor '&x' stands above the alias '*x'"),
+        ("a: &x [1, *x]\n", 1, "'*x' contains itself"),
+        ("a: 1\n<<: 3\n", 2, "'<<' takes a mapping or a list of mappings"),
+        ("a: 1\n---\nb: 1\n", 2, "a second document begins; a scenario is one document"),
+        ("", None, "the file is empty; a scenario is a mapping with cluster, application and clients"),
+        ("# nothing\n", None, "the file is empty"),
+        ("a:\n\tb: 1\n", 2, "not YAML: while scanning for the next token found character '\\t'"),
+        ("a: [1, 2\nb: 3\n", 2, "not YAML: while parsing a flow sequence expected ',' or ']'"),
+        ("a: 'x\n", 2, "not YAML: while scanning a quoted scalar found unexpected end of stream"),
+        ("a: b: c\n", 1, "not YAML: mapping values are not allowed here"),
+        ("a: 1\nb: \x07\n", 2, "not YAML: unacceptable character #x0007"),
+        ('a: "\\ud800"', 1, "'\\ud800' is not text: it has half a surrogate pair"),
+        ('a: "\\UFFFFFFFF"', None, "not YAML: "),
+        ("[" * 1000, 1, f"nested more than {MAX_DEPTH} levels deep"),
+        ("- " * 1000, 1, f"nested more than {MAX_DEPTH} levels deep"),
+        ("{a: " * 1000, 1, f"nested more than {MAX_DEPTH} levels deep"),
+    ],
+)
+def test_what_is_not_the_yaml_of_a_scenario_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(YamlReadError, match=re.escape(message)) as refused:
+        read_yaml(text)
+    assert refused.value.line == line
+
+
+def test_nesting_through_aliases_is_nesting() -> None:
+    text = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, MAX_DEPTH + 2))
+    with pytest.raises(YamlReadError, match="nested more than"):
+        read_yaml(text)
+
+
+def _bomb(width: int, entry: str, wrap: tuple[str, str]) -> str:
+    levels = "".join(f"a{i}: &a{i} {wrap[0]}{', '.join([f'*a{i - 1}'] * width)}{wrap[1]}\n" for i in range(1, 12))
+    return f"a0: &a0 {entry}\n{levels}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(_bomb(10, "[x, x, x]", ("[", "]")), id="a billion laughs"),
+        pytest.param(_bomb(10, "{k: v}", ("{<<: [", "]}")), id="a billion merges"),
+        pytest.param("x: [" + "1," * (MAX_NODES + 10) + "]", id="a long list"),
+    ],
+)
+def test_very_many_values_are_refused(text: str) -> None:
+    with pytest.raises(YamlReadError, match=f"more than {MAX_NODES:,} values, counted after aliases are written out"):
+        read_yaml(text)
+
+
+def test_a_long_text_is_refused_and_told_what_to_do_instead() -> None:
+    with pytest.raises(
+        YamlReadError, match=f"longer than {MAX_BYTES:,} bytes.*name that file under cluster.from.topics"
+    ):
+        read_yaml("a: 1 # " + "x" * 10_000_000)
+
+
+SLOWEST = {
+    "short topics": "topics:\n" + "  - {name: t, partitions: 4, size: 5 GB, bytes_per_s: 4 MB/s}\n" * 6_000,
+    "empty quotes": "x: [" + "''," * (MAX_NODES - 10) + "]",
+    "words": "x: " + "a " * 190_000,
+    "lines": "x:\n" + "  a\n" * 95_000,
+    "directives": "%A b\n" * 75_000 + "---\nx: 1",
+}
+
+
+@pytest.mark.parametrize("text", SLOWEST.values(), ids=SLOWEST.keys())
+def test_the_largest_files_are_read(text: str) -> None:
+    """Without the limits such files would take minutes; the slowest of these takes two seconds."""
+    assert MAX_BYTES * 0.4 < len(text) <= MAX_BYTES
+    assert read_yaml(text).value is not None

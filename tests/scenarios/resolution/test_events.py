@@ -1,0 +1,200 @@
+"""Events that a scenario states outright, and what they become."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.ids import TopicPartition
+from scenarios.load import Scenario, ScenarioError, loads
+from simulator.world.disturbances import (
+    BrokerBounce,
+    ConfigChange,
+    Crash,
+    Disturbance,
+    Join,
+    Leave,
+    Reassignment,
+    ReassignmentTarget,
+    ReplicaMove,
+    RollingBounce,
+)
+from tests.scenarios.scenario_texts import load_text, mistakes_in, replace_in_small, with_events
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+APP = ("app-0", "app-1", "app-2")
+
+
+def _happens(*said: str, seed: int = 1) -> tuple[Disturbance, ...]:
+    return load_text(with_events(*said)).world(seed).disturbances
+
+
+@pytest.mark.parametrize(("kind", "disturbance"), [("leave", Leave), ("scale_in", Leave)])
+def test_clients_leave_one_after_the_other(kind: str, disturbance: type[Leave]) -> None:
+    assert _happens(f"{{at: 10m, {kind}: {{clients: app, every: 2m}}}}") == (disturbance(10 * MINUTE, APP, 2 * MINUTE),)
+
+
+@pytest.mark.parametrize("leaves_group", [True, False])
+def test_events_in_which_clients_close_say_whether_they_leave_the_group(leaves_group: bool) -> None:
+    said = f"clients: app, leaves_group: {str(leaves_group).lower()}"
+    traffic = "{at: 1h, traffic: {factor: 0.1}}"
+    [left] = _happens(f"{{at: 10m, leave: {{{said}}}}}")
+    [bounce] = _happens(f"{{at: 10m, rolling_bounce: {{{said}}}}}")
+    _, scaled = _happens(traffic, f"{{at: 10m, autoscale: {{{said}, bytes_per_s: 1 MB/s, every: 1h}}}}")
+    for closing in (left, bounce, scaled):
+        assert isinstance(closing, Leave | RollingBounce)
+        assert closing.leaves_group is leaves_group
+
+
+@pytest.mark.parametrize("kind", ["join", "scale_out"])
+def test_clients_join_one_after_the_other(kind: str) -> None:
+    assert _happens(f"{{at: 10m, {kind}: {{clients: late, every: 2m}}}}") == (Join(10 * MINUTE, ("late",), 2 * MINUTE),)
+
+
+def test_a_client_that_has_its_turn_later_is_there_until_then() -> None:
+    leave = "{at: 30m, leave: {clients: app, every: 30m}}"
+    assert mistakes_in(with_events(leave, "{at: 59m, crash: {clients: [app-1, app-2], down: 1s}}")) == []
+    [mistake] = mistakes_in(with_events(leave, "{at: 61m, crash: {clients: [app-1, app-2], down: 1s}}"))
+    assert mistake == "s.yaml:21: events[1].crash.clients: not there at 1h1m: app-1"
+
+
+@pytest.mark.parametrize(
+    ("order", "clients"),
+    [
+        ("listed", ("late", "app-0", "app-1", "app-2")),
+        ("reversed", ("app-2", "app-1", "app-0", "late")),
+        ("by_rack", ("late", "app-0", "app-1", "app-2")),
+    ],
+)
+def test_clients_restart_in_the_order_that_is_asked_for(order: str, clients: tuple[str, ...]) -> None:
+    scale_out = "{at: 1m, scale_out: {clients: late}}"
+    bounce = f"{{at: 10m, rolling_bounce: {{clients: [late, app], order: {order}}}}}"
+    assert _happens(scale_out, bounce)[1] == RollingBounce(10 * MINUTE, clients, 30_000, 60_000)
+
+
+def test_clients_restart_rack_by_rack_beginning_with_that_of_the_first() -> None:
+    bounce = "{at: 10m, rolling_bounce: {clients: [app-1, app], order: by_rack}}"
+    text = with_events(bounce).replace("count: 3, racks: [az1, az2, az3], t", "count: 7, racks: [az1, az2, az3], t")
+    [happens] = load_text(text).world(1).disturbances
+    assert isinstance(happens, RollingBounce)
+    assert happens.clients == ("app-1", "app-4", "app-0", "app-3", "app-6", "app-2", "app-5")
+
+
+def test_a_rollout_brings_clients_back_with_other_configs_on_which_later_ones_build() -> None:
+    scenario = load_text(
+        with_events(
+            "{at: 90m, config_change: {configs: {num.standby.replicas: 3}}}",
+            "{at: 10m, rolling_bounce: {clients: app, configs: {max.warmup.replicas: 7}, client_rack: false}}",
+            "{at: 1h, rolling_bounce: {clients: app-0, configs: {num.standby.replicas: 2}, client_rack: true}}",
+        )
+    )
+    own = AssignmentConfigs(acceptable_recovery_lag=5)
+    first = replace(own, max_warmup_replicas=7)
+    second = replace(first, num_standby_replicas=2)
+    assert scenario.world(1, own).disturbances == (
+        ConfigChange(90 * MINUTE, replace(second, num_standby_replicas=3)),
+        RollingBounce(10 * MINUTE, APP, 30_000, 60_000, configs=first, announces_rack=False),
+        RollingBounce(HOUR, ("app-0",), 30_000, 60_000, configs=second, announces_rack=True),
+    )
+
+
+def test_a_rolling_bounce_waits_for_no_client_that_is_not_there() -> None:
+    bounce = "{at: 10m, rolling_bounce: {clients: app, down: 1m, pause: 1m}}"
+    assert _happens(bounce, "{at: 11m, leave: {clients: app-1}}")[0] == RollingBounce(
+        10 * MINUTE, ("app-0", "app-2"), MINUTE, MINUTE
+    )
+    assert _happens(bounce, "{at: 12m1s, leave: {clients: app-1}}")[0] == RollingBounce(
+        10 * MINUTE, APP, MINUTE, MINUTE
+    )
+
+
+def test_a_client_that_is_down_for_a_while_has_its_turn_in_a_rolling_bounce() -> None:
+    bounce = "{at: 10m, rolling_bounce: {clients: app, down: 1m, pause: 1m}}"
+    assert _happens("{at: 5m, rack_outage: {rack: az1, down: 30m}}", bounce)[1] == RollingBounce(
+        10 * MINUTE, APP, MINUTE, MINUTE
+    )
+    for seed in range(3):
+        picked = _happens("{at: 5m, crash: {clients: app, pick: 1, down: 30m}}", bounce, seed=seed)
+        assert picked[1] == RollingBounce(10 * MINUTE, APP, MINUTE, MINUTE)
+
+
+def test_a_client_that_was_picked_to_die_for_good_has_no_turn_in_a_rolling_bounce() -> None:
+    bounce = "{at: 10m, rolling_bounce: {clients: app, down: 1m, pause: 1m}}"
+    for seed in range(3):
+        died, bounced = _happens("{at: 5m, crash: {clients: app, pick: 1}}", bounce, seed=seed)
+        assert isinstance(died, Crash)
+        assert isinstance(bounced, RollingBounce)
+        assert sorted(died.clients + bounced.clients) == list(APP)
+    assert len(_happens("{at: 5m, crash: {clients: app, pick: 3}}", bounce)) == 1
+
+
+def test_brokers_restart_one_after_the_other() -> None:
+    assert _happens(
+        "{at: 10m, broker_bounce: {brokers: [2, 0]}}",
+        "{at: 20m, broker_bounce: {brokers: [1], down: 5s, pause: 10s}}",
+    ) == (BrokerBounce(10 * MINUTE, (2, 0), 60_000, 120_000), BrokerBounce(20 * MINUTE, (1,), 5_000, 10_000))
+
+
+PLAN = [
+    {"topic": "orders", "partition": 3, "replicas": [2, 1], "log_dirs": ["any", "any"]},
+    {"topic": "shop-totals-changelog", "partition": 0, "replicas": [0]},
+]
+
+
+def _with_plan(folder: Path, partitions: object, text: str | None = None) -> Scenario:
+    plan = json.dumps({"version": 1, "partitions": partitions}, indent=1) if text is None else text
+    (folder / "plan.json").write_text(plan, encoding="utf-8")
+    return loads(
+        with_events("{at: 10m, reassignment: {plan: plan.json, throttle: 5 MB/s, batch: 1}}"), "s.yaml", folder=folder
+    )
+
+
+def test_a_plan_becomes_a_reassignment(tmp_path: Path) -> None:
+    scenario = _with_plan(tmp_path, PLAN)
+    targets = (
+        ReassignmentTarget(TopicPartition("orders", 3), (2, 1)),
+        ReassignmentTarget(TopicPartition("shop-totals-changelog", 0), (0,)),
+    )
+    assert scenario.world(1).disturbances == (Reassignment(10 * MINUTE, targets, 5_000_000, batch=1),)
+    assert [name for name, _ in scenario.imports] == ["plan.json"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "line", "message"),
+    [
+        ({"topic": "order", "partition": 0, "replicas": [1]}, 23, "order-0: 'order' is not a topic (did you mean"),
+        ({"topic": "orders", "partition": 4, "replicas": [1]}, 23, "orders-4: 4 is not a partition of 'orders' (0 to"),
+        ({"topic": "orders", "partition": 0, "replicas": [1, 9]}, 23, "orders-0: 9 is not a broker (brokers: 0, 1, 2)"),
+    ],
+)
+def test_a_plan_that_does_not_fit_the_cluster_is_refused_with_its_line(
+    tmp_path: Path, entry: object, line: int, message: str
+) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        _with_plan(tmp_path, [*PLAN, entry])
+    [mistake] = refused.value.mistakes
+    assert str(mistake).startswith(f"{tmp_path / 'plan.json'}:{line}: {message}")
+
+
+def test_a_file_that_is_no_plan_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        _with_plan(tmp_path, [], '\n{"version": 2}')
+    assert str(refused.value).startswith(f"{tmp_path / 'plan.json'}:2: version is not 1")
+
+
+def test_events_know_topics_that_the_application_makes() -> None:
+    move = "{at: 10m, replica_move: {topic: shop-by-customer-repartition, partition: 0, replicas: [1]}}"
+    assert _happens(move) == (ReplicaMove(10 * MINUTE, "shop-by-customer-repartition", 0, (1,)),)
+
+
+def test_a_mistake_in_a_price_leaves_events_to_be_checked() -> None:
+    text = replace_in_small("duration: 2h", "duration: 2h\nprice: nowhere").replace("clients: late}", "clients: app}")
+    assert [mistake.split(": ")[1] for mistake in mistakes_in(text)] == [
+        "events[0].scale_out.clients",
+        "price.provider",
+    ]

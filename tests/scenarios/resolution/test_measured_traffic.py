@@ -1,0 +1,305 @@
+"""Traffic as it was measured: `traffic: {from: FOLDER}`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarios.load import Scenario, ScenarioError, loads
+from scenarios.resolution.measured_traffic import read_measured_traffic
+from simulator.world.disturbances import Join, Leave, TrafficChange
+from simulator.world.world import Topic
+from tests.scenarios.ingested_folders import Row, rate_row, rows_of_day, write_ingested_folder
+from tests.scenarios.resolution.test_imported_files import Folder
+from tests.scenarios.scenario_texts import SMALL
+
+HOUR = 3_600_000
+SILENT = SMALL.replace("partitions: 4, bytes_per_s: 4 MB/s, size: 8 GB}", "partitions: 4}")
+FROM = "traffic: {from: day}\n"
+
+
+def _load(folder: Path, text: str = SILENT + FROM, *overrides: tuple[str, str]) -> Scenario:
+    return loads(text, "s.yaml", overrides, folder)
+
+
+def _topic(folder: Path, name: str = "orders", text: str = SILENT + FROM) -> Topic:
+    return _load(folder, text).world(1).cluster.topics[name]
+
+
+def _told(folder: Path, text: str = SILENT + FROM) -> list[str]:
+    """What is said about a scenario, without the folder of this run."""
+    with pytest.raises(ScenarioError) as caught:
+        _load(folder, text)
+    return str(caught.value).replace(f"{folder}/", "").splitlines()
+
+
+def _notes(folder: Path, text: str = SILENT + FROM) -> list[str]:
+    return [note.removeprefix(f"{folder}/") for note in _load(folder, text).notes]
+
+
+@pytest.mark.parametrize(("quantile", "factor"), [("mean", 1), ("p50", 0.5), ("p95", 2), ("p99", 3)])
+def test_every_partition_has_its_own_rate_in_every_hour(tmp_path: Path, quantile: str, factor: float) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
+    topic = _topic(tmp_path, text=SILENT + f"traffic: {{from: day, quantile: {quantile}}}\n")
+    expected = tuple(tuple(round(factor * (1_000 * (p + 1) + hour)) for p in range(4)) for hour in range(24))
+    assert topic.hourly_bytes_per_s == expected
+
+
+def test_the_mean_is_taken_if_nothing_else_is_said_and_the_usual_is_that_of_the_day(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
+    topic = _topic(tmp_path)
+    assert topic.hourly_bytes_per_s[7] == (1_007, 2_007, 3_007, 4_007)
+    assert topic.bytes_per_s == (1_012, 2_012, 3_012, 4_012)
+
+
+def test_a_partition_that_gets_anything_at_all_usually_gets_a_byte_at_least(tmp_path: Path) -> None:
+    rows = [rate_row("orders", p, hour, 1.0 if (p, hour) == (2, 3) else 0.0) for p in range(4) for hour in range(24)]
+    write_ingested_folder(tmp_path / "day", rows)
+    assert _topic(tmp_path).bytes_per_s == (0, 0, 1, 0)
+
+
+def test_what_the_scenario_says_of_a_topic_wins_over_what_was_measured(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4, records=10), sizes={"orders": [1, 2, 3, 4]})
+    said = SMALL.replace("size: 8 GB}", "size: 8 GB, record_size: 77}") + FROM
+    topic = _topic(tmp_path, text=said)
+    assert topic.bytes_per_s == (1_000_000,) * 4
+    assert topic.hourly_bytes_per_s == ()
+    assert topic.size_bytes == (2_000_000_000,) * 4
+    assert topic.record_bytes == 77
+    assert "day: rates are not taken, as the scenario gives them, of: orders" in _notes(tmp_path, said)
+
+
+def test_a_rate_of_the_scenario_may_stand_for_a_topic_that_was_measured_with_other_partitions(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 6))
+    assert _topic(tmp_path, text=SMALL + FROM).bytes_per_s == (1_000_000,) * 4
+
+
+def test_what_was_measured_wins_over_what_partitions_have_in_general(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4, records=10), sizes={"orders": [1, 2, 3, None]})
+    general = "  partition_defaults: {bytes_per_s: 5, size: 6, record_size: 7}\n"
+    text = SILENT.replace("  topics:\n", general + "  topics:\n") + FROM
+    topic, payments = _topic(tmp_path, text=text), _topic(tmp_path, "payments", text)
+    assert topic.hourly_bytes_per_s[0] == (1_000, 2_000, 3_000, 4_000)
+    assert topic.size_bytes == (1, 2, 3, 6)
+    assert topic.record_bytes == round(sum(1_000 * (p + 1) + h for p in range(4) for h in range(24)) / 960)
+    assert (payments.bytes_per_s, payments.size_bytes, payments.record_bytes) == ((5,) * 4, (6,) * 4, 7)
+
+
+def test_sizes_of_a_file_that_the_scenario_names_win_over_measured_ones(tmp_path: Path) -> None:
+    folder = Folder(tmp_path).say("clients:\n", f"{FROM}clients:\n")
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 2), sizes={"orders": [1, 2], "customers": [3, 4, 5]})
+    topics = folder.load().world(1).cluster.topics
+    assert topics["orders"].size_bytes == (700, 300)
+    assert topics["customers"].size_bytes == (3, 4, 5)
+
+
+def test_internal_topics_are_measured_by_their_full_names(tmp_path: Path) -> None:
+    log = "shop-totals-changelog"
+    write_ingested_folder(
+        tmp_path / "day", [*rows_of_day("orders", 4), *rows_of_day(log, 4)], sizes={log: [9, 8, 7, 6]}
+    )
+    text = SILENT.replace("name: totals, size: 1 GB", "name: totals") + FROM
+    topic = _topic(tmp_path, log, text)
+    assert topic.hourly_bytes_per_s[1] == (1_001, 2_001, 3_001, 4_001)
+    assert topic.size_bytes == (9, 8, 7, 6)
+
+
+def test_a_list_says_what_was_taken_and_what_was_not_found(tmp_path: Path) -> None:
+    write_ingested_folder(
+        tmp_path / "day",
+        [*rows_of_day("orders", 4, records=5), *rows_of_day("elsewhere", 9)],
+        sizes={"payments": [1, 2, 3, 4]},
+    )
+    assert _notes(tmp_path) == [
+        "day: rates (mean) of each hour are taken of: orders",
+        "day: mean sizes of records are taken of: orders",
+        "day: sizes are taken of: payments",
+        "day: no rates were measured, so they are those of the scenario, of: payments",
+        "day: no rates were measured, so they follow what the application reads, of: "
+        "shop-by-customer-repartition, shop-totals-changelog",
+    ]
+
+
+def test_an_hour_that_was_not_measured_has_the_mean_of_those_that_were(tmp_path: Path) -> None:
+    rows = [row for row in rows_of_day("orders", 4) if (row["partition"], row["hour"]) != (1, 5)]
+    rows[6 * 1] = rate_row("orders", 0, 6, None)
+    write_ingested_folder(tmp_path / "day", rows)
+    topic = _topic(tmp_path)
+    assert topic.hourly_bytes_per_s[5][1] == round(2_000 + (sum(range(24)) - 5) / 23)
+    assert topic.hourly_bytes_per_s[6][0] == round(1_000 + (sum(range(24)) - 6) / 23)
+    assert "day: hours without a rate have the mean of those with one, in: orders (hours: 5, 6)" in _notes(tmp_path)
+
+
+def test_a_partition_that_was_never_measured_keeps_the_rate_of_the_scenario(tmp_path: Path) -> None:
+    rows = [row for row in rows_of_day("orders", 4) if row["partition"] != 1]
+    write_ingested_folder(tmp_path / "day", rows)
+    text = SILENT.replace("  topics:\n", "  partition_defaults: {bytes_per_s: 5}\n  topics:\n") + FROM
+    assert {hour[1] for hour in _topic(tmp_path, text=text).hourly_bytes_per_s} == {5}
+    assert "day: partitions without a rate have that of the scenario: orders-1" in _notes(tmp_path)
+
+
+def test_a_topic_of_which_every_rate_is_null_was_not_measured(tmp_path: Path) -> None:
+    write_ingested_folder(
+        tmp_path / "day", [*(rate_row("orders", p, 0, None) for p in range(4)), *rows_of_day("payments", 4)]
+    )
+    assert _topic(tmp_path).hourly_bytes_per_s == ()
+    assert "day: no rates were measured, so they are those of the scenario, of: orders" in _notes(tmp_path)
+
+
+def test_each_full_hour_of_the_clock_brings_the_rates_of_its_hour(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
+    events = _load(tmp_path, SILENT + 'traffic: {from: day, starts_at: "22:30"}\n').world(1).disturbances
+    assert events[1:] == (
+        TrafficChange(0, 1, 22),
+        TrafficChange(HOUR // 2, 1, 23),
+        TrafficChange(3 * HOUR // 2, 1, 0),
+    )
+
+
+def test_without_a_time_the_run_starts_at_midnight_and_days_repeat(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
+    events = _load(tmp_path, SILENT + FROM, ("duration", "26h")).world(1).disturbances
+    assert events[1:] == tuple(TrafficChange(hour * HOUR, 1, hour % 24) for hour in range(26))
+
+
+def test_an_event_multiplies_what_was_measured(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
+    more = "  - {at: 30m, traffic: {factor: 2.5}}\n  - {at: 1h, traffic: {factor: 3}}\n"
+    text = SILENT.replace("events:\n", "events:\n" + more) + FROM
+    changes = [event for event in _load(tmp_path, text).world(1).disturbances if isinstance(event, TrafficChange)]
+    assert changes == [TrafficChange(HOUR // 2, 2.5, 0), TrafficChange(HOUR, 3, 1), TrafficChange(0, 1, 0)]
+
+
+def test_clients_come_and_go_with_what_was_measured_of_the_sources(tmp_path: Path) -> None:
+    busy = {1: 3_000.0}
+    rows = [rate_row("orders", p, hour, busy.get(hour, 1_000.0)) for p in range(4) for hour in range(24)]
+    written = [rate_row("shop-by-customer-repartition", p, hour, 10**9) for p in range(4) for hour in range(24)]
+    write_ingested_folder(tmp_path / "day", [*rows, *written])
+    scale = "  - {at: 0, autoscale: {clients: app, bytes_per_s: 4 kB/s, every: 30m}}\n"
+    text = SILENT.replace("  - {at: 30m, scale_out: {clients: late}}\n", scale) + FROM
+    events = _load(tmp_path, text).world(1).disturbances
+    assert [event for event in events if not isinstance(event, TrafficChange)] == [
+        Leave(0, ("app-2", "app-1")),
+        Join(HOUR, ("app-1", "app-2")),
+    ]
+
+
+def test_a_folder_without_anything_of_the_scenario_changes_nothing(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("elsewhere", 2))
+    assert _load(tmp_path, SMALL + FROM).world(1) == loads(SMALL, "s.yaml").world(1)
+
+
+def test_it_is_told_which_measurements_they_were_however_they_are_spread_over_files(tmp_path: Path) -> None:
+    rows = rows_of_day("orders", 4)
+    write_ingested_folder(tmp_path / "one" / "day", rows, sizes={"orders": [1, 2, 3, 4]})
+    write_ingested_folder(tmp_path / "two" / "day", rows[50:], rows[:50][::-1], sizes={"orders": [1, 2, 3, 4]})
+    write_ingested_folder(
+        tmp_path / "three" / "day", [*rows[:-1], rate_row("orders", 3, 23, 1.0)], sizes={"orders": [1, 2, 3, 4]}
+    )
+    write_ingested_folder(tmp_path / "four" / "day", rows, sizes={"orders": [1, 2, 3, 5]})
+    one, two, three, four = (dict(_load(tmp_path / name).imports)["day"] for name in ("one", "two", "three", "four"))
+    assert one == two
+    assert len({one, three, four}) == 3
+
+
+@pytest.mark.parametrize(
+    ("traffic", "message"),
+    [
+        ("{}", "traffic: give hourly, or from: FOLDER"),
+        (
+            f"{{from: day, hourly: {[1] * 24}}}",
+            "traffic.hourly: the measurements of traffic.from say that already; leave one of the two out",
+        ),
+        ("{from: day, quantile: p90}", "traffic.quantile: 'p90' is not one of: 'mean', 'p50', 'p95' or 'p99'"),
+        (
+            "{from: day, starts_at: 24:00}",
+            "traffic.starts_at: '24:00' is not a time of the day, such as 08:00 (hours and minutes, to 23:59)",
+        ),
+        (
+            "{from: day, starts_at: 8}",
+            "traffic.starts_at: 8 is not a time of the day, such as 08:00 (hours and minutes, to 23:59)",
+        ),
+        (
+            f"{{hourly: {[1] * 24}, quantile: p95}}",
+            "traffic.quantile: this is about measurements; say in from where they are, or leave it out",
+        ),
+        ("{from: nowhere}", "traffic.from: 'nowhere': no such folder"),
+        ("{from: day/manifest.json}", "traffic.from: 'day/manifest.json': not a folder"),
+        (
+            "{from: day/rates}",
+            "traffic.from: 'day/rates': not a folder that assignor-sim ingest made: it has no manifest.json",
+        ),
+    ],
+)
+def test_a_mistake_in_the_section_is_named_with_its_place(tmp_path: Path, traffic: str, message: str) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
+    assert _told(tmp_path, f"{SILENT}traffic: {traffic}\n") == [f"s.yaml:23: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "changes", "message"),
+    [
+        ([], {"manifest": {"kind": "sweep"}}, "its manifest.json says that it is 'sweep'"),
+        ([], {"manifest": []}, "its manifest.json says no kind"),
+        (rows_of_day("orders", 4), {"without": ["hour"]}, "rates/part-0.parquet has no column hour"),
+        (
+            rows_of_day("orders", 4),
+            {"without": ["bytes_per_s_mean"]},
+            "rates/part-0.parquet has no column bytes_per_s_mean",
+        ),
+        ([rate_row("orders", 0, 24, 1.0)], {}, "rates: hour 24 is not 0 to 23"),
+        ([rate_row("orders", 0, -1, 1.0)], {}, "rates: hour -1 is not 0 to 23"),
+        ([{**rate_row("orders", 0, 1, 1.0), "partition": None}], {}, "rates: a row has no partition"),
+        ([rate_row("orders", 3, 5, 1.0)] * 2, {}, "rates: two rows of orders-3 in hour 5"),
+        ([rate_row("orders", 3, 5, -2.0)], {}, "rates: bytes_per_s_mean of orders-3 in hour 5 is -2"),
+        ([rate_row("orders", 3, 5, 1e19)], {}, "rates: bytes_per_s_mean of orders-3 in hour 5 is 1e+19"),
+        (rows_of_day("orders", 4), {"sizes": {"orders": [1, 2, 3, -4]}}, "sizes: size_bytes of orders-3 is -4"),
+    ],
+)
+def test_a_folder_that_cannot_be_used_is_named_with_the_reason(
+    tmp_path: Path, rows: list[Row], changes: dict[str, Any], message: str
+) -> None:
+    write_ingested_folder(tmp_path / "day", rows, **changes)
+    [told] = _told(tmp_path)
+    assert told.startswith("s.yaml:23: traffic.from: 'day': ")
+    assert told.endswith(message)
+
+
+def test_a_manifest_or_a_table_that_is_damaged_is_named(tmp_path: Path) -> None:
+    folder = write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
+    (folder / "rates" / "part-0.parquet").write_bytes(b"PAR1")
+    [told] = _told(tmp_path)
+    assert told.startswith("s.yaml:23: traffic.from: 'day': rates/part-0.parquet cannot be read: ")
+    (folder / "manifest.json").write_text("{", encoding="utf-8")
+    [told] = _told(tmp_path)
+    assert told.startswith("s.yaml:23: traffic.from: 'day': manifest.json cannot be read: ")
+
+
+def test_a_folder_without_rates_says_so(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day")
+    assert _told(tmp_path) == ["s.yaml:23: traffic.from: 'day': has no rates (no rates/*.parquet)"]
+
+
+def test_numbers_of_partitions_that_disagree_are_a_mistake(tmp_path: Path) -> None:
+    write_ingested_folder(
+        tmp_path / "day", [*rows_of_day("orders", 6), *rows_of_day("payments", 3)], sizes={"payments": [1] * 5}
+    )
+    assert _told(tmp_path) == [
+        "s.yaml:23: traffic.from: 'orders' has 4 partitions here, but 6 in the rates of 'day'",
+        "s.yaml:23: traffic.from: 'payments' has 4 partitions here, but 3 in the rates of 'day'",
+        "s.yaml:23: traffic.from: 'payments' has 4 partitions here, but 5 in the sizes of 'day'",
+    ]
+
+
+def test_a_run_of_more_hours_than_can_be_simulated_is_refused(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
+    [told] = _told(tmp_path, SILENT.replace("duration: 2h", "duration: 1000d") + FROM)
+    assert told.startswith("s.yaml:23: traffic.from: that is 24,000 hours until the end")
+
+
+def test_rows_of_other_topics_are_left_out(tmp_path: Path) -> None:
+    write_ingested_folder(tmp_path / "day", [*rows_of_day("orders", 1), rate_row("other", 0, 99, -1.0)])
+    measured, _ = read_measured_traffic(tmp_path / "day", "mean", ["orders"])
+    assert list(measured.topics) == ["orders"]

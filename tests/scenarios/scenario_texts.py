@@ -1,0 +1,190 @@
+"""A small scenario to spoil and a full one, and what is said about them."""
+
+from __future__ import annotations
+
+from scenarios.load import Scenario, ScenarioError, loads
+
+SMALL = """\
+name: small
+cluster:
+  brokers: {count: 3, racks: [az1, az2, az3]}
+  configs: {default.replication.factor: 2}
+  topics:
+    - {name: orders, partitions: 4, bytes_per_s: 4 MB/s, size: 8 GB}
+    - {name: payments, partitions: 4}
+application:
+  id: shop
+  configs: {num.standby.replicas: 1}
+  subtopologies:
+    - sources: [orders]
+      repartition: [{name: by-customer, bytes_per_s: 2 MB/s}]
+    - sources: [by-customer, payments]
+      stores: [{name: totals, size: 1 GB}]
+clients:
+  - {name: app, count: 3, racks: [az1, az2, az3], threads: 2}
+  - {name: late, rack: az1, starts: false}
+events:
+  - {at: 30m, scale_out: {clients: late}}
+assignors: [high_availability]
+duration: 2h
+"""
+
+FULL = """\
+name: full
+description: Every kind of event, and every key that is not about files.
+cluster:
+  brokers: {count: 3, racks: [az1, az2, az3], first_id: 0, restore: 200 MB/s, capacity: 4 TB, throughput: 100 MB/s}
+  configs:
+    default.replication.factor: 2
+    num.partitions: 4
+    replica.selector.class: org.apache.kafka.common.replica.RackAwareReplicaSelector
+    group.initial.rebalance.delay.ms: 1s
+    group.streams.initial.rebalance.delay.ms: 1s
+    group.streams.heartbeat.interval.ms: 6s
+    group.streams.min.heartbeat.interval.ms: 4s
+    group.streams.max.heartbeat.interval.ms: 10s
+    group.streams.assignment.interval.ms: 2s
+    group.streams.min.assignment.interval.ms: 1s
+    group.streams.max.assignment.interval.ms: 3s
+    group.streams.session.timeout.ms: 30s
+    group.streams.min.session.timeout.ms: 20s
+    group.streams.max.session.timeout.ms: 40s
+    min.insync.replicas: 1
+    unclean.leader.election.enable: false
+  partition_defaults: {bytes_per_s: 1 kB/s, size: 1 MB, record_size: 500}
+  topics:
+    - {name: orders, partitions: 4, replication_factor: 2, bytes_per_s: 4 MB/s, size: 8 GB, record_size: 1 kB}
+    - {name: payments, replicas: [[0, 1], [1, 2], [2, 0], [0, 2]]}
+    - name: results
+      configs:
+        cleanup.policy: "compact,delete"
+        retention.ms: 7d
+        retention.bytes: 5 GB
+        min.insync.replicas: 2
+        unclean.leader.election.enable: true
+application:
+  id: shop
+  starts: warm
+  rejoins_when_brokers_bounce: true
+  leader_speed: 2
+  configs:
+    acceptable.recovery.lag: 5000
+    max.warmup.replicas: 3
+    num.standby.replicas: 1
+    producer.acks: all
+    topic.min.insync.replicas: 1
+    topic.unclean.leader.election.enable: false
+    probing.rebalance.interval.ms: 5m
+    rack.aware.assignment.tags: [zone]
+    rack.aware.assignment.strategy: min_traffic
+    rack.aware.assignment.traffic_cost: 10
+    rack.aware.assignment.non_overlap_cost: 1
+    group.protocol: classic
+    num.stream.threads: 2
+    replication.factor: 2
+    session.timeout.ms: 20s
+    heartbeat.interval.ms: 2s
+    max.poll.interval.ms: 2m
+    internal.leave.group.on.close: true
+    state.cleanup.delay.ms: 5m
+  subtopologies:
+    - id: 0
+      sources: [orders]
+      repartition: [{name: by-customer, partitions: 4, bytes_per_s: 2 MB/s, size: 1 MB, record_size: 100}]
+    - sources: [by-customer, payments]
+      copartitioned: [[by-customer, payments]]
+      writes: [results]
+      stores:
+        - {name: totals, logged: true, persistent: true, size: 1 GB, bytes_per_s: 1 MB/s, record_size: 100}
+        - {name: table, changelog: payments}
+clients:
+  - {name: app, count: 3, racks: [az1, az2, az3], client_rack: false, threads: 2, tags: {zone: a}, restore: 80 MB/s}
+  - {name: late, rack: az1, tags: {zone: b}, starts: false, static_membership: true, reports: stale}
+  - name: one
+    process_id: 80000000-0000-0000-0000-000000000001
+    tags: {zone: c}
+    records_per_s: 20000
+  - {name: pool, count: 4, racks: [az1, az2], tags: {zone: d}}
+events:
+  - {at: 30m, scale_out: {clients: late, every: 1m}}
+  - {at: 1h, rolling_bounce: {clients: app, order: shuffled, configs: {max.warmup.replicas: 4}, client_rack: true}}
+  - {at: 2h, rolling_bounce: {clients: [app-1, pool], down: 1m, pause: 2m, keeps_state: false}}
+  - {at: 3h, crash: {clients: app, pick: 1, down: 10m, keeps_state: false}}
+  - {at: 4h, rack_outage: {rack: az2, down: 30m}}
+  - {at: 5h, broker_loss: {brokers: [2, 0], down: 20m}}
+  - {at: 6h, broker_bounce: {brokers: [0, 1], down: 1m, pause: 1m}}
+  - {at: 7h, replica_move: {topic: shop-totals-changelog, partition: 3, replicas: [2, 1]}}
+  - at: 7h
+    reassignment:
+      strategy: exact_flow
+      parameters: {time_limit_s: 5}
+      topics: [orders, payments]
+      remove_brokers: [1]
+      replication_factor: 2
+      rack_aware: true
+      throttle: 10 MB/s
+      batch: 2
+      elects_leaders: at_end
+  - {at: 8h, config_change: {configs: {num.standby.replicas: 2}}}
+  - {at: 9h, leave: {clients: late}}
+  - {at: 10h, join: {clients: [late, late]}}
+  - {at: 11h, scale_in: {clients: [late], leaves_group: true}}
+  - {at: 12h, traffic: {factor: 2.5}}
+  - {at: 0s, churn: {clients: app, crashes: 2/h, down: 10m, keeps_state: false, until: 20h}}
+  - {at: 0s, churn: {clients: [one, late], joins: 1/d, crashes: 1/d}}
+  - {at: 0s, autoscale: {clients: pool, bytes_per_s: 1 MB/s, every: 30m, min: 1, max: 3}}
+traffic: {hourly: [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 0.5, 0.5, 0.5]}
+assignors:
+  - high_availability
+  - {label: broker, assignor: streams_group_sticky, parameters: {}, configs: {group.protocol: streams}}
+duration: 24h
+seeds: [1, 2]
+price: {provider: aws, usd_per_gb: 0.015}
+"""
+
+RUNNING = """\
+name: running
+cluster:
+  brokers: {count: 3, racks: [az1, az2, az3]}
+  topics:
+    - {name: orders, partitions: 4, bytes_per_s: 4 MB/s}
+    - {name: payments, replicas: [[0, 1], [1, 2]], leaders: [1, none]}
+application:
+  id: shop
+  starts: running
+  next_rebalance: 8m
+  subtopologies:
+    - sources: [orders]
+      stores: [{name: totals, size: 4 MB, record_size: 100}]
+    - sources: [payments]
+clients:
+  - {name: one, threads: 2, tasks: {active: [[0_0], [1_1]], standby: [[0_3]], lags: {0_3: 40}}}
+  - {name: two, threads: 2, tasks: {active: [0_1, 0_2, 0_3, 1_0], standby: [0_0]}}
+  - {name: three}
+"""
+
+
+def load_text(text: str, *overrides: tuple[str, str]) -> Scenario:
+    """The scenario; its mistakes are shown where there should be none."""
+    return loads(text, "s.yaml", overrides)
+
+
+def mistakes_in(text: str, *overrides: tuple[str, str]) -> list[str]:
+    """What is said about a text, a line a mistake; empty if it is fine."""
+    try:
+        loads(text, "s.yaml", overrides)
+    except ScenarioError as error:
+        return str(error).splitlines()
+    return []
+
+
+def replace_in_small(before: str, after: str) -> str:
+    """The small scenario with one passage replaced, which has to be there."""
+    assert SMALL.count(before) == 1, before
+    return SMALL.replace(before, after)
+
+
+def with_events(*said: str) -> str:
+    """The small scenario with other events, of which the first stands in line 20."""
+    lines = "".join(f"  - {event}\n" for event in said)
+    return replace_in_small("  - {at: 30m, scale_out: {clients: late}}\n", lines)

@@ -1,0 +1,137 @@
+"""Random small worlds, and a slow model of their brokers that says the same as the arrays in plain words."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from assignors.model.ids import TopicPartition
+from simulator.world.world import NO_LEADER, Application, Broker, Client, Cluster, Store, Subtopology, Topic, World
+from tests.simulator.world_builders import RACKS, client
+
+racks = st.sampled_from((*RACKS, None))
+amounts = st.integers(0, 4).map(lambda n: n * 1_000)
+
+
+@st.composite
+def topics(draw: st.DrawFn, name: str, brokers: int, partitions: int) -> Topic:
+    """A topic whose partitions may have no replica, or no leader."""
+    listed = st.lists(st.integers(0, brokers - 1), unique=True, max_size=3)
+    replicas = [tuple(draw(listed)) for _ in range(partitions)]
+    leaders = tuple(draw(st.sampled_from((*row, NO_LEADER))) for row in replicas)
+    in_sync = [
+        tuple(broker for broker in row if broker == leader or draw(st.booleans()))
+        for row, leader in zip(replicas, leaders, strict=True)
+    ]
+    return Topic(
+        name,
+        tuple(replicas),
+        leaders,
+        tuple(draw(amounts) for _ in range(partitions)),
+        tuple(draw(amounts) for _ in range(partitions)),
+        draw(st.sampled_from((10, 1_000))),
+        in_sync=draw(st.sampled_from(((), tuple(in_sync)))),
+        min_insync_replicas=draw(st.integers(1, 3)),
+        unclean_leader_election=draw(st.booleans()),
+    )
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Up to three subtopologies that read and write some of the same topics; a changelog may be a source."""
+    brokers = tuple(Broker(i, draw(racks)) for i in range(draw(st.integers(1, 5))))
+    counts = {name: draw(st.integers(1, 3)) for name in ("in0", "in1", "in2", "between", "back", "out")}
+    subtopologies = []
+    for number in range(draw(st.integers(1, 3))):
+        inner = draw(st.lists(st.sampled_from(("between", "back")), unique=True))
+        sources = (f"in{number}", *inner)
+        written = draw(st.lists(st.sampled_from(("between", "back", "out")), unique=True))
+        stores = []
+        for store in range(draw(st.integers(0, 2))):
+            changelog = draw(st.sampled_from((None, f"in{number}", f"log{number}{store}")))
+            if changelog is not None:
+                counts.setdefault(changelog, max(counts[source] for source in sources))
+            stores.append(Store(f"store{store}", changelog, draw(st.booleans())))
+        if len({store.changelog for store in stores}) < len(stores):
+            stores = stores[:1]
+        subtopologies.append(Subtopology(number, sources, tuple(stores), tuple(written)))
+    named = {name: draw(topics(name, len(brokers), count)) for name, count in counts.items()}
+    return World(
+        name="drawn",
+        cluster=Cluster(brokers, named),
+        application=Application("app", tuple(subtopologies)),
+        clients=tuple(_clients(draw)),
+    )
+
+
+def _clients(draw: st.DrawFn) -> list[Client]:
+    return [client(f"c{i}", draw(racks)) for i in range(draw(st.integers(1, 4)))]
+
+
+class ReferenceBrokers:
+    """Which broker is where, what lives, who leads: one partition at a time."""
+
+    def __init__(self, world: World) -> None:
+        self.rack = {broker.id: broker.rack for broker in world.cluster.brokers}
+        self.alive = set(self.rack)
+        self.replicas: dict[TopicPartition, tuple[int, ...]] = {}
+        self.leader: dict[TopicPartition, int] = {}
+        self.in_sync: dict[TopicPartition, set[int]] = {}
+        self.topics = world.cluster.topics
+        for topic in world.cluster.topics.values():
+            for number, replicas in enumerate(topic.replicas):
+                partition = TopicPartition(topic.name, number)
+                self.replicas[partition] = replicas
+                self.leader[partition] = topic.leaders[number]
+                self.in_sync[partition] = set(topic.in_sync[number] if topic.in_sync else replicas)
+
+    def lose(self, brokers: tuple[int, ...]) -> None:
+        self.alive -= set(brokers)
+        for partition, leader in self.leader.items():
+            if self.in_sync[partition] - set(brokers):
+                self.in_sync[partition] -= set(brokers)
+            if leader in brokers:
+                self.elect(partition)
+
+    def regain(self, brokers: tuple[int, ...]) -> None:
+        self.alive |= set(brokers)
+        for partition in self.leader:
+            self.elect(partition)
+            if self.leader[partition] != NO_LEADER:
+                self.in_sync[partition] = set(self.living(partition))
+                self.elect(partition)
+
+    def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
+        self.replicas[partition] = replicas
+        self.in_sync[partition] = set(self.living(partition) or replicas)
+        self.elect(partition)
+
+    def elect(self, partition: TopicPartition) -> None:
+        if self.topics[partition.topic].unclean_leader_election and not self.living_in_sync(partition):
+            self.in_sync[partition] = set(self.living(partition)) or self.in_sync[partition]
+        self.leader[partition] = next(iter(self.living_in_sync(partition)), NO_LEADER)
+
+    def living(self, partition: TopicPartition) -> list[int]:
+        return [broker for broker in self.replicas[partition] if broker in self.alive]
+
+    def living_in_sync(self, partition: TopicPartition) -> list[int]:
+        return [broker for broker in self.living(partition) if broker in self.in_sync[partition]]
+
+    def takes_writes(self, partition: TopicPartition) -> bool:
+        least = self.topics[partition.topic].min_insync_replicas
+        return self.leader[partition] != NO_LEADER and len(self.living_in_sync(partition)) >= least
+
+    def leader_rack(self, partition: TopicPartition) -> str | None:
+        return self.rack.get(self.leader[partition])
+
+    def racks_served(self, partition: TopicPartition) -> set[str | None]:
+        return {self.rack[broker] for broker in self.living_in_sync(partition)} - {None}
+
+    def is_located(self, partition: TopicPartition) -> bool:
+        replicas = self.replicas[partition]
+        return bool(replicas) and all(broker in self.alive and self.rack[broker] for broker in replicas)
+
+    def followers(self, partition: TopicPartition) -> list[str | None]:
+        leader = self.leader[partition]
+        if leader == NO_LEADER:
+            return []
+        return [self.rack[broker] for broker in self.living_in_sync(partition) if broker != leader]

@@ -1,0 +1,100 @@
+"""A task takes only the steps that a task can take, and tells its story."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from assignors.model.assignment import UNASSIGNED
+from assignors.model.ids import TaskId
+from simulator.errors import IllegalTransitionError
+from simulator.flows.task_states import TaskState, TaskStateHistory
+
+IDS = (TaskId(0, 0), TaskId(0, 1), TaskId(1, 0))
+U, A, S, R, V = TaskState.UNASSIGNED, TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING, TaskState.REVOKED
+B = TaskState.BLOCKED
+ALLOWED = {
+    *((U, A), (V, A), (V, U)),
+    *itertools.product((A,), (S, R, B, V, U)),
+    *itertools.product((S,), (R, B, V, U)),
+    *itertools.product((R,), (B, V, U)),
+    *itertools.product((B,), (R, V, U)),
+}
+WAYS: dict[TaskState, tuple[TaskState, ...]] = {U: (), A: (A,), S: (A, S), R: (A, R), B: (A, R, B), V: (A, R, V)}
+
+
+def lives() -> TaskStateHistory:
+    return TaskStateHistory(IDS, ("c0", "c1"))
+
+
+def step(of: TaskStateHistory, at_ms: int, state: TaskState, tasks: list[int], client: int = 0) -> None:
+    where = UNASSIGNED if state is U else client
+    of.step(at_ms, state, np.array(tasks, dtype=np.int64), np.full(len(tasks), where))
+
+
+def after(before: TaskState) -> TaskStateHistory:
+    made = lives()
+    for number, state in enumerate(WAYS[before]):
+        step(made, number * 1000, state, [1])
+    return made
+
+
+@pytest.mark.parametrize(("before", "state"), list(itertools.product(TaskState, TaskState)))
+def test_a_step_is_taken_or_refused(before: TaskState, state: TaskState) -> None:
+    life = after(before)
+    if (before, state) in ALLOWED:
+        step(life, 9_000, state, [1])
+        assert life.state.tolist() == [U, state, U]
+    else:
+        with pytest.raises(IllegalTransitionError, match=f"^task 0_1 cannot go from {before} to {state} at 9 s: "):
+            step(life, 9_000, state, [1])
+        assert life.state[1] == before, "it stays where it was"
+        assert len(life.steps) == len(WAYS[before])
+
+
+def test_a_step_that_is_refused_tells_the_story_of_the_task() -> None:
+    life = after(V)
+    with pytest.raises(IllegalTransitionError) as refused:
+        step(life, 9_500, R, [1])
+    assert str(refused.value) == (
+        "task 0_1 cannot go from revoked to running at 9.5 s: "
+        "0 s: assigned on c0; 1 s: running on c0; 2 s: revoked on c0"
+    )
+
+
+def test_a_task_without_a_story_says_so() -> None:
+    with pytest.raises(IllegalTransitionError, match=r"to running at 1 s: nothing happened to it yet$"):
+        step(lives(), 1_000, R, [2])
+
+
+def test_of_several_tasks_the_one_that_cannot_is_named() -> None:
+    life = after(A)
+    with pytest.raises(IllegalTransitionError, match=r"^task 1_0 cannot go from unassigned to running"):
+        step(life, 5_000, R, [1, 2])
+    assert life.state.tolist() == [U, A, U], "nobody takes the step"
+
+
+def test_no_task_takes_no_step() -> None:
+    life = lives()
+    step(life, 0, R, [])
+    assert life.steps == []
+
+
+def test_a_story_has_a_line_a_step_but_one_for_what_runs_at_once() -> None:
+    life = lives()
+    step(life, 6_000, A, [0, 1], client=1)
+    step(life, 6_000, R, [0], client=1)
+    step(life, 6_000, S, [1], client=1)
+    step(life, 60_500, R, [1], client=1)
+    step(life, 70_000, U, [1])
+    step(life, 80_000, A, [1], client=0)
+    assert life.story(0) == ["6 s: running on c1"]
+    assert life.story(1) == [
+        "6 s: restoring on c1",
+        "60.5 s: running on c1",
+        "70 s: unassigned",
+        "80 s: assigned on c0",
+    ]
+    assert life.story(2) == []

@@ -1,0 +1,134 @@
+"""Client processes: which start they are in, who they are for the group, and with which settings."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from assignors.model.columns import NO_RACK
+from assignors.model.configs import AssignmentConfigs
+from simulator.group.classic_group import Member
+from simulator.group.fleet import Fleet
+from simulator.world.world import Store, Subtopology, World
+from tests.simulator.world_builders import RACKS, client, with_clients, world
+
+NEW = AssignmentConfigs(num_standby_replicas=2)
+
+
+def fleet(base: World | None = None) -> Fleet:
+    return Fleet(base or world(), RACKS)
+
+
+def with_store(persistent: bool | None) -> World:
+    """The small world with one kind of store, or none."""
+    base = world()
+    stores = () if persistent is None else (Store("counts", "app-counts-changelog", persistent),)
+    application = dataclasses.replace(base.application, subtopologies=(Subtopology(0, ("clicks",), stores),))
+    return dataclasses.replace(base, application=application)
+
+
+def process_id(of: Fleet, row: int) -> object:
+    return of.table(np.array([row])).ids[0]
+
+
+def test_nobody_is_up_before_it_starts() -> None:
+    clients = fleet()
+    assert clients.up == [False] * 4
+    assert clients.members_up() == set()
+    assert clients.start(1, None, None) == Member("c1", 1)
+    assert clients.up == [False, True, False, False]
+    assert clients.members_up() == {Member("c1", 1)}
+
+
+def test_each_start_is_another_member() -> None:
+    clients = fleet()
+    first = clients.start(0, None, None)
+    assert clients.is_up(first)
+    clients.stop(0, keeps_state=True)
+    assert not clients.is_up(first)
+    second = clients.start(0, None, None)
+    assert second == Member("c0", 2)
+    assert clients.is_up(second)
+    assert not clients.is_up(first), "its time has passed"
+    assert clients.member(0) == second
+
+
+@pytest.mark.parametrize(
+    ("persistent", "keeps_state", "same"),
+    [(True, True, True), (True, False, False), (False, True, False), (None, True, False)],
+)
+def test_a_process_id_survives_a_restart_with_its_disk_if_it_is_on_it(
+    persistent: bool | None, keeps_state: bool, same: bool
+) -> None:
+    clients = fleet(with_store(persistent))
+    before = [process_id(clients, row) for row in range(4)]
+    clients.start(2, None, None)
+    clients.stop(2, keeps_state)
+    after = [process_id(clients, row) for row in range(4)]
+    assert (after[2] == before[2]) is same
+    assert after[:2] == before[:2], "it is nobody else's"
+    assert after[3] == before[3]
+
+
+def test_a_client_that_loses_its_disk_twice_is_a_third_process_and_always_the_same() -> None:
+    ids = []
+    for clients in (fleet(), fleet()):
+        for _ in range(2):
+            clients.start(0, None, None)
+            clients.stop(0, keeps_state=False)
+            ids.append(process_id(clients, 0))
+    assert ids[:2] == ids[2:], "as random as before, and yet the same in each run"
+    assert len({process_id(fleet(), 0), *ids}) == 3
+
+
+def test_members_stand_in_the_order_of_their_process_ids_each_client_once() -> None:
+    base = world()
+    clients = fleet(base)
+    members = [Member("c3", 1), Member("c0", 1), Member("c0", 2), Member("c2", 1)]
+    rows = clients.in_kafkas_order(members)
+    assert sorted(rows.tolist()) == [0, 2, 3]
+    ids = clients.table(rows).ids
+    assert list(ids) == sorted(ids)
+
+
+def test_configs_are_those_that_a_client_started_with() -> None:
+    clients = fleet()
+    clients.start(0, None, None)
+    clients.start(1, NEW, None)
+    old = world().application.assignment_configs
+    assert [clients.configs(row) for row in range(3)] == [old, NEW, old]
+    clients.stop(1, keeps_state=True)
+    clients.start(1, None, None)
+    assert clients.configs(1) == NEW, "they stay"
+    clients.set_configs(old)
+    assert clients.configs(1) == old
+
+
+def test_the_leader_learns_the_racks_of_those_who_announce_them() -> None:
+    base = world()
+    clients = fleet(dataclasses.replace(base, clients=(*base.clients, client("bare", None))))
+    assert clients.rack.tolist() == [0, 1, 2, 0, NO_RACK]
+    clients.start(1, None, False)
+    table = clients.table(np.array([0, 1, 4]))
+    assert table.rack.tolist() == [0, NO_RACK, NO_RACK]
+    assert clients.rack[1] == 1, "it stands where it stands"
+    assert table.threads.tolist() == [2, 2, 2]
+
+
+def test_racks_are_announced_if_anybody_that_is_up_does() -> None:
+    clients = fleet(with_clients(world(), announces_rack=False))
+    clients.start(0, None, None)
+    assert not clients.announces_racks()
+    clients.start(1, None, True)
+    assert clients.announces_racks()
+    clients.stop(1, keeps_state=True)
+    assert not clients.announces_racks()
+
+
+def test_threads_are_counted_over_all_clients() -> None:
+    base = world(2)
+    clients = fleet(dataclasses.replace(base, clients=(*base.clients, client("big", "az1", threads=5))))
+    assert clients.first_thread.tolist() == [0, 2, 4, 9]
+    assert clients.num_threads(clients.row("big")) == 5

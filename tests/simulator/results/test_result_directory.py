@@ -1,0 +1,84 @@
+"""Directories of results are written whole or not at all, and the same run gives the same bytes anywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from assignors.tasks.high_availability import HighAvailability
+from simulator.results.result_directory import ResultsError, read_results, write_results
+from simulator.results.tables import concat_tables
+from simulator.results.tabulation import tabulate
+from simulator.run import simulate
+from simulator.world.disturbances import RollingBounce
+from tests.simulator.world_builders import HOUR, with_configs, world
+
+
+def run_tables() -> dict[str, pa.Table]:
+    base = dataclasses.replace(
+        with_configs(world(), num_standby_replicas=1),
+        disturbances=(RollingBounce(HOUR, ("c0", "c1"), 60_000, 60_000),),
+    )
+    return tabulate(simulate(base, HighAvailability()), "ha", 1)
+
+
+def digest(tables: dict[str, pa.Table]) -> str:
+    rows = {name: table.to_pylist() for name, table in tables.items()}
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+
+
+def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
+    tables = concat_tables([run_tables(), run_tables()])
+    write_results(tmp_path / "results", tables, {"seed": 1}, {"figures/one.txt": b"picture"})
+    read, manifest = read_results(tmp_path / "results")
+    assert manifest == {"seed": 1}
+    assert {name: len(table) for name, table in read.items()} == {name: len(table) for name, table in tables.items()}
+    assert all(read[name].equals(tables[name]) for name in tables)
+    assert (tmp_path / "results" / "figures" / "one.txt").read_bytes() == b"picture"
+
+
+def test_a_write_that_fails_leaves_the_earlier_results_and_nothing_else(tmp_path: Path) -> None:
+    write_results(tmp_path / "results", run_tables(), {"seed": 1})
+    with pytest.raises(TypeError):
+        write_results(tmp_path / "results", run_tables(), {"seed": object()})
+    assert read_results(tmp_path / "results")[1] == {"seed": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+
+
+def test_what_is_no_directory_of_results_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="not a directory of results"):
+        read_results(tmp_path)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ResultsError, match="holds no results"):
+        write_results(tmp_path / "file", {}, {})
+
+
+def test_results_of_another_kind_are_never_replaced(tmp_path: Path) -> None:
+    write_results(tmp_path / "kept", {}, {"kind": "plan"})
+    with pytest.raises(ResultsError, match="holds a plan"):
+        write_results(tmp_path / "kept", {}, {})
+    write_results(tmp_path / "kept", {}, {"kind": "plan", "again": True})
+    assert read_results(tmp_path / "kept")[1] == {"kind": "plan", "again": True}
+
+
+def test_a_run_is_the_same_under_another_hash_seed() -> None:
+    program = (
+        "from tests.simulator.results.test_result_directory import digest, run_tables; print(digest(run_tables()))"
+    )
+    for hash_seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": hash_seed, "PATH": ""},
+            cwd=Path(__file__).parents[3],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == digest(run_tables())

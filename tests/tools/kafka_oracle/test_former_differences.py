@@ -1,0 +1,23 @@
+"""Problems that a comparison found to be answered otherwise than Kafka does, with Kafka's answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assignors.java.hash_order import CollectionOrder
+from scenarios.problems import Problem, answer_differences, read_problems, solve_problem
+
+DATA = Path(__file__).parent / "data" / "found.jsonl"
+
+
+def found() -> list[Problem]:
+    with DATA.open(encoding="utf-8") as source:
+        return list(read_problems(source, DATA.name))
+
+
+@pytest.mark.parametrize("order", list(CollectionOrder))
+@pytest.mark.parametrize("problem", found(), ids=lambda problem: problem.id)
+def test_what_once_differed_is_kafkas_answer_now(problem: Problem, order: CollectionOrder) -> None:
+    assert not answer_differences(problem.expected_in(order) or {}, solve_problem(problem, DATA.name, order=order))

@@ -1,0 +1,47 @@
+"""The page that says what was compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tools.kafka_oracle.compare import Tally
+from tools.kafka_oracle.parity_page import MARK, PAGE, markdown, summarize, write_page
+
+
+def summary(kafka_version: str, agreed: int = 1200) -> dict[str, object]:
+    tallies = {
+        ("ha", "none"): Tally(1000, {"sorted": 1000, "production": 1000}),
+        ("ha", "min_traffic"): Tally(200, {"sorted": agreed - 1000, "production": 200}, refused=3, order_sensitive=4),
+    }
+    return summarize(kafka_version, 7, 1200, "2030-01-02", tallies)
+
+
+def test_a_row_sums_an_assignors_strategies_up() -> None:
+    lines = markdown([summary("3.9.1", agreed=1199)]).splitlines()
+    assert lines[2] == "| 3.9.1 | `ha` | 1,200 | 1,199 | 1,200 | 3 | 4 |"
+    assert lines[-1] == "- Kafka 3.9.1, 2030-01-02: `make parity KAFKA=3.9.1 PROBLEMS=1200 SEED=7`"
+
+
+def test_a_run_is_identical_only_if_every_answer_is() -> None:
+    assert summary("3.9.1")["identical"] is True
+    assert summary("3.9.1", agreed=1199)["identical"] is False
+
+
+def test_the_page_keeps_its_words_and_lists_versions_by_number(tmp_path: Path) -> None:
+    for version in ("4.10.0", "4.9.0", "3.9.1"):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "summary.json").write_text(json.dumps(summary(version)))
+    page = tmp_path / "page.md"
+    page.write_text(f"# Words\n\n{MARK}\nold table\n")
+    assert write_page(tmp_path, page) == 3
+    text = page.read_text()
+    assert text.startswith(f"# Words\n\n{MARK}")
+    assert "old table" not in text
+    assert [text.index(f"| {version} |") for version in ("3.9.1", "4.9.0", "4.10.0")] == sorted(
+        text.index(f"| {version} |") for version in ("3.9.1", "4.9.0", "4.10.0")
+    )
+
+
+def test_the_committed_page_has_a_place_for_the_table() -> None:
+    assert PAGE.read_text(encoding="utf-8").count(MARK) == 1

@@ -1,0 +1,216 @@
+"""The tables of docs/reference/performance.md, from what `make bench` measured.
+
+python -m tools.performance_page out/bench.json            prints them
+python -m tools.performance_page out/bench.json --write    writes them into the page
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+Json = dict[str, Any]
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "performance.md"
+MARK = "<!-- Below: made by `make performance`. -->\n"
+NOTHING = "–"
+PREDICTED = ("test_an_assignment", "test_a_fresh_application", "test_a_large_application")
+
+
+def report(bench: Json) -> str:
+    """All tables, one section each; those of which nothing was measured are left out."""
+    sections = [
+        ("Where", _machine(bench)),
+        ("Assignments", _table(ASSIGNMENT_HEAD, map(_assignment, _of(bench, "test_an_assignment")))),
+        ("Parts", _table(PART_HEAD, map(_part, _with(bench, "goal_ms")))),
+        ("Scenarios", _table(("what", "here"), map(_scenario, _of(bench, "test_loading", "test_a_run")))),
+        ("A day of bounces and churn", _days(bench)),
+        ("Predicted time on a group leader", _predictions(bench)),
+    ]
+    return "\n".join(f"## {title}\n\n{body}" for title, body in sections if body)
+
+
+def _machine(bench: Json) -> str:
+    machine, kafkas = bench["machine_info"], [row["extra_info"]["kafka"] for row in _with(bench, "kafka")]
+    cpu = machine["cpu"]
+    facts = [
+        f"{cpu.get('brand_raw', machine['machine'])}, {cpu['count']} cores, {machine['system']}",
+        f"{machine['python_implementation']} {machine['python_version']}",
+        *sorted({f"Kafka {kafka['version']} on {kafka['java']}" for kafka in kafkas}),
+        bench["datetime"][:10],
+    ]
+    return "".join(f"- {fact}\n" for fact in facts)
+
+
+ASSIGNMENT_HEAD = ("assignor, shape", "here", "peak memory", "Kafka", "Kafka / here", "compared")
+
+
+def _assignment(row: Json) -> Sequence[str]:
+    extra, ours_ms = row["extra_info"], _median_ms(row)
+    kafka = extra.get("kafka")
+    theirs, ratio = (NOTHING, NOTHING) if kafka is None else (_kafkas_time(kafka), _ratio(kafka, ours_ms))
+    compared = "identical" if extra["compared"] else NOTHING
+    return _shape(row["param"]), _time(ours_ms), _memory(extra["peak_bytes"]), theirs, ratio, compared
+
+
+def _ratio(kafka: Json, ours_ms: float) -> str:
+    if kafka["median_ms"] is None:
+        return f"over {_rounded(kafka['stopped_after_s'] * 1000 / ours_ms)}"
+    return _rounded(kafka["median_ms"] / ours_ms)
+
+
+def _shape(name: str) -> str:
+    """The name of a problem for people."""
+    kind, assignor, size, *rest = name.split("-")
+    if kind == "scale":
+        return f"`{assignor}` {size}, {rest[0]} round"
+    tasks, clients = map(int, size.split("x"))
+    return f"`{assignor}` {tasks:,} × {clients:,}, {rest[-1]}"
+
+
+PART_HEAD = ("what", "here", "goal", "peak memory", "goal", "reached")
+
+
+def _part(row: Json) -> Sequence[str]:
+    extra, ours_ms = row["extra_info"], _median_ms(row)
+    goal_bytes, peak = extra.get("goal_bytes"), extra["peak_bytes"]
+    reached = ours_ms <= extra["goal_ms"] and (None in (goal_bytes, peak) or peak <= goal_bytes)
+    goals = _time(extra["goal_ms"]), _memory(goal_bytes)
+    return extra["what"], _time(ours_ms), goals[0], _memory(peak), goals[1], "yes" if reached else "no"
+
+
+def _scenario(row: Json) -> Sequence[str]:
+    what = "order_processing, loading" if row["param"] is None else f"order_processing, a run with {row['param']}"
+    return what, _time(_median_ms(row))
+
+
+def _days(bench: Json) -> str:
+    """How long a simulated day takes, and where its time goes."""
+    found = list(_with(bench, "day_goal_s"))
+    if not found:
+        return ""
+    head = ("what", "rebalances", "here", "goal")
+    rows = (_day(row) for row in found)
+    parts = (
+        (part, *(f"{row['extra_info']['shares'][part]:.0%}" for row in found))
+        for part in found[0]["extra_info"]["shares"]
+    )
+    shares = _table(("of the time", *(row["extra_info"]["what"] for row in found)), parts)
+    return f"{_table(head, rows)}\n{shares}"
+
+
+def _day(row: Json) -> Sequence[str]:
+    extra = row["extra_info"]
+    return extra["what"], f"{extra['rebalances']:,}", _time(_median_ms(row)), _time(extra["day_goal_s"] * 1000)
+
+
+PREDICTION_HEAD = ("problem", "edges", "looks", "predicted", "Kafka", "a look", "Kafka / predicted", "off")
+
+
+def _predictions(bench: Json) -> str:
+    """Predicted and measured; how much slower this machine is than the prediction's, and how far off each is then."""
+    found = [row for row in _of(bench, *PREDICTED) if {"predicted_ms", "kafka"} <= row["extra_info"].keys()]
+    ratios = [ratio for row in found if (ratio := _slower(row)) is not None]
+    if not ratios:
+        return ""
+    middle = median(ratios)
+    off = [abs(ratio / middle - 1) for ratio in ratios]
+    return _table(PREDICTION_HEAD, (_prediction(row, middle) for row in found)) + (
+        f"\nThe median of Kafka / predicted is {middle:.2f}: by so much this machine was slower than the one that the\n"
+        f"prediction is for. *Off* is what is left then: {median(off):.0%} in the median, {max(off):.0%} at most.\n"
+    )
+
+
+def _prediction(row: Json, middle: float) -> Sequence[str]:
+    extra, ratio = row["extra_info"], _slower(row)
+    what = extra["what"] if "what" in extra else _shape(row["param"])
+    known = (what, f"{extra['edges']:,}", f"{extra['looks'] / 1e6:,.0f} million", _time(extra["predicted_ms"]))
+    if ratio is None:
+        return *known, _kafkas_time(extra["kafka"]), NOTHING, NOTHING, NOTHING
+    look_ns = extra["kafka"]["median_ms"] * 1e6 / extra["looks"]
+    return *known, _kafkas_time(extra["kafka"]), f"{look_ns:.1f} ns", f"{ratio:.2f}", f"{ratio / middle - 1:+.0%}"
+
+
+def _slower(row: Json) -> float | None:
+    """Kafka's time over the predicted one; None if Kafka was stopped."""
+    measured_ms, predicted_ms = row["extra_info"]["kafka"]["median_ms"], row["extra_info"]["predicted_ms"]
+    return None if measured_ms is None else float(measured_ms / predicted_ms)
+
+
+def _kafkas_time(kafka: Json) -> str:
+    measured_ms = kafka["median_ms"]
+    return f"over {kafka['stopped_after_s']:g} s" if measured_ms is None else _time(measured_ms)
+
+
+def _of(bench: Json, *tests: str) -> Iterator[Json]:
+    """What these tests measured, in the order of their names, numbers as numbers."""
+    found = [row for row in bench["benchmarks"] if row["name"].partition("[")[0] in tests]
+    return iter(sorted(found, key=lambda row: [part.zfill(9) for part in re.split(r"(\d+)", row["name"])]))
+
+
+def _with(bench: Json, key: str) -> Iterator[Json]:
+    """What was measured with this about it."""
+    return (row for row in bench["benchmarks"] if key in row["extra_info"])
+
+
+def _median_ms(row: Json) -> float:
+    return float(row["stats"]["median"]) * 1000
+
+
+def _time(ms: float) -> str:
+    """Three digits, in the unit that people would choose."""
+    for unit, size, most in (("ms", 1, 1_000), ("s", 1_000, 600), ("min", 60_000, 120)):
+        if ms < most * size:
+            return f"{ms / size:.3g} {unit}"
+    return f"{ms / 3_600_000:,.0f} h"
+
+
+def _memory(size: int | None) -> str:
+    return NOTHING if size is None else f"{size / 1e6:,.0f} MB"
+
+
+def _rounded(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    """A table in Markdown whose columns stand straight in a terminal, too; nothing if there are no rows."""
+    lines = [head, *rows]
+    if len(lines) == 1:
+        return ""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    return "".join(f"| {' | '.join(map(str.ljust, line, widths))} |\n" for line in lines)
+
+
+def write_page(bench: Json, page: Path = PAGE) -> None:
+    """Put the tables into the page, after what is written there by hand."""
+    head = page.read_text(encoding="utf-8").partition(MARK)[0]
+    page.write_text(f"{head}{MARK}\n{report(bench)}", encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.performance_page",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("bench", type=Path, help="what pytest-benchmark wrote")
+    parser.add_argument("--write", action="store_true", help="write the page")
+    options = parser.parse_args(arguments)
+    bench = json.loads(options.bench.read_text(encoding="utf-8"))
+    if options.write:
+        write_page(bench)
+    else:
+        print(report(bench))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
