@@ -103,7 +103,7 @@ def test_a_time_that_is_none_is_refused_under_its_option() -> None:
 def test_a_run_is_acceptable_up_to_its_limits() -> None:
     objective = parse_objective("usd")
     assert violations(RUN, objective, parse_limits(40, "90s", "10m")) == []
-    assert [flaw.cause for flaw in violations(RUN, objective, parse_limits(39, "60s"))] == [
+    assert [violation.cause for violation in violations(RUN, objective, parse_limits(39, "60s"))] == [
         "breaks --max-moves 39",
         "breaks --max-downtime 60 s",
     ]
@@ -121,13 +121,15 @@ def test_a_run_is_acceptable_up_to_its_limits() -> None:
     ],
 )
 def test_a_run_that_comes_to_no_rest_or_figure_is_not_acceptable(columns: dict[str, object], cause: str) -> None:
-    assert [flaw.cause for flaw in violations({**RUN, **columns}, parse_objective("usd"), ())] == [cause]
+    assert [violation.cause for violation in violations({**RUN, **columns}, parse_objective("usd"), ())] == [cause]
 
 
 def test_a_run_that_ends_while_standbys_catch_up_is_acceptable_unless_convergence_matters() -> None:
     restoring = {**RUN, "verdict": "restoring", "time_to_converge_ms": None}
     assert violations(restoring, parse_objective("usd"), parse_limits(40)) == []
-    assert [flaw.cause for flaw in violations(restoring, parse_objective("convergence"), ())] == [DOES_NOT_CONVERGE]
-    assert [flaw.cause for flaw in violations(restoring, parse_objective("usd"), parse_limits(convergence="10h"))] == [
+    assert [violation.cause for violation in violations(restoring, parse_objective("convergence"), ())] == [
         DOES_NOT_CONVERGE
     ]
+    assert [
+        violation.cause for violation in violations(restoring, parse_objective("usd"), parse_limits(convergence="10h"))
+    ] == [DOES_NOT_CONVERGE]

@@ -34,7 +34,7 @@ def space(scenario: Scenario = SHOP, label: str | None = None, **more: Any) -> S
 def having(space: SearchSpace, **levels: Any) -> Candidate:
     """Today's candidate with other levels, by the ends of the dimensions' names."""
     named = [each.name.rpartition(".")[2] for each in space.dimensions]
-    return space.settled([levels.get(name, of) for name, of in zip(named, space.today.levels, strict=True)])
+    return space.normalize([levels.get(name, of) for name, of in zip(named, space.today.levels, strict=True)])
 
 
 def answered(formula: Formula, **more: Any) -> tuple[Recommendation, SyntheticRuns]:

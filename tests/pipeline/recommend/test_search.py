@@ -58,7 +58,7 @@ def test_of_settings_that_are_equally_good_the_search_ends_with_the_one_that_cha
 
 def test_a_setting_one_run_of_which_is_not_acceptable_is_never_ahead_of_one_that_is() -> None:
     def restless_at_the_best(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        is_best = SPACE.settled(tuple(values.values())) == BEST
+        is_best = SPACE.normalize(tuple(values.values())) == BEST
         return bowl(values, seed) | {"verdict": "cycling" if is_best and seed % 2 else "stable"}
 
     first = search(evaluator_of(restless_at_the_best), 700)[-1].ranked[0]
