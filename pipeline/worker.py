@@ -1,7 +1,7 @@
-"""What a Spark worker does: rows that say what to run in, rows with what came of it out. Knows nothing of Spark.
+"""Simulation in Spark workers: rows that describe runs in, rows with results out; does not import Spark.
 
-A run that fails, be it that its setting makes no scenario or that an assignor breaks, gives a row with its error and
-disturbs nobody else.
+A run that fails, because its setting is invalid or its assignor raises an error, yields a row with the error and does
+not affect other runs.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ RUN_SCHEMA = pa.schema(
         ("seed", pa.int64()),
     ]
 )
-"""A row a run: its place in the sweep, its content's hash, and what is to be done. Overrides are JSON, a list of pairs
-of path and value; the assignor is a label of the scenario or a name."""
+"""One row per run: chunk, position in the sweep, hash of its content, and what to run.
 
-_KEPT_SCENARIOS = 4
+`overrides` is JSON, a list of pairs of path and value; `assignor` is a label of the scenario or a name.
+"""
+
+_CACHED_SCENARIOS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,11 @@ class SweepInputs:
     """What all runs of a sweep have in common.
 
     Attributes:
-        name: what messages call the scenario.
-        text: the scenario's YAML.
-        folder: where it stands among the files, as a relative path.
-        files: what the scenario names, by relative path.
-        tables: what is wanted of each run.
+        name: name of the scenario in messages.
+        text: YAML of the scenario.
+        folder: folder of the scenario relative to the files.
+        files: content of the imported files by relative path.
+        tables: names of the result tables.
     """
 
     name: str
@@ -59,77 +61,86 @@ class SweepInputs:
 
 
 def outcome_schema(tables: Sequence[str]) -> pa.Schema:
-    """What a worker gives: a row a run, with the rows of each of its tables as a list of structs."""
+    """Return the schema of the results: one row per run, with the rows of each table as a list of structs."""
     lists = [pa.field(name, pa.list_(pa.struct(list(_plain(SCHEMAS[name]))))) for name in tables]
     fixed = [pa.field("position", pa.int64()), pa.field("run_id", pa.string()), pa.field("setting", pa.int64())]
     return pa.schema([*fixed, pa.field("error", pa.string()), *lists])
 
 
 def simulate_chunks(sweep_inputs: SweepInputs, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Make every run of some chunks.
+    """Simulate all runs of chunks.
 
     Args:
-        recipe: what the runs have in common.
-        chunks: rows of `RUN_TABLE`, in any order.
+        sweep_inputs: what the runs have in common.
+        chunks: rows of `RUN_SCHEMA`, in any order.
 
     Yields:
-        Rows of `outcome_schema(recipe.tables)`, in the order of their positions.
+        Rows of `outcome_schema(sweep_inputs.tables)`, sorted by position in each chunk.
     """
     for chunk in chunks:
         rows = sorted(chunk.to_pylist(), key=lambda row: int(row["position"]))
         if rows:
-            yield _outcomes(sweep_inputs, rows, [_attempt(sweep_inputs, row) for row in rows])
+            yield _outcomes(sweep_inputs, rows, [_simulate(sweep_inputs, row) for row in rows])
 
 
-def _attempt(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> tuple[dict[str, pa.Table], str | None]:
-    """The tables of a run, or why there are none."""
+def _simulate(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> tuple[dict[str, pa.Table], str | None]:
+    """Return the tables of a run and None, or empty tables and the error."""
     try:
         scenario = _scenario(sweep_inputs, row["overrides"])
         (one,) = assignor_specs(scenario, [row["assignor"]])
         made = tabulate(run(scenario, one, row["seed"]), one.choice.label, row["seed"])
         return {name: made[name] for name in sweep_inputs.tables}, None
     except (Exception, SystemExit) as error:
-        return _nothing(sweep_inputs, row), f"{type(error).__name__}: {error}"
+        return _failed_run(sweep_inputs, row), f"{type(error).__name__}: {error}"
 
 
-@lru_cache(_KEPT_SCENARIOS)
+@lru_cache(_CACHED_SCENARIOS)
 def _scenario(sweep_inputs: SweepInputs, overrides: str) -> Scenario:
-    """The scenario in one setting, read from files that are there only meanwhile."""
+    """Load the scenario in one setting from temporary copies of its files.
+
+    Returns:
+        The scenario.
+
+    Raises:
+        ValueError: the setting is invalid.
+    """
     changes = [(path, value) for path, value in json.loads(overrides)]
-    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as here:
+    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as folder:
         for name, content in sweep_inputs.files:
-            file = Path(here) / name
+            file = Path(folder) / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
-        # Without the folder itself, no path leads up from it.
-        Path(here, sweep_inputs.folder).mkdir(parents=True, exist_ok=True)
+        # Relative paths with `..` need the folder to exist.
+        Path(folder, sweep_inputs.folder).mkdir(parents=True, exist_ok=True)
         try:
-            return loads(sweep_inputs.text, sweep_inputs.name, changes, Path(here) / sweep_inputs.folder)
+            return loads(sweep_inputs.text, sweep_inputs.name, changes, Path(folder) / sweep_inputs.folder)
         except ValueError as error:
-            raise ValueError(str(error).replace(f"{here}/", "")) from None
+            raise ValueError(str(error).replace(f"{folder}/", "")) from None
 
 
-def _nothing(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> dict[str, pa.Table]:
-    """No rows, but one among the runs that says who failed."""
+def _failed_run(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> dict[str, pa.Table]:
+    """Return empty tables with a single row in `runs` that identifies the failed run."""
     tables = {name: SCHEMAS[name].empty_table() for name in sweep_inputs.tables}
     key = {"scenario": Path(sweep_inputs.name).stem, "assignor": row["assignor"], "seed": row["seed"]}
     return tables | {"runs": pa.Table.from_pylist([key], schema=SCHEMAS["runs"])}
 
 
 def _outcomes(
-    sweep_inputs: SweepInputs, rows: Sequence[Mapping[str, Any]], made: Sequence[tuple[dict[str, pa.Table], str | None]]
+    sweep_inputs: SweepInputs,
+    rows: Sequence[Mapping[str, Any]],
+    results: Sequence[tuple[dict[str, pa.Table], str | None]],
 ) -> pa.RecordBatch:
     schema = outcome_schema(sweep_inputs.tables)
     columns = [
         *(pa.array([row[name] for row in rows], schema.field(name).type) for name in ("position", "run_id", "setting")),
-        pa.array([error for _, error in made], pa.string()),
-        *(_nested([tables[name] for tables, _ in made]) for name in sweep_inputs.tables),
+        pa.array([error for _, error in results], pa.string()),
+        *(_nested([tables[name] for tables, _ in results]) for name in sweep_inputs.tables),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _nested(parts: Sequence[pa.Table]) -> pa.ListArray:
-    """One list of structs for each table."""
+    """Return one list of structs per table."""
     offsets = np.concatenate(([0], np.cumsum([part.num_rows for part in parts]))).astype(np.int32)
     whole = pa.concat_tables(parts).combine_chunks()
     columns = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in whole.columns]
