@@ -361,12 +361,12 @@ def test_the_captured_dumps_make_a_scenario_of_all_their_tasks(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("group", (DIALECTS / "groups_3_9.txt").read_text(), "group:3: ASSIGNMENT: '(0), (0,1)' lacks the names of"),
+        ("group", (DIALECTS / "groups_3_9.txt").read_text(), "group:3: ASSIGNMENT: '(0), (0,1)' lacks topic names"),
         ("group", GROUP.replace("shop ", "sho "), "group has no member of 'shop' (groups: other, sho)"),
         ("group", GROUP.replace("orders:0", "order:0"), f"group:2: shop-{ONE}-StreamThread-1-consumer reads 'order',"),
         ("topics", TOPICS, "a.txt and topics are both topics; leave one of them in the folder"),
         ("app", "application.id=shop2\n", "app is of the application 'shop2', not 'shop'"),
-        ("c.txt", '{"brokers": [{"logDirs": 7}]}', "c.txt:1: not the JSON that kafka-log-dirs.sh --describe prints"),
+        ("c.txt", '{"brokers": [{"logDirs": 7}]}', "c.txt:1: not the JSON of kafka-log-dirs.sh --describe"),
         ("d.txt", TOPOLOGY.replace("[orders]", "[order]"), "d.txt:3: 'order' is not a topic of the cluster (did you"),
         ("d.txt", TOPOLOGY.replace("[orders]", "or.*"), "d.txt:3: the pattern 'or.*' stands for topics that the text"),
     ],

@@ -70,11 +70,11 @@ def test_the_request_is_written_as_kafka_writes_it() -> None:
 
 LOOK = """
 import logging, socket
-from scenarios.kafka.live import connection as live_cluster
+from scenarios.kafka.live import connection
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.live.observe import observe_cluster
 
-live_cluster.CONNECT_TIMEOUT_MS = 200
+connection.CONNECT_TIMEOUT_MS = 200
 logging.basicConfig(level=logging.DEBUG)
 jaas = 'PlainLoginModule required username="alice" password="s3cr3t-of-alice";'
 properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
