@@ -69,7 +69,7 @@ def import_(
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.errors import ObservationError
     from scenarios.language.errors import ScenarioError
-    from scenarios.resolution.imported_files import UnreadableError
+    from scenarios.language.text_files import UnreadableError
 
     with exit_on_error(ObservationError, ScenarioError, FormatError, UnreadableError, OSError):
         only_live = {"--command-config": command_config, "--seconds": seconds, "--topology": topology}
@@ -191,7 +191,7 @@ def _properties(path: Path | None) -> Mapping[str, str]:
 
 
 def _text(path: Path) -> str:
-    from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+    from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
     try:
         return read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")

@@ -19,7 +19,7 @@ from scenarios.kafka.formats.streams_groups import StreamsGroupMember, parse_str
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
 from scenarios.kafka.observation.errors import ObservationError
-from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
 T = TypeVar("T")
 

@@ -60,9 +60,7 @@ def test_pasted_text_whose_columns_are_gone_is_read_too() -> None:
 
 
 def test_what_3_8_and_3_9_print_is_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(
-        FormatError, match=r"lacks topic names \(a defect of Kafka 3\.8 and 3\.9\); use the output of"
-    ):
+    with pytest.raises(FormatError, match=r"lacks topic names \(a defect of Kafka 3\.8 and 3\.9\); use the output of"):
         _members("groups_3_9.txt")
 
 
@@ -75,7 +73,11 @@ def test_what_3_8_and_3_9_print_is_refused_with_what_to_do_instead() -> None:
         ("GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS\n", 1, "run the tool with --verbose"),
         (TITLES + "shop c1\n", 2, "'shop c1' does not match the 6 columns of the header"),
         (TITLES + "shop c1 /10.0.0.7 app-1 1 orders\n", 2, "ASSIGNMENT: 'orders' is not a topic with partitions"),
-        ("GROUP TOPIC PARTITION CONSUMER-ID HOST CLIENT-ID\ng t x c h i\n", 2, "PARTITION: 'x' is not a partition number"),
+        (
+            "GROUP TOPIC PARTITION CONSUMER-ID HOST CLIENT-ID\ng t x c h i\n",
+            2,
+            "PARTITION: 'x' is not a partition number",
+        ),
     ],
 )
 def test_what_is_not_the_output_of_the_tool_is_refused(text: str, line: int | None, message: str) -> None:

@@ -104,7 +104,11 @@ def _plan(partitions: str) -> str:
             "partitions[0].replicas is not a list of broker",
         ),
         (_plan('[{"topic": "a", "partition": 0, "replicas": ["1"]}]'), 2, "partitions[0].replicas is not a list of"),
-        (_plan('[{"topic": "a", "partition": 0, "replicas": [1, 1]}]'), 2, "partitions[0].replicas has a duplicate broker"),
+        (
+            _plan('[{"topic": "a", "partition": 0, "replicas": [1, 1]}]'),
+            2,
+            "partitions[0].replicas has a duplicate broker",
+        ),
         (
             _plan('[{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": "any"}]'),
             2,

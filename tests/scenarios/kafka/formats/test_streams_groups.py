@@ -83,7 +83,12 @@ HEAD = "GROUP MEMBER PROCESS CLIENT-ID ASSIGNMENTS\n"
             "no header line (GROUP …); expected the output of kafka-streams-groups.sh --describe --members --verbose",
         ),
         (parse_streams_members, "shop m p c\n", 1, "'shop m p c' before the header line (GROUP …)"),
-        (parse_streams_members, "GROUP COORDINATOR (ID) STATE #MEMBERS\n", 1, "no column MEMBER; expected the output of"),
+        (
+            parse_streams_members,
+            "GROUP COORDINATOR (ID) STATE #MEMBERS\n",
+            1,
+            "no column MEMBER; expected the output of",
+        ),
         (parse_streams_members, HEAD + "shop m\n", 2, "'shop m' does not match the 5 columns of the header"),
         (
             parse_streams_members,

@@ -41,7 +41,11 @@ def test_other_keys_take_no_line_from_a_topic() -> None:
         ('{"topics": [\n{"topic": "a"},\n{"name": "b"}]}', 3, "topics[1] has no topic name"),
         ('{"topics": [{"topic": ""}]}', 1, "topics[0] has no topic name"),
         ('{"topics": [{"topic": 1}]}', 1, "topics[0] has no topic name"),
-        ('{"topics": [\n{"topic": "a"},\n{"topic": "b"},\n{"topic": "a"}]}', 4, "topics[2]: duplicate topic 'a' (first in topics[0])"),
+        (
+            '{"topics": [\n{"topic": "a"},\n{"topic": "b"},\n{"topic": "a"}]}',
+            4,
+            "topics[2]: duplicate topic 'a' (first in topics[0])",
+        ),
     ],
 )
 def test_what_is_no_list_of_topics_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
