@@ -109,7 +109,11 @@ class _Header:
         return cls(titles, tuple(start for _, start in columns))
 
     def parse_row(self, number: int, line: str) -> Mapping[str, str]:
-        """Return the fields by title, split at the columns or, in pasted text, at blanks."""
+        """Return the fields by title, split at the columns or, in pasted text, at blanks.
+
+        Raises:
+            FormatError: The number of fields differs from the number of columns.
+        """
         for fields in (self._split_at_columns(line), line.split(None, len(self.titles) - 1)):
             if len(fields) == len(self.titles) and all(
                 field or title == _OPTIONAL for title, field in zip(self.titles, fields, strict=True)

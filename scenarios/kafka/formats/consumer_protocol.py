@@ -226,7 +226,8 @@ def _read_streams_version(reader: ByteReader) -> int:
     version = reader.int32("version")
     if not 1 <= version <= _MAX_STREAMS_VERSION:
         reader.fail(
-            f"unsupported version {version} (supported: 1 to {_MAX_STREAMS_VERSION}); is this a Kafka Streams application?"
+            f"unsupported version {version} (supported: 1 to {_MAX_STREAMS_VERSION}); is this a Kafka Streams "
+            "application?"
         )
     reader.version = version
     return version
@@ -286,7 +287,10 @@ _PartitionsByHost = dict[str, tuple[TopicPartition, ...]]
 
 
 def _read_hosts(reader: ByteReader, version: int) -> tuple[_PartitionsByHost, _PartitionsByHost]:
-    """Return active and standby partitions by host (version 2); topics by index (version 5); standbys (version 6)."""
+    """Return the active and standby partitions by host.
+
+    Version 2 introduces active partitions, version 5 topics by index, and version 6 standby partitions.
+    """
     if version < 2:
         return {}, {}
     read = _named_partition_reader(reader)

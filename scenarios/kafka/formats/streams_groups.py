@@ -151,7 +151,14 @@ def parse_streams_offsets(text: str) -> tuple[StreamsGroupOffsets, ...]:
 
 
 def _parse_rows(text: str, required_title: str, option: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the rows with their fields by title; `required_title` identifies the output of `option`."""
+    """Yield the rows with their fields by title; `required_title` identifies the output of `option`.
+
+    Yields:
+        The line number and fields of each row.
+
+    Raises:
+        FormatError: The text is not the output of `option`.
+    """
     titles: tuple[str, ...] = ()
     remark: tuple[int, str] | None = None
     for number, line in numbered_lines(text):
@@ -173,7 +180,11 @@ def _parse_rows(text: str, required_title: str, option: str) -> Iterator[tuple[i
 
 
 def _split_fields(number: int, line: str, titles: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the fields by title; the last field is missing for a member without tasks."""
+    """Return the fields by title; the last field is missing for a member without tasks.
+
+    Raises:
+        FormatError: The number of fields differs from the number of columns.
+    """
     text = re.sub(r"(\S+:-?\d+) (\(\S+\))", r"\1\2", line) if "COORDINATOR" in titles else line
     fields = text.split(None, len(titles) - 1)
     if titles[-1] == "ASSIGNMENTS" and len(fields) == len(titles) - 1:

@@ -132,7 +132,14 @@ def parse_topology(text: str) -> tuple[DescribedSubtopology, ...]:
 
 
 def _add_node(draft: _SubtopologyDraft, number: int, line: str) -> str | None:
-    """Add a source, processor or sink; return the name of a processor, whose predecessors matter."""
+    """Add a source, processor or sink.
+
+    Returns:
+        The name of a processor, whose predecessors matter; None for other nodes.
+
+    Raises:
+        FormatError: The line is none of them.
+    """
     if match := _SOURCE.fullmatch(line):
         draft.sources[match["name"]] = _parse_source(match["name"], number, match["topics"])
         return None

@@ -56,7 +56,11 @@ def split_into_batches(changes: Sequence[ReplicaChange], limits: BatchLimits) ->
 
 
 def _limited_bytes(change: ReplicaChange, limits: BatchLimits) -> int:
-    """Return the bytes of a change that count towards the limit; 0 if bytes are unlimited."""
+    """Return the bytes of a change that count towards the limit; 0 if bytes are unlimited.
+
+    Raises:
+        ValueError: Bytes are limited but the size is unknown.
+    """
     if limits.bytes is None:
         return 0
     if change.copied_bytes is None:

@@ -28,9 +28,9 @@ def plan_files(
         limits: Limits of a batch; by default the plan is one batch without a folder.
 
     Returns:
-        Content by relative path: `reassignment.json`, `election.json` and `rollback.json`, in `batch-001/`, `batch-002/`
-        and so on. Files without partitions are omitted. `election.json` serves the rollback, too. With a throttle,
-        `execute.sh` and `rollback.sh` execute each batch and roll it back.
+        Content by relative path: `reassignment.json`, `election.json` and `rollback.json`, in `batch-001/` and so on.
+        Files without partitions are omitted. `election.json` serves the rollback, too. With a throttle, `execute.sh`
+        and `rollback.sh` execute each batch and roll it back.
 
     Raises:
         ValueError: As in `split_into_batches`.

@@ -107,9 +107,9 @@ def test_a_password_in_what_a_cluster_answers_is_hidden(password: str, shown: st
     settings = client_settings(
         {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
     )
-    assert connection.hidden(f"no alice with {password}", settings) == shown
+    assert connection.mask_secrets(f"no alice with {password}", settings) == shown
 
 
 def test_no_address_is_refused() -> None:
-    with pytest.raises(ObservationError, match="no cluster is named"):
+    with pytest.raises(ObservationError, match="no cluster given"):
         observe_cluster(" , ", "shop")
