@@ -83,13 +83,3 @@ class SubtopologyDraft:
     results: list[ResultDraft] = field(default_factory=list)
     copartitioned: list[list[SourceDraft]] = field(default_factory=list)
     is_valid: bool = True
-
-
-def repartition_topic(application_id: str, name: str) -> str:
-    """The topic's name in the cluster."""
-    return f"{application_id}-{name}-repartition"
-
-
-def changelog_topic(application_id: str, store: str) -> str:
-    """The name of a store's changelog in the cluster."""
-    return f"{application_id}-{store}-changelog"

@@ -340,7 +340,7 @@ def _knowing_members(said: _Said, each: TestedApplication, observation: Observat
 
     Source: `TimelineHashMap`, `TargetAssignmentBuilder` of Kafka 4.3.1; the first's order is that of a description.
     """
-    listed = observation.process_of_member()
+    listed = observation.process_by_member()
     newcomer = started[0].process_id(each.id) if len(started) == 1 else None
     members = dict(sorted(listed.items(), key=lambda member: member[1] == newcomer))
     document = with_members(said.document, each.assignor, members)
