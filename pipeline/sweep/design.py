@@ -147,12 +147,12 @@ def _resolve(document: SweepDocument, text: str, file: Path, places: SourceMap) 
     beside = file.parent / document.scenario
     scenario = beside if beside.exists() else find_scenario(Path(document.scenario))
     if not scenario.is_file():
-        places.wrong(
+        places.add_mistake(
             ("scenario",), f"{format_value(document.scenario)} is no file beside the sweep, and no shipped scenario"
         )
     runs = len(settings) * len(document.seeds) * len(document.assignors or [""])
     if runs > MAX_RUNS:
-        places.wrong((), f"that is {runs:,} runs, more than the {MAX_RUNS:,} of one sweep")
+        places.add_mistake((), f"that is {runs:,} runs, more than the {MAX_RUNS:,} of one sweep")
     return Sweep(
         name=document.name or file.stem,
         description=(document.description or "").strip(),
@@ -183,7 +183,7 @@ def _choose(
     design = _design(document)
     number = 0 if design is None else count_settings(design, factors)
     if number > MAX_SETTINGS:
-        places.wrong(("factors",), f"their grid has {number:,} settings, more than the {MAX_SETTINGS:,} of a sweep")
+        places.add_mistake(("factors",), f"their grid has {number:,} settings, more than the {MAX_SETTINGS:,} of a sweep")
         return ()
     chosen = [] if design is None else generate_settings(design, factors)
     return tuple({json.dumps(setting): setting for setting in (*chosen, *rows)}.values())
@@ -194,9 +194,9 @@ def _check_names(named: Sequence[tuple[int, str]], places: SourceMap) -> None:
     for i, name in named:
         # Spark and DuckDB take column names that differ in case alone for one.
         if name.lower() in seen:
-            places.wrong(("factors", i, "name"), f"{format_value(name)} is the name of another factor too")
+            places.add_mistake(("factors", i, "name"), f"{format_value(name)} is the name of another factor too")
         if name.lower() in ("setting", "sweep", "assignor", "seed", "run_id"):
-            places.wrong(
+            places.add_mistake(
                 ("factors", i, "name"), f"{format_value(name)} is a column of the tables already; name it otherwise"
             )
         seen.add(name.lower())
@@ -208,38 +208,38 @@ def _check_factors(entries: Sequence[tuple[int, FactorEntry]], document: SweepDo
         design is not None
         and sum(kind is not None for kind in (design.grid, design.random, design.latin_hypercube)) != 1
     ):
-        places.wrong(("design",), "expected one of grid, random: 100 and latin_hypercube: 100")
+        places.add_mistake(("design",), "expected one of grid, random: 100 and latin_hypercube: 100")
     for i, entry in entries:
         path = ("factors", i)
         if entry.values is not None and entry.between is not None:
-            places.wrong(path, "has both values and a range; give one of them")
+            places.add_mistake(path, "has both values and a range; give one of them")
         elif design is not None and entry.values is None and entry.between is None:
-            places.wrong(path, "has neither values nor a range (values: [0, 1, 2] or between: [1, 100])")
+            places.add_mistake(path, "has neither values nor a range (values: [0, 1, 2] or between: [1, 100])")
         if design is not None and design.grid and entry.between is not None and entry.steps is None:
-            places.wrong(path, "of a grid, a range needs steps: how many values are taken of it")
+            places.add_mistake(path, "of a grid, a range needs steps: how many values are taken of it")
         if entry.between is not None and entry.scale == "log" and entry.between[0] <= 0:
-            places.wrong((*path, "between"), f"{entry.between[0]:g} has no logarithm; begin above 0")
+            places.add_mistake((*path, "between"), f"{entry.between[0]:g} has no logarithm; begin above 0")
         if entry.values is not None and len({json.dumps(value) for value in entry.values}) < len(entry.values):
-            places.wrong((*path, "values"), "has the same value twice")
+            places.add_mistake((*path, "values"), "has the same value twice")
 
 
 def _check_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], places: SourceMap) -> list[Setting]:
     for i, row in enumerate(rows):
         for name in row:
             if name not in names:
-                places.wrong(
+                places.add_mistake(
                     ("rows", i, name), f"no factor is called {format_value(name)} ({did_you_mean(name, names)})"
                 )
         missing = [name for name in names if name not in row]
         if missing:
-            places.wrong(("rows", i), f"has no value for {', '.join(missing)}")
+            places.add_mistake(("rows", i), f"has no value for {', '.join(missing)}")
     return [tuple(row.get(name) for name in names) for row in rows]
 
 
 def _check_seeds(seeds: Sequence[int], places: SourceMap) -> None:
     twice = [seed for seed, times in zip(*np.unique(seeds, return_counts=True), strict=True) if times > 1]
     if twice:
-        places.wrong(("seeds",), f"{twice[0]} stands here twice")
+        places.add_mistake(("seeds",), f"{twice[0]} stands here twice")
 
 
 def _design(document: SweepDocument) -> DesignEntry | None:

@@ -187,7 +187,7 @@ class TopicConfigs(ScenarioSection):
         "unclean.leader.election.enable.",
     )
 
-    def stated(self) -> dict[str, str]:
+    def to_kafka(self) -> dict[str, str]:
         """Return the configs that are set, as Kafka writes them."""
         stated = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
         return {key: str(value).lower() for key, value in stated.items()}

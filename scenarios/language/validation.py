@@ -45,12 +45,12 @@ class SourceMap:
         self._above_cut: set[ScenarioPath] = set()
         self._warnings: dict[Mistake, None] = {}
 
-    def wrong(self, path: ScenarioPath, message: str) -> None:
+    def add_mistake(self, path: ScenarioPath, message: str) -> None:
         """Note a mistake at a place."""
         source, line = self._locate(path)
         self._mistakes.add(Mistake(source, line, format_path(path), message))
 
-    def warn(self, path: ScenarioPath, message: str) -> None:
+    def add_warning(self, path: ScenarioPath, message: str) -> None:
         """Note something at a place that can be run, but is hardly meant."""
         source, line = self._locate(path)
         self._warnings[Mistake(source, line, format_path(path), message)] = None
@@ -60,16 +60,16 @@ class SourceMap:
         """What was warned about, each with its place, in the order of the lines."""
         return tuple(map(str, sorted(self._warnings, key=lambda each: (each.source != self.source, each.line or 0))))
 
-    def cut(self, path: ScenarioPath) -> None:
+    def mark_invalid(self, path: ScenarioPath) -> None:
         """Note that a place could not be understood, so that nothing is known about it."""
         self._cut.add(path)
         self._above_cut.update(path[:length] for length in range(len(path)))
 
     def is_valid(self, *path: str | int) -> bool:
         """Whether a place, and all below and above it, was understood."""
-        return path not in self._above_cut and self.is_there(*path)
+        return path not in self._above_cut and self.is_present(*path)
 
-    def is_there(self, *path: str | int) -> bool:
+    def is_present(self, *path: str | int) -> bool:
         """Whether a place was understood, though perhaps not all below it."""
         return not any(path[:length] in self._cut for length in range(len(path) + 1))
 
@@ -83,7 +83,7 @@ class SourceMap:
         return self.source, None
 
 
-def parse_document(root: Any, places: SourceMap, model: type[Model]) -> Model | None:
+def parse_document(root: Any, source_map: SourceMap, model: type[Model]) -> Model | None:
     """Build a document of this model from data, which is cut down to what can be understood.
 
     Returns:
@@ -94,23 +94,23 @@ def parse_document(root: Any, places: SourceMap, model: type[Model]) -> Model | 
             return model.model_validate(root)
         except ValidationError as error:
             details = error.errors(include_url=False)
-        if not _cut_out(root, details, places, model):
+        if not _cut_out(root, details, source_map, model):
             return None
     return None
 
 
-def _cut_out(root: Any, details: list[ErrorDetails], places: SourceMap, model: type[BaseModel]) -> bool:
+def _cut_out(root: Any, details: list[ErrorDetails], source_map: SourceMap, model: type[BaseModel]) -> bool:
     """Note each mistake and remove what it is about; whether enough is left to try again."""
     doomed: dict[ScenarioPath, None] = {}
     for detail in details:
         path = _path(root, detail["loc"])
         if detail["type"] == "missing":
             path = (*path, detail["loc"][-1])
-        if places.is_valid(*path) or detail["type"] == "extra_forbidden":
-            places.wrong(path, _describe(detail, path, model))
+        if source_map.is_valid(*path) or detail["type"] == "extra_forbidden":
+            source_map.add_mistake(path, _describe(detail, path, model))
         doomed[path[:-1] if detail["type"] == "missing" or _is_hole(root, path) else path] = None
     for path in doomed:
-        places.cut(path)
+        source_map.mark_invalid(path)
     if () in doomed:
         return False
     for path in doomed:

@@ -48,12 +48,12 @@ class ResolvedApplication:
 
 
 def resolve_application(
-    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
+    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
 ) -> ResolvedApplication:
     """Understand the application; what is wrong goes to `places` and `mistakes`."""
-    drafts, notes = _draft(section, cluster, files, places, mistakes)
+    drafts, notes = _draft(section, cluster, files, source_map, mistakes)
     drafts.sort(key=lambda draft: draft.id)
-    topics = _InternalTopics(section, cluster, places)
+    topics = _InternalTopics(section, cluster, source_map)
     _check_once(drafts)
     topics.add_repartition(drafts)
     subtopologies = tuple(topics.build(draft) for draft in drafts)
@@ -62,23 +62,23 @@ def resolve_application(
 
 
 def _draft(
-    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
+    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
 ) -> tuple[list[SubtopologyDraft], list[str]]:
     """The subtopologies in the common form, and what had to be inferred about them."""
     path = (*APPLICATION, "from", "topology")
     described = None if section.files is None else files.read(path, section.files.topology, parse_topology)
     if section.subtopologies is None:
         if described is not None:
-            topology = DescribedTopologyResolver(described, section, cluster, places, mistakes)
+            topology = DescribedTopologyResolver(described, section, cluster, source_map, mistakes)
             return list(topology.draft()), topology.notes
-        if section.files is None and places.is_valid(*SUBTOPOLOGIES) and places.is_valid(*APPLICATION, "from"):
-            places.wrong(APPLICATION, "no subtopologies; give subtopologies, or from: {topology: FILE}")
+        if section.files is None and source_map.is_valid(*SUBTOPOLOGIES) and source_map.is_valid(*APPLICATION, "from"):
+            source_map.add_mistake(APPLICATION, "no subtopologies; give subtopologies, or from: {topology: FILE}")
         return [], []
     if section.files is not None:
-        places.wrong(SUBTOPOLOGIES, "they come from application.from.topology already; leave one of the two out")
+        source_map.add_mistake(SUBTOPOLOGIES, "they come from application.from.topology already; leave one of the two out")
     if section.stores:
-        places.wrong((*APPLICATION, "stores"), "stores belong in the subtopologies, unless those are imported")
-    return list(draft_listed_subtopologies(section.subtopologies, section.id, cluster.all_names, places)), []
+        source_map.add_mistake((*APPLICATION, "stores"), "stores belong in the subtopologies, unless those are imported")
+    return list(draft_listed_subtopologies(section.subtopologies, section.id, cluster.all_names, source_map)), []
 
 
 def _check_once(drafts: Sequence[SubtopologyDraft]) -> None:
@@ -93,19 +93,19 @@ def _check_once(drafts: Sequence[SubtopologyDraft]) -> None:
     for draft in drafts:
         for source in draft.sources:
             if readers.setdefault(source.topic, draft) is not draft:
-                source.wrong(f"'{source.topic}' is read by subtopology {readers[source.topic].id} already")
+                source.report_mistake(f"'{source.topic}' is read by subtopology {readers[source.topic].id} already")
         for written in draft.writes:
             if written.topic in writers:
-                written.wrong(f"'{written.topic}' is written by subtopology {writers[written.topic]} already")
+                written.report_mistake(f"'{written.topic}' is written by subtopology {writers[written.topic]} already")
             writers.setdefault(written.topic, draft.id)
         for result in draft.results:
             if result.topic in writers:
                 first = f"'{result.topic}' is written by subtopology {writers[result.topic]} already"
-                result.wrong(f"{first}, from which all comes that is produced to it")
+                result.report_mistake(f"{first}, from which all comes that is produced to it")
             writers.setdefault(result.topic, draft.id)
         for store in draft.stores:
             if store.name in holders:
-                store.wrong(f"store '{store.name}' belongs to subtopology {holders[store.name]} already")
+                store.report_mistake(f"store '{store.name}' belongs to subtopology {holders[store.name]} already")
             holders.setdefault(store.name, draft.id)
 
 
@@ -122,10 +122,10 @@ class _InternalTopics:
         plans: all topics that are understood, by name.
     """
 
-    def __init__(self, section: ApplicationSection, cluster: ResolvedCluster, places: SourceMap) -> None:
+    def __init__(self, section: ApplicationSection, cluster: ResolvedCluster, source_map: SourceMap) -> None:
         self._section = section
         self._cluster = cluster
-        self._places = places
+        self._source_map = source_map
         self._factor_is_fine: bool | None = None
         self._counts = {name: plan.num_partitions for name, plan in cluster.topics.items()}
         self.plans = dict(cluster.topics)
@@ -142,7 +142,7 @@ class _InternalTopics:
         read = {source.topic for draft in drafts for source in draft.sources}
         for topic, repartition in written.items():
             if topic not in read and all(draft.is_valid for draft in drafts):
-                repartition.wrong(f"no subtopology reads '{topic}'")
+                repartition.report_mistake(f"no subtopology reads '{topic}'")
             self._state_count(repartition)
         self._derive_counts(drafts, written)
         for draft in drafts:
@@ -150,7 +150,7 @@ class _InternalTopics:
                 self._copartition(group, written)
         for topic, repartition in written.items():
             if topic in self._counts:
-                self._add(topic, self._counts[topic], repartition.said, _REPARTITION)
+                self._add(topic, self._counts[topic], repartition.traffic, _REPARTITION)
 
     def _state_count(self, repartition: RepartitionDraft) -> None:
         """Take the count of the topic that is there already, or else the one that is asked for."""
@@ -158,7 +158,7 @@ class _InternalTopics:
         if repartition.partitions is None:
             return
         if there is not None and there != repartition.partitions:
-            repartition.wrong(_mismatch(repartition.topic, there, repartition.partitions))
+            repartition.report_mistake(_mismatch(repartition.topic, there, repartition.partitions))
         self._counts.setdefault(repartition.topic, repartition.partitions)
 
     def _derive_counts(self, drafts: Sequence[SubtopologyDraft], written: dict[str, RepartitionDraft]) -> None:
@@ -176,7 +176,7 @@ class _InternalTopics:
             left = {topic: draft for topic, draft in left.items() if topic not in found}
         for topic, draft in left.items():
             if draft.is_valid:
-                written[topic].wrong(f"the number of partitions of '{topic}' hangs on itself; give partitions")
+                written[topic].report_mistake(f"the number of partitions of '{topic}' hangs on itself; give partitions")
 
     def _known_counts(self, draft: SubtopologyDraft) -> list[int]:
         return [self._counts[source.topic] for source in draft.sources if source.topic in self._counts]
@@ -190,7 +190,7 @@ class _InternalTopics:
         counts = {source.topic: self._counts[source.topic] for source in fixed or free}
         if fixed and len(set(counts.values())) > 1:
             told = ", ".join(f"{topic} has {count}" for topic, count in counts.items())
-            fixed[-1].wrong(f"topics not co-partitioned: {told} partitions")
+            fixed[-1].report_mistake(f"topics not co-partitioned: {told} partitions")
             return
         for source in free:
             self._counts[source.topic] = max(counts.values())
@@ -214,21 +214,21 @@ class _InternalTopics:
         if num_tasks is not None:
             there = self._counts.get(changelog)
             if store.changelog is not None and changelog not in [source.topic for source in draft.sources]:
-                store.wrong(f"'{changelog}' cannot be the changelog of '{store.name}': it is not a source here")
+                store.report_mistake(f"'{changelog}' cannot be the changelog of '{store.name}': it is not a source here")
             elif there is not None and there != num_tasks:
-                store.wrong(_mismatch(changelog, there, num_tasks))
+                store.report_mistake(_mismatch(changelog, there, num_tasks))
             else:
-                self._add(changelog, num_tasks, store.said, _CHANGELOG)
+                self._add(changelog, num_tasks, store.traffic, _CHANGELOG)
         return Store(store.name, changelog, store.persistent)
 
-    def _add(self, topic: str, count: int, said: StatedTraffic | None, configs: dict[str, str]) -> None:
+    def _add(self, topic: str, count: int, stated: StatedTraffic | None, configs: dict[str, str]) -> None:
         plan = self.plans.get(topic)
         if plan is None:
             if not self._has_factor() or not self._cluster.budget.spend(count, self._factor):
                 return
             plan = make_topic(topic, self._factor, default_traffic(count, self._cluster.section.partition_defaults))
             plan = replace(plan, configs=configs | self._section.configs.of_topics())
-        self.plans[topic] = plan if said is None else with_stated_traffic(plan, said, self._places)
+        self.plans[topic] = plan if stated is None else with_stated_traffic(plan, stated, self._source_map)
 
     @property
     def _factor(self) -> int:

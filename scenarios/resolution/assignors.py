@@ -42,7 +42,7 @@ class AssignorChoice:
 
 
 def resolve_assignors(
-    entries: Sequence[AssignorSettings], configs: AssignmentConfigs, clients: ResolvedClients, places: SourceMap
+    entries: Sequence[AssignorSettings], configs: AssignmentConfigs, clients: ResolvedClients, source_map: SourceMap
 ) -> tuple[AssignorChoice, ...]:
     """Understand the choices; what is wrong goes to `places`.
 
@@ -52,12 +52,12 @@ def resolve_assignors(
     choices: dict[str, AssignorChoice] = {}
     for i, entry in valid_entries(entries):
         path: ScenarioPath = ("assignors", i)
-        changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), places)
-        clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), places)
-        name = _check_assignor(entry, path, places)
+        changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), source_map)
+        clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), source_map)
+        name = _check_assignor(entry, path, source_map)
         label = entry.label or _label(name or entry.assignor, entry)
         if label in choices:
-            places.wrong(
+            source_map.add_mistake(
                 (*path, "label"), f"{format_value(label)} is the label of another assignor too; give it another label"
             )
         changed = tuple(entry.configs.model_dump(by_alias=True, exclude_unset=True))
@@ -72,22 +72,22 @@ def resolve_assignors(
     return tuple(choices.values())
 
 
-def _check_assignor(entry: AssignorSettings, path: ScenarioPath, places: SourceMap) -> str | None:
+def _check_assignor(entry: AssignorSettings, path: ScenarioPath, source_map: SourceMap) -> str | None:
     try:
         info = registry.find(entry.assignor)
     except UnknownAssignorError as error:
-        places.wrong((*path, "assignor"), str(error))
+        source_map.add_mistake((*path, "assignor"), str(error))
         return None
     known = [field.name for field in fields(info.make)] if is_dataclass(info.make) else list(entry.parameters)
     known = [name for name in known if name != RATES]
     for key in entry.parameters:
         if key not in known:
-            places.wrong((*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})")
+            source_map.add_mistake((*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})")
             return info.name
     try:
         registry.make(info, entry.parameters)
     except UnknownAssignorError as error:
-        places.wrong((*path, "parameters"), str(error))
+        source_map.add_mistake((*path, "parameters"), str(error))
     return info.name
 
 

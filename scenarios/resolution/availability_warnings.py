@@ -11,7 +11,7 @@ from scenarios.resolution.brokers import CLUSTER
 from scenarios.sampling.blueprint import TopicBlueprint, TopicDefaults
 
 
-def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDefaults, places: SourceMap) -> None:
+def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDefaults, source_map: SourceMap) -> None:
     """Warn of partitions with replicas out of sync, and of topics with too few replicas to be written."""
     known = list(topics)
     behind = [
@@ -22,7 +22,7 @@ def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDef
     ]
     if behind:
         what = "replicas out of sync at the start, until a broker comes back during the run"
-        places.warn(CLUSTER, format_list(what, behind, most=4))
+        source_map.add_warning(CLUSTER, format_list(what, behind, most=4))
     short = [
         plan.name
         for plan in known
@@ -31,4 +31,4 @@ def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDef
     ]
     if short:
         what = "topics with fewer replicas than min.insync.replicas, which refuse writes with acks=all"
-        places.warn(CLUSTER, format_list(what, short, most=4))
+        source_map.add_warning(CLUSTER, format_list(what, short, most=4))

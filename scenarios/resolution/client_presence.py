@@ -34,7 +34,7 @@ def check_presence(
     events: Sequence[tuple[ScenarioPath, PlannedEvent]],
     scaled: Collection[str],
     clients: ResolvedClients,
-    places: SourceMap,
+    source_map: SourceMap,
 ) -> None:
     """Note a mistake where a client joins that is there, or something happens to one that is not.
 
@@ -50,21 +50,21 @@ def check_presence(
     present = {plan.name: plan.starts for plan in clients.plans}
     for path, event in events:
         if isinstance(event, Join | Leave):
-            _check_none((*path, "clients"), [name for name in event.clients if name in scaled], places)
+            _check_none((*path, "clients"), [name for name in event.clients if name in scaled], source_map)
     steps = [step for path, event in events for step in _steps(path, event, racks)]
     for step in sorted(steps, key=lambda step: step.at_ms):
-        wrong = [name for name in step.clients if name not in scaled and present[name] is not step.wanted]
-        if wrong and step.wanted is not None:
+        affected = [name for name in step.clients if name not in scaled and present[name] is not step.wanted]
+        if affected and step.wanted is not None:
             state = "there already" if step.wanted is False else "not there"
-            message = format_list(f"{state} at {format_duration(step.at_ms)}", wrong, most=4)
-            places.wrong((*step.path, "clients"), message)
+            message = format_list(f"{state} at {format_duration(step.at_ms)}", affected, most=4)
+            source_map.add_mistake((*step.path, "clients"), message)
         if step.then is not None:
             present.update(dict.fromkeys(step.clients, step.then))
 
 
-def _check_none(path: ScenarioPath, scaled: Sequence[str], places: SourceMap) -> None:
+def _check_none(path: ScenarioPath, scaled: Sequence[str], source_map: SourceMap) -> None:
     if scaled:
-        places.wrong(path, format_list("only autoscale lets them come and go", scaled, most=4))
+        source_map.add_mistake(path, format_list("only autoscale lets them come and go", scaled, most=4))
 
 
 def _steps(path: ScenarioPath, event: PlannedEvent, racks: Mapping[str, str | None]) -> Iterator[_Step]:

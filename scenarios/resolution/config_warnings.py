@@ -47,7 +47,7 @@ class WarningContext:
     brokers: Brokers
     subtopologies: Sequence[Subtopology]
     choices: Sequence[AssignorChoice]
-    places: SourceMap
+    source_map: SourceMap
 
     def home(self, number: int, key: str) -> ScenarioPath:
         """Return the place of a config that an assignor is given: its own entry, or the application's configs."""
@@ -70,7 +70,7 @@ def warn_about_configs(settings: WarningContext) -> None:
     )
     for check in checks:
         for path, message in check(settings):
-            settings.places.warn(path, message)
+            settings.source_map.add_warning(path, message)
 
 
 def _racks_without_brokers(settings: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
@@ -166,7 +166,7 @@ def _streams_members_that_remain(settings: WarningContext) -> Iterator[tuple[Sce
         return
     for i, event in valid_entries(settings.document.events):
         for kind in type(event).model_fields:
-            said = getattr(event, kind)
-            if isinstance(said, LeaveEvent | RollingBounceEvent | AutoscaleEvent) and said.leaves_group is False:
+            event = getattr(event, kind)
+            if isinstance(event, LeaveEvent | RollingBounceEvent | AutoscaleEvent) and event.leaves_group is False:
                 path = ("events", i, kind, "leaves_group")
                 yield path, "has no effect with group.protocol: streams, whose members always leave when they close"

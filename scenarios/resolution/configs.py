@@ -20,7 +20,7 @@ SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
 """What brokers take by default: group.min.session.timeout.ms and group.max.session.timeout.ms."""
 
 
-def check_configs(configs: AssignorConfigs, path: ScenarioPath, places: SourceMap) -> dict[str, object]:
+def check_configs(configs: AssignorConfigs, path: ScenarioPath, source_map: SourceMap) -> dict[str, object]:
     """Note the keys that Kafka refuses as mistakes.
 
     Returns:
@@ -32,19 +32,19 @@ def check_configs(configs: AssignorConfigs, path: ScenarioPath, places: SourceMa
             AssignmentConfigs(**{name: value})
         except ConfigError as error:
             key = AssignorConfigs.model_fields[name].alias or name
-            places.wrong((*path, key), str(error.args[0]))
+            source_map.add_mistake((*path, key), str(error.args[0]))
         else:
             fine[name] = value
     return fine
 
 
 def group_configs(
-    application: ApplicationSection, brokers: BrokerConfigs, places: SourceMap
+    application: ApplicationSection, brokers: BrokerConfigs, source_map: SourceMap
 ) -> Mapping[GroupProtocol, GroupConfigs]:
     """The settings of the group's life under each protocol; those that Kafka refuses are noted as mistakes."""
     streams = application.configs
-    _check_classic(streams, places)
-    _check_streams(brokers, places)
+    _check_classic(streams, source_map)
+    _check_streams(brokers, source_map)
     times = {
         GroupProtocol.CLASSIC: (streams.session_timeout_ms, brokers.initial_rebalance_delay_ms),
         GroupProtocol.STREAMS: (brokers.streams_session_timeout_ms, brokers.streams_initial_rebalance_delay_ms),
@@ -67,7 +67,7 @@ def group_configs(
     }
 
 
-def _check_classic(streams: StreamsConfigs, places: SourceMap) -> None:
+def _check_classic(streams: StreamsConfigs, source_map: SourceMap) -> None:
     """Check the clients' timeouts as a client does when it starts, and the brokers when it joins."""
     path = (*APPLICATION, "configs")
     least, most = SESSION_TIMEOUT_MS
@@ -75,15 +75,15 @@ def _check_classic(streams: StreamsConfigs, places: SourceMap) -> None:
     if not least <= timeout_ms <= most:
         limits = "group.min.session.timeout.ms and group.max.session.timeout.ms"
         message = f"{timeout_ms} ms is not between {limits}, {least} and {most} ms; the group coordinator refuses it"
-        places.wrong((*path, "session.timeout.ms"), message)
-    elif places.is_valid(*path):
-        _check_less(streams, "heartbeat_interval_ms", "session_timeout_ms", path, places)
+        source_map.add_mistake((*path, "session.timeout.ms"), message)
+    elif source_map.is_valid(*path):
+        _check_less(streams, "heartbeat_interval_ms", "session_timeout_ms", path, source_map)
 
 
-def _check_streams(brokers: BrokerConfigs, places: SourceMap) -> None:
+def _check_streams(brokers: BrokerConfigs, source_map: SourceMap) -> None:
     """Check the timeouts of streams groups as a broker does when it starts."""
     path = (*CLUSTER, "configs")
-    if not places.is_valid(*path):
+    if not source_map.is_valid(*path):
         return
     for name in ("heartbeat_interval_ms", "assignment_interval_ms", "session_timeout_ms"):
         fields = (f"streams_{name}", f"streams_min_{name}", f"streams_max_{name}")
@@ -91,17 +91,17 @@ def _check_streams(brokers: BrokerConfigs, places: SourceMap) -> None:
         if not least <= value <= most:
             key, *limits = (_key(brokers, field) for field in fields)
             message = f"{key}, {value} ms, is not between {' and '.join(limits)}, {least} and {most} ms"
-            places.wrong((*path, _stated(brokers, *fields)), message)
+            source_map.add_mistake((*path, _stated(brokers, *fields)), message)
             return
-    _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, places)
+    _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, source_map)
 
 
-def _check_less(configs: ScenarioSection, heartbeat: str, timeout: str, path: ScenarioPath, places: SourceMap) -> None:
+def _check_less(configs: ScenarioSection, heartbeat: str, timeout: str, path: ScenarioPath, source_map: SourceMap) -> None:
     heartbeat_ms, timeout_ms = getattr(configs, heartbeat), getattr(configs, timeout)
     if heartbeat_ms >= timeout_ms:
         keys = _key(configs, heartbeat), _key(configs, timeout)
         message = f"{keys[0]}, {heartbeat_ms} ms, is not less than {keys[1]}, {timeout_ms} ms"
-        places.wrong((*path, _stated(configs, heartbeat, timeout)), message)
+        source_map.add_mistake((*path, _stated(configs, heartbeat, timeout)), message)
 
 
 def _stated(configs: ScenarioSection, *fields: str) -> str:

@@ -32,5 +32,5 @@ class EventContext:
     traffic: ResolvedTraffic
     duration_ms: int | None
     files: ImportedFiles
-    places: SourceMap
+    source_map: SourceMap
     mistakes: Mistakes

@@ -58,9 +58,9 @@ def read_text(path: Path, max_bytes: int, too_long: str) -> str:
 class ImportedFiles:
     """Reads the files and folders that a scenario names, relative to its folder, and remembers which they were."""
 
-    def __init__(self, folder: Path, places: SourceMap, mistakes: Mistakes) -> None:
+    def __init__(self, folder: Path, source_map: SourceMap, mistakes: Mistakes) -> None:
         self._folder = folder
-        self._places = places
+        self._source_map = source_map
         self._mistakes = mistakes
         self.digests: dict[str, str] = {}
 
@@ -74,10 +74,10 @@ class ImportedFiles:
             self.digests[name] = hashlib.sha256(text.encode()).hexdigest()
             return ImportedContent(source, parse(text))
         except UnreadableError as error:
-            self._places.wrong(path, f"'{source}': {error}")
+            self._source_map.add_mistake(path, f"'{source}': {error}")
         except FormatError as error:
             self._mistakes.add(Mistake(source, error.line, "", str(error)))
-        self._places.cut(path)
+        self._source_map.mark_invalid(path)
         return None
 
     def read_folder(
@@ -95,6 +95,6 @@ class ImportedFiles:
             content, self.digests[name] = read(Path(source))
             return ImportedContent(source, content)
         except FormatError as error:
-            self._places.wrong(path, f"'{source}': {error}")
-        self._places.cut(path)
+            self._source_map.add_mistake(path, f"'{source}': {error}")
+        self._source_map.mark_invalid(path)
         return None

@@ -36,8 +36,8 @@ class StatedTraffic:
     @property
     def keys(self) -> frozenset[str]:
         """The keys of which it says something."""
-        said = {"bytes_per_s": self.bytes_per_s, "size": self.size, "record_size": self.record_size}
-        return frozenset(key for key, value in said.items() if value is not None)
+        stated = {"bytes_per_s": self.bytes_per_s, "size": self.size, "record_size": self.record_size}
+        return frozenset(key for key, value in stated.items() if value is not None)
 
 
 def split_evenly(total: int, num_partitions: int) -> tuple[int, ...]:
@@ -54,13 +54,13 @@ def default_traffic(num_partitions: int, defaults: PartitionDefaults) -> Partiti
 
 
 def resolve_partition_traffic(
-    num_partitions: int, base: PartitionTraffic, said: StatedTraffic, places: SourceMap
+    num_partitions: int, base: PartitionTraffic, stated: StatedTraffic, source_map: SourceMap
 ) -> PartitionTraffic:
     """What partitions have: what is said, and for the rest the base."""
     return PartitionTraffic(
-        _each(num_partitions, said.bytes_per_s, base.bytes_per_s, (*said.path, "bytes_per_s"), places),
-        _each(num_partitions, said.size, base.size_bytes, (*said.path, "size"), places),
-        base.record_bytes if said.record_size is None else said.record_size,
+        _each(num_partitions, stated.bytes_per_s, base.bytes_per_s, (*stated.path, "bytes_per_s"), source_map),
+        _each(num_partitions, stated.size, base.size_bytes, (*stated.path, "size"), source_map),
+        base.record_bytes if stated.record_size is None else stated.record_size,
     )
 
 
@@ -69,13 +69,13 @@ def _each(
     value: int | list[int] | None,
     otherwise: tuple[int, ...],
     path: ScenarioPath,
-    places: SourceMap,
+    source_map: SourceMap,
 ) -> tuple[int, ...]:
     if value is None:
         return otherwise
     if isinstance(value, int):
         return split_evenly(value, num_partitions)
     if len(value) != num_partitions:
-        places.wrong(path, f"{len(value)} given, but the topic has {num_partitions} partitions")
+        source_map.add_mistake(path, f"{len(value)} given, but the topic has {num_partitions} partitions")
         return otherwise
     return tuple(value)

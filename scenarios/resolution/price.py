@@ -9,17 +9,17 @@ from scenarios.language.validation import SourceMap
 from simulator.world.world import Price
 
 
-def resolve_price(said: PriceEntry | None, places: SourceMap) -> Price | None:
+def resolve_price(entry: PriceEntry | None, source_map: SourceMap) -> Price | None:
     """The price that is known or said; None if nothing is said. A provider without a price is noted as a mistake."""
-    if said is None:
+    if entry is None:
         return None
-    if said.usd_per_gb is not None:
-        return Price(said.provider, said.usd_per_gb, "the scenario")
-    known = PRICES.get(said.provider.lower())
-    if known is None and places.is_valid("price"):
-        hint = did_you_mean(said.provider.lower(), list(PRICES), "providers")
+    if entry.usd_per_gb is not None:
+        return Price(entry.provider, entry.usd_per_gb, "the scenario")
+    known = PRICES.get(entry.provider.lower())
+    if known is None and source_map.is_valid("price"):
+        hint = did_you_mean(entry.provider.lower(), list(PRICES), "providers")
         advice = "or give a price: {provider: mine, usd_per_gb: 0.03}"
-        places.wrong(
-            ("price", "provider"), f"the price of {format_value(said.provider)} is not known ({hint}); {advice}"
+        source_map.add_mistake(
+            ("price", "provider"), f"the price of {format_value(entry.provider)} is not known ({hint}); {advice}"
         )
     return known

@@ -16,7 +16,7 @@ from simulator.world.disturbances import Reassignment
 from simulator.world.world import World
 
 
-def check_reassignments(blueprint: Blueprint, seed: int, paths: Mapping[int, ScenarioPath], places: SourceMap) -> None:
+def check_reassignments(blueprint: Blueprint, seed: int, paths: Mapping[int, ScenarioPath], source_map: SourceMap) -> None:
     """Warn of reassignments that do not end, with one seed for all; a strategy without a plan is noted as a mistake.
 
     Args:
@@ -31,20 +31,20 @@ def check_reassignments(blueprint: Blueprint, seed: int, paths: Mapping[int, Sce
     try:
         world = blueprint.world(seed, application.assignment_configs, application.group_configs.protocol)
     except NoPlanError as error:
-        places.wrong(error.path, error.message)
+        source_map.add_mistake(error.path, error.message)
         return
-    _check_unfinished(world, paths, places)
+    _check_unfinished(world, paths, source_map)
 
 
-def _check_unfinished(world: World, paths: Mapping[int, ScenarioPath], places: SourceMap) -> None:
+def _check_unfinished(world: World, paths: Mapping[int, ScenarioPath], source_map: SourceMap) -> None:
     at_end = replicas_at(world, world.duration_ms)
     growing = [str(name) for name in at_end.losing_ground()]
-    for said, left in at_end.left():
+    for reassignment, left in at_end.left():
         when = f"not done when the run ends at {format_duration(world.duration_ms)}"
         advice = "set a longer duration or a higher throttle"
-        message = f"{when}: {left:,} of {len(said.targets):,} partitions are left; {advice}"
-        places.warn(paths[said.at_ms], message)
+        message = f"{when}: {left:,} of {len(reassignment.targets):,} partitions are left; {advice}"
+        source_map.add_warning(paths[reassignment.at_ms], message)
     if growing:
         path = (*paths[at_end.left()[0][0].at_ms], "throttle")
         never = "the throttle is too low: as much is produced as it lets be copied, so this never ends"
-        places.warn(path, f"{never} ({format_list('partitions', growing, most=4)})")
+        source_map.add_warning(path, f"{never} ({format_list('partitions', growing, most=4)})")

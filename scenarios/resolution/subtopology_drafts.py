@@ -20,7 +20,7 @@ class SourceDraft:
     """A topic that a subtopology reads, by the name it has in the cluster."""
 
     topic: str
-    wrong: ReportMistake
+    report_mistake: ReportMistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class StoreDraft:
     logged: bool
     persistent: bool
     changelog: str | None
-    said: StatedTraffic | None
-    wrong: ReportMistake
+    traffic: StatedTraffic | None
+    report_mistake: ReportMistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class RepartitionDraft:
 
     topic: str
     partitions: int | None
-    said: StatedTraffic | None
-    wrong: ReportMistake
+    traffic: StatedTraffic | None
+    report_mistake: ReportMistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ResultDraft:
     """A result topic that a subtopology writes, by the name it has in the cluster."""
 
     topic: str
-    wrong: ReportMistake
+    report_mistake: ReportMistake
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class SubtopologyDraft:
     """
 
     id: int
-    wrong: ReportMistake
+    report_mistake: ReportMistake
     sources: list[SourceDraft] = field(default_factory=list)
     stores: list[StoreDraft] = field(default_factory=list)
     writes: list[RepartitionDraft] = field(default_factory=list)

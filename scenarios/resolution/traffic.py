@@ -60,42 +60,42 @@ class ResolvedTraffic:
 
 
 def resolve_traffic(
-    section: TrafficSection | None, application: ResolvedApplication, files: ImportedFiles, places: SourceMap
+    section: TrafficSection | None, application: ResolvedApplication, files: ImportedFiles, source_map: SourceMap
 ) -> ResolvedTraffic:
     """Understand the traffic; what is wrong goes to `places`."""
     topics, subtopologies = application.topics, application.subtopologies
-    said = section or TrafficSection()
+    section = section or TrafficSection()
     if section is not None:
-        _check(section, places)
-    if said.folder is None:
-        return ResolvedTraffic(topics, (_produced(subtopologies, topics, None),), tuple(said.hourly or ()))
-    quantile = said.quantile or "mean"
+        _check(section, source_map)
+    if section.folder is None:
+        return ResolvedTraffic(topics, (_produced(subtopologies, topics, None),), tuple(section.hourly or ()))
+    quantile = section.quantile or "mean"
     path = (*TRAFFIC, "from")
-    found = files.read_folder(path, said.folder, lambda folder: read_measured_traffic(folder, quantile, topics))
+    found = files.read_folder(path, section.folder, lambda folder: read_measured_traffic(folder, quantile, topics))
     if found is None:
         return ResolvedTraffic(topics, (_produced(subtopologies, topics, None),))
-    taking = _Taking(found, places)
+    taking = _Taking(found, source_map)
     topics = {name: taking.apply(plan) for name, plan in topics.items()}
     hours = range(HOURS_A_DAY) if any(plan.hourly_bytes_per_s for plan in topics.values()) else None
     return ResolvedTraffic(
         topics=topics,
         source_bytes_per_s=tuple(_produced(subtopologies, topics, hour) for hour in hours or [None]),
-        starts_at_ms=None if hours is None else said.starts_at or 0,
+        starts_at_ms=None if hours is None else section.starts_at or 0,
         notes=tuple(taking.notes(quantile, subtopologies)),
     )
 
 
-def _check(section: TrafficSection, places: SourceMap) -> None:
+def _check(section: TrafficSection, source_map: SourceMap) -> None:
     if section.hourly is not None and section.folder is not None:
-        places.wrong(
+        source_map.add_mistake(
             (*TRAFFIC, "hourly"), "the measurements of traffic.from say that already; leave one of the two out"
         )
-    if section.folder is None and places.is_valid(*TRAFFIC, "from"):
+    if section.folder is None and source_map.is_valid(*TRAFFIC, "from"):
         for key in ("quantile", "starts_at"):
             if getattr(section, key) is not None:
-                places.wrong((*TRAFFIC, key), "this is about measurements; say in from where they are, or leave it out")
-        if section.hourly is None and places.is_valid(*TRAFFIC):
-            places.wrong(TRAFFIC, "give hourly, or from: FOLDER")
+                source_map.add_mistake((*TRAFFIC, key), "this is about measurements; say in from where they are, or leave it out")
+        if section.hourly is None and source_map.is_valid(*TRAFFIC):
+            source_map.add_mistake(TRAFFIC, "give hourly, or from: FOLDER")
 
 
 def _produced(subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicBlueprint], hour: int | None) -> int:
@@ -114,7 +114,7 @@ class _Taking:
     """Takes what was measured into topics, and keeps a list of it."""
 
     found: ImportedContent[MeasuredTraffic]
-    places: SourceMap
+    source_map: SourceMap
     rates: list[str] = field(default_factory=list)
     stated: list[str] = field(default_factory=list)
     sizes: list[str] = field(default_factory=list)
@@ -125,15 +125,15 @@ class _Taking:
     def apply(self, plan: TopicBlueprint) -> TopicBlueprint:
         """The topic, with what was measured of it and the scenario does not say."""
         measured = self.found.content.topics.get(plan.name)
-        if measured is not None and "bytes_per_s" in plan.stated:
+        if measured is not None and "bytes_per_s" in plan.stated_keys:
             self.stated.append(plan.name)
         elif measured is not None and self._fits(plan, "rates", int(measured.partitions[-1])):
             plan = self._with_rates(plan, measured)
-        if measured is not None and measured.record_bytes is not None and "record_size" not in plan.stated:
+        if measured is not None and measured.record_bytes is not None and "record_size" not in plan.stated_keys:
             plan = replace(plan, record_bytes=max(1, round(measured.record_bytes)))
             self.record_sizes.append(plan.name)
         sizes = self.found.content.sizes.get(plan.name)
-        if sizes and "size" not in plan.stated and self._fits(plan, "sizes", max(sizes)):
+        if sizes and "size" not in plan.stated_keys and self._fits(plan, "sizes", max(sizes)):
             known = [sizes.get(partition) for partition in range(plan.num_partitions)]
             either = zip(known, plan.size_bytes, strict=True)
             plan = replace(plan, size_bytes=tuple(here if size is None else size for size, here in either))
@@ -143,7 +143,7 @@ class _Taking:
     def _fits(self, plan: TopicBlueprint, what: str, last: int) -> bool:
         if last + 1 != plan.num_partitions:
             here = f"{plan.num_partitions} partitions here, but {last + 1} in the {what} of '{self.found.source}'"
-            self.places.wrong((*TRAFFIC, "from"), f"'{plan.name}' has {here}")
+            self.source_map.add_mistake((*TRAFFIC, "from"), f"'{plan.name}' has {here}")
         return last + 1 == plan.num_partitions
 
     def _with_rates(self, plan: TopicBlueprint, measured: MeasuredTopic) -> TopicBlueprint:

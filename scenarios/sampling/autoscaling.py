@@ -43,8 +43,8 @@ class AutoscalePlan:
         """
         present = set(there)
         for at_ms in range(self.at_ms, duration_ms, self.every_ms):
-            usual = source_bytes_per_s[profile.hour(at_ms) or 0]
-            needed = math.ceil(usual * profile.at(at_ms) / self.bytes_per_s)
+            usual = source_bytes_per_s[profile.hour_at(at_ms) or 0]
+            needed = math.ceil(usual * profile.factor_at(at_ms) / self.bytes_per_s)
             surplus = len(present) - min(max(needed, self.fewest), self.most)
             if surplus < 0:
                 joining = [client for client in self.clients if client not in present][:-surplus]

@@ -71,10 +71,10 @@ class TopicBlueprint:
     leaders: tuple[int, ...] | None = None
     hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
     in_sync: tuple[tuple[int, ...], ...] | None = None
-    stated: frozenset[str] = frozenset()
+    stated_keys: frozenset[str] = frozenset()
     configs: Mapping[str, str] = field(default_factory=dict)
 
-    def place(self, brokers: tuple[Broker, ...], seed: int, defaults: TopicDefaults) -> Topic:
+    def to_topic(self, brokers: tuple[Broker, ...], seed: int, defaults: TopicDefaults) -> Topic:
         """The topic with its replicas, which the seed decides if they are not given."""
         replicas = self.replicas
         if replicas is None:
@@ -98,7 +98,7 @@ class TopicBlueprint:
             min_insync_replicas=settings.min_insync_replicas or defaults.min_insync_replicas,
             unclean_leader_election=defaults.unclean_leader_election if unclean is None else unclean,
             retention=settings.retention,
-            has_rates="bytes_per_s" in self.stated or any(self.bytes_per_s) or bool(self.hourly_bytes_per_s),
+            has_rates="bytes_per_s" in self.stated_keys or any(self.bytes_per_s) or bool(self.hourly_bytes_per_s),
         )
 
 
@@ -119,7 +119,7 @@ class ClientBlueprint:
     reports: OffsetReports
     tasks: HeldTasks
 
-    def start(self, seed: int, protocol: GroupProtocol) -> Client:
+    def to_client(self, seed: int, protocol: GroupProtocol) -> Client:
         """The client with its process id, which the seed decides if it is not given; static in a classic group only."""
         return Client(
             name=self.name,
@@ -172,13 +172,13 @@ class Blueprint:
             name=self.name,
             cluster=Cluster(
                 brokers=self.brokers,
-                topics={plan.name: plan.place(self.brokers, seed, self.topic_defaults) for plan in self.topics},
+                topics={plan.name: plan.to_topic(self.brokers, seed, self.topic_defaults) for plan in self.topics},
                 reads_from_nearest_replica=self.reads_from_nearest_replica,
             ),
             application=replace(
                 self.application, assignment_configs=configs, group_configs=self.group_configs[protocol]
             ),
-            clients=tuple(plan.start(seed, protocol) for plan in self.clients),
+            clients=tuple(plan.to_client(seed, protocol) for plan in self.clients),
             duration_ms=self.duration_ms,
             start=self.start,
             next_rebalance_ms=self.next_rebalance_ms if protocol is GroupProtocol.CLASSIC else None,

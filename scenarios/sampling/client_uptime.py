@@ -52,7 +52,7 @@ class ClientUptime:
         """Whether a client is up once all has happened that happens at that time."""
         return self._absence(client, at_ms) is None and self._is_certainly_up(client, at_ms)
 
-    def is_there(self, client: str, at_ms: int) -> bool:
+    def is_up_or_returning(self, client: str, at_ms: int) -> bool:
         """Whether a client is up, or down and will come back from that without having to join."""
         absence, joins = self._absence(client, at_ms), self._joins[client]
         if absence is not None and (absence.until_ms is None or absence.until_ms in joins):
@@ -63,7 +63,7 @@ class ClientUptime:
         back_ms = next((self._times[client][i] for i in following if self._ups[client][i]), None)
         return back_ms is not None and back_ms not in joins
 
-    def is_left_alone(self, client: str, from_ms: int, until_ms: int | None) -> bool:
+    def is_undisturbed(self, client: str, from_ms: int, until_ms: int | None) -> bool:
         """Whether nothing happens to a client from one time to another, both included; without an end if None."""
         times = self._times[client]
         position = bisect_left(times, from_ms)
@@ -71,17 +71,17 @@ class ClientUptime:
             return False
         return not any(absence.meets(from_ms, until_ms) for absence in self._absences[client])
 
-    def is_never_there(self, client: str) -> bool:
+    def never_joins(self, client: str) -> bool:
         """Whether a client is not there at the start and does not come."""
         return not self._starts[client] and not self._times[client]
 
-    def join(self, client: str, at_ms: int) -> None:
+    def add_join(self, client: str, at_ms: int) -> None:
         """Let a client that was never there be up from then on."""
         self._times[client].append(at_ms)
         self._ups[client].append(True)
         self._joins[client].append(at_ms)
 
-    def take_down(self, client: str, from_ms: int, until_ms: int | None) -> None:
+    def add_absence(self, client: str, from_ms: int, until_ms: int | None) -> None:
         """Let a client that is up be down besides, until it is back or, before that, joins anew."""
         joins = self._joins[client]
         position = bisect_right(joins, from_ms)

@@ -36,7 +36,7 @@ class CrashPlan:
     """
 
     at_ms: int
-    said: tuple[str, ...]
+    client_names: tuple[str, ...]
     clients: tuple[str, ...]
     pick: int
     down_ms: int | None
@@ -55,7 +55,7 @@ class RollingBouncePlan:
     """
 
     at_ms: int
-    said: tuple[str, ...]
+    client_names: tuple[str, ...]
     clients: tuple[str, ...]
     is_shuffled: bool
     down_ms: int
@@ -79,7 +79,7 @@ class ChurnPlan:
     """
 
     at_ms: int
-    said: tuple[str, ...]
+    client_names: tuple[str, ...]
     clients: tuple[str, ...]
     until_ms: int
     crashes_per_h: float

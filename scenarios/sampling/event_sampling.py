@@ -70,7 +70,7 @@ def realize_events(events: Sequence[PlannedEvent], world: World, seed: int) -> t
 def _crash(plan: CrashPlan, uptime: ClientUptime, draws: EventDraws) -> Iterator[Crash]:
     picked = pick_crashing_clients(plan, uptime, draws)
     for client in picked:
-        uptime.take_down(client, plan.at_ms, None if plan.down_ms is None else plan.at_ms + plan.down_ms)
+        uptime.add_absence(client, plan.at_ms, None if plan.down_ms is None else plan.at_ms + plan.down_ms)
     if picked:
         yield Crash(plan.at_ms, picked, plan.down_ms, plan.keeps_state)
 
@@ -81,7 +81,7 @@ def _bounce(
     clients = draw_bounce_order(plan, uptime, draws)
     for i, client in enumerate(clients):
         at_ms = plan.at_ms + i * (plan.down_ms + plan.pause_ms)
-        uptime.take_down(client, at_ms, at_ms + plan.down_ms)
+        uptime.add_absence(client, at_ms, at_ms + plan.down_ms)
     if clients:
         yield RollingBounce(
             at_ms=plan.at_ms,

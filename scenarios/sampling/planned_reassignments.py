@@ -47,7 +47,7 @@ class NoPlanError(ScenarioError):
         super().__init__([Mistake(source, None, format_path(path), message)])
 
 
-def plan_reassignment(said: ReassignmentPlan, world: World) -> Reassignment:
+def plan_reassignment(event: ReassignmentPlan, world: World) -> Reassignment:
     """Let the strategy plan.
 
     Args:
@@ -57,32 +57,32 @@ def plan_reassignment(said: ReassignmentPlan, world: World) -> Reassignment:
     Raises:
         NoPlanError: the strategy has none.
     """
-    then = replicas_at(world, said.at_ms)
+    then = replicas_at(world, event.at_ms)
     rows = tuple(_rows(world, then))
     alive = then.replicas.alive.tolist()
     brokers = tuple(
         replace(to_replica_broker(broker), is_alive=is_alive)
         for broker, is_alive in zip(world.cluster.brokers, alive, strict=True)
     )
-    allowed = tuple(broker.id for broker in brokers if broker.is_alive and broker.id not in said.removed)
-    request = PlanRequest(allowed if said.removed else None, said.replication_factor, said.rack_aware)
+    allowed = tuple(broker.id for broker in brokers if broker.is_alive and broker.id not in event.removed)
+    request = PlanRequest(allowed if event.removed else None, event.replication_factor, event.rack_aware)
     try:
         retention = tuple((topic.name, topic.retention) for topic in world.cluster.topics.values())
-        plan = _plan(said.strategy, said.parameters, brokers, rows, retention, request, said.topics)
+        plan = _plan(event.strategy, event.parameters, brokers, rows, retention, request, event.topics)
     except AssignorError as error:
-        raise NoPlanError(world.name, said.path, str(error)) from error
+        raise NoPlanError(world.name, event.path, str(error)) from error
     except Exception as error:
         # Nobody checks what a parameter is until the strategy takes it.
-        what = f"{said.strategy} failed: {type(error).__name__}: {error}"
-        raise NoPlanError(world.name, said.path, what) from error
+        what = f"{event.strategy} failed: {type(error).__name__}: {error}"
+        raise NoPlanError(world.name, event.path, what) from error
     if isinstance(plan, str):
-        raise NoPlanError(world.name, said.path, f"{said.strategy} has no plan: {plan}")
+        raise NoPlanError(world.name, event.path, f"{event.strategy} has no plan: {plan}")
     changed = [
         ReassignmentTarget(TopicPartition(row.topic, row.number), replicas)
         for row, replicas in zip(rows, plan, strict=True)
         if replicas != row.replicas
     ]
-    return Reassignment(said.at_ms, tuple(changed), said.throttle_bytes_per_s, said.batch, said.election)
+    return Reassignment(event.at_ms, tuple(changed), event.throttle_bytes_per_s, event.batch, event.election)
 
 
 def to_replica_broker(broker: WorldBroker) -> BrokerState:

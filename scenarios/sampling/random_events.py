@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from simulator.random_streams import random_stream
 from simulator.world.disturbances import Crash, Join
 
 _TRIES = 8
+_STREAM_NAMES: Final[Mapping[type, str]] = {CrashPlan: "CrashPlan", RollingBouncePlan: "BouncePlan", ChurnPlan: "Churn"}
+"""Names of random streams by kind of event; a different name changes every draw, and so the results of a seed."""
 
 
 class EventDraws:
@@ -30,9 +33,9 @@ class EventDraws:
         self._seed = seed
         self._asked: Counter[tuple[str, ...]] = Counter()
 
-    def of(self, event: CrashPlan | RollingBouncePlan | ChurnPlan, what: str) -> np.random.Generator:
+    def stream(self, event: CrashPlan | RollingBouncePlan | ChurnPlan, what: str) -> np.random.Generator:
         """The stream that decides one thing about an event; events that are all alike have different ones."""
-        names = (type(event).__name__, what, str(event.at_ms), *event.said)
+        names = (_STREAM_NAMES[type(event)], what, str(event.at_ms), *event.client_names)
         self._asked[names] += 1
         return random_stream(self._seed, *names, str(self._asked[names]))
 
@@ -40,7 +43,7 @@ class EventDraws:
 def pick_crashing_clients(plan: CrashPlan, uptime: ClientUptime, draws: EventDraws) -> tuple[str, ...]:
     """Who crashes: so many of those that are up as are to be picked, or all of them if they are fewer."""
     # All that are named are put in order, so that who is up makes no difference to the others' places.
-    order = [plan.clients[i] for i in draws.of(plan, "who").permutation(len(plan.clients))]
+    order = [plan.clients[i] for i in draws.stream(plan, "who").permutation(len(plan.clients))]
     picked = set([client for client in order if uptime.is_up(client, plan.at_ms)][: plan.pick])
     return tuple(client for client in plan.clients if client in picked)
 
@@ -49,11 +52,11 @@ def draw_bounce_order(plan: RollingBouncePlan, uptime: ClientUptime, draws: Even
     """Who restarts, one after the other: those that are there when their turn comes."""
     clients = plan.clients
     if plan.is_shuffled:
-        clients = tuple(clients[i] for i in draws.of(plan, "order").permutation(len(clients)))
+        clients = tuple(clients[i] for i in draws.stream(plan, "order").permutation(len(clients)))
     order: list[str] = []
     at_ms = plan.at_ms
     for client in clients:
-        if uptime.is_there(client, at_ms):
+        if uptime.is_up_or_returning(client, at_ms):
             order.append(client)
             at_ms += plan.down_ms + plan.pause_ms
     return tuple(order)
@@ -64,17 +67,17 @@ def draw_churn(plan: ChurnPlan, uptime: ClientUptime, draws: EventDraws) -> Iter
 
     `uptime` learns of it.
     """
-    newcomers = [client for client in plan.clients if uptime.is_never_there(client)]
-    for at_ms, client in zip(_moments(plan, plan.joins_per_h, draws.of(plan, "joins")), newcomers, strict=False):
-        uptime.join(client, at_ms)
+    newcomers = [client for client in plan.clients if uptime.never_joins(client)]
+    for at_ms, client in zip(_moments(plan, plan.joins_per_h, draws.stream(plan, "joins")), newcomers, strict=False):
+        uptime.add_join(client, at_ms)
         yield Join(at_ms, (client,))
-    who, how_long = draws.of(plan, "who"), draws.of(plan, "down")
-    for at_ms in _moments(plan, plan.crashes_per_h, draws.of(plan, "crashes")):
+    who, how_long = draws.stream(plan, "who"), draws.stream(plan, "down")
+    for at_ms in _moments(plan, plan.crashes_per_h, draws.stream(plan, "crashes")):
         down_ms = None if plan.down_ms is None else max(1, round(plan.down_ms * _exponential(how_long)))
         back_ms = None if down_ms is None else at_ms + down_ms
         victim = _someone(plan.clients, at_ms, back_ms, uptime, who)
         if victim is not None:
-            uptime.take_down(victim, at_ms, back_ms)
+            uptime.add_absence(victim, at_ms, back_ms)
             yield Crash(at_ms, (victim,), down_ms, plan.keeps_state)
 
 
@@ -84,7 +87,7 @@ def _someone(
     """Draw one of the clients that are up and left alone until then, each as likely as any other; None if none is."""
 
     def is_free(client: str) -> bool:
-        return uptime.is_up(client, at_ms) and uptime.is_left_alone(client, at_ms, back_ms)
+        return uptime.is_up(client, at_ms) and uptime.is_undisturbed(client, at_ms, back_ms)
 
     # Most are free, most of the time: a few tries save asking all.
     for _ in range(_TRIES):

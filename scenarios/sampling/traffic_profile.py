@@ -32,19 +32,19 @@ class TrafficProfile:
         self._factors = [Fraction(repr(factor)) for _, factor in ordered]
         self._starts_at_ms = starts_at_ms
 
-    def at(self, at_ms: int) -> Fraction:
+    def factor_at(self, at_ms: int) -> Fraction:
         """The factor at a time."""
         position = bisect_right(self._times, at_ms)
         factor = self._factors[position - 1] if position else Fraction(1)
         return self._hourly[at_ms // HOUR_MS % len(self._hourly)] * factor
 
-    def hour(self, at_ms: int) -> int | None:
+    def hour_at(self, at_ms: int) -> int | None:
         """The hour of the day at a time, if topics have rates for each."""
         return None if self._starts_at_ms is None else (at_ms + self._starts_at_ms) // HOUR_MS % HOURS_A_DAY
 
-    def change(self, at_ms: int) -> TrafficChange:
+    def change_at(self, at_ms: int) -> TrafficChange:
         """What the traffic is from a time on."""
-        return TrafficChange(at_ms, float(self.at(at_ms)), self.hour(at_ms))
+        return TrafficChange(at_ms, float(self.factor_at(at_ms)), self.hour_at(at_ms))
 
     def hourly_changes(self, duration_ms: int) -> Iterator[TrafficChange]:
         """What changes at full hours in which there is no event, the beginning of the run included."""
@@ -53,6 +53,6 @@ class TrafficProfile:
         events = set(self._times)
         for full_ms in range(-((self._starts_at_ms or 0) % HOUR_MS), duration_ms, HOUR_MS):
             at_ms = max(full_ms, 0)
-            before = (self.at(at_ms - 1), self.hour(at_ms - 1)) if at_ms else (1, None)
-            if (self.at(at_ms), self.hour(at_ms)) != before and at_ms not in events:
-                yield self.change(at_ms)
+            before = (self.factor_at(at_ms - 1), self.hour_at(at_ms - 1)) if at_ms else (1, None)
+            if (self.factor_at(at_ms), self.hour_at(at_ms)) != before and at_ms not in events:
+                yield self.change_at(at_ms)
