@@ -183,7 +183,9 @@ def _choose(
     design = _design(document)
     number = 0 if design is None else count_settings(design, factors)
     if number > MAX_SETTINGS:
-        places.add_mistake(("factors",), f"their grid has {number:,} settings, more than the {MAX_SETTINGS:,} of a sweep")
+        places.add_mistake(
+            ("factors",), f"their grid has {number:,} settings, more than the {MAX_SETTINGS:,} of a sweep"
+        )
         return ()
     chosen = [] if design is None else generate_settings(design, factors)
     return tuple({json.dumps(setting): setting for setting in (*chosen, *rows)}.values())

@@ -48,7 +48,11 @@ class ResolvedApplication:
 
 
 def resolve_application(
-    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
+    section: ApplicationSection,
+    cluster: ResolvedCluster,
+    files: ImportedFiles,
+    source_map: SourceMap,
+    mistakes: Mistakes,
 ) -> ResolvedApplication:
     """Understand the application; what is wrong goes to `places` and `mistakes`."""
     drafts, notes = _draft(section, cluster, files, source_map, mistakes)
@@ -62,7 +66,11 @@ def resolve_application(
 
 
 def _draft(
-    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
+    section: ApplicationSection,
+    cluster: ResolvedCluster,
+    files: ImportedFiles,
+    source_map: SourceMap,
+    mistakes: Mistakes,
 ) -> tuple[list[SubtopologyDraft], list[str]]:
     """The subtopologies in the common form, and what had to be inferred about them."""
     path = (*APPLICATION, "from", "topology")
@@ -75,9 +83,13 @@ def _draft(
             source_map.add_mistake(APPLICATION, "no subtopologies; give subtopologies, or from: {topology: FILE}")
         return [], []
     if section.files is not None:
-        source_map.add_mistake(SUBTOPOLOGIES, "they come from application.from.topology already; leave one of the two out")
+        source_map.add_mistake(
+            SUBTOPOLOGIES, "they come from application.from.topology already; leave one of the two out"
+        )
     if section.stores:
-        source_map.add_mistake((*APPLICATION, "stores"), "stores belong in the subtopologies, unless those are imported")
+        source_map.add_mistake(
+            (*APPLICATION, "stores"), "stores belong in the subtopologies, unless those are imported"
+        )
     return list(draft_listed_subtopologies(section.subtopologies, section.id, cluster.all_names, source_map)), []
 
 
@@ -214,7 +226,9 @@ class _InternalTopics:
         if num_tasks is not None:
             there = self._counts.get(changelog)
             if store.changelog is not None and changelog not in [source.topic for source in draft.sources]:
-                store.report_mistake(f"'{changelog}' cannot be the changelog of '{store.name}': it is not a source here")
+                store.report_mistake(
+                    f"'{changelog}' cannot be the changelog of '{store.name}': it is not a source here"
+                )
             elif there is not None and there != num_tasks:
                 store.report_mistake(_mismatch(changelog, there, num_tasks))
             else:

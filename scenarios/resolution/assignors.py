@@ -82,7 +82,9 @@ def _check_assignor(entry: AssignorSettings, path: ScenarioPath, source_map: Sou
     known = [name for name in known if name != RATES]
     for key in entry.parameters:
         if key not in known:
-            source_map.add_mistake((*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})")
+            source_map.add_mistake(
+                (*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})"
+            )
             return info.name
     try:
         registry.make(info, entry.parameters)

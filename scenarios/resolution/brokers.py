@@ -62,7 +62,9 @@ class Brokers:
         if self.known is None:
             return False
         if factor > len(self.known):
-            self.source_map.add_mistake(path, f"{factor} replicas need as many brokers, but there are {len(self.known)}")
+            self.source_map.add_mistake(
+                path, f"{factor} replicas need as many brokers, but there are {len(self.known)}"
+            )
             return False
         bare = [broker.id for broker in self.known if broker.rack is None]
         if bare and len(bare) < len(self.known):
@@ -114,7 +116,9 @@ def _resolve(
         return None
     if section.brokers is not None:
         if section.files is not None and section.files.brokers is not None:
-            source_map.add_mistake(_BROKERS, "the brokers come from cluster.from.brokers already; leave one of the two out")
+            source_map.add_mistake(
+                _BROKERS, "the brokers come from cluster.from.brokers already; leave one of the two out"
+            )
             return None
         if isinstance(section.brokers, BrokerPool):
             return _deal_out(section.brokers, source_map)
@@ -129,7 +133,9 @@ def _resolve(
     if topics is not None:
         ids = {broker for topic in topics.content for replicas in topic.replicas for broker in replicas}
         return tuple(Broker(broker) for broker in sorted(ids))
-    source_map.add_mistake(CLUSTER, "no brokers; give brokers: {count: 3, racks: [az1, az2, az3]}, or from: {brokers: FILE}")
+    source_map.add_mistake(
+        CLUSTER, "no brokers; give brokers: {count: 3, racks: [az1, az2, az3]}, or from: {brokers: FILE}"
+    )
     return None
 
 
@@ -139,7 +145,9 @@ def _deal_out(pool: BrokerPool, source_map: SourceMap) -> tuple[Broker, ...] | N
         return None
     racks = list(pool.racks or [])
     limits = pool.restore, pool.capacity, pool.throughput
-    return tuple(Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, *limits) for i in range(pool.count))
+    return tuple(
+        Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, *limits) for i in range(pool.count)
+    )
 
 
 def _list(entries: Sequence[BrokerEntry], source_map: SourceMap) -> tuple[Broker, ...] | None:

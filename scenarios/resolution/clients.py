@@ -76,7 +76,9 @@ def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: So
     Args:
         threads: how many a client has that does not say so.
     """
-    draft = ResolvedClients((), {}, is_complete=not invalid_entries(entries) and source_map.is_present(*_CLIENTS), origins={})
+    draft = ResolvedClients(
+        (), {}, is_complete=not invalid_entries(entries) and source_map.is_present(*_CLIENTS), origins={}
+    )
     process_ids: dict[ProcessId, str] = {}
     plans: list[ClientBlueprint] = []
     for i, entry in valid_entries(entries):
@@ -133,7 +135,9 @@ def _check_entry(entry: ClientEntry, path: ScenarioPath, source_map: SourceMap) 
         source_map.add_mistake((*path, "client_rack"), "it stands in no rack; give rack, or racks for several clients")
     for key, value in entry.tags.items():
         if len(key) > MAX_TAG_KEY:
-            source_map.add_mistake((*path, "tags", key), f"the key of a tag is too long (at most {MAX_TAG_KEY} characters)")
+            source_map.add_mistake(
+                (*path, "tags", key), f"the key of a tag is too long (at most {MAX_TAG_KEY} characters)"
+            )
         if len(value) > MAX_TAG_VALUE:
             source_map.add_mistake(
                 (*path, "tags", key), f"{format_value(value)} is too long (at most {MAX_TAG_VALUE} characters)"
@@ -153,7 +157,9 @@ def _process_id(
         process_id = ProcessId.parse(entry.process_id)
     except ValueError:
         example = "80000000-0000-0000-0000-000000000001"
-        source_map.add_mistake(path, f"{format_value(entry.process_id)} is not a process id (a UUID, such as {example})")
+        source_map.add_mistake(
+            path, f"{format_value(entry.process_id)} is not a process id (a UUID, such as {example})"
+        )
         return None
     if process_id in taken:
         source_map.add_mistake(path, f"{entry.process_id} is the process id of '{taken[process_id]}' too")

@@ -69,7 +69,9 @@ def resolve_cluster(
     imported = frozenset(topic.name for topic in described.content) if described is not None else frozenset()
     draft = ResolvedCluster(section, brokers, topics, _all_names(section, imported, source_map), imported, budget)
     if described is None and named.log_dirs is not None and source_map.is_valid(*CLUSTER, "from"):
-        source_map.add_mistake((*CLUSTER, "from", "log_dirs"), "sizes are of imported topics only; give from.topics too")
+        source_map.add_mistake(
+            (*CLUSTER, "from", "log_dirs"), "sizes are of imported topics only; give from.topics too"
+        )
     _add_entries(draft, source_map)
     return draft
 
@@ -160,7 +162,9 @@ def _add_entries(draft: ResolvedCluster, source_map: SourceMap) -> None:
     for i, entry in valid_entries(draft.section.topics):
         path = (*CLUSTER, "topics", i)
         if entry.name in seen:
-            source_map.add_mistake((*path, "name"), f"{format_value(entry.name)} is the name of topics[{seen[entry.name]}] too")
+            source_map.add_mistake(
+                (*path, "name"), f"{format_value(entry.name)} is the name of topics[{seen[entry.name]}] too"
+            )
             continue
         seen[entry.name] = i
         plan = _lead(_plan_entry(draft, entry, path, source_map), entry, path, source_map)
@@ -189,7 +193,9 @@ def _plan_entry(
         imported.replication_factor if imported else configs.default_replication_factor
     )
     if count > MAX_PARTITIONS:
-        source_map.add_mistake((*path, "partitions"), f"{count:,} is too large (at most {MAX_PARTITIONS:,} in a cluster)")
+        source_map.add_mistake(
+            (*path, "partitions"), f"{count:,} is too large (at most {MAX_PARTITIONS:,} in a cluster)"
+        )
         return None
     if not draft.budget.spend(count, factor) or not draft.brokers.check_placement(
         factor, (*path, "replication_factor")
@@ -224,11 +230,15 @@ def _plan_given(
 ) -> TopicBlueprint | None:
     ok = [draft.brokers.check_ids(brokers, (*path, "replicas", i)) for i, brokers in enumerate(replicas)]
     if entry.partitions is not None and entry.partitions != len(replicas):
-        source_map.add_mistake((*path, "replicas"), f"{len(replicas)} given, but the topic has {entry.partitions} partitions")
+        source_map.add_mistake(
+            (*path, "replicas"), f"{len(replicas)} given, but the topic has {entry.partitions} partitions"
+        )
         return None
     factor = max(map(len, replicas))
     if entry.replication_factor not in (None, factor):
-        source_map.add_mistake((*path, "replication_factor"), f"{entry.replication_factor}, but replicas gives {factor}")
+        source_map.add_mistake(
+            (*path, "replication_factor"), f"{entry.replication_factor}, but replicas gives {factor}"
+        )
     if not all(ok):
         return None
     plan = make_topic(entry.name, factor, default_traffic(len(replicas), draft.section.partition_defaults))

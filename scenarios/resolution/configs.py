@@ -96,7 +96,9 @@ def _check_streams(brokers: BrokerConfigs, source_map: SourceMap) -> None:
     _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, source_map)
 
 
-def _check_less(configs: ScenarioSection, heartbeat: str, timeout: str, path: ScenarioPath, source_map: SourceMap) -> None:
+def _check_less(
+    configs: ScenarioSection, heartbeat: str, timeout: str, path: ScenarioPath, source_map: SourceMap
+) -> None:
     heartbeat_ms, timeout_ms = getattr(configs, heartbeat), getattr(configs, timeout)
     if heartbeat_ms >= timeout_ms:
         keys = _key(configs, heartbeat), _key(configs, timeout)

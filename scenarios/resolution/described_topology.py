@@ -92,7 +92,9 @@ class DescribedTopologyResolver:
             topic = self._name_in_cluster(name)
             if topic is None:
                 known = sorted(self._cluster.all_names or ())
-                report_mistake(f"{format_value(name)} is not a topic of the cluster ({did_you_mean(name, known, 'topics')})")
+                report_mistake(
+                    f"{format_value(name)} is not a topic of the cluster ({did_you_mean(name, known, 'topics')})"
+                )
                 draft.is_valid = False
             elif topic not in [other.topic for other in draft.sources]:
                 draft.sources.append(SourceDraft(topic, report_mistake))
@@ -140,7 +142,9 @@ class DescribedTopologyResolver:
                 )
             elif entry.name not in known:
                 hint = did_you_mean(entry.name, sorted(known), "stores")
-                self._source_map.add_mistake(path, f"{format_value(entry.name)} is not a store of the topology ({hint})")
+                self._source_map.add_mistake(
+                    path, f"{format_value(entry.name)} is not a store of the topology ({hint})"
+                )
             else:
                 entries[entry.name] = i, entry
         return entries
@@ -159,7 +163,9 @@ class DescribedTopologyResolver:
             changelog = None
         elif entry.logged is None and entry.changelog is None and entry.size is None and entry.bytes_per_s is None:
             logged, changelog = self._infer(store)
-        return StoreDraft(store.name, logged, entry.persistent, changelog, StatedTraffic.of(entry, path), report_mistake)
+        return StoreDraft(
+            store.name, logged, entry.persistent, changelog, StatedTraffic.of(entry, path), report_mistake
+        )
 
     def _infer(self, store: DescribedStore) -> tuple[bool, str | None]:
         """Whether a store is logged, and its changelog if that is a source topic.

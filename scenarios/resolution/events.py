@@ -117,7 +117,9 @@ def _resolve_clients(
             yield Crash(at_ms, clients, event.down, event.keeps_state)
         case CrashEvent(pick=int(pick)):
             if clients and pick > len(clients):
-                context.source_map.add_mistake((*path, "pick"), f"{pick} is more than the clients named, {len(clients)}")
+                context.source_map.add_mistake(
+                    (*path, "pick"), f"{pick} is more than the clients named, {len(clients)}"
+                )
             yield CrashPlan(at_ms, tuple(event.clients), clients, pick, event.down, event.keeps_state)
         case RollingBounceEvent():
             yield _resolve_bounce(event, at_ms, clients, path, context)
@@ -140,7 +142,7 @@ def _resolve_bounce(
     context.clients.check_tags(event.configs.rack_aware_assignment_tags, (*path, "configs"), context.source_map)
     return RollingBouncePlan(
         at_ms=at_ms,
-        event=tuple(event.clients),
+        client_names=tuple(event.clients),
         clients=_in_order(clients, event.order, racks),
         is_shuffled=event.order == "shuffled",
         down_ms=event.down,
@@ -167,7 +169,9 @@ def _check_autoscales(found: Sequence[LocatedEvent], context: EventContext) -> s
         if isinstance(event, AutoscalePlan):
             twice = [client for client in event.clients if client in scaled]
             if twice:
-                context.source_map.add_mistake((*path, "clients"), format_list("scaled by another event too", twice, most=4))
+                context.source_map.add_mistake(
+                    (*path, "clients"), format_list("scaled by another event too", twice, most=4)
+                )
             scaled.update(event.clients)
     return scaled
 

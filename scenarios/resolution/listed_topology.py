@@ -85,7 +85,9 @@ class _Names:
             return name
         if self.topics is not None and self.repartition is not None:
             candidates = sorted({*self.topics, *short})
-            self.source_map.add_mistake(path, f"{format_value(name)} is not a topic ({did_you_mean(name, candidates, 'topics')})")
+            self.source_map.add_mistake(
+                path, f"{format_value(name)} is not a topic ({did_you_mean(name, candidates, 'topics')})"
+            )
         return None
 
 
@@ -93,7 +95,9 @@ def _at(path: ScenarioPath, source_map: SourceMap) -> ReportMistake:
     return lambda message: source_map.add_mistake(path, message)
 
 
-def _repartition(entries: Sequence[SubtopologyEntry], application_id: str, source_map: SourceMap) -> dict[str, str] | None:
+def _repartition(
+    entries: Sequence[SubtopologyEntry], application_id: str, source_map: SourceMap
+) -> dict[str, str] | None:
     broken = [
         hole for hole in invalid_entries(entries) if not isinstance(hole.value, dict) or "repartition" in hole.value
     ]
@@ -150,7 +154,9 @@ def _draft_store(store: StoreEntry, path: ScenarioPath, source_map: SourceMap) -
     if not logged:
         check_unlogged(store, path, source_map)
     changelog = store.changelog if logged else None
-    return StoreDraft(store.name, logged, store.persistent, changelog, StatedTraffic.of(store, path), _at(path, source_map))
+    return StoreDraft(
+        store.name, logged, store.persistent, changelog, StatedTraffic.of(store, path), _at(path, source_map)
+    )
 
 
 def check_unlogged(store: StoreEntry, path: ScenarioPath, source_map: SourceMap) -> None:

@@ -16,7 +16,9 @@ from simulator.world.disturbances import Reassignment
 from simulator.world.world import World
 
 
-def check_reassignments(blueprint: Blueprint, seed: int, paths: Mapping[int, ScenarioPath], source_map: SourceMap) -> None:
+def check_reassignments(
+    blueprint: Blueprint, seed: int, paths: Mapping[int, ScenarioPath], source_map: SourceMap
+) -> None:
     """Warn of reassignments that do not end, with one seed for all; a strategy without a plan is noted as a mistake.
 
     Args:

@@ -22,9 +22,13 @@ def resolve_churn(
         source_map.add_mistake(path, "give crashes, joins or both, such as crashes: 2/h")
     starting = {plan.name for plan in context.clients.plans if plan.starts}
     if event.joins is not None and clients and starting.issuperset(clients):
-        source_map.add_mistake((*path, "joins"), "all of these clients are there from the start; say starts: false of some")
+        source_map.add_mistake(
+            (*path, "joins"), "all of these clients are there from the start; say starts: false of some"
+        )
     if event.until is not None and event.until <= at_ms:
-        message = f"{format_duration(event.until)} is not after the beginning, which is at {format_duration(at_ms)} (at)"
+        message = (
+            f"{format_duration(event.until)} is not after the beginning, which is at {format_duration(at_ms)} (at)"
+        )
         source_map.add_mistake((*path, "until"), message)
     elif event.until is not None and end_ms is not None and event.until > end_ms:
         message = f"{format_duration(event.until)} is after the end, which is at {format_duration(end_ms)} (duration)"
@@ -35,10 +39,12 @@ def resolve_churn(
     for key, per_hour in (("crashes", event.crashes or 0), ("joins", event.joins or 0)):
         expected = per_hour * (until_ms - at_ms) / HOUR_MS
         if expected > MAX_OCCURRENCES:
-            source_map.add_mistake((*path, key), f"that is {expected:,.0f} until {format_duration(until_ms)}, {TOO_MANY}")
+            source_map.add_mistake(
+                (*path, key), f"that is {expected:,.0f} until {format_duration(until_ms)}, {TOO_MANY}"
+            )
     return ChurnPlan(
         at_ms=at_ms,
-        event=tuple(event.clients),
+        client_names=tuple(event.clients),
         clients=clients,
         until_ms=until_ms,
         crashes_per_h=event.crashes or 0,

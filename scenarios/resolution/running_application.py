@@ -74,7 +74,9 @@ def check_start(document: ScenarioDocument, protocols: Iterable[GroupProtocol], 
         source_map.add_mistake(starts, "running, but no client has tasks; say in clients[].tasks what each has")
     if not is_running and source_map.is_valid(*starts):
         for i, _ in running:
-            source_map.add_mistake(("clients", i, "tasks"), "it has tasks at the start only if the application starts: running")
+            source_map.add_mistake(
+                ("clients", i, "tasks"), "it has tasks at the start only if the application starts: running"
+            )
 
 
 def resolve_tasks(

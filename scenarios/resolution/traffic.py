@@ -93,7 +93,9 @@ def _check(section: TrafficSection, source_map: SourceMap) -> None:
     if section.folder is None and source_map.is_valid(*TRAFFIC, "from"):
         for key in ("quantile", "starts_at"):
             if getattr(section, key) is not None:
-                source_map.add_mistake((*TRAFFIC, key), "this is about measurements; say in from where they are, or leave it out")
+                source_map.add_mistake(
+                    (*TRAFFIC, key), "this is about measurements; say in from where they are, or leave it out"
+                )
         if section.hourly is None and source_map.is_valid(*TRAFFIC):
             source_map.add_mistake(TRAFFIC, "give hourly, or from: FOLDER")
 

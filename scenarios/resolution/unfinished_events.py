@@ -44,7 +44,9 @@ def _check_return(path: ScenarioPath, back_ms: int, duration_ms: int, source_map
     if back_ms >= duration_ms:
         back, end = format_duration(back_ms), format_duration(duration_ms)
         advice = f"set duration to more than {back}, or leave out down to keep it down"
-        source_map.add_warning((*path, "down"), f"the return, at {back}, is not before the end of the run ({end}): {advice}")
+        source_map.add_warning(
+            (*path, "down"), f"the return, at {back}, is not before the end of the run ({end}): {advice}"
+        )
 
 
 def _check_all(path: ScenarioPath, moments: list[int], what: str, duration_ms: int, source_map: SourceMap) -> None:
