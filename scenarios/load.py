@@ -25,7 +25,7 @@ from scenarios.resolution.availability_warnings import warn_about_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
-from scenarios.resolution.configs import check_configs, group_configs
+from scenarios.resolution.configs import check_configs, resolve_group_configs
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
 from scenarios.resolution.imported_files import ImportedFiles, UnreadableError, read_text
@@ -199,7 +199,7 @@ def _resolve(
     )
     events = resolve_events(document.events, context)
     choices = resolve_assignors(document.assignors, configs, clients, source_map)
-    groups = group_configs(document.application, document.cluster.configs, source_map)
+    groups = resolve_group_configs(document.application, document.cluster.configs, source_map)
     protocol = GroupProtocol(streams.group_protocol)
     check_membership(document.clients, protocol, source_map)
     check_start(document, {choice.protocol or protocol for choice in choices}, source_map)

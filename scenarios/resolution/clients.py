@@ -1,4 +1,4 @@
-"""The clients, one by one."""
+"""Resolve the clients of a scenario."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MAX_TAG_VALUE: Final = 30
 
 @dataclass(slots=True)
 class ResolvedClients:
-    """What is known of the clients.
+    """The resolved clients.
 
     Attributes:
-        plans: those that are understood, in the order of the scenario.
-        groups: the clients that a name stands for: its own, or the name of an entry that stands for several.
-        is_complete: whether all names are known.
-        origins: the place of the entry that each client comes from.
+        plans: the valid clients, in the order of the scenario.
+        groups: the clients by name, and the clients of an entry that defines several by the entry's name.
+        is_complete: whether the names of all clients are known.
+        origins: the path of the entry of each client.
     """
 
     plans: tuple[ClientBlueprint, ...]
@@ -62,19 +62,24 @@ class ResolvedClients:
 
 
 def check_membership(entries: Sequence[ClientEntry], protocol: GroupProtocol, source_map: SourceMap) -> None:
-    """Note a mistake for every static member of a streams group: Kafka Streams refuses to start it."""
+    """Report static members of a streams group: Kafka Streams refuses to start them."""
     if protocol is GroupProtocol.STREAMS:
         for i, entry in valid_entries(entries):
             if entry.static_membership:
-                refused = "Kafka Streams refuses group.instance.id with group.protocol: streams; leave it out"
-                source_map.add_mistake(("clients", i, "static_membership"), refused)
+                message = "Kafka Streams rejects group.instance.id with group.protocol: streams; remove it"
+                source_map.add_mistake(("clients", i, "static_membership"), message)
 
 
 def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: SourceMap) -> ResolvedClients:
-    """Understand the clients; what is wrong goes to `places`.
+    """Resolve the clients, and report mistakes to `source_map`.
 
     Args:
-        threads: how many a client has that does not say so.
+        entries: the clients of the scenario.
+        threads: the default number of threads.
+        source_map: collects the mistakes.
+
+    Returns:
+        The resolved clients.
     """
     draft = ResolvedClients(
         (), {}, is_complete=not invalid_entries(entries) and source_map.is_present(*_CLIENTS), origins={}
@@ -84,10 +89,10 @@ def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: So
     for i, entry in valid_entries(entries):
         path = (*_CLIENTS, i)
         if not source_map.is_valid(*path) and entry.count is None:
-            # What was cut out may have been a count, and so the names of several clients.
+            # The invalid part may be a count, so the entry may define several clients.
             draft.is_complete = False
         if len(plans) + (entry.count or 1) > MAX_CLIENTS:
-            source_map.add_mistake(path, f"more than {MAX_CLIENTS:,} clients, which is the most that can be simulated")
+            source_map.add_mistake(path, f"more than {MAX_CLIENTS:,} clients: the maximum that can be simulated")
             draft.is_complete = False
             break
         _check_entry(entry, path, source_map)
@@ -95,7 +100,7 @@ def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: So
         names = _names(entry)
         for name in dict.fromkeys([entry.name, *names]):
             if name in draft.groups:
-                source_map.add_mistake((*path, "name"), f"{format_value(name)} is the name of another client too")
+                source_map.add_mistake((*path, "name"), f"{format_value(name)} is also the name of another client")
         draft.groups.update({name: (name,) for name in names})
         draft.groups[entry.name] = names
         draft.origins.update(dict.fromkeys(names, path))
@@ -128,30 +133,28 @@ def _plan(entry: ClientEntry, number: int, name: str, process_id: ProcessId | No
 
 def _check_entry(entry: ClientEntry, path: ScenarioPath, source_map: SourceMap) -> None:
     if entry.rack is not None and entry.racks is not None:
-        source_map.add_mistake((*path, "racks"), "give rack, or racks for several clients, but not both")
+        source_map.add_mistake((*path, "racks"), "conflicts with rack; set rack, or racks for several clients")
     elif entry.racks is not None and entry.count is None and source_map.is_valid(*path, "count"):
-        source_map.add_mistake((*path, "racks"), "one client has one rack; give rack, or how many clients by count")
+        source_map.add_mistake((*path, "racks"), "one client has one rack; set rack, or count for several clients")
     if "client_rack" in entry.model_fields_set and not (entry.rack or entry.racks) and source_map.is_valid(*path):
-        source_map.add_mistake((*path, "client_rack"), "it stands in no rack; give rack, or racks for several clients")
+        source_map.add_mistake((*path, "client_rack"), "the client has no rack; set rack, or racks for several clients")
     for key, value in entry.tags.items():
         if len(key) > MAX_TAG_KEY:
-            source_map.add_mistake(
-                (*path, "tags", key), f"the key of a tag is too long (at most {MAX_TAG_KEY} characters)"
-            )
+            source_map.add_mistake((*path, "tags", key), f"the tag key is too long (maximum {MAX_TAG_KEY} characters)")
         if len(value) > MAX_TAG_VALUE:
             source_map.add_mistake(
-                (*path, "tags", key), f"{format_value(value)} is too long (at most {MAX_TAG_VALUE} characters)"
+                (*path, "tags", key), f"{format_value(value)} is too long (maximum {MAX_TAG_VALUE} characters)"
             )
 
 
 def _process_id(
-    entry: ClientEntry, path: ScenarioPath, taken: dict[ProcessId, str], source_map: SourceMap
+    entry: ClientEntry, path: ScenarioPath, used_ids: dict[ProcessId, str], source_map: SourceMap
 ) -> ProcessId | None:
     if entry.process_id is None:
         return None
     path = (*path, "process_id")
     if entry.count is not None:
-        source_map.add_mistake(path, "several clients cannot share a process id; give each an entry of its own")
+        source_map.add_mistake(path, "several clients cannot share a process id; define one entry per client")
         return None
     try:
         process_id = ProcessId.parse(entry.process_id)
@@ -161,7 +164,7 @@ def _process_id(
             path, f"{format_value(entry.process_id)} is not a process id (a UUID, such as {example})"
         )
         return None
-    if process_id in taken:
-        source_map.add_mistake(path, f"{entry.process_id} is the process id of '{taken[process_id]}' too")
-    taken[process_id] = entry.name
+    if process_id in used_ids:
+        source_map.add_mistake(path, f"{entry.process_id} is also the process id of '{used_ids[process_id]}'")
+    used_ids[process_id] = entry.name
     return process_id

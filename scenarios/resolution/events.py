@@ -1,4 +1,4 @@
-"""What happens: each event names things that exist, at a time when it can happen to them."""
+"""Resolve events, and check that they refer to existing entities at valid times."""
 
 from __future__ import annotations
 
@@ -38,42 +38,50 @@ from scenarios.sampling.traffic_profile import HOUR_MS, TrafficProfile
 from simulator.world.disturbances import BrokerBounce, BrokerLoss, Crash, Join, Leave, RackOutage, TrafficChange
 
 LocatedEvent = tuple[ScenarioPath, PlannedEvent | AutoscalePlan]
-"""What happens, and where the scenario says so."""
+"""An event with its path in the scenario."""
 
 
 def resolve_events(entries: Sequence[EventEntry], context: EventContext) -> tuple[PlannedEvent, ...]:
-    """Understand the events, in the order of the scenario, and the daily profile of traffic; what is wrong is noted."""
-    found = list(_resolve_each(entries, context))
+    """Resolve the events and the hourly traffic, and report mistakes.
+
+    Args:
+        entries: the events of the scenario.
+        context: what events refer to.
+
+    Returns:
+        The planned events in the order of the scenario; empty if there are mistakes.
+    """
+    located = list(_locate_events(entries, context))
     if context.source_map.is_valid("events") and context.source_map.is_valid("clients"):
-        scaled = _check_autoscales(found, context)
-        others = [(path, event) for path, event in found if not isinstance(event, AutoscalePlan)]
-        check_presence(others, scaled, context.clients, context.source_map)
+        scaled = _check_autoscales(located, context)
+        unscaled = [(path, event) for path, event in located if not isinstance(event, AutoscalePlan)]
+        check_presence(unscaled, scaled, context.clients, context.source_map)
     if context.mistakes or context.duration_ms is None:
         return ()
-    warn_about_unfinished_events(found, context.duration_ms, context.source_map)
+    warn_about_unfinished_events(located, context.duration_ms, context.source_map)
     hours = context.duration_ms // HOUR_MS
     if context.traffic.changes_hourly and hours > MAX_OCCURRENCES:
-        context.source_map.add_mistake(context.traffic.path, f"that is {hours:,} hours until the end, {TOO_MANY}")
+        context.source_map.add_mistake(context.traffic.path, f"{hours:,} hours until the end of the run, {TOO_MANY}")
         return ()
-    factors = [(event.at_ms, event.factor) for _, event in found if isinstance(event, TrafficChange)]
+    factors = [(event.at_ms, event.factor) for _, event in located if isinstance(event, TrafficChange)]
     profile = context.traffic.profile(factors)
-    return tuple(_carry_out([event for _, event in found], profile, context, context.duration_ms))
+    return tuple(_expand_events([event for _, event in located], profile, context, context.duration_ms))
 
 
-def _resolve_each(entries: Sequence[EventEntry], context: EventContext) -> Iterator[LocatedEvent]:
+def _locate_events(entries: Sequence[EventEntry], context: EventContext) -> Iterator[LocatedEvent]:
     source_map = context.source_map
     for i, entry in valid_entries(entries):
         path: ScenarioPath = ("events", i)
         if context.duration_ms is not None and entry.at >= context.duration_ms:
-            end = f"the end, which is at {format_duration(context.duration_ms)} (duration)"
+            end = f"the end of the run, {format_duration(context.duration_ms)} (duration)"
             source_map.add_mistake((*path, "at"), f"{format_duration(entry.at)} is not before {end}")
         kinds = [kind for kind in EVENT_KINDS if getattr(entry, kind) is not None]
         if len(kinds) == 1:
             path = (*path, kinds[0])
             yield from ((path, event) for event in _resolve(kinds[0], entry, path, context))
         elif kinds or source_map.is_valid(*path):
-            told = f"it has {' and '.join(kinds)}" if kinds else "it has none"
-            source_map.add_mistake(path, f"an event is one of {', '.join(EVENT_KINDS)}; {told}")
+            actual = f"found {' and '.join(kinds)}" if kinds else "found none"
+            source_map.add_mistake(path, f"expected one of {', '.join(EVENT_KINDS)}; {actual}")
 
 
 def _resolve(
@@ -118,7 +126,7 @@ def _resolve_clients(
         case CrashEvent(pick=int(pick)):
             if clients and pick > len(clients):
                 context.source_map.add_mistake(
-                    (*path, "pick"), f"{pick} is more than the clients named, {len(clients)}"
+                    (*path, "pick"), f"{pick} is more than the number of clients ({len(clients)})"
                 )
             yield CrashPlan(at_ms, tuple(event.clients), clients, pick, event.down, event.keeps_state)
         case RollingBounceEvent():
@@ -136,9 +144,9 @@ def _resolve_bounce(
 ) -> RollingBouncePlan:
     racks = {plan.name: plan.rack for plan in context.clients.plans}
     if clients and not any(racks[client] for client in clients) and context.source_map.is_valid("clients"):
-        for key, is_said in (("order", event.order == "by_rack"), ("client_rack", event.client_rack is not None)):
-            if is_said:
-                context.source_map.add_mistake((*path, key), "none of these clients stands in a rack")
+        for key, is_set in (("order", event.order == "by_rack"), ("client_rack", event.client_rack is not None)):
+            if is_set:
+                context.source_map.add_mistake((*path, key), "none of these clients has a rack")
     context.clients.check_tags(event.configs.rack_aware_assignment_tags, (*path, "configs"), context.source_map)
     return RollingBouncePlan(
         at_ms=at_ms,
@@ -155,37 +163,37 @@ def _resolve_bounce(
 
 
 def _in_order(clients: tuple[str, ...], order: str, racks: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Those of one rack after those of another, the rack of the first client first; or as listed, or the reverse."""
+    """Return the clients in restart order: by rack (the first client's rack first), as listed, or reversed."""
     if order == "by_rack":
         seen = list(dict.fromkeys(racks[client] for client in clients))
         return tuple(sorted(clients, key=lambda client: seen.index(racks[client])))
     return clients[::-1] if order == "reversed" else clients
 
 
-def _check_autoscales(found: Sequence[LocatedEvent], context: EventContext) -> set[str]:
-    """Note a mistake where two autoscalers have a client; return all that have one."""
+def _check_autoscales(located: Sequence[LocatedEvent], context: EventContext) -> set[str]:
+    """Report clients of two autoscale events; return all autoscaled clients."""
     scaled: set[str] = set()
-    for path, event in found:
+    for path, event in located:
         if isinstance(event, AutoscalePlan):
-            twice = [client for client in event.clients if client in scaled]
-            if twice:
+            duplicates = [client for client in event.clients if client in scaled]
+            if duplicates:
                 context.source_map.add_mistake(
-                    (*path, "clients"), format_list("scaled by another event too", twice, most=4)
+                    (*path, "clients"), format_list("clients also scaled by another event", duplicates, most=4)
                 )
             scaled.update(event.clients)
     return scaled
 
 
-def _carry_out(
+def _expand_events(
     events: Sequence[PlannedEvent | AutoscalePlan], profile: TrafficProfile, context: EventContext, duration_ms: int
 ) -> Iterator[PlannedEvent]:
-    """Put in the place of autoscalers what they do, and in that of traffic events what they come to."""
+    """Replace autoscale events by joins and leaves, and traffic events by the resulting traffic."""
     starting = {plan.name for plan in context.clients.plans if plan.starts}
     for event in events:
         match event:
             case AutoscalePlan():
-                there = [client for client in event.clients if client in starting]
-                yield from event.scale(there, context.traffic.source_bytes_per_s, profile, duration_ms)
+                present = [client for client in event.clients if client in starting]
+                yield from event.events(present, context.traffic.source_bytes_per_s, profile, duration_ms)
             case TrafficChange(at_ms=at_ms):
                 yield profile.change_at(at_ms)
             case _:

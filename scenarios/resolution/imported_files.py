@@ -1,4 +1,4 @@
-"""Files that a scenario names, with what Kafka's tools printed."""
+"""Read the files that a scenario imports."""
 
 from __future__ import annotations
 
@@ -16,26 +16,39 @@ from scenarios.language.validation import SourceMap
 T = TypeVar("T")
 
 MAX_IMPORT_BYTES: Final = 50_000_000
-"""The largest file that is imported: about 400,000 partitions as kafka-topics.sh describes them."""
+"""The maximum size of an imported file: about 400,000 partitions in the format of `kafka-topics.sh --describe`."""
 
 
 class UnreadableError(ValueError):
-    """A file that cannot be read as text; says why."""
+    """A file that cannot be read as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedContent(Generic[T]):
-    """What a file says, and the name it has in messages."""
+    """The parsed content of a file.
+
+    Attributes:
+        source: the file name for messages.
+        content: the parsed content.
+    """
 
     source: str
     content: T
 
 
 def read_text(path: Path, max_bytes: int, too_long: str) -> str:
-    """Read a text file, but not more of it than allowed.
+    """Read a text file up to a maximum size.
+
+    Args:
+        path: the file.
+        max_bytes: the maximum size.
+        too_long: the error message for larger files.
+
+    Returns:
+        The text.
 
     Raises:
-        UnreadableError: it is missing, not a file, not UTF-8 or too long (then with that text).
+        UnreadableError: the file is missing, not a regular file, not UTF-8 or too large.
     """
     try:
         if not path.is_file():
@@ -56,7 +69,11 @@ def read_text(path: Path, max_bytes: int, too_long: str) -> str:
 
 
 class ImportedFiles:
-    """Reads the files and folders that a scenario names, relative to its folder, and remembers which they were."""
+    """Reads the files and folders that a scenario names, relative to its folder.
+
+    Attributes:
+        digests: SHA-256 of each file or folder that was read, by name in the scenario.
+    """
 
     def __init__(self, folder: Path, source_map: SourceMap, mistakes: Mistakes) -> None:
         self._folder = folder
@@ -65,7 +82,16 @@ class ImportedFiles:
         self.digests: dict[str, str] = {}
 
     def read(self, path: paths.ScenarioPath, name: str | None, parse: Callable[[str], T]) -> ImportedContent[T] | None:
-        """Read the file that stands at a place of the scenario; None if none does, or none that can be read."""
+        """Read and parse a file, and report mistakes.
+
+        Args:
+            path: the path of the file name in the scenario.
+            name: the file name; None if not set.
+            parse: the parser.
+
+        Returns:
+            The content; None if the name is not set or the file is invalid.
+        """
         if name is None:
             return None
         source = str(self._folder / name)
@@ -83,12 +109,15 @@ class ImportedFiles:
     def read_folder(
         self, path: paths.ScenarioPath, name: str, read: Callable[[Path], tuple[T, str]]
     ) -> ImportedContent[T] | None:
-        """Read the folder that is named at a place of the scenario; None if it cannot be read.
+        """Read a folder, and report mistakes.
 
         Args:
-            path: the place.
-            name: the folder.
-            read: what reads it, and says the SHA-256 of what it has read.
+            path: the path of the folder name in the scenario.
+            name: the folder name.
+            read: the reader; returns the content and its SHA-256.
+
+        Returns:
+            The content; None if the folder is invalid.
         """
         source = str(self._folder / name)
         try:

@@ -1,4 +1,4 @@
-"""Subtopologies in the one form that both ways of stating them are brought into."""
+"""Drafts of subtopologies, common to listed and imported ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scenarios.resolution.partition_traffic import StatedTraffic
 APPLICATION: Final[ScenarioPath] = ("application",)
 
 ReportMistake = Callable[[str], None]
-"""Notes a mistake at one place."""
+"""Reports a mistake at a fixed location."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDraft:
-    """A topic that a subtopology reads, by the name it has in the cluster."""
+    """A source topic, by its name in the cluster."""
 
     topic: str
     report_mistake: ReportMistake
@@ -25,12 +25,12 @@ class SourceDraft:
 
 @dataclass(frozen=True, slots=True)
 class StoreDraft:
-    """A store.
+    """A state store.
 
     Attributes:
-        logged: whether it has a changelog.
-        changelog: the source topic that is its changelog, if one is.
-        said: what the scenario says about its changelog.
+        logged: whether the store has a changelog.
+        changelog: the source topic that serves as the changelog; None if the changelog is a topic of its own.
+        traffic: the traffic that the scenario sets for the changelog.
     """
 
     name: str
@@ -46,8 +46,8 @@ class RepartitionDraft:
     """A repartition topic that a subtopology writes, by its full name.
 
     Attributes:
-        partitions: how many are asked for, if that is said.
-        said: what else the scenario says about it.
+        partitions: the requested number of partitions; None if not set.
+        traffic: the traffic that the scenario sets.
     """
 
     topic: str
@@ -58,7 +58,7 @@ class RepartitionDraft:
 
 @dataclass(frozen=True, slots=True)
 class ResultDraft:
-    """A result topic that a subtopology writes, by the name it has in the cluster."""
+    """A result topic that a subtopology writes, by its name in the cluster."""
 
     topic: str
     report_mistake: ReportMistake
@@ -69,10 +69,10 @@ class SubtopologyDraft:
     """A subtopology.
 
     Attributes:
-        writes: the repartition topics that it writes and that may still have to be made.
-        results: the other topics that it writes; they are there.
-        copartitioned: groups of sources that need the same number of partitions.
-        is_sound: whether all of it is understood.
+        writes: the repartition topics that it writes; they may not exist yet.
+        results: the other topics that it writes; they exist.
+        copartitioned: groups of sources that must have the same number of partitions.
+        is_valid: whether all of it is valid.
     """
 
     id: int
@@ -86,10 +86,10 @@ class SubtopologyDraft:
 
 
 def repartition_topic(application_id: str, name: str) -> str:
-    """The topic's name in the cluster."""
+    """Return the full name of a repartition topic."""
     return f"{application_id}-{name}-repartition"
 
 
 def changelog_topic(application_id: str, store: str) -> str:
-    """The name of a store's changelog in the cluster."""
+    """Return the name of the changelog of a store."""
     return f"{application_id}-{store}-changelog"
