@@ -153,13 +153,13 @@ def _resolve(document: SweepDocument, text: str, file: Path, places: SourceMap) 
     local_file = file.parent / document.scenario
     scenario = local_file if local_file.exists() else find_scenario(Path(document.scenario))
     if not scenario.is_file():
-        places.wrong(
+        places.add_mistake(
             ("scenario",),
             f"{format_value(document.scenario)} no such file next to the sweep, and no such shipped scenario",
         )
     runs = len(settings) * len(document.seeds) * len(document.assignors or [""])
     if runs > MAX_RUNS:
-        places.wrong((), f"{runs:,} runs, more than the maximum of {MAX_RUNS:,}")
+        places.add_mistake((), f"{runs:,} runs, more than the maximum of {MAX_RUNS:,}")
     return Sweep(
         name=document.name or file.stem,
         description=(document.description or "").strip(),
@@ -190,7 +190,7 @@ def _choose(
     design = _design(document)
     number = 0 if design is None else count_settings(design, factors)
     if number > MAX_SETTINGS:
-        places.wrong(("factors",), f"the grid has {number:,} settings, more than the maximum of {MAX_SETTINGS:,}")
+        places.add_mistake(("factors",), f"the grid has {number:,} settings, more than the maximum of {MAX_SETTINGS:,}")
         return ()
     chosen = [] if design is None else generate_settings(design, factors)
     return tuple({json.dumps(setting): setting for setting in (*chosen, *rows)}.values())
@@ -201,9 +201,9 @@ def _check_names(named: Sequence[tuple[int, str]], places: SourceMap) -> None:
     for i, name in named:
         # Spark and DuckDB ignore case in column names.
         if name.lower() in seen:
-            places.wrong(("factors", i, "name"), f"{format_value(name)} is the name of another factor too")
+            places.add_mistake(("factors", i, "name"), f"{format_value(name)} is the name of another factor too")
         if name.lower() in ("setting", "sweep", "assignor", "seed", "run_id"):
-            places.wrong(
+            places.add_mistake(
                 ("factors", i, "name"), f"{format_value(name)} is a column of the tables already; name it otherwise"
             )
         seen.add(name.lower())
@@ -215,38 +215,38 @@ def _check_factors(entries: Sequence[tuple[int, FactorEntry]], document: SweepDo
         design is not None
         and sum(kind is not None for kind in (design.grid, design.random, design.latin_hypercube)) != 1
     ):
-        places.wrong(("design",), "expected one of grid, random: 100 and latin_hypercube: 100")
+        places.add_mistake(("design",), "expected one of grid, random: 100 and latin_hypercube: 100")
     for i, entry in entries:
         path = ("factors", i)
         if entry.values is not None and entry.between is not None:
-            places.wrong(path, "has both values and between; use one of them")
+            places.add_mistake(path, "has both values and between; use one of them")
         elif design is not None and entry.values is None and entry.between is None:
-            places.wrong(path, "needs values: [0, 1, 2] or between: [1, 100]")
+            places.add_mistake(path, "needs values: [0, 1, 2] or between: [1, 100]")
         if design is not None and design.grid and entry.between is not None and entry.steps is None:
-            places.wrong(path, "between needs steps in a grid: the number of values")
+            places.add_mistake(path, "between needs steps in a grid: the number of values")
         if entry.between is not None and entry.scale == "log" and entry.between[0] <= 0:
-            places.wrong((*path, "between"), f"{entry.between[0]:g} has no logarithm; start above 0")
+            places.add_mistake((*path, "between"), f"{entry.between[0]:g} has no logarithm; start above 0")
         if entry.values is not None and len({json.dumps(value) for value in entry.values}) < len(entry.values):
-            places.wrong((*path, "values"), "duplicate value")
+            places.add_mistake((*path, "values"), "duplicate value")
 
 
 def _check_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], places: SourceMap) -> list[Setting]:
     for i, row in enumerate(rows):
         for name in row:
             if name not in names:
-                places.wrong(
+                places.add_mistake(
                     ("rows", i, name), f"no factor is called {format_value(name)} ({did_you_mean(name, names)})"
                 )
         missing = [name for name in names if name not in row]
         if missing:
-            places.wrong(("rows", i), f"missing value of {', '.join(missing)}")
+            places.add_mistake(("rows", i), f"missing value of {', '.join(missing)}")
     return [tuple(row.get(name) for name in names) for row in rows]
 
 
 def _check_seeds(seeds: Sequence[int], places: SourceMap) -> None:
     duplicates = [seed for seed, count in zip(*np.unique(seeds, return_counts=True), strict=True) if count > 1]
     if duplicates:
-        places.wrong(("seeds",), f"duplicate seed {duplicates[0]}")
+        places.add_mistake(("seeds",), f"duplicate seed {duplicates[0]}")
 
 
 def _design(document: SweepDocument) -> DesignEntry | None:
