@@ -10,7 +10,8 @@ from assignors.model.columns import BoolArray, IntArray, Ragged
 from assignors.model.lags import records_to_restore
 from assignors.model.state import NO_LAG, ApplicationState
 from assignors.model.traffic_rates import PartitionRateColumns, TrafficRates
-from assignors.objective.cost import Weights, has_known_racks, previous
+from assignors.objective.cost import Weights, has_known_racks
+from assignors.model.state import previous_holders
 from assignors.optimum.costs import CopyCosts, CopyTraffic, FloatArray, Priority, weights_of
 
 FINENESS = 100_000
@@ -60,7 +61,7 @@ def byte_costs(state: ApplicationState, copies: int, rates: TrafficRates, terms:
     known = has_known_racks(state, standbys=copies > 0)
     crossing = _crossing(state, rates) if known else _CrossRackBytes(*(np.zeros(state.lags.shape) for _ in range(3)))
     traffic = [crossing.running * terms.worth, crossing.standing_by * terms.worth * stateful]
-    is_new = [~had & stateful for had in previous(state)]
+    is_new = [~had & stateful for had in previous_holders(state)]
     is_weighted = terms.priority == Priority.WEIGHTED
     restored = crossing.restoring * stateful * (terms.worth / terms.horizon_s)
     moved = [is_weighted * (restored + terms.moving * new) for new in is_new]

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import STATELESS_TRAFFIC_COST, Weights, has_known_racks, previous
+from assignors.objective.cost import STATELESS_TRAFFIC_COST, Weights, has_known_racks
+from assignors.model.state import previous_holders
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -88,7 +89,7 @@ def partition_costs(state: ApplicationState, copies: int, priority: Priority, we
         weighted: the weights where nothing does.
     """
     stateful = state.tasks.stateful
-    ran, held = previous(state)
+    ran, held = previous_holders(state)
     known = has_known_racks(state, standbys=copies > 0)
     read = state.remote_partitions(state.tasks.source) if known else np.zeros_like(state.lags)
     restored = state.remote_partitions(state.tasks.changelog) if known and copies else np.zeros_like(state.lags)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import previous
+from assignors.model.state import previous_holders
 from assignors.optimum.costs import CopyCosts
 from assignors.optimum.warmup import needs_warmup
 
@@ -54,7 +54,7 @@ def prices(state: ApplicationState, copies: int, costs: CopyCosts, downtime_cost
             costs count.
     """
     stateful = state.tasks.stateful
-    ran, held = previous(state)
+    ran, held = previous_holders(state)
     behind = needs_warmup(state)
     is_new, is_new_standby = (costs.settles_moves * ~had[stateful] for had in (ran, held))
     worst = _WORST + costs.settles_moves

@@ -86,5 +86,5 @@ def _is_configured(state: ApplicationState) -> bool:
 
 def _racks_are_known(state: ApplicationState, partitions: Ragged) -> bool:
     """Whether each client has a rack, and each partition a replica with one; replicas without do not count here."""
-    located: BoolArray = np.any(state.partitions.in_rack, axis=1)
-    return not np.any(state.clients.rack == NO_RACK) and partitions.all(located)
+    has_rack: BoolArray = np.any(state.partitions.in_rack, axis=1)
+    return not np.any(state.clients.rack == NO_RACK) and partitions.all(has_rack)

@@ -9,7 +9,7 @@ from assignors.flow.min_cost import MAX_COST
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.lags import best_available, caught_up, records_to_restore, scaled
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import previous
+from assignors.model.state import previous_holders
 from assignors.tasks.high_availability import DEFAULT_NON_OVERLAP_COST, DEFAULT_TRAFFIC_COST
 from assignors.tasks.standby_flow import place_standbys
 from assignors.tasks.task_placement import TaskPlacement
@@ -50,7 +50,7 @@ def cheapest_target(state: ApplicationState, reliable_standbys: int) -> TaskPlac
     traffic, moving = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
     traffic = DEFAULT_TRAFFIC_COST if traffic is None else traffic
     moving = DEFAULT_NON_OVERLAP_COST if moving is None else moving
-    ran, held = previous(state)
+    ran, held = previous_holders(state)
     remote, records = state.remote_partitions(state.tasks.source), records_to_restore(state)
     costs = _in_order(traffic * remote + moving * ~best_available(state), records, ran, 2)
     _place(placement, np.flatnonzero(state.tasks.stateful), costs)

@@ -13,7 +13,7 @@ from assignors.model.ids import ProcessId, TaskId
 from assignors.model.lags import best_available, caught_up, records_to_restore
 from assignors.model.parameters import check_count
 from assignors.model.state import LATEST_OFFSET, ApplicationState
-from assignors.objective.cost import previous
+from assignors.model.state import previous_holders
 from assignors.tasks.cheapest_target import cheapest_target
 from assignors.tasks.task_placement import TaskPlacement
 
@@ -96,7 +96,7 @@ class _RoundBuilder:
         self._target = cheapest_target(state, reliable_standbys)
         self._ready = caught_up(state)
         self._records = records_to_restore(state)
-        self._at_hand, self._held = best_available(state), previous(state)[1]
+        self._at_hand, self._held = best_available(state), previous_holders(state)[1]
         self._remote_source = state.remote_partitions(state.tasks.source)
         self._remote_changelog = state.remote_partitions(state.tasks.changelog)
 
@@ -175,7 +175,7 @@ class _RoundBuilder:
 
 def _told(state: ApplicationState, columns: AssignmentColumns) -> IncrementalRound:
     ids, clients = state.tasks.ids, state.clients.ids
-    ran = previous(state)[0]
+    ran = previous_holders(state)[0]
     moves = []
     for task in np.flatnonzero(columns.active != UNASSIGNED).tolist():
         destination = int(columns.active[task])

@@ -16,7 +16,7 @@ from assignors.model.configs import RackAwareStrategy
 from assignors.model.parameters import check_count
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import TrafficRates, TrafficUnit, check_topic_rates, effective_rates
-from assignors.objective.cost import previous
+from assignors.model.state import previous_holders
 from assignors.recording.recorder import NO_RECORDER
 from assignors.tasks.active_task_flow import RowArray, costs_of_moving
 from assignors.tasks.balance import balance_over_threads
@@ -191,7 +191,7 @@ class _VariantRun:
         traffic = self._weights.traffic(state.tasks.source)[rows] * traffic_cost
         here, owner = traffic[:, state.clients.rack], placement.owners()[rows].astype(np.intp)
         if self._variant.overlap_target == OverlapTarget.CURRENT:
-            costs = here + moving * ~previous(state)[0][rows]
+            costs = here + moving * ~previous_holders(state)[0][rows]
         else:
             costs = costs_of_moving(here, owner, moving)
         is_spread = self._variant.balance == BalanceScope.SUBTOPOLOGY
@@ -218,7 +218,7 @@ class _VariantRun:
             return
         held = placement.standbys().T.copy()
         if self._variant.overlap_target == OverlapTarget.CURRENT:
-            held = previous(state)[1]
+            held = previous_holders(state)[1]
         for client, task in np.argwhere(placement.standbys()).tolist():
             placement.unassign_standby(task, client)
         place_standbys(

@@ -12,7 +12,8 @@ from assignors import registry
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import IntArray
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import Weights, compute_cost_and_bound, previous
+from assignors.objective.cost import Weights, compute_cost_and_bound
+from assignors.model.state import previous_holders
 from tests.assignors.random_assignments import plain_cost, random_answer
 from tests.contract.random_applications import RandomApplication
 
@@ -89,7 +90,7 @@ def test_what_was_held_before_is_known_by_client() -> None:
     life = RandomApplication.from_seed(4)
     life.settle(registry.make(registry.find("high_availability")).assign(life.state()))
     state = life.state()
-    ran, held = previous(state)
+    ran, held = previous_holders(state)
     for column, client in enumerate(state.kafka_streams_states.values()):
         rows = [state.row_of_task[task] for task in client.previous_active_tasks]
         assert np.flatnonzero(ran[:, column]).tolist() == sorted(rows)

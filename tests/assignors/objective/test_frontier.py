@@ -11,7 +11,7 @@ import pytest
 from assignors import registry
 from assignors.model.columns import IntArray
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import previous
+from assignors.model.state import previous_holders
 from assignors.objective.frontier import frontier
 from tests.contract.random_applications import RandomApplication
 
@@ -30,7 +30,7 @@ def answers(state: ApplicationState, slack: int) -> list[tuple[int, int]]:
     """Remote partitions and moves of every balanced assignment of the stateful tasks."""
     rows = np.flatnonzero(state.tasks.stateful)
     remote = state.remote_partitions(state.tasks.source)[rows]
-    ran = previous(state)[0][rows]
+    ran = previous_holders(state)[0][rows]
     threads = state.clients.threads
     shares = [Fraction(len(rows) * int(each), int(threads.sum())) for each in threads]
     found = set()
@@ -78,7 +78,7 @@ def test_ratios_follow_on_one_another_and_owners_are_what_the_point_says(seed: i
         assert before.moves < after.moves
         assert before.remote_partitions > after.remote_partitions
     remote = state.remote_partitions(state.tasks.source)[rows]
-    ran = previous(state)[0][rows]
+    ran = previous_holders(state)[0][rows]
     each = np.arange(len(rows))
     for point in front:
         assert remote[each, point.owner].sum() == point.remote_partitions

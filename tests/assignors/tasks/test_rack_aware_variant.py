@@ -16,7 +16,7 @@ from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.state import NO_LAG, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.model.traffic_rates import PartitionRate, TrafficRates, TrafficUnit, rates_of_topics
-from assignors.objective.cost import previous
+from assignors.model.state import previous_holders
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.partition_weights import HEAVIEST, partition_weights
 from assignors.tasks.rack_aware_variant import (
@@ -106,7 +106,7 @@ def overlap_cost(state: ApplicationState, found: AssignmentColumns) -> int:
     """Of stateful tasks, against who ran them."""
     rows = np.flatnonzero(state.tasks.stateful)
     remote = state.remote_partitions(state.tasks.source)[rows, found.active[rows]]
-    return int(10 * remote.sum() + (~previous(state)[0][rows, found.active[rows]]).sum())
+    return int(10 * remote.sum() + (~previous_holders(state)[0][rows, found.active[rows]]).sum())
 
 
 def test_against_the_current_assignment_it_no_answer_costs_more_than_kafkas_and_all_together_cost_less() -> None:
