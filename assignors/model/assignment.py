@@ -60,7 +60,7 @@ class TaskAssignment:
         1
     """
 
-    __slots__ = ("_entries", "_made_of")
+    __slots__ = ("_entries", "_source")
 
     def __init__(self, assignment: Iterable[KafkaStreamsAssignment]) -> None:
         self._entries: tuple[KafkaStreamsAssignment, ...] | None = tuple(assignment)

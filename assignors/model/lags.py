@@ -31,7 +31,8 @@ def is_caught_up(lags: IntArray, acceptable_recovery_lag: int) -> BoolArray:
 def caught_up(state: ApplicationState) -> BoolArray:
     """Return which copies are caught up, shape (T, C); True for stateless tasks."""
     within = is_caught_up(state.lags, state.assignment_configs.acceptable_recovery_lag)
-    return within | (state.lags == NO_LAG)
+    ready: BoolArray = within | (state.lags == NO_LAG)
+    return ready
 
 
 def require_lags(state: ApplicationState) -> None:

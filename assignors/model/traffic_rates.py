@@ -118,7 +118,9 @@ class PartitionRateColumns:
             is_remote=~state.partitions.in_rack if rates.reads_from_nearest else is_leader_remote,
             is_leader_remote=is_leader_remote,
             size_bytes=np.array([0 if rate is None else rate.size_bytes for rate in partition_rates], dtype=np.int64),
-            record_bytes=np.array([1 if rate is None else max(1, rate.record_bytes) for rate in partition_rates], dtype=np.int64),
+            record_bytes=np.array(
+                [1 if rate is None else max(1, rate.record_bytes) for rate in partition_rates], dtype=np.int64
+            ),
         )
 
 

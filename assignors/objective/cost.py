@@ -11,7 +11,7 @@ Source: KIP-925. The bound is a transport problem (`assignors.flow.transport`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -53,6 +53,16 @@ STATELESS_WEIGHTS: Final = Weights(1, 0)
 
 EQUAL_WEIGHTS: Final = Weights(1, 1)
 """Weights that report the cost of an assignor without weights of its own."""
+
+
+@runtime_checkable
+class WeightedAssignor(Protocol):
+    """An assignor that weighs traffic against movement."""
+
+    @property
+    def default_weights(self) -> Weights:
+        """Return the weights that apply where none are configured."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

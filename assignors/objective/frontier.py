@@ -21,8 +21,7 @@ import numpy as np
 
 from assignors.flow.transport import TransportProblem, assign_clients, solve_transport
 from assignors.model.columns import NO_RACK, IntArray
-from assignors.model.state import ApplicationState
-from assignors.model.state import previous_holders
+from assignors.model.state import ApplicationState, previous_holders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,9 +132,7 @@ class _HullSearch:
             yield from self._between(best, right)
 
     def _solve(self, traffic_cost: int, move_cost: int) -> _CostPoint:
-        weighted = replace(
-            self._problem, traffic_cost=self._problem.traffic_cost * traffic_cost, move_cost=move_cost
-        )
+        weighted = replace(self._problem, traffic_cost=self._problem.traffic_cost * traffic_cost, move_cost=move_cost)
         solution = solve_transport(weighted)
         if solution is None:
             raise AssertionError("each client can have its share")
@@ -160,8 +157,6 @@ def _with_ratios(points: list[_CostPoint]) -> Iterator[FrontierPoint]:
     Yields:
         One point for each assignment.
     """
-    changes = [
-        Fraction(after.moves - before.moves, before.remote - after.remote) for before, after in pairwise(points)
-    ]
+    changes = [Fraction(after.moves - before.moves, before.remote - after.remote) for before, after in pairwise(points)]
     for point, low, high in zip(points, [Fraction(0), *changes], [*changes, None], strict=True):
         yield FrontierPoint(point.remote, point.moves, low, high, point.owner)

@@ -266,8 +266,8 @@ def _proofs(trace: Trace) -> Columns:
         {
             "round": each.number,
             "least_total_cost": each.appraisal.bound,
-            "relaxed_total_cost": each.appraisal.proof.relaxed,
-            "cheapest_total_cost": each.appraisal.proof.cheapest,
+            "relaxed_total_cost": each.appraisal.proof.relaxed_bound,
+            "cheapest_total_cost": each.appraisal.proof.best_known_cost,
         }
         for each in trace.rounds
         if each.appraisal is not None and each.appraisal.proof is not None

@@ -10,8 +10,7 @@ import pytest
 
 from assignors import registry
 from assignors.model.columns import IntArray
-from assignors.model.state import ApplicationState
-from assignors.model.state import previous_holders
+from assignors.model.state import ApplicationState, previous_holders
 from assignors.objective.frontier import frontier
 from tests.contract.random_applications import RandomApplication
 
@@ -19,9 +18,9 @@ from tests.contract.random_applications import RandomApplication
 def state_of(seed: int, *, at_most: int = 1_000, clients: int = 8) -> ApplicationState | None:
     """An application after somebody came and somebody left."""
     life = RandomApplication.from_seed(seed)
-    life.settle(registry.make(registry.find("legacy_sticky")).assign(life.state()))
-    life.something_happens()
-    life.something_happens()
+    life.apply(registry.make(registry.find("legacy_sticky")).assign(life.state()))
+    life.apply_random_event()
+    life.apply_random_event()
     state = life.state()
     return state if state.tasks.stateful.sum() <= at_most and len(state.clients) <= clients else None
 
@@ -99,5 +98,5 @@ def test_where_racks_are_not_known_there_is_no_front() -> None:
 
     state = state_of(1)
     assert state is not None
-    with pytest.raises(ValueError, match="racks are not known"):
+    with pytest.raises(ValueError, match="the racks of all clients"):
         frontier(replace(state, clients=replace(state.clients, rack=np.full(len(state.clients), -1))))
