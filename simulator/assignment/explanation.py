@@ -13,6 +13,7 @@ from assignors.model.assignment import UNASSIGNED, TaskAssignor, TaskType
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
+from assignors.objective.cost import WeightedAssignor
 from assignors.recording.recorder import Exchange, PlacementStep, StepKind, StepRecorder
 from simulator.assignment.break_even import NoBreakEven, RepeatableDecision, break_evens, cost_matters
 from simulator.group.reconciliation import GroupAssignment
@@ -218,7 +219,7 @@ def _tags(state: ApplicationState, members: IntArray, num_clients: int) -> list[
 
 def _edges(steps: StepRecorder | None, members: IntArray) -> Iterator[CycleMove]:
     number = 0
-    for exchange in steps.told if steps is not None else ():
+    for exchange in steps.entries if steps is not None else ():
         if not isinstance(exchange, Exchange):
             continue
         sources, destinations = members[exchange.sources].tolist(), members[exchange.destinations].tolist()
@@ -247,7 +248,7 @@ class _Trails:
         for edge in edges:
             costs[edge.cycle] = costs.get(edge.cycle, 0) + edge.cost
         following = iter(edges)
-        for each in steps.told if steps is not None else ():
+        for each in steps.entries if steps is not None else ():
             if type(each) is PlacementStep:
                 if each.task not in tasks:
                     continue
@@ -320,6 +321,7 @@ def _break_evens(
 
 def _decided(account: DecisionRecord, steps: StepRecorder) -> RepeatableDecision:
     configured = account.state.assignment_configs.rack_aware_non_overlap_cost
-    own = getattr(account.assignor, "default_non_overlap_cost", 0)
-    present = own if configured is None else configured
+    assignor = account.assignor
+    default = assignor.default_weights.non_overlap_cost if isinstance(assignor, WeightedAssignor) else 0
+    present = default if configured is None else configured
     return RepeatableDecision(account.state, account.assignor, account.traffic_cost, present, steps.flows)

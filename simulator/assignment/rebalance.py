@@ -12,14 +12,14 @@ import numpy as np
 
 from assignors.errors import AssignorError
 from assignors.flow import FlowEffort
-from assignors.model.assignment import AssignmentColumns, TaskAssignment, TaskAssignor
+from assignors.model.assignment import AssignmentColumns, TaskAssignor
 from assignors.model.columns import BoolArray, ClientTable, IntArray, PartitionTable, TaskTable
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
 from assignors.recording.leader_time import NEGLIGIBLE_MS, leader_time_ms, work_time_ms
 from assignors.recording.leader_work import LeaderWork
-from assignors.recording.recorder import NO_RECORDER, Exchange, PlacementStep, Recorder
+from assignors.recording.recorder import NO_RECORDER, Exchange, PlacementStep, Recorder, as_recording
 from simulator.errors import AssignorFailedError
 
 
@@ -55,12 +55,13 @@ def compute_assignment(
         AssignorFailedError: it threw, or its answer is not valid.
     """
     computing = _Computing(recorder)
+    recording = as_recording(assignor)
     try:
-        assignment = _assign(state, assignor, computing)
+        assignment = recording.assign_recorded(state, computing)
         columns = AssignmentColumns.of(state, assignment)
     except AssignorError as error:
         raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
-    return ComputedAssignment(state, columns, computing.ms / leader_speed, told=hasattr(assignor, "assign_recorded"))
+    return ComputedAssignment(state, columns, computing.ms / leader_speed, told=recording is assignor)
 
 
 class _Computing(Recorder):
@@ -94,14 +95,6 @@ class _Computing(Recorder):
     def exchange(self, exchange: Exchange) -> None:
         """Pass an exchange on."""
         self._recorder.exchange(exchange)
-
-
-def _assign(state: ApplicationState, assignor: TaskAssignor, computing: _Computing) -> TaskAssignment:
-    recorded = getattr(assignor, "assign_recorded", None)
-    if recorded is None:
-        return assignor.assign(state)
-    assignment: TaskAssignment = recorded(state, computing)
-    return assignment
 
 
 def build_state(

@@ -186,7 +186,7 @@ class TraceRecorder:
         """Count each task's remote source partitions by rack; the same array as long as no partition is elsewhere."""
         table, source = self._execution.placing.table, self._layout.tasks.source
         if self._remote is None or self._remote[0] is not table:
-            self._remote = table, np.column_stack((table.remote(source), source.counts()))
+            self._remote = table, np.column_stack((table.count_remote(source), source.counts()))
         return self._remote[1]
 
     def _close(self, now_ms: int) -> None:

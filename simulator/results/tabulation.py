@@ -266,8 +266,8 @@ def _proofs(trace: Trace) -> Columns:
         {
             "round": each.number,
             "total_cost_bound": each.appraisal.bound,
-            "relaxed_total_cost_bound": each.appraisal.proof.relaxed,
-            "best_known_total_cost": each.appraisal.proof.cheapest,
+            "relaxed_total_cost_bound": each.appraisal.proof.relaxed_bound,
+            "best_known_total_cost": each.appraisal.proof.best_known_cost,
         }
         for each in trace.rounds
         if each.appraisal is not None and each.appraisal.proof is not None
