@@ -12,7 +12,7 @@ from simulator.results.tables import table_schema
 MONEY = ("cross_rack_usd", "cross_rack_bytes")
 """Metrics of cross-rack traffic, in order of preference; the first one that every run of every cell has is used."""
 
-OBJECTIVES = (*MONEY, "active_moves", "down_ms", "time_to_converge_ms")
+OBJECTIVES = (*MONEY, "active_moves", "downtime_ms", "time_to_converge_ms")
 """Metrics compared by the Pareto front; lower is better."""
 
 

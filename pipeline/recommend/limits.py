@@ -15,7 +15,7 @@ from scenarios.language.units import parse_duration_ms
 DOES_NOT_CONVERGE = "does not converge"
 """Reason for a run that has not converged at its end."""
 
-REDUNDANCY_METRICS: Final = ("tasks_in_one_rack", "worst_client_loss")
+REDUNDANCY_METRICS: Final = ("tasks_without_rack_redundancy", "worst_client_loss")
 """Metrics of stateful tasks that lose all copies if one rack or one client fails; racks may be unknown."""
 
 _FAILED_SIZE = 100.0
@@ -90,7 +90,7 @@ def parse_limits(
     """
     parsed = [] if moves is None else [Limit("--max-moves", "active_moves", moves)]
     for option, metric, text in (
-        ("--max-downtime", "down_ms", downtime),
+        ("--max-downtime", "downtime_ms", downtime),
         ("--max-convergence", "time_to_converge_ms", convergence),
     ):
         if text is not None:

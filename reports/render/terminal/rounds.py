@@ -33,7 +33,7 @@ _FIGURES: dict[str, tuple[str, NumberFormat]] = {
     "standby moves": ("standby_moves", format_count),
     "warm-ups": ("warming_up", format_count),
     "state restored": ("restored_bytes", format_bytes),
-    "task downtime (total)": ("down_ms", format_duration),
+    "task downtime (total)": ("downtime_ms", format_duration),
     "cross-rack traffic (steady)": ("cross_rack_bytes_per_s", format_rate),
 }
 """Metrics shown over all rounds: label, column and number format."""
@@ -86,7 +86,7 @@ def _parts(tables: Tables, assignors: Sequence[str]) -> Iterator[RenderableType]
 
 
 def _heading(run: Row) -> Text:
-    count = run["rounds"]
+    count = run["rebalances"]
     text = Text(f"{printable(run['assignor'])}, seed {run['seed']}", style=HEADER)
     return text.append(f": {run['verdict']}, {count} round{'' if count == 1 else 's'}", style="not bold")
 
