@@ -110,7 +110,7 @@ def _sparklines(rounds: Sequence[Row]) -> Table:
             table.add_row(
                 Text(name),
                 Text(sparkline(values, _MAX_WIDTH)),
-                Text(f"at maximum {maximum}, in the end {last}", style=QUIET),
+                Text(f"max {maximum}, last {last}", style=QUIET),
             )
     return table
 

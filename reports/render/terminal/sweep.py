@@ -129,7 +129,7 @@ def _best(scenario: Json, several: bool) -> Table:
     table.add_column(Text("95 % CI"), no_wrap=True)
     for best in scenario["best"]:
         metric, interval, equal_cells = METRIC[best["objective"]], best["interval"], best["others_equal"]
-        location = _where(best, several) + (f" (and {equal_cells} more with equal_cells mean)" if equal_cells else "")
+        location = _where(best, several) + (f" (and {equal_cells} more with equal mean)" if equal_cells else "")
         span = "" if interval is None else _span(interval, metric.write)
         table.add_row(
             _title(best["objective"]), printable(best["assignor"]), location, metric.write(best["mean"]), span
