@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scenarios.assignor_specs import assignor_specs, run
+from scenarios.assignor_specs import assignor_specs
 from scenarios.load import Scenario, loads
+from scenarios.run import run
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 
