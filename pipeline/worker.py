@@ -10,7 +10,7 @@ import json
 import pickle
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from assignors import registry
 from assignors.registry import AssignorLike
 from scenarios.assignor_specs import AssignorSpec, assignor_spec
-from scenarios.load import Scenario, loads
+from scenarios.load import AssignorChoice, Scenario, loads
 from scenarios.run import run
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
@@ -52,7 +53,8 @@ class SweepInputs:
         folder: folder of the scenario among `files`, as a relative path.
         files: imported files of the scenario, as pairs (relative path, content).
         tables: names of the tables to return for each run.
-        assignors: pickled assignors that were passed as objects, as pairs (label, pickle).
+        assignors: pickled assignors that were passed as objects, as pairs (label, pickle of registration and
+            parameters).
     """
 
     name: str
@@ -81,7 +83,8 @@ def pickle_assignors(assignors: Sequence[AssignorLike], labels: Sequence[str]) -
         if isinstance(assignor, str):
             continue
         try:
-            pickled.append((label, pickle.dumps(assignor)))
+            resolved = registry.resolve(assignor)
+            pickled.append((label, pickle.dumps((resolved.info, dict(resolved.parameters)))))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise ValueError(
                 f"assignor '{label}' cannot be sent to other processes ({error}): define it in a module that they can "
@@ -128,8 +131,8 @@ def _assignor_spec(sweep_inputs: SweepInputs, scenario: Scenario, label: str) ->
     pickled = dict(sweep_inputs.assignors).get(label)
     if pickled is None:
         return assignor_spec(scenario, label)
-    spec = assignor_spec(scenario, pickle.loads(pickled))
-    return AssignorSpec(replace(spec.choice, label=label), spec.info)
+    info, parameters = pickle.loads(pickled)
+    return AssignorSpec(AssignorChoice(label, info.name, parameters, scenario.assignment_configs), info)
 
 
 @lru_cache(_CACHED_SCENARIOS)

@@ -38,7 +38,8 @@ def run(
         explain: the tasks whose moves to explain (`Round.reasons`).
 
     Returns:
-        The trace. If the assignor fails, the run ends there and `Trace.failure` has the reason.
+        The trace. If the assignment is invalid or the assignor raises an `AssignorError`, the run ends there and
+        `Trace.failure` has the reason; other exceptions propagate.
 
     Raises:
         UnknownAssignorError: the assignor is unknown, or rejects its parameters.

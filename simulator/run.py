@@ -31,8 +31,8 @@ def simulate(
         observe: called with the execution after every change of it; must not modify it.
 
     Returns:
-        The trace, equal for equal arguments. If the assignor fails, the run ends there and `Trace.failure` has the
-        reason.
+        The trace, equal for equal arguments. If the assignment is invalid or the assignor raises an `AssignorError`,
+        the run ends there and `Trace.failure` has the reason; other exceptions propagate.
     """
     with flow_cache():
         return Simulation(world, assignor, weights, capture=capture, explain=explain, observe=observe).run()

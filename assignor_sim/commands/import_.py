@@ -139,12 +139,12 @@ def _write(out: Path, imported: ImportedScenario) -> None:
 
 def _properties(path: Path | None) -> Mapping[str, str]:
     from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.formats.properties import read_properties
+    from scenarios.kafka.formats.properties import parse_properties
 
     if path is None:
         return {}
     try:
-        return read_properties(_text(path))
+        return parse_properties(_text(path))
     except FormatError as error:
         raise FormatError(error.line, f"{path}:{error.line}: {error}") from None
 
