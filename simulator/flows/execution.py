@@ -36,15 +36,15 @@ class RunTotals:
     Attributes:
         restored_bytes: read to catch up.
         restored_again_bytes: what of it the same client had held before, and lost.
-        down_ms: shape (T,); for how long each task was not processed.
-        out_of_reach_ms: shape (T,); for how long no client had a copy that queries can be put to.
+        downtime_ms: shape (T,); for how long each task was not processed.
+        unqueryable_ms: shape (T,); for how long no client had a copy that queries can be put to.
         waiting_s: shape (T,); the input that waits, in seconds of usual input.
     """
 
     restored_bytes: float
     restored_again_bytes: float
-    down_ms: IntArray
-    out_of_reach_ms: IntArray
+    downtime_ms: IntArray
+    unqueryable_ms: IntArray
     waiting_s: FloatArray
 
 

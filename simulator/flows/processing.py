@@ -22,7 +22,7 @@ class Processing:
 
     Attributes:
         waiting_s: shape (T,); the input that waits.
-        most_waiting_s: shape (T,); the most that ever did.
+        max_processing_delay_s: shape (T,); the most that ever did.
         rate: shape (T,); seconds of usual input processed in a second, 0 where the task does not run.
         work_s: shape (T,); what was processed since it was last taken.
     """
@@ -42,7 +42,7 @@ class Processing:
         self._running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self._thread: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self.waiting_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
-        self.most_waiting_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
+        self.max_processing_delay_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self.rate: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self.work_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self._at_once_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
@@ -54,13 +54,13 @@ class Processing:
         done = np.minimum(self.rate * seconds, self.waiting_s)
         self.work_s += done
         self.waiting_s -= done
-        np.maximum(self.most_waiting_s, self.waiting_s, out=self.most_waiting_s)
+        np.maximum(self.max_processing_delay_s, self.waiting_s, out=self.max_processing_delay_s)
         return done
 
     def catch_up(self) -> None:
         """Let nothing wait, as if nothing ever had: the application has been running before."""
         self.waiting_s[:] = 0.0
-        self.most_waiting_s[:] = 0.0
+        self.max_processing_delay_s[:] = 0.0
 
     def scale(self, factor: float | FloatArray, records_per_s: FloatArray | None = None) -> None:
         """So many times the usual input comes in from now on.
