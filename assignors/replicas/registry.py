@@ -58,7 +58,7 @@ class StrategyInfo:
 
 
 def _of(name: str, class_name: str, tool: str, summary: str, module: str = "", **parameters: Any) -> StrategyInfo:
-    place = f"assignors.replicas.{module or name}:{class_name}"
+    place = f"{__package__}.{module or name}:{class_name}"
     return StrategyInfo(name, place, tool, summary, tuple(parameters.items()))
 
 
