@@ -58,7 +58,7 @@ class StrategyInfo:
 
 
 def _info(name: str, class_name: str, tool: str, summary: str, module: str = "", **parameters: Any) -> StrategyInfo:
-    path = f"assignors.replicas.{module or name}:{class_name}"
+    path = f"{__package__}.{module or name}:{class_name}"
     return StrategyInfo(name, path, tool, summary, tuple(parameters.items()))
 
 

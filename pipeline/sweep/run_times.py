@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assignors import registry
 from assignors.model.configs import RackAwareStrategy
+from assignors.registry import AssignorLike
 from pipeline.sweep.design import Sweep, attribute_mistakes
 from scenarios.assignor_specs import AssignorSpec, assignor_specs
 from scenarios.language.errors import ScenarioError
@@ -79,7 +79,7 @@ class SweepPrediction:
     wrong: tuple[str, ...]
 
 
-def predict_sweep(sweep: Sweep, assignors: Sequence[str] = ()) -> SweepPrediction:
+def predict_sweep(sweep: Sweep, assignors: Sequence[AssignorLike] = ()) -> SweepPrediction:
     """Load the scenario in its first setting and predict the effect of each factor on the run time.
 
     The values of each factor are tried one at a time in place of the first setting's; the effects are multiplied.
@@ -99,9 +99,9 @@ def predict_sweep(sweep: Sweep, assignors: Sequence[str] = ()) -> SweepPredictio
     try:
         scenario = load(sweep.scenario, sweep.overrides(first))
     except ScenarioError as error:
-        raise ScenarioError(attribute_mistakes(sweep, error).mistakes) from None
-    names, look_up = assignors or sweep.assignors, registry.load if assignors else registry.find
-    chosen = assignor_specs(scenario, names, look_up)
+        raise attribute_mistakes(sweep, error) from None
+    names, may_import = assignors or sweep.assignors, bool(assignors)
+    chosen = assignor_specs(scenario, names, may_import=may_import)
     base = np.array([predict_run_ms(scenario, assignor_spec) for assignor_spec in chosen])
     costs = np.tile(base, (len(sweep.settings), 1))
     imports = dict(scenario.imports)
@@ -120,7 +120,8 @@ def predict_sweep(sweep: Sweep, assignors: Sequence[str] = ()) -> SweepPredictio
             else:
                 imports |= dict(varied.imports)
                 varied_costs = [
-                    predict_run_ms(varied, assignor_spec) for assignor_spec in assignor_specs(varied, names, look_up)
+                    predict_run_ms(varied, assignor_spec)
+                    for assignor_spec in assignor_specs(varied, names, may_import=may_import)
                 ]
                 ratios[key] = np.array(varied_costs) / base
         nearest = {key: tried_values[i * len(tried_values) // len(values)] for i, key in enumerate(values)}

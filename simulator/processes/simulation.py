@@ -49,11 +49,13 @@ class Simulation:
         world: World,
         assignor: TaskAssignor,
         weights: Weights,
-        observe: Observer,
-        question: ExplanationRequest | None,
+        *,
+        capture: bool = False,
+        explain: ExplanationRequest | None = None,
+        observe: Observer | None = None,
     ) -> None:
         self._world = world
-        self._question = question
+        self._explain = explain
         self._env = simpy.Environment(initial_time=0)
         layout = lay_out(world)
         self._tasks = layout.tasks.ids
@@ -61,8 +63,8 @@ class Simulation:
         self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
         self._fleet = Fleet(world, layout.racks)
         self._execution = Execution(world, layout, self._brokers, self._fleet)
-        self._leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, question)
-        self._recording = TraceRecorder(world, layout, self._execution, self._fleet)
+        self._leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, explain)
+        self._recording = TraceRecorder(world, layout, self._execution, self._fleet, capture=capture)
         self._attribution = RebalanceCauses()
         self._observe = observe
         self._something_changed = self._env.event()
@@ -118,7 +120,7 @@ class Simulation:
         members = [self._fleet.start(row, None, None) for row in rows]
         self._execution.take_over(build_initial_state(self._tasks, self._world.clients))
         found = self._leader.take_over(members, self._world.next_rebalance_ms)
-        self._recording.begin(members, found, self._question)
+        self._recording.begin(members, found, self._explain)
         self._group.go_on(members)
         self._announce_change()
 
@@ -190,12 +192,14 @@ class Simulation:
             if self._now_ms == due_ms:
                 self._execution.advance(self._now_ms)
                 self._execution.settle()
-                self._observe(self._execution)
+                if self._observe is not None:
+                    self._observe(self._execution)
 
     def _announce_change(self) -> None:
         announced, self._something_changed = self._something_changed, self._env.event()
         announced.succeed()
-        self._observe(self._execution)
+        if self._observe is not None:
+            self._observe(self._execution)
 
     @property
     def _now_ms(self) -> int:

@@ -23,7 +23,7 @@ from simulator.group.classic_group import ComputeAssignment, Member
 from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import START, Cause
 from simulator.group.reconciliation import GroupAssignment, Reconciliation
-from simulator.results.trace import INITIAL_ROUND, Round, Trace
+from simulator.results.trace import INITIAL_ROUND, CapturedRound, Round, Trace
 from simulator.timeline import TimedChange
 from simulator.world.layout import Layout
 from simulator.world.world import OffsetReports, World
@@ -55,12 +55,16 @@ class _Open:
 class TraceRecorder:
     """A run as far as it has come."""
 
-    def __init__(self, world: World, layout: Layout, execution: Execution, fleet: Fleet) -> None:
+    def __init__(
+        self, world: World, layout: Layout, execution: Execution, fleet: Fleet, *, capture: bool = False
+    ) -> None:
         self._world = world
         self._layout = layout
         self._execution = execution
         self._fleet = fleet
         self._rounds: list[Round] = []
+        self._capture = capture
+        self._captured: list[CapturedRound] = []
         self._changes: list[TimedChange] = []
         self._open: _Open | None = None
         self._steady: tuple[tuple[Routes, bytes, bytes, bytes], TrafficBytes] | None = None
@@ -180,6 +184,7 @@ class TraceRecorder:
             failure=failure,
             hindrance=self._hindrance(last),
             unfinished=unfinished,
+            captured_rounds=tuple(self._captured),
         )
 
     def _remote_sources(self) -> IntArray:
@@ -224,6 +229,8 @@ class TraceRecorder:
                 reasons=ended.reasons,
             )
         )
+        if self._capture and ended.wanted.generation != INITIAL_ROUND:
+            self._captured.append(CapturedRound(self._rounds[-1], ended.decision.state, ended.decision.columns))
         self._open = None
 
     def _hindrance(self, last: _Open | None) -> str | None:

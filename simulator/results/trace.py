@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.model.assignment import UNASSIGNED
+from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from assignors.model.ids import TaskId
+from assignors.model.state import ApplicationState
 from assignors.objective.cost import CostAndBound
 from assignors.tasks.rack_aware import RackCosts
 from simulator.assignment.explanation import RoundExplanation
@@ -117,6 +118,21 @@ def first_final_place(rounds: Sequence[Round]) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CapturedRound:
+    """The input and output of the assignor in one rebalance.
+
+    Attributes:
+        round: the rebalance.
+        state: the assignor's input.
+        columns: the assignment, along the rows of `state`.
+    """
+
+    round: Round
+    state: ApplicationState
+    columns: AssignmentColumns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """A finished run.
 
@@ -137,6 +153,7 @@ class Trace:
         failure: why the run ended early, if an assignor failed.
         hindrance: what kept the group from ever coming to rest, if something did.
         unfinished: whether a rebalance was under way at the end.
+        captured_rounds: the assignor's input and output of each rebalance; empty unless the run captured them.
     """
 
     world: World
@@ -155,6 +172,7 @@ class Trace:
     failure: str | None = None
     hindrance: str | None = None
     unfinished: bool = False
+    captured_rounds: Sequence[CapturedRound] = ()
 
     @property
     def downtime_ms(self) -> IntArray:

@@ -221,7 +221,7 @@ def test_what_was_found_is_measured_and_is_no_rebalance() -> None:
 def test_what_was_found_is_told_as_the_reason_of_where_it_is_and_of_later_moves() -> None:
     left = dataclasses.replace(found(*HALVES), disturbances=(Leave(HOUR, ("c1",)),))
     question = ExplanationRequest((TaskId(1, 0), TaskId(1, 3)), break_evens=False)
-    rows = tabulate(simulate(left, HighAvailability(), question=question), "some", 1)["reasons"].to_pylist()
+    rows = tabulate(simulate(left, HighAvailability(), explain=question), "some", 1)["reasons"].to_pylist()
     assert [
         (row["task"], row["role"], row["to_client"], row["kind"]) for row in rows if row["round"] == INITIAL_ROUND
     ] == [
