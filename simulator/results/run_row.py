@@ -133,7 +133,7 @@ def _downtime(trace: Trace) -> dict[str, Any]:
         "p99_down_ms": float(np.percentile(down, 99)) if len(down) else None,
         "worst_down_ms": int(down.max(initial=0)),
         "out_of_reach_ms": int(trace.out_of_reach_ms[stateful].sum()),
-        "most_waiting_ms": round(float(trace.most_waiting_s.max(initial=0.0)) * 1000),
+        "most_waiting_ms": round(float(trace.max_backlog_s.max(initial=0.0)) * 1000),
     }
 
 

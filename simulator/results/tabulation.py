@@ -129,7 +129,7 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
                 "total_cost": None if each.appraisal is None else each.appraisal.cost,
                 "least_total_cost": None if each.appraisal is None else each.appraisal.bound,
                 # Where nobody knows in which rack a client stands, nobody knows what crosses; 0 would be a lie.
-                "cross_rack_bytes_per_s": cross_rack_bytes(each.steady) if known else None,
+                "cross_rack_bytes_per_s": cross_rack_bytes(each.steady_state) if known else None,
                 "cross_rack_bytes": cross_rack_bytes(each.bytes) if known else None,
             }
         )
@@ -146,7 +146,7 @@ def _tasks(trace: Trace, moved: Sequence[RoundMoves]) -> Columns:
         "stateful": stateful,
         "down_ms": trace.down_ms,
         "out_of_reach_ms": arrow_column(trace.out_of_reach_ms, pa.int64(), stateful),
-        "most_waiting_ms": np.rint(trace.most_waiting_s * 1000).astype(np.int64),
+        "most_waiting_ms": np.rint(trace.max_backlog_s * 1000).astype(np.int64),
         "active_moves": times,
     }
 

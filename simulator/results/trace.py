@@ -65,7 +65,7 @@ class Round:
     asked_at_ms: int
     at_ms: int
     until_ms: int
-    settled_at_ms: int | None
+    reconciled_at_ms: int | None
     reason: str
     causes: tuple[Cause, ...]
     members: IntArray
@@ -78,12 +78,12 @@ class Round:
     costs: RackCosts
     appraisal: CostAndBound | None
     measures: Measures
-    steady: TrafficBytes
+    steady_state: TrafficBytes
     bytes: TrafficBytes
     restoring: int
     warming_up: int
     before: RunTotals
-    remote_sources: IntArray
+    remote_source_counts: IntArray
     reasons: RoundExplanation | None = None
 
     def standbys(self, num_clients: int) -> BoolArray:
@@ -103,7 +103,7 @@ class Round:
     @property
     def is_final(self) -> bool:
         """Whether nothing follows from it: everybody has what it decided, and nothing more was asked for."""
-        return self.followup_delay_ms is None and self.settled_at_ms is not None
+        return self.followup_delay_ms is None and self.reconciled_at_ms is not None
 
 
 def num_rebalances(rounds: Sequence[Round]) -> int:
@@ -144,16 +144,16 @@ class Trace:
     rounds: Sequence[Round]
     changes: Sequence[TimedChange]
     after: RunTotals
-    most_waiting_s: FloatArray
+    max_backlog_s: FloatArray
     failure_losses: FailureLosses | None
     lives: TaskStateHistory
     client_racks: IntArray
     end_ms: int
     catching_up: Intervals
     outages: Sequence[Outage] = ()
-    unanswered: tuple[Cause, ...] = ()
+    pending: tuple[Cause, ...] = ()
     failure: str | None = None
-    hindrance: str | None = None
+    blocking_cause: str | None = None
     unfinished: bool = False
 
     @property
