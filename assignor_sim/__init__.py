@@ -53,13 +53,15 @@ _HOME = {
     "validate": "assignors.model.assignment",
 }
 
+_RENAMED = {"Comparison": "RunResult", "compare": "run_scenario", "validate": "validate_assignment"}
+
 __all__ = [*_HOME, "Comparison", "compare", "validate"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'assignor_sim' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return getattr(importlib.import_module(_HOME[name]), _RENAMED.get(name, name))
 
 
 def __dir__() -> list[str]:

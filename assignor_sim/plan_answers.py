@@ -85,7 +85,7 @@ def run_strategies(
         row = PlanRow(
             strategy=name,
             status=str(plan.status),
-            figures={**dict(_of_criteria(judged)), "least_replicas_moved": least},
+            figures={**dict(_of_criteria(judged)), "replicas_moved_bound": least},
             aims=judged.aims,
             notes=(*plan.notes, *trouble, *offline_notes(asked.state, plan.replicas)),
             objective=plan.objective,
@@ -199,7 +199,7 @@ def movement_figures(movement: PlanMovement) -> Figures:
 
 def _of_steadiness(steadiness: Stability) -> Figures:
     second = steadiness.second_run
-    yield "again_replicas_moved", None if second is None else second.replicas
-    yield "again_leaders_changed", None if second is None else second.leaders_by_order + second.leaders_by_copy
+    yield "rerun_replicas_moved", None if second is None else second.replicas
+    yield "rerun_leaders_changed", None if second is None else second.leaders_by_order + second.leaders_by_copy
     yield "distinct_plans", steadiness.distinct
     yield "shuffles", steadiness.shuffles

@@ -81,7 +81,7 @@ def evaluate_imported_plan(given: ImportedPlan, asked: PlanInput, limits: BatchL
     row = PlanRow(
         strategy=given.name,
         status=STATUS,
-        figures={**figures, "least_replicas_moved": min_moves(asked) if keeps_factor else None},
+        figures={**figures, "replicas_moved_bound": min_moves(asked) if keeps_factor else None},
         aims=frozenset(Criterion),
         notes=(*_notes(given, state, replicas, changed), *offline_notes(state, replicas)),
     )

@@ -42,8 +42,8 @@ def _all_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
 
 
 def _counts(rows: list[Row]) -> str:
-    raised = sum(row["least_total_cost"] > row["relaxed_total_cost"] for row in rows)
-    proven = sum(row["least_total_cost"] == row["cheapest_total_cost"] for row in rows)
+    raised = sum(row["total_cost_bound"] > row["relaxed_total_cost_bound"] for row in rows)
+    proven = sum(row["total_cost_bound"] == row["best_known_total_cost"] for row in rows)
     return f"{len(rows):,} | {raised:,} | {proven:,}"
 
 
@@ -52,14 +52,14 @@ def _deciding_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for name, rows in every.items():
         for row in rows:
-            least, relaxed, cost = row["least_total_cost"], row["relaxed_total_cost"], row["total_cost"]
+            least, relaxed, cost = row["total_cost_bound"], row["relaxed_total_cost_bound"], row["total_cost"]
             if row["is_deciding"] and least > relaxed:
                 gaps = f"{_above(cost, relaxed)} | {_above(cost, least)}"
                 yield f"| {name} | {row['assignor']} | {cost:,} | {relaxed:,} | {_optimum(row)} | {gaps} |"
 
 
 def _optimum(row: Row) -> str:
-    least, cheapest = row["least_total_cost"], row["cheapest_total_cost"]
+    least, cheapest = row["total_cost_bound"], row["best_known_total_cost"]
     return f"{least:,}" if least == cheapest else f"{least:,} to {cheapest:,}"
 
 

@@ -128,7 +128,7 @@ SECTIONS = {
     "TasksEntry": "clients[].tasks",
     "TrafficSection": "traffic",
     "EventEntry": "events[]",
-    "StaggeredEvent": "events[].join, scale_out",
+    "StaggeredClientsEvent": "events[].join, scale_out",
     "LeaveEvent": "events[].leave, scale_in",
     "CrashEvent": "events[].crash",
     "RollingBounceEvent": "events[].rolling_bounce",
@@ -142,7 +142,7 @@ SECTIONS = {
     "ChurnEvent": "events[].churn",
     "AutoscaleEvent": "events[].autoscale",
     "AssignorSettings": "assignors[]",
-    "ChoiceConfigs": "assignors[].configs",
+    "AssignorEntryConfigs": "assignors[].configs",
     "AssignorConfigs": "events[].config_change.configs, events[].rolling_bounce.configs",
     "PriceEntry": "price",
 }

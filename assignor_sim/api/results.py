@@ -119,7 +119,7 @@ def run_scenario(
 def _proofs(proofs: pa.Table, limit_s: float) -> dict[str, Any]:
     """How many rounds there was something to prove of, and of how many the optimum is known."""
     rows = proofs.to_pylist()
-    exact = sum(row["least_total_cost"] == row["cheapest_total_cost"] for row in rows)
+    exact = sum(row["total_cost_bound"] == row["best_known_total_cost"] for row in rows)
     return {"limit_s": limit_s, "rounds": len(rows), "proven": exact, "unproven": len(rows) - exact}
 
 

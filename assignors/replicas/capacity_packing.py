@@ -78,7 +78,7 @@ class CapacityPacking:
             raise ValueError(f"headroom {self.headroom} is not at least 0 and less than 1")
         if self.retention_ms is not None and (type(self.retention_ms) is not int or self.retention_ms < 1):
             raise ValueError(f"retention_ms {self.retention_ms} is not a number of milliseconds, at least 1")
-        object.__setattr__(self, "abilities", replace(self.capabilities, balances_bytes=self._levels))
+        object.__setattr__(self, "capabilities", replace(self.capabilities, balances_bytes=self._levels))
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""

@@ -118,7 +118,7 @@ class GoalChain:
             is_rack_aware=any(name in _RACK_GOALS for name in self.goals),
             balances_leaders=LeaderReplicaDistributionGoal.name in self.goals,
         )
-        object.__setattr__(self, "abilities", own)
+        object.__setattr__(self, "capabilities", own)
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Optimise goal by goal."""

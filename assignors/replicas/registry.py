@@ -47,7 +47,7 @@ class StrategyInfo:
             found = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
             raise UnknownAssignorError(f"'{self.name}' cannot be imported: {error}") from error
-        if not isinstance(getattr(found, "abilities", None), Capabilities) or not callable(
+        if not isinstance(getattr(found, "capabilities", None), Capabilities) or not callable(
             getattr(found, "plan", None)
         ):
             raise UnknownAssignorError(

@@ -63,7 +63,7 @@ class TopicmapprCount:
             balances_leaders=self.optimize_leadership,
             is_idempotent=not self.optimize_leadership,
         )
-        object.__setattr__(self, "abilities", own)
+        object.__setattr__(self, "capabilities", own)
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Fill the gaps position by position: all leaders, then all first followers, and so on."""

@@ -105,7 +105,7 @@ class TopicmapprStorage:
         for name in ("size_factor", "min_rack_ids", "storage_threshold", "storage_threshold_bytes", "tolerance"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} {getattr(self, name)} is less than 0")
-        object.__setattr__(self, "abilities", self._own_abilities())
+        object.__setattr__(self, "capabilities", self._own_abilities())
 
     def _own_abilities(self) -> Capabilities:
         own = replace(_REBUILD, balances_leaders=self.optimize_leadership)

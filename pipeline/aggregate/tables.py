@@ -12,7 +12,7 @@ from simulator.results.tables import table_schema
 MONEY = ("cross_rack_usd", "cross_rack_bytes")
 """What traffic between racks is judged by: the first one that is known of every run of every cell."""
 
-OBJECTIVES = (*MONEY, "active_moves", "down_ms", "time_to_converge_ms")
+OBJECTIVES = (*MONEY, "active_moves", "downtime_ms", "time_to_converge_ms")
 """The metrics that the Pareto front weighs against each other, less being better."""
 
 

@@ -15,7 +15,7 @@ from scenarios.language.units import parse_duration_ms
 DOES_NOT_CONVERGE = "does not come to rest"
 """What is wrong with a run at whose end tasks still move, or would at the next rebalance."""
 
-REDUNDANCY_METRICS: Final = ("tasks_in_one_rack", "worst_client_loss")
+REDUNDANCY_METRICS: Final = ("tasks_without_rack_redundancy", "worst_client_loss")
 """Metrics of the stateful tasks that lose all copies if one rack fails, or one client; racks may be unknown."""
 
 _NOTHING_MADE = 100.0
@@ -87,7 +87,7 @@ def parse_limits(
     """
     asked = [] if moves is None else [Limit("--max-moves", "active_moves", moves)]
     for option, metric, text in (
-        ("--max-downtime", "down_ms", downtime),
+        ("--max-downtime", "downtime_ms", downtime),
         ("--max-convergence", "time_to_converge_ms", convergence),
     ):
         if text is not None:

@@ -25,8 +25,8 @@ SHORT_NAMES: Final[Mapping[str, tuple[str, float]]] = MappingProxyType(
         "cross_rack": ("cross_rack_bytes", 1e9),
         "moves": ("active_moves", 1),
         "restored": ("restored_bytes", 1e9),
-        "downtime": ("down_ms", 1e3),
-        "worst_downtime": ("worst_down_ms", 1e3),
+        "downtime": ("downtime_ms", 1e3),
+        "worst_downtime": ("worst_downtime_ms", 1e3),
         "convergence": ("time_to_converge_ms", 60e3),
     }
 )

@@ -41,7 +41,7 @@ class Decision:
         appraisal: what it costs against what was there before, and the bound of that; None if racks are not known.
         measures: what is measured of it.
         followup_delay_ms: in how long another rebalance is asked for, None if none is.
-        computing_ms: how long Kafka's leader would compute for it.
+        leader_compute_ms: how long Kafka's leader would compute for it.
         account: what an explanation of it needs; None if nobody asks.
         state: the snapshot that it is for.
         columns: the answer along the rows of that.
@@ -53,7 +53,7 @@ class Decision:
     appraisal: CostAndBound | None
     measures: Measures
     followup_delay_ms: int | None
-    computing_ms: float
+    leader_compute_ms: float
     account: DecisionRecord | None
     state: ApplicationState
     columns: AssignmentColumns
@@ -65,9 +65,9 @@ class Decision:
         now = measure(replace(self.state, partitions=partitions), self.columns)
         return replace(
             self.measures,
-            remote_source_partitions=now.remote_source_partitions,
-            least_remote_source_partitions=now.least_remote_source_partitions,
-            remote_standby_partitions=now.remote_standby_partitions,
+            cross_rack_source_partitions=now.cross_rack_source_partitions,
+            cross_rack_source_partitions_bound=now.cross_rack_source_partitions_bound,
+            cross_rack_standby_partitions=now.cross_rack_standby_partitions,
         )
 
 
@@ -143,7 +143,7 @@ class Leader:
             appraisal=compute_cost_and_bound(state, columns, self._weights_for(state), had),
             measures=judged.measures,
             followup_delay_ms=followup_delay_ms,
-            computing_ms=0.0,
+            leader_compute_ms=0.0,
             account=None,
             state=state,
             columns=columns,
@@ -178,7 +178,7 @@ class Leader:
             appraisal=compute_cost_and_bound(state, decided.columns, self._weights_for(state), had),
             measures=judged.measures,
             followup_delay_ms=decided.columns.followup_rebalance_delay_ms,
-            computing_ms=decided.computing_ms,
+            leader_compute_ms=decided.leader_compute_ms,
             account=self._account(decided, steps),
             state=state,
             columns=decided.columns,

@@ -41,15 +41,15 @@ class RunTotals:
     Attributes:
         restored_bytes: changelog bytes read to catch up.
         restored_again_bytes: the part of these that the same client had held before and lost.
-        down_ms: shape (T,); how long each task was not processed.
-        out_of_reach_ms: shape (T,); how long no client had a queryable copy of each task.
+        downtime_ms: shape (T,); how long each task was not processed.
+        unqueryable_ms: shape (T,); how long no client had a queryable copy of each task.
         backlog_s: shape (T,); the waiting input of each task, in seconds of usual input.
     """
 
     restored_bytes: float
     restored_again_bytes: float
-    down_ms: IntArray
-    out_of_reach_ms: IntArray
+    downtime_ms: IntArray
+    unqueryable_ms: IntArray
     backlog_s: FloatArray
 
 

@@ -44,7 +44,7 @@ class Processing:
         self._running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self._thread: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self.backlog_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
-        self.max_backlog_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
+        self.max_processing_delay_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self.rate: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self.work_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self._instant_work_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
@@ -56,13 +56,13 @@ class Processing:
         done = np.minimum(self.rate * seconds, self.backlog_s)
         self.work_s += done
         self.backlog_s -= done
-        np.maximum(self.max_backlog_s, self.backlog_s, out=self.max_backlog_s)
+        np.maximum(self.max_processing_delay_s, self.backlog_s, out=self.max_processing_delay_s)
         return done
 
     def clear_backlog(self) -> None:
         """Remove the backlog and its maximum, as if the application had been running before."""
         self.backlog_s[:] = 0.0
-        self.max_backlog_s[:] = 0.0
+        self.max_processing_delay_s[:] = 0.0
 
     def set_input(self, factor: float | FloatArray, records_per_s: FloatArray | None = None) -> None:
         """Set the input to a multiple of the usual one.

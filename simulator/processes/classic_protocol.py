@@ -128,10 +128,10 @@ class ClassicProtocol:
         execution.clean_up()
         decision = self._context.leader.decide(wanted.members, wanted.leader)
         self._decided = {wanted.generation: (wanted, decision)}
-        if decision.computing_ms > self._configs.max_poll_interval_ms:
-            yield from self._put_out(wanted.leader, decision.computing_ms)
+        if decision.leader_compute_ms > self._configs.max_poll_interval_ms:
+            yield from self._put_out(wanted.leader, decision.leader_compute_ms)
         else:
-            yield env.timeout(round(decision.computing_ms))
+            yield env.timeout(round(decision.leader_compute_ms))
             if self._context.fleet.is_up(wanted.leader):
                 self._tell(protocol.AssignmentReady(wanted.generation))
 
@@ -142,14 +142,14 @@ class ClassicProtocol:
                 return
             yield self._context.env.timeout(_RETRY_MS)
 
-    def _put_out(self, leader: Member, computing_ms: float) -> Process:
+    def _put_out(self, leader: Member, leader_compute_ms: float) -> Process:
         """A leader that computes for too long does not poll; it is no member any more, and joins when it is done."""
         env, most_ms = self._context.env, self._configs.max_poll_interval_ms
-        self._context.recorder.note_slow_leader(computing_ms)
+        self._context.recorder.note_slow_leader(leader_compute_ms)
         yield env.timeout(most_ms)
         if leader in self._group.members:
             self._tell(protocol.Left(leader, f"{leader.client} computed for too long"))
-        yield env.timeout(round(computing_ms) - most_ms)
+        yield env.timeout(round(leader_compute_ms) - most_ms)
         if self._context.fleet.is_up(leader) and leader not in self._group.members:
             self._tell(protocol.Joined(leader, self._context.is_static(leader)))
 

@@ -133,10 +133,10 @@ class StreamsProtocol:
             heard: whose heartbeat calls for it, who is told of it at once.
         """
         wanted = self._group.take_target()
-        asked_at_ms, self._asked_at_ms = self._asked_at_ms, None
+        requested_at_ms, self._asked_at_ms = self._asked_at_ms, None
         if wanted is None:
             return
-        assert asked_at_ms is not None  # No target is due that nobody asked for.
+        assert requested_at_ms is not None  # No target is due that nobody asked for.
         execution, recorder = self._context.execution, self._context.recorder
         execution.advance(self._context.now_ms)
         execution.clean_up()
@@ -145,7 +145,7 @@ class StreamsProtocol:
         target = without_stopped_clients(decision.target, self._context.fleet.up)
         handover = reconcile_group(target, execution.assignment, self._context.leader.stateful)
         causes = self._context.rebalance_causes.answer(self._group.members)
-        recorder.open_round(wanted, decision, handover, causes, asked_at_ms, self._context.now_ms)
+        recorder.open_round(wanted, decision, handover, causes, requested_at_ms, self._context.now_ms)
         self._target = decision.target
         self._computed_at_ms = self._context.now_ms
         if first:

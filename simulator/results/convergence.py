@@ -50,7 +50,7 @@ class EventConvergence:
         at_ms: its first change that called for a rebalance.
         rebalances: how many there were until the group converged, or up to the end of the run.
         time_to_converge_ms: how long that took; None if it had not converged when the run ended.
-        at_least_ms: the same, or how long it had not converged for when the run ended.
+        observed_ms: the same, or how long it had not converged for when the run ended.
         verdict: stable, or how the run ended before the group converged.
         cut_short_by: the first other event that called for a rebalance before the group had converged.
     """
@@ -59,7 +59,7 @@ class EventConvergence:
     at_ms: int
     rebalances: int
     time_to_converge_ms: int | None
-    at_least_ms: int
+    observed_ms: int
     verdict: Verdict
     cut_short_by: int | None
 
@@ -92,12 +92,12 @@ class Convergence:
     @property
     def time_to_converge_ms(self) -> int | None:
         """The longest time after an event, 0 without events; None if the group had not converged after one."""
-        return max((each.at_least_ms for each in self.worst), default=0) if self._is_known else None
+        return max((each.observed_ms for each in self.worst), default=0) if self._is_known else None
 
     @property
     def slowest_event(self) -> int | None:
         """The number of the event that took the longest, the first of equals; None without any."""
-        return max(self.worst, key=lambda each: each.at_least_ms).event if self.worst else None
+        return max(self.worst, key=lambda each: each.observed_ms).event if self.worst else None
 
     @property
     def _is_known(self) -> bool:
@@ -223,7 +223,7 @@ def _by_event(trace: Trace, verdict: Verdict) -> Iterable[EventConvergence]:
             at_ms=course.at_ms,
             rebalances=course.rebalances,
             time_to_converge_ms=None if event in still_open else course.longest_ms,
-            at_least_ms=course.longest_ms,
+            observed_ms=course.longest_ms,
             verdict=verdict if event in still_open else Verdict.STABLE,
             cut_short_by=course.cut_short_by,
         )

@@ -38,7 +38,7 @@ class _Open:
     handover: Reconciliation
     thread_moves: int
     causes: tuple[Cause, ...]
-    asked_at_ms: int
+    requested_at_ms: int
     at_ms: int
     standby: IntArray
     steady_state: TrafficBytes
@@ -72,9 +72,9 @@ class TraceRecorder:
         """Note a change that the scenario made."""
         self._changes.append(timed)
 
-    def note_slow_leader(self, computing_ms: float) -> None:
+    def note_slow_leader(self, leader_compute_ms: float) -> None:
         """Note that a leader would compute for longer than it may."""
-        self._slowest_ms = max(self._slowest_ms, computing_ms)
+        self._slowest_ms = max(self._slowest_ms, leader_compute_ms)
 
     def begin(self, members: Sequence[Member], found: Decision, question: ExplanationRequest | None) -> None:
         """Begin with what is there when the run begins: a round like any other, but that nobody asked for it."""
@@ -91,7 +91,7 @@ class TraceRecorder:
         decision: Decision,
         handover: Reconciliation,
         causes: tuple[Cause, ...],
-        asked_at_ms: int,
+        requested_at_ms: int,
         now_ms: int,
     ) -> None:
         """Close the round that was going on and begin the next, just before its assignment takes effect."""
@@ -111,7 +111,7 @@ class TraceRecorder:
             handover=handover,
             thread_moves=thread_moves,
             causes=causes,
-            asked_at_ms=asked_at_ms,
+            requested_at_ms=requested_at_ms,
             at_ms=now_ms,
             standby=standby,
             steady_state=at_rest,
@@ -167,7 +167,7 @@ class TraceRecorder:
             rounds=tuple(self._rounds),
             changes=tuple(self._changes),
             after=self._execution.standing(),
-            max_backlog_s=self._execution.processing.max_backlog_s,
+            max_processing_delay_s=self._execution.processing.max_processing_delay_s,
             failure_losses=None
             if last is None
             else failure_losses(self._layout, last.decision.target, self._fleet.rack),
@@ -199,7 +199,7 @@ class TraceRecorder:
         self._rounds.append(
             Round(
                 number=ended.wanted.generation,
-                asked_at_ms=ended.asked_at_ms,
+                requested_at_ms=ended.requested_at_ms,
                 at_ms=ended.at_ms,
                 until_ms=now_ms,
                 reconciled_at_ms=ended.reconciled_at_ms,
@@ -211,7 +211,7 @@ class TraceRecorder:
                 withheld=np.flatnonzero(ended.handover.withheld),
                 thread_moves=ended.thread_moves,
                 followup_delay_ms=ended.decision.followup_delay_ms,
-                computing_ms=ended.decision.computing_ms,
+                leader_compute_ms=ended.decision.leader_compute_ms,
                 costs=ended.decision.costs,
                 appraisal=ended.decision.appraisal,
                 measures=ended.measures,

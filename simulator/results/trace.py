@@ -34,7 +34,7 @@ class Round:
 
     Attributes:
         number: 1 for the first rebalance; Kafka's generation. FOUND for what was there before it.
-        asked_at_ms: when the rebalance was asked for.
+        requested_at_ms: when the rebalance was asked for.
         at_ms: when its assignment was handed out.
         until_ms: when the next one was, or the end of the run.
         settled_at_ms: when everybody had what it decided, None if that never came.
@@ -46,7 +46,7 @@ class Round:
         withheld: shape (W,); tasks that their new owners only get in the next rebalance.
         thread_moves: tasks that went from one thread of their client to another.
         followup_delay_ms: in how long the assignor asked for another rebalance, None if it did not.
-        computing_ms: how long Kafka's leader would compute for it.
+        leader_compute_ms: how long Kafka's leader would compute for it.
         costs: Kafka's own costs of the answer.
         appraisal: what it costs against what was there before, and the bound; None if racks are not known.
         measures: what is measured of it.
@@ -62,7 +62,7 @@ class Round:
     """
 
     number: int
-    asked_at_ms: int
+    requested_at_ms: int
     at_ms: int
     until_ms: int
     reconciled_at_ms: int | None
@@ -74,7 +74,7 @@ class Round:
     withheld: IntArray
     thread_moves: int
     followup_delay_ms: int | None
-    computing_ms: float
+    leader_compute_ms: float
     costs: RackCosts
     appraisal: CostAndBound | None
     measures: Measures
@@ -126,7 +126,7 @@ class Trace:
         rounds: the rebalances, in order; before them, what was found if the application was running already.
         changes: what the scenario did, in order.
         after: what all had come to in the end.
-        most_waiting_s: shape (T,); the most input that ever waited, in seconds of usual input.
+        max_processing_delay_s: shape (T,); the most input that ever waited, in seconds of usual input.
         failure_losses: what the loss of racks or clients would take with it in the end; None if nothing was assigned.
         lives: the life of every task.
         client_racks: shape (N,); where each client stands, a column of the layout's racks, NO_RACK if not known.
@@ -144,7 +144,7 @@ class Trace:
     rounds: Sequence[Round]
     changes: Sequence[TimedChange]
     after: RunTotals
-    max_backlog_s: FloatArray
+    max_processing_delay_s: FloatArray
     failure_losses: FailureLosses | None
     lives: TaskStateHistory
     client_racks: IntArray
@@ -157,15 +157,15 @@ class Trace:
     unfinished: bool = False
 
     @property
-    def down_ms(self) -> IntArray:
+    def downtime_ms(self) -> IntArray:
         """Shape (T,); for how long each task was not processed, from the first assignment on."""
-        return self.after.down_ms - (self.rounds[0].before.down_ms if self.rounds else self.after.down_ms)
+        return self.after.downtime_ms - (self.rounds[0].before.downtime_ms if self.rounds else self.after.downtime_ms)
 
     @property
-    def out_of_reach_ms(self) -> IntArray:
+    def unqueryable_ms(self) -> IntArray:
         """Shape (T,); for how long queries found no copy of each task, from the first assignment on."""
-        before = self.rounds[0].before.out_of_reach_ms if self.rounds else self.after.out_of_reach_ms
-        return self.after.out_of_reach_ms - before
+        before = self.rounds[0].before.unqueryable_ms if self.rounds else self.after.unqueryable_ms
+        return self.after.unqueryable_ms - before
 
     def knows_racks(self, each: Round) -> bool:
         """Whether it is known where all clients of a round stand."""

@@ -201,10 +201,10 @@ OF_PARTITIONS = tuple(
     f"{table}.{column}"
     for table in ("runs", "rounds")
     for column in (
-        "remote_source_partitions",
-        "least_remote_source_partitions",
+        "cross_rack_source_partitions",
+        "cross_rack_source_partitions_bound",
         "total_cost",
-        "least_total_cost",
+        "total_cost_bound",
         "moves_rack",
         "moves_balance",
     )

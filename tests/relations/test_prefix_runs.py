@@ -112,8 +112,8 @@ def test_more_bandwidth_restores_no_later(world: World, assignor: TaskAssignor, 
     )
     traces = [run(each, assignor) for each in (dataclasses.replace(slow, clients=clients), slow)]
     if course(traces[0]) == course(traces[1]):
-        assert (traces[0].down_ms <= traces[1].down_ms + 2 * len(traces[1].rounds)).all()
-        assert (traces[0].out_of_reach_ms <= traces[1].out_of_reach_ms + 2 * len(traces[1].rounds)).all()
+        assert (traces[0].downtime_ms <= traces[1].downtime_ms + 2 * len(traces[1].rounds)).all()
+        assert (traces[0].unqueryable_ms <= traces[1].unqueryable_ms + 2 * len(traces[1].rounds)).all()
 
 
 AT_REST = WorldLimits(events=(*CLIENT_EVENTS, TrafficChange), is_limited=False)
@@ -153,12 +153,12 @@ class Photograph:
         self._at_ms = at_ms
         self.taken: World | None = None
         self.is_level = False
-        self.down_ms = np.zeros(0)
+        self.downtime_ms = np.zeros(0)
 
     def __call__(self, execution: Execution) -> None:
         if execution._now_ms == self._at_ms and self.taken is None:
             self.taken = self._take(execution)
-            self.down_ms = execution.standing().down_ms
+            self.downtime_ms = execution.standing().downtime_ms
             self.is_level = bool(execution.restoration.level()[0].all())
 
     def _take(self, execution: Execution) -> World:
@@ -235,5 +235,5 @@ def test_a_run_cut_in_two_is_one_run(world: World, assignor: TaskAssignor, data:
         assignor,
     )
     assert told(other, INITIAL_ROUND, 0) == told(went_on, last.number, cut_ms)
-    down_ms = went_on.after.down_ms - photograph.down_ms
-    assert other.after.down_ms == pytest.approx(down_ms, abs=1_000 + 0.01 * DURATION_MS)
+    downtime_ms = went_on.after.downtime_ms - photograph.downtime_ms
+    assert other.after.downtime_ms == pytest.approx(downtime_ms, abs=1_000 + 0.01 * DURATION_MS)

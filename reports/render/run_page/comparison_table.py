@@ -22,18 +22,18 @@ from reports.analysis.metrics import METRICS
 from reports.analysis.notes import Note, notes
 
 _COMPOSED: dict[str, Callable[[ComparisonRow], Cell]] = {
-    "gap_partitions": gap_cell,
+    "cross_rack_source_partitions_above_bound": gap_cell,
     "cost_above_bound": cost_above_bound_cell,
     "mean_cost_above_bound": partial(above_bound_cell, name="mean_cost_above_bound"),
     "worst_cost_above_bound": partial(above_bound_cell, name="worst_cost_above_bound"),
-    "tasks_in_one_rack": rack_redundancy_cell,
+    "tasks_without_rack_redundancy": rack_redundancy_cell,
 }
 _IN_COMPOSED = (
-    "gap_percent",
+    "cross_rack_source_partitions_above_bound_percent",
     "cost_above_bound_percent",
     "mean_cost_above_bound_percent",
     "worst_cost_above_bound_percent",
-    "tasks_in_one_rack_percent",
+    "tasks_without_rack_redundancy_percent",
     "stateful_tasks",
 )
 _ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")

@@ -42,13 +42,13 @@ def _several(*names: str) -> Callable[[RoundRow], str]:
 
 
 def _remote(row: RoundRow) -> str:
-    return f"{_number('remote_source_partitions')(row)} ({_number('least_remote_source_partitions')(row)})"
+    return f"{_number('cross_rack_source_partitions')(row)} ({_number('cross_rack_source_partitions_bound')(row)})"
 
 
 def _cost(row: RoundRow) -> str:
     proof = row["proof"]
     proven = "" if proof is None else " proven" if proof.is_exact else f", optimum up to {format_count(proof.cheapest)}"
-    return f"{_number('total_cost')(row)} ({_number('least_total_cost')(row)}{proven})"
+    return f"{_number('total_cost')(row)} ({_number('total_cost_bound')(row)}{proven})"
 
 
 _COLUMNS: dict[str, Callable[[RoundRow], str]] = {
@@ -56,7 +56,7 @@ _COLUMNS: dict[str, Callable[[RoundRow], str]] = {
     "Time": _number("at_ms", format_clock),
     "Reason": lambda row: shortened(row["reason"], _REASON_CHARS),
     "Clients": _number("members"),
-    "Leader computes": _number("computing_ms", format_duration),
+    "Leader computes": _number("leader_compute_ms", format_duration),
     "Tasks moved": _number("active_moves"),
     "Handed over later": _number("withheld_tasks"),
     "To other threads": _number("thread_moves"),
@@ -65,7 +65,7 @@ _COLUMNS: dict[str, Callable[[RoundRow], str]] = {
     "Not running": _number("restoring_tasks"),
     "Warming up": _number("warming_up"),
     "State restored": _number("restored_bytes", format_bytes),
-    "Downtime, all tasks": _number("down_ms", format_duration),
+    "Downtime, all tasks": _number("downtime_ms", format_duration),
     "Cross-rack partitions (bound)": _remote,
     "Kafka's cost: stateful, stateless, standby": _several("active_cost", "stateless_cost", "standby_cost"),
     "Cost by KIP-925 (bound)": _cost,

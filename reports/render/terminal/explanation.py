@@ -132,7 +132,7 @@ def _record_of_move(move: ExplainedMove) -> dict[str, Any]:
         "break_even": move.break_even,
         "no_break_even": move.no_break_even,
         "runs_at_ms": move.runs_at_ms,
-        "down_ms": move.down_ms if move.role == "active" else None,
+        "downtime_ms": move.downtime_ms if move.role == "active" else None,
     }
 
 

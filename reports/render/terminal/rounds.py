@@ -33,7 +33,7 @@ _FIGURES: dict[str, tuple[str, NumberFormat]] = {
     "standby moves": ("standby_moves", format_count),
     "catching up": ("warming_up", format_count),
     "state restored": ("restored_bytes", format_bytes),
-    "downtime, all tasks": ("down_ms", format_duration),
+    "downtime, all tasks": ("downtime_ms", format_duration),
     "x-rack traffic at rest": ("cross_rack_bytes_per_s", format_rate),
 }
 """What is shown of every round, by what people call it."""
@@ -83,7 +83,7 @@ def _parts(tables: Tables, assignors: Sequence[str]) -> Iterator[RenderableType]
 
 
 def _heading(run: Row) -> Text:
-    count = run["rounds"]
+    count = run["rebalances"]
     text = Text(f"{printable(run['assignor'])}, seed {run['seed']}", style=HEADER)
     return text.append(f": {run['verdict']}, {count} round{'' if count == 1 else 's'}", style="not bold")
 

@@ -28,7 +28,7 @@ _HEADERS = {
     "cross_rack_usd": "x-rack\ncost",
     "cross_rack_bytes": "x-rack\nbytes",
     "active_moves": "tasks\nmoved",
-    "down_ms": "down, all\ntasks",
+    "downtime_ms": "down, all\ntasks",
     "time_to_converge_ms": "time to\nconverge",
 }
 _TITLES = {"cross_rack_usd": "Cross-rack cost, whole run"}

@@ -57,7 +57,7 @@ def test_an_assignor_that_is_worse_by_more_than_chance_ends_with_1(file: Path) -
 
 def test_the_same_assignor_under_another_name_differs_in_nothing(file: Path) -> None:
     ended = run(file, "--assignor", "high_availability", "--assignor", "ha", "--seeds", "2", "--format", "json",
-                "--fail-if-worse", "down_ms")  # fmt: skip
+                "--fail-if-worse", "downtime_ms")  # fmt: skip
     assert ended.exit_code == 0, ended.output
     data = json.loads(ended.stdout)
     assert {each["verdict"] for each in data["findings"]} <= {"equal", "unknown"}
@@ -102,8 +102,8 @@ def test_a_run_that_fails_is_named_and_ends_with_2(file: Path, monkeypatch: pyte
         (["--assignor", "sticky"], "name two or more"),
         (["--assignor", "sticky", "--assignor", "sticky"], "name two or more"),
         ([*BOTH, "--metric", "speed"], "'speed' is not a metric"),
-        ([*BOTH, "--fail-if-worse", "rounds"], "'rounds' is not a metric"),
-        ([*BOTH, "--fail-if-worse", "down_ms=x"], "expected METRIC=5% or METRIC=3"),
+        ([*BOTH, "--fail-if-worse", "rebalances"], "'rebalances' is not a metric"),
+        ([*BOTH, "--fail-if-worse", "downtime_ms=x"], "expected METRIC=5% or METRIC=3"),
         (["--assignor", "sticky", "--assignor", "nobody"], "'nobody' is not"),
     ],
 )

@@ -127,7 +127,7 @@ def test_what_is_too_large_to_be_solved_keeps_the_bound_by_flows(monkeypatch: py
     state = grown(3)
     columns = random_answer(state, random.Random(3), 2)
     closed = proven(state, columns)
-    monkeypatch.setattr(proof, "LARGEST", 10)
+    monkeypatch.setattr(proof, "MAX_VARIABLES", 10)
     found = proven(state, columns)
     assert found.bound == found.relaxed < closed.bound == closed.cheapest <= found.cheapest
 

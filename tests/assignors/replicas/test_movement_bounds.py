@@ -88,7 +88,7 @@ def test_few_candidates_come_to_the_same_as_all(seed: int, monkeypatch: pytest.M
     weights = None if seed % 2 else question.told.state.size_bytes
     dense = place(question, weights)
     monkeypatch.setattr(exact_replicas, "DENSE_PAIRS", 0)
-    monkeypatch.setattr(exact_replicas, "FEW", 1)
+    monkeypatch.setattr(exact_replicas, "FIRST_SAMPLE_SIZE", 1)
     sparse = place(question, weights)
     assert dense.value == dense.bound == sparse.value == sparse.bound
 
@@ -109,7 +109,7 @@ def test_without_time_there_is_a_placement_and_a_bound_still(monkeypatch: pytest
     question = NormalizedProblem.of(state, PLAIN)
     best = place(question).value
     monkeypatch.setattr(exact_replicas, "DENSE_PAIRS", 0)
-    monkeypatch.setattr(exact_replicas, "FEW", 1)
+    monkeypatch.setattr(exact_replicas, "FIRST_SAMPLE_SIZE", 1)
     hasty = place(question, time_limit_s=0)
     assert 0 < hasty.bound <= best <= hasty.value
 

@@ -135,8 +135,8 @@ def test_without_time_there_is_a_plan_within_all_limits_and_a_bound() -> None:
 def test_pools_give_what_a_variable_for_every_cell_gives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     state = random_cluster(seed, num_brokers=5, partitions=(9,), racks=seed % 3)
     in_pools = plan(PreferredLeaderIlp(), state, PlanRequest())
-    monkeypatch.setattr("assignors.replicas.programs.solve.spread", lambda programme, values: None)
-    monkeypatch.setattr("assignors.replicas.programs.flow_heuristic.find", lambda programme, carried: None)
+    monkeypatch.setattr("assignors.replicas.programs.solve.disaggregate", lambda programme, values: None)
+    monkeypatch.setattr("assignors.replicas.programs.flow_heuristic.place_by_flow", lambda programme, carried: None)
     cell_by_cell = plan(PreferredLeaderIlp(), state, PlanRequest())
     assert in_pools.status == cell_by_cell.status == PlanStatus.OPTIMAL
     assert in_pools.value == cell_by_cell.value

@@ -194,7 +194,7 @@ def test_a_programme_that_is_too_large_is_answered_by_flows_with_a_bound(monkeyp
         state = grown(seed)
         proven = Optimal().solve(state)
         with monkeypatch.context() as patched:
-            patched.setattr(placement_program, "LARGEST", 0)
+            patched.setattr(placement_program, "MAX_VARIABLES", 0)
             answer = Optimal().solve(state)
         assert validate_assignment(state, answer.assignment) == []
         assert answer.bound <= proven.bound, seed
@@ -250,7 +250,7 @@ def test_standbys_that_found_no_room_in_time_are_not_said_to_have_none(monkeypat
     found, is_impossible = stateful_placement.place(problem, 1.0)
     assert found is not None
     assert (found.bound, is_impossible) == (10, False)
-    monkeypatch.setattr(placement_program, "LARGEST", 0)
+    monkeypatch.setattr(placement_program, "MAX_VARIABLES", 0)
     assert stateful_placement.place(problem, 1.0) == (None, False)
 
 

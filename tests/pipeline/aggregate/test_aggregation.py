@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 MOVES = {(0, "ha"): (4, 6), (0, "sticky"): (1, 3), (1, "ha"): (5, 5), (1, "sticky"): (2, 2), (2, "ha"): (0, 0)}
 RUNS = [
-    run(setting, assignor, seed, active_moves=moves, down_ms=1000 - 100 * setting, cross_rack_bytes=10.0)
+    run(setting, assignor, seed, active_moves=moves, downtime_ms=1000 - 100 * setting, cross_rack_bytes=10.0)
     for (setting, assignor), of_seeds in MOVES.items()
     for seed, moves in enumerate(of_seeds)
 ]
@@ -62,7 +62,7 @@ def both(spark: SparkSession, folder: Path, weights: Made) -> Made:
     write_sweep(
         root, [{"standbys": 0, "runs": 7}, {"standbys": 1, "runs": 7}, {"standbys": None, "runs": 8}], RUNS[::-1]
     )
-    modes = [run(0, "eager", seed, active_moves=9, down_ms=1, cross_rack_usd=1.0) for seed in (0, 1)]
+    modes = [run(0, "eager", seed, active_moves=9, downtime_ms=1, cross_rack_usd=1.0) for seed in (0, 1)]
     write_sweep(
         folder / "modes", [{"standbys": "none"}], modes, name="modes", scenario="bills", text="x", baseline="eager"
     )
@@ -124,7 +124,7 @@ def test_levels_and_pairs_have_null_as_a_level(weights: Made) -> None:
 
 
 def test_sensitivity_is_ranked(weights: Made) -> None:
-    rows = weights.rows("sensitivity", metric="down_ms")
+    rows = weights.rows("sensitivity", metric="downtime_ms")
     assert [row["rank"] for row in rows] == [1, 2, 3]
     assert rows[0]["share"] >= rows[1]["share"] >= rows[2]["share"]
 
@@ -140,7 +140,7 @@ def test_the_summary_on_disk_is_the_one_returned_and_says_what_was_left_out(weig
     [sweep] = weights.summary["sweeps"]
     assert (sweep["runs"], sweep["runs_planned"], sweep["errors"], sweep["stable"]) == (12, 14, 1, 11)
     [scenario] = weights.summary["scenarios"]
-    assert scenario["objectives"] == ["cross_rack_bytes", "active_moves", "down_ms", "time_to_converge_ms"]
+    assert scenario["objectives"] == ["cross_rack_bytes", "active_moves", "downtime_ms", "time_to_converge_ms"]
     assert [best["setting"] for best in scenario["best"]] == [2, 2, 2, 2]
     assert scenario["best"][0]["others_equal"] == 4
 

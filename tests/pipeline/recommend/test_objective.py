@@ -8,7 +8,7 @@ from pipeline.recommend.objective import MAX_CHARS, SHORT_NAMES, parse_objective
 from reports.analysis.metrics import METRIC
 from tests.pipeline.recommend.synthetic_runs import row
 
-RUN = row(cross_rack_usd=12.0, active_moves=40, down_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
+RUN = row(cross_rack_usd=12.0, active_moves=40, downtime_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ RUN = row(cross_rack_usd=12.0, active_moves=40, down_ms=90_000, time_to_converge
         ("-(usd - moves) * 2", 56),
         ("downtime", 90),
         ("convergence + restored", 15),
-        ("down_ms / 1e3 + +1", 91),
+        ("downtime_ms / 1e3 + +1", 91),
     ],
 )
 def test_an_objective_is_worked_out_as_arithmetic_in_the_units_of_its_names(text: str, value: float) -> None:
@@ -89,7 +89,7 @@ def test_an_objective_that_is_too_long_or_nested_is_refused(text: str) -> None:
 def test_limits_are_read_in_the_units_of_people() -> None:
     assert parse_limits(3, "20s", "1h 30m") == [
         Limit("--max-moves", "active_moves", 3),
-        Limit("--max-downtime", "down_ms", 20_000),
+        Limit("--max-downtime", "downtime_ms", 20_000),
         Limit("--max-convergence", "time_to_converge_ms", 5_400_000),
     ]
     assert [str(each) for each in parse_limits(3, "20s")] == ["--max-moves 3", "--max-downtime 20 s"]

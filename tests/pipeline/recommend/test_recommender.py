@@ -233,7 +233,7 @@ def test_an_unknown_format_is_refused() -> None:
 def dropping_standbys(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Fewer standbys move less, and leave tasks with one copy."""
     few = values[STANDBYS] == 0
-    unprotected = {"tasks_in_one_rack": 6 if few else 2, "worst_client_loss": 3 if few else 0}
+    unprotected = {"tasks_without_rack_redundancy": 6 if few else 2, "worst_client_loss": 3 if few else 0}
     return {"active_moves": 40 + 10 * values[STANDBYS] + noise(seed), **unprotected}
 
 
@@ -259,7 +259,9 @@ def test_a_setting_that_gives_up_redundancy_is_recommended_with_a_warning() -> N
 
 
 def test_redundancy_that_is_gained_or_kept_is_not_warned_of() -> None:
-    found, _ = answered(lambda values, seed: {**with_standbys(values, seed), "tasks_in_one_rack": 6 - values[STANDBYS]})
+    found, _ = answered(
+        lambda values, seed: {**with_standbys(values, seed), "tasks_without_rack_redundancy": 6 - values[STANDBYS]}
+    )
     assert (found.verdict, found.warnings) == ("recommended", ())
     unknown, _ = answered(with_standbys)
     assert unknown.warnings == ()
@@ -270,7 +272,7 @@ def test_a_limit_on_unprotected_tasks_holds_for_racks_and_for_clients(most: int,
     found = asked_of_protected(dropping_standbys, limits=parse_limits(unprotected=most))
     assert found.verdict == verdict
     without_racks = asked_of_protected(
-        lambda values, seed: {**dropping_standbys(values, seed), "tasks_in_one_rack": None},
+        lambda values, seed: {**dropping_standbys(values, seed), "tasks_without_rack_redundancy": None},
         parse_limits=parse_limits(unprotected=2),
     )
     assert without_racks.verdict == "already_best", "a client takes three"

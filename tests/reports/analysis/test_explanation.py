@@ -88,7 +88,7 @@ def test_all_rounds_end_with_how_often_it_moved() -> None:
 def test_a_record_has_every_number() -> None:
     told = record(explain(moved(), "own", 1, "0_3", 2))
     (move,) = told["moves"]
-    assert (move["break_even"], move["runs_at_ms"], move["down_ms"]) == (10, 65_000, 5_000)
+    assert (move["break_even"], move["runs_at_ms"], move["downtime_ms"]) == (10, 65_000, 5_000)
     assert [step["kind"] for step in move["steps"]] == ["dealt", "rack"]
     assert [edge["cost"] for edge in move["cycles"][0]["edges"]] == [-9, 0]
 

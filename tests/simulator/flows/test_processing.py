@@ -45,7 +45,7 @@ def test_a_task_catches_up_as_fast_as_its_thread_can() -> None:
     assert processing.next_change_s() == 30
     processing.advance(30)
     assert processing.backlog_s.tolist() == [0]
-    assert processing.max_backlog_s.tolist() == [60]
+    assert processing.max_processing_delay_s.tolist() == [60]
     processing.settle(RUNS, THREAD)
     assert processing.rate.tolist() == [1]
     assert processing.next_change_s() == INF
@@ -58,7 +58,7 @@ def test_a_thread_without_limit_catches_up_at_once() -> None:
     processing.settle(RUNS, THREAD)
     assert processing.backlog_s.tolist() == [0]
     assert processing.take_work().tolist() == [60]
-    assert processing.max_backlog_s.tolist() == [60]
+    assert processing.max_processing_delay_s.tolist() == [60]
 
 
 def test_a_thread_that_cannot_keep_up_falls_behind_for_good() -> None:
@@ -140,4 +140,4 @@ def test_what_comes_in_was_processed_or_waits(
         done = processing.work_s
         assert (processing.backlog_s >= 0).all()
         assert processing.backlog_s + done == pytest.approx(np.full(len(done), came), rel=1e-9, abs=1e-6)
-        assert (processing.max_backlog_s >= processing.backlog_s).all()
+        assert (processing.max_processing_delay_s >= processing.backlog_s).all()

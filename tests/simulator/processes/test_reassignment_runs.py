@@ -66,9 +66,9 @@ def test_what_goes_on_when_a_round_ends_is_shared_out_between_rounds() -> None:
 def test_members_join_anew_when_racks_are_added_and_again_when_they_go() -> None:
     trace = run(world(), reassignment("views", 0, 1))
     assert reasons(trace) == ["replicas of views-0 moved"] * 2
-    assert trace.rounds[1].asked_at_ms == HOUR
+    assert trace.rounds[1].requested_at_ms == HOUR
     [*_, done] = [timed.at_ms for timed in timeline(trace.world)]
-    assert trace.rounds[2].asked_at_ms == done
+    assert trace.rounds[2].requested_at_ms == done
 
 
 @pytest.mark.parametrize(

@@ -229,9 +229,9 @@ def test_bytes_do_not_hang_on_the_process_or_on_settings_of_the_machine(tmp_path
     (tmp_path / "matplotlibrc").write_text("font.size: 20\naxes.grid: False\nsvg.hashsalt: other\n")
     code = """
 import hashlib, sys
-from reports.render.figures.run_figures import convergence, rendered
+from reports.render.figures.run_figures import convergence, figure_bytes
 from tests.reports.sample_runs import four_assignors
-print(hashlib.sha256(rendered(convergence(four_assignors()), "svg")).hexdigest())
+print(hashlib.sha256(figure_bytes(convergence(four_assignors()), "svg")).hexdigest())
 print("matplotlib.pyplot" in sys.modules)
 """
     environment = {"PYTHONHASHSEED": "5", "MATPLOTLIBRC": str(tmp_path), "PATH": "", "HOME": str(tmp_path)}

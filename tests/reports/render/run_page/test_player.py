@@ -95,7 +95,7 @@ def test_a_cycle_is_told_with_the_steps_that_were_part_of_it() -> None:
 
 
 def test_sentences_that_are_too_many_are_left_to_another_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_TOLD_BYTES", 10)
+    monkeypatch.setattr(module, "MAX_SENTENCE_BYTES", 10)
     assert [run["told"] for run in player_data(player_runs())["runs"]] == [None, None]
 
 
@@ -107,7 +107,7 @@ def test_a_copy_that_is_to_warm_up_is_told_from_a_standby() -> None:
 
 
 def test_runs_that_are_too_much_for_a_page_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_BYTES", 10)
+    monkeypatch.setattr(module, "MAX_BYTES", 10)
     data = player_data(player_runs())
     assert [run["label"] for run in data["runs"]] == ["eager"]
     assert data["left_out"] == ["calm"]

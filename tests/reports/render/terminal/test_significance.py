@@ -34,9 +34,9 @@ def trial(*findings: MetricComparison, seeds: int = 20, failures: tuple[FailedRu
 
 
 WORSE = finding()
-BETTER = finding(metric="down_ms", baseline=9000.0, mean=3000.0, low=-7000.0, high=-5000.0)
+BETTER = finding(metric="downtime_ms", baseline=9000.0, mean=3000.0, low=-7000.0, high=-5000.0)
 CHANCE = finding("wild", p=0.3)
-EQUAL = finding("wild", "down_ms", differing=0, mean=10.0, p=1.0)
+EQUAL = finding("wild", "downtime_ms", differing=0, mean=10.0, p=1.0)
 UNKNOWN = finding(
     "wild", "time_to_converge_ms", pairs=0, differing=0, baseline=None, mean=None, low=None, high=None, p=1.0
 )
@@ -50,7 +50,7 @@ def test_a_finding_is_better_or_worse_only_where_it_is_more_than_chance() -> Non
 def test_metrics_are_tallied_over_scenarios() -> None:
     assert dict(count_verdicts(EVERY.findings)) == {
         "active_moves": {"worse": 1, "undecided": 1},
-        "down_ms": {"better": 1, "equal": 1},
+        "downtime_ms": {"better": 1, "equal": 1},
         "time_to_converge_ms": {"unknown": 1},
     }
 

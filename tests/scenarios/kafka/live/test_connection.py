@@ -70,7 +70,7 @@ def test_the_request_is_written_as_kafka_writes_it() -> None:
 
 LOOK = """
 import logging, socket
-from scenarios.kafka.live import cluster as live_cluster
+from scenarios.kafka.live import connection as live_cluster
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.live.observe import observe_cluster
 
