@@ -65,7 +65,7 @@ def run_row(
         **_unavailability(trace),
         **_costs(trace),
         **_convergence(converged, labels),
-        "rebalances": num_rebalances(trace.rounds),
+        "rounds": num_rebalances(trace.rounds),
         "leader_compute_ms": max((each.leader_compute_ms for each in trace.rounds), default=0.0),
         "active_moves": sum(row["active_moves"] for row in rounds),
         "thread_moves": sum(row["thread_moves"] for row in rounds),

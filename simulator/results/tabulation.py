@@ -129,7 +129,7 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
                 "total_cost": None if each.appraisal is None else each.appraisal.cost,
                 "total_cost_bound": None if each.appraisal is None else each.appraisal.bound,
                 # Where nobody knows in which rack a client stands, nobody knows what crosses; 0 would be a lie.
-                "cross_rack_bytes_per_s": cross_rack_bytes(each.steady) if known else None,
+                "cross_rack_bytes_per_s": cross_rack_bytes(each.steady_state) if known else None,
                 "cross_rack_bytes": cross_rack_bytes(each.bytes) if known else None,
             }
         )

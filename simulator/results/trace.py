@@ -66,7 +66,7 @@ class Round:
     requested_at_ms: int
     at_ms: int
     until_ms: int
-    settled_at_ms: int | None
+    reconciled_at_ms: int | None
     reason: str
     causes: tuple[Cause, ...]
     members: IntArray
@@ -79,12 +79,12 @@ class Round:
     costs: RackCosts
     appraisal: CostAndBound | None
     measures: Measures
-    steady: TrafficBytes
+    steady_state: TrafficBytes
     bytes: TrafficBytes
     restoring: int
     warming_up: int
     before: RunTotals
-    remote_sources: IntArray
+    remote_source_counts: IntArray
     reasons: RoundExplanation | None = None
 
     def standbys(self, num_clients: int) -> BoolArray:
@@ -104,7 +104,7 @@ class Round:
     @property
     def is_final(self) -> bool:
         """Whether nothing follows from it: everybody has what it decided, and nothing more was asked for."""
-        return self.followup_delay_ms is None and self.settled_at_ms is not None
+        return self.followup_delay_ms is None and self.reconciled_at_ms is not None
 
 
 def num_rebalances(rounds: Sequence[Round]) -> int:
@@ -168,9 +168,9 @@ class Trace:
     end_ms: int
     catching_up: Intervals
     outages: Sequence[Outage] = ()
-    unanswered: tuple[Cause, ...] = ()
+    pending: tuple[Cause, ...] = ()
     failure: str | None = None
-    hindrance: str | None = None
+    blocking_cause: str | None = None
     unfinished: bool = False
     captured_rounds: Sequence[CapturedRound] = ()
 

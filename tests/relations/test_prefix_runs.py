@@ -133,9 +133,9 @@ def check_at_rest(world: World, assignor: TaskAssignor) -> None:
     sums = Sums()
     short = run(world, assignor, sums)
     longer = run(dataclasses.replace(world, duration_ms=world.duration_ms + MINUTE), assignor)
-    assume(short.rounds and short.rounds[-1].settled_at_ms is not None and len(short.rounds) == len(longer.rounds))
+    assume(short.rounds and short.rounds[-1].reconciled_at_ms is not None and len(short.rounds) == len(longer.rounds))
     level, _ = sums.last.restoration.level()
-    assume(level.all() and sums.last.running.all() and short.after.waiting_s.max() < 1e-6)
+    assume(level.all() and sums.last.running.all() and short.after.backlog_s.max() < 1e-6)
     [before], [after] = figures_of(short)["runs"], figures_of(longer)["runs"]
     if before["cross_rack_bytes"] is not None:
         grown = after["cross_rack_bytes"] - before["cross_rack_bytes"]
@@ -218,7 +218,7 @@ def test_a_run_cut_in_two_is_one_run(world: World, assignor: TaskAssignor, data:
     if cut_ms == BETWEEN_MS:
         cut_ms -= beat_ms
     changed_ms = max((each.at_ms for each in timeline(world)), default=0)
-    assume(last.settled_at_ms is not None and cut_ms > max(last.settled_at_ms, changed_ms))
+    assume(last.reconciled_at_ms is not None and cut_ms > max(last.reconciled_at_ms, changed_ms))
     later = data.draw(st.lists(disturbances(world, CUT), min_size=1, max_size=3))
     photograph = Photograph(world, cut_ms)
     then = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS + cut_ms) for each in later)

@@ -70,7 +70,7 @@ def test_what_is_produced_is_processed_or_waits(world: World, assignor: TaskAssi
     """Bytes read from sources plus bytes that wait are the bytes produced, in any hour of the day."""
     trace = run(world, assignor)
     if trace.rounds:
-        waiting = trace.after.waiting_s * trace.layout.input_bytes_per_s
+        waiting = trace.after.backlog_s * trace.layout.input_bytes_per_s
         processed = carried(trace, *READS)
         assert processed + waiting.sum() == pytest.approx(produced_bytes(trace).sum(), rel=1e-9, abs=1)
 

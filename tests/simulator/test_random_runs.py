@@ -43,8 +43,8 @@ def check_rounds(trace: Trace) -> None:
     """Rounds follow each other; each is asked for before it is handed out, and settled before the next."""
     for each in trace.rounds:
         assert 0 <= each.requested_at_ms <= each.at_ms <= each.until_ms <= trace.world.duration_ms
-        if each.settled_at_ms is not None:
-            assert each.at_ms <= each.settled_at_ms <= each.until_ms
+        if each.reconciled_at_ms is not None:
+            assert each.at_ms <= each.reconciled_at_ms <= each.until_ms
         assert each.number == INITIAL_ROUND or (each.owner != UNASSIGNED).all(), (
             "an assignor gives every task to somebody"
         )
@@ -74,10 +74,10 @@ def check_bytes(trace: Trace) -> None:
     came_s = usual_input_s(trace, trace.world.duration_ms)
     if trace.world.start is Start.WARM:
         came_s -= usual_input_s(trace, trace.rounds[0].at_ms)
-    processed = trace.layout.input_bytes_per_s * (came_s - trace.after.waiting_s)
+    processed = trace.layout.input_bytes_per_s * (came_s - trace.after.backlog_s)
     read = ledger[TrafficKind.SOURCE_READ] + ledger[TrafficKind.REPARTITION_READ]
     assert read == pytest.approx(float(processed.sum()), rel=1e-6, abs=1)
-    assert (trace.after.waiting_s <= trace.max_processing_delay_s).all()
+    assert (trace.after.backlog_s <= trace.max_processing_delay_s).all()
 
 
 def usual_input_s(trace: Trace, until_ms: int) -> float:
@@ -97,7 +97,7 @@ def check_verdict(trace: Trace, watch: InvariantChecker) -> None:
         assert watch.last is not None
         up = np.array(watch.last._fleet.up)
         if up.any():
-            assert (watch.last.holdings.owner == trace.rounds[-1].owner).all()
+            assert (watch.last.assignment.owner == trace.rounds[-1].owner).all()
             assert sorted(trace.rounds[-1].members.tolist()) == np.flatnonzero(up).tolist()
     check_events(trace, verdict)
     assert (verdict.verdict is Verdict.EMPTY) <= (not trace.rounds)
@@ -108,7 +108,7 @@ def check_events(trace: Trace, verdict: Convergence) -> None:
     """Each event that called for a rebalance is measured, within the run; the time is known where it converged."""
     called = {cause.event for each in trace.rounds for cause in each.causes}
     measured = {each.event: each for each in verdict.events}
-    assert called <= set(measured) <= called | {cause.event for cause in trace.unanswered}
+    assert called <= set(measured) <= called | {cause.event for cause in trace.pending}
     for each in verdict.events:
         assert 0 <= each.observed_ms <= trace.end_ms - each.at_ms
         assert each.rebalances <= num_rebalances(trace.rounds)
@@ -126,7 +126,7 @@ def check_tables(trace: Trace) -> None:
         assert tables[name].schema.equals(schema, check_metadata=True)
     [run] = tables["runs"].to_pylist()
     rounds, tasks = tables["rounds"].to_pylist(), tables["tasks"].to_pylist()
-    assert run["rebalances"] == sum(row["round"] != INITIAL_ROUND for row in rounds)
+    assert run["rounds"] == sum(row["round"] != INITIAL_ROUND for row in rounds)
     for column in ("active_moves", "thread_moves", "standby_moves", "downtime_ms"):
         assert run[column] == sum(row[column] for row in rounds)
     assert run["downtime_ms"] == sum(row["downtime_ms"] for row in tasks)

@@ -148,10 +148,10 @@ def test_a_task_that_moves_is_given_back_in_one_round_and_given_in_the_next() ->
     trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
     second, third = trace.rounds[1:3]
     assert len(second.withheld)
-    assert second.settled_at_ms is None
+    assert second.reconciled_at_ms is None
     assert third.reason == "tasks to hand over"
     assert len(third.withheld) == 0
-    assert third.settled_at_ms == third.at_ms
+    assert third.reconciled_at_ms == third.at_ms
     steps = [(steps.at_ms, steps.state) for steps in trace.lives.steps if second.withheld[0] in steps.tasks]
     assert steps[:4] == [
         (6 * SECOND, TaskState.ASSIGNED),
@@ -178,7 +178,7 @@ def test_scaling_out_moves_state_only_when_the_new_client_has_caught_up() -> Non
     assert second.standbys(5)[:, 4].any(), "but it warms up"
     assert (trace.rounds[-1].owner[stateful] == 4).any(), "and gets its share in the end"
     asked = [each.requested_at_ms for each in trace.rounds if each.reason == "follow-up"]
-    settled = [each.settled_at_ms for each in trace.rounds if each.followup_delay_ms and each.settled_at_ms]
+    settled = [each.reconciled_at_ms for each in trace.rounds if each.followup_delay_ms and each.reconciled_at_ms]
     assert asked == [at_ms + 10 * MINUTE for at_ms in settled], "it probes as long as something warms up"
     assert convergence(trace).verdict is Verdict.STABLE
     assert not trace.downtime_ms[stateful & (trace.rounds[0].owner == trace.rounds[-1].owner)].any()

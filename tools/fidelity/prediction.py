@@ -98,7 +98,7 @@ def forecast(trace: Trace, from_ms: int, until_ms: int) -> GroupPrediction:
     """What comes of what happens at one moment until the next: `from_ms` included, `until_ms` not."""
     between = [each for each in trace.rounds if from_ms <= each.at_ms < until_ms]
     before = [each for each in trace.rounds if each.at_ms < until_ms]
-    settled_ms = between[-1].settled_at_ms if between else None
+    settled_ms = between[-1].reconciled_at_ms if between else None
     return GroupPrediction(
         shares=_shares(trace, before[-1]),
         rounds=len(between),

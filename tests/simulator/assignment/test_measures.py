@@ -29,7 +29,7 @@ Case = tuple[Layout, ApplicationState, AssignmentColumns]
 
 def case(base: World, threads: list[int], racks: list[int], active: list[int], standby: set[tuple[int, int]]) -> Case:
     layout = lay_out(base)
-    placing = ClusterMetadata(base, layout).placing()
+    locations = ClusterMetadata(base, layout).locations()
     ids = tuple(ProcessId(0, number) for number in range(len(threads)))
     clients = ClientTable(ids, np.array(threads, dtype=np.int64), np.array(racks, dtype=np.int64), ({},) * len(ids))
     held = np.zeros((len(layout.tasks), len(ids)), dtype=np.bool_)
@@ -38,7 +38,7 @@ def case(base: World, threads: list[int], racks: list[int], active: list[int], s
         stands_by[task, client] = True
     lags = np.zeros(held.shape, dtype=np.int64)
     configs = base.application.assignment_configs
-    state = build_state(layout.tasks, clients, placing.table, lags, (held, held), configs)
+    state = build_state(layout.tasks, clients, locations.table, lags, (held, held), configs)
     return layout, state, AssignmentColumns(np.array(active, dtype=np.int64), stands_by, None)
 
 

@@ -207,7 +207,7 @@ def test_a_changelog_without_a_leader_keeps_a_group_probing() -> None:
     usual = scaled_out(world(2))
     warming = int(usual.rounds[1].standby[0, 0])
     lost = scaled_out(world(2), BrokerLoss(usual.rounds[1].at_ms, (warming - 12,)))
-    assert lost.hindrance == f"the group leader cannot compute lags: {CHANGELOG}-{warming - 12} has no leader"
+    assert lost.blocking_cause == f"the group leader cannot compute lags: {CHANGELOG}-{warming - 12} has no leader"
 
 
 @settings(max_examples=200)
@@ -232,12 +232,12 @@ def test_partitions_that_are_reassigned_are_led_like_all_others(base: World, dat
                 brokers.set_replicas(moved, listed)
                 replicas.put(replicas.find(moved), listed)
     racks = {broker.id: broker.rack for broker in base.cluster.brokers}
-    placing = brokers.placing()
+    locations = brokers.locations()
     for row, name in enumerate(layout.partitions):
         partition = replicas.find(name)
         in_sync = [broker for broker in partition.replicas if replicas.is_in_sync(partition, broker)]
-        assert placing.has_leader[row] == (partition.leader != NO_LEADER)
+        assert locations.has_leader[row] == (partition.leader != NO_LEADER)
         least = base.cluster.topics[name.topic].min_insync_replicas
-        assert placing.takes_writes[row] == (partition.leader != NO_LEADER and len(in_sync) >= least)
+        assert locations.takes_writes[row] == (partition.leader != NO_LEADER and len(in_sync) >= least)
         if partition.leader != NO_LEADER:
-            assert layout.racks[placing.leader_rack[row]] == racks[partition.leader]
+            assert layout.racks[locations.leader_rack[row]] == racks[partition.leader]

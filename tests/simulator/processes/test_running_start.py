@@ -58,17 +58,17 @@ class Photograph:
 
 
 def held(execution: Execution, client: int) -> HeldTasks:
-    ids, holdings, restoration = execution._layout.tasks.ids, execution.holdings, execution.restoration
-    roles = (holdings.owner == client, holdings.standby[:, client])
+    ids, assignment, restoration = execution._layout.tasks.ids, execution.assignment, execution.restoration
+    roles = (assignment.owner == client, assignment.standby[:, client])
     threads = range(execution._fleet.num_threads(client))
     active, standby = (
         tuple(
-            tuple(ids[row] for row in np.flatnonzero(role & (holdings.thread[:, client] == thread)).tolist())
+            tuple(ids[row] for row in np.flatnonzero(role & (assignment.thread[:, client] == thread)).tolist())
             for thread in threads
         )
         for role in roles
     )
-    there = np.flatnonzero(restoration.on_disk(np.array([client]))[:, 0]).tolist()
+    there = np.flatnonzero(restoration.holds_copy(np.array([client]))[:, 0]).tolist()
     behind = (restoration._end - restoration._held[:, client]) / execution._layout.record_bytes
     open_ = set(np.flatnonzero(roles[0] | roles[1]).tolist())
     lags = {ids[row]: int(behind[row]) for row in there if behind[row] >= 1 or row not in open_}
@@ -197,7 +197,7 @@ def test_a_group_that_nothing_happens_to_stays_as_it_was_found(protocol: GroupPr
     trace = run(with_group(found(*HALVES), protocol=protocol))
     [only] = trace.rounds
     assert (only.number, only.at_ms, only.reason) == (INITIAL_ROUND, 0, "found running")
-    assert (only.restoring, only.warming_up, only.settled_at_ms) == (0, 0, 0)
+    assert (only.restoring, only.warming_up, only.reconciled_at_ms) == (0, 0, 0)
     verdict = convergence(trace)
     assert (verdict.verdict, verdict.round) == (Verdict.STABLE, INITIAL_ROUND)
     assert (verdict.rebalances, verdict.time_to_converge_ms) == (0, 0)
@@ -240,7 +240,7 @@ def test_copies_are_where_their_lags_say() -> None:
 
     def look(execution: Execution) -> None:
         lags.append(execution.restoration.lags(np.arange(2), execution.running)[12:].tolist())
-        lags.append(execution.restoration.on_disk(np.arange(2))[12:].tolist())
+        lags.append(execution.restoration.holds_copy(np.arange(2))[12:].tolist())
 
     trace = simulate(found(first, HALVES[1]), registry.make(registry.find("high_availability")), observe=look)
     assert lags[0] == [[1_000, 0], [-2, 600_000], [-2, 600_000], [100_000, -2], [600_000, -2], [600_000, -2]]

@@ -187,7 +187,7 @@ def test_input_that_waits_while_tasks_are_down_is_caught_up_with() -> None:
     lost = ran_on(trace, 1)
     assert (trace.max_processing_delay_s[lost] >= noticed_s - 3).all()
     assert (trace.max_processing_delay_s[lost] < 10 * MINUTE / 1000).all()
-    assert trace.after.waiting_s == pytest.approx(np.zeros(18), abs=1e-3)
+    assert trace.after.backlog_s == pytest.approx(np.zeros(18), abs=1e-3)
 
 
 def test_threads_that_cannot_keep_up_fall_behind_for_good() -> None:
@@ -209,7 +209,7 @@ def test_bytes_at_rest_are_the_steady_bytes_for_as_long_as_it_lasts() -> None:
     trace = run(with_configs(world(), num_standby_replicas=1))
     [only] = trace.rounds
     seconds = (only.until_ms - only.at_ms) / 1000
-    for kind, per_second in only.steady.items():
+    for kind, per_second in only.steady_state.items():
         assert only.bytes[kind] == pytest.approx(per_second * seconds, rel=1e-3), kind
 
 
@@ -221,7 +221,7 @@ def test_changelogs_grow_by_input_that_is_caught_up_on_however_fast(records_per_
     trace = simulate(crashed, HighAvailability(), observe=watch)
     assert watch.last is not None
     grown = float((watch.last.restoration._end - trace.layout.state_bytes).sum())
-    assert trace.after.waiting_s.max() < 1e-6
+    assert trace.after.backlog_s.max() < 1e-6
     assert grown == pytest.approx(6 * 100_000 * (HOUR - trace.rounds[0].at_ms) / 1000, rel=1e-9)
     level, _ = watch.last.restoration.level()
     assert level.all()

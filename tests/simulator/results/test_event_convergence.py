@@ -136,7 +136,7 @@ def test_events_after_one_another_are_measured_each_by_itself_and_the_worst_coun
 
 def test_state_that_is_restored_after_the_last_rebalance_counts() -> None:
     trace = run(world(), Crash(HOUR, ("c1",)), assignor=Sticky())
-    settled_ms = max(each.settled_at_ms or 0 for each in trace.rounds)
+    settled_ms = max(each.reconciled_at_ms or 0 for each in trace.rounds)
     running_ms = max(step.at_ms for step in trace.lives.steps)
     assert running_ms > settled_ms + 50 * SECOND, "600 MB at 10 MB/s"
     assert measured(trace)[1].time_to_converge_ms == running_ms - HOUR
@@ -232,9 +232,9 @@ def test_a_client_that_leaves_while_others_restore_cuts_that_short() -> None:
 def test_traffic_that_stays_the_same_changes_no_convergence(
     base: World, assignor: TaskAssignor, moments: list[int]
 ) -> None:
-    steady = tuple(each for each in base.disturbances if not isinstance(each, TrafficChange))
-    alone = convergence(simulate(dataclasses.replace(base, disturbances=steady), assignor))
-    hourly = (*(TrafficChange(at_ms, 1.0) for at_ms in moments), *steady)
+    steady_state = tuple(each for each in base.disturbances if not isinstance(each, TrafficChange))
+    alone = convergence(simulate(dataclasses.replace(base, disturbances=steady_state), assignor))
+    hourly = (*(TrafficChange(at_ms, 1.0) for at_ms in moments), *steady_state)
     other = convergence(simulate(dataclasses.replace(base, disturbances=hourly), assignor))
     assert other.verdict is alone.verdict
     assert len(other.events) == len(alone.events)

@@ -192,7 +192,7 @@ def test_events_are_told_in_words() -> None:
 def test_bytes_at_rest_of_the_last_round_are_those_of_the_run() -> None:
     trace = simulate(world(), HighAvailability())
     [run] = tabulate(trace, "ha", 1)["runs"].to_pylist()
-    assert run["cross_rack_bytes_per_s"] == cross_rack_bytes(trace.rounds[-1].steady)
+    assert run["cross_rack_bytes_per_s"] == cross_rack_bytes(trace.rounds[-1].steady_state)
 
 
 def test_tables_of_several_runs_are_put_one_below_the_other() -> None:

@@ -53,13 +53,13 @@ def test_events_configs_and_the_protocol_decide_whether_a_client_leaves(
         Leave(HOUR, ("c1",), leaves_group=leaves_group),
         RollingBounce(HOUR, ("c1",), MINUTE, 0, leaves_group=leaves_group),
     ):
-        assert first_down(base, event).says_so is leaves, event
+        assert first_down(base, event).leaves_group is leaves, event
 
 
 def test_a_crash_never_leaves() -> None:
     base = with_group(world(), protocol=STREAMS, leave_group_on_close=True)
     changes = timeline(dataclasses.replace(base, disturbances=(Crash(HOUR, ("c0",)),)))
-    assert [timed.change for timed in changes] == [ClientDown("c0", says_so=False, keeps_state=True, crashes=True)]
+    assert [timed.change for timed in changes] == [ClientDown("c0", leaves_group=False, keeps_state=True, crashes=True)]
     assert str(changes[0].change) == "c0 goes down"
 
 
