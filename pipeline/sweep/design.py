@@ -203,7 +203,9 @@ def _check_names(named: Sequence[tuple[int, str]], places: SourceMap) -> None:
         if name.lower() in seen:
             places.add_mistake(("factors", i, "name"), f"duplicate factor name {format_value(name)}")
         if name.lower() in ("setting", "sweep", "assignor", "seed", "run_id"):
-            places.add_mistake(("factors", i, "name"), f"{format_value(name)} is a column of the tables; choose another name")
+            places.add_mistake(
+                ("factors", i, "name"), f"{format_value(name)} is a column of the tables; choose another name"
+            )
         seen.add(name.lower())
 
 
@@ -232,7 +234,9 @@ def _check_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], places:
     for i, row in enumerate(rows):
         for name in row:
             if name not in names:
-                places.add_mistake(("rows", i, name), f"unknown factor {format_value(name)} ({did_you_mean(name, names)})")
+                places.add_mistake(
+                    ("rows", i, name), f"unknown factor {format_value(name)} ({did_you_mean(name, names)})"
+                )
         missing = [name for name in names if name not in row]
         if missing:
             places.add_mistake(("rows", i), f"missing value of {', '.join(missing)}")

@@ -333,7 +333,9 @@ class Execution:
         self._require((is_owned == (owner != UNASSIGNED)).all(), "the state of a task contradicts its assignment")
         self._require((state != TaskState.ASSIGNED).all(), "an assigned task neither restores nor runs")
         self._require((self.processed == (state == TaskState.RUNNING)).all(), "only running tasks are processed")
-        self._require((self.running == is_running).all(), "a task that has been restored is neither running nor blocked")
+        self._require(
+            (self.running == is_running).all(), "a task that has been restored is neither running nor blocked"
+        )
         last_owner = np.full(len(owner), UNASSIGNED)
         for transition in self.task_states.transitions:
             clients = transition.clients if transition.state in _OWNED else UNASSIGNED

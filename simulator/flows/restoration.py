@@ -374,7 +374,10 @@ class Restoration:
             ((held <= end[:, None] + _ROUNDING_BYTES).all(), "a copy is ahead of its changelog"),
             (not held[~self._stateful].any(), "a stateless task has a copy"),
             (caught_up[~reads].all(), "a running task lacks a part of its state"),
-            (0 <= self.restored_again_bytes <= self.restored_bytes + _ROUNDING_BYTES, "more restored again than at all"),
+            (
+                0 <= self.restored_again_bytes <= self.restored_bytes + _ROUNDING_BYTES,
+                "more restored again than at all",
+            ),
             ((by_client <= self._bandwidth * (1 + _ROUNDING)).all(), "a client reads faster than it can"),
             ((by_broker <= self._broker_bandwidth * (1 + _ROUNDING)).all(), "a broker sends faster than it can"),
             (not self.rate[~copies.active & restores].any(), "a standby reads while its client restores active tasks"),

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from simulator.assignment.leader import Decision
-from simulator.group.classic_group import ClassicGroupProtocolState, ComputeAssignment, Member, Phase
 from simulator.group import classic_group as protocol
+from simulator.group.classic_group import ClassicGroupProtocolState, ComputeAssignment, Member, Phase
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import GroupAssignment, Reconciliation, reconcile_group, without_stopped_clients
 from simulator.processes.simulation_context import Process, SimulationContext

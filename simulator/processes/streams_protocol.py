@@ -184,7 +184,11 @@ class StreamsProtocol:
         """Whether a member that is up has anything else than its target."""
         if not self._context.fleet.is_up(member):
             return False
-        client, present, target = self._context.fleet.row(member.client), self._context.execution.assignment, self._target
+        client, present, target = (
+            self._context.fleet.row(member.client),
+            self._context.execution.assignment,
+            self._target,
+        )
         has, wants = present.owner == client, target.owner == client
         stands_by = present.standby[:, client] != target.standby[:, client]
         elsewhere = has & wants & (present.thread[:, client] != target.thread[:, client])

@@ -15,9 +15,8 @@ from assignors.replicas import planning, registry
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.state import ClusterState
 from scenarios.clusters.cluster_reader import read_cluster
-from scenarios.kafka.formats.reassignment import parse_reassignment
-from scenarios.kafka.formats.reassignment import reassignment_json
-from scenarios.kafka.plan_files.changes import replica_changes, partitions_to_elect
+from scenarios.kafka.formats.reassignment import parse_reassignment, reassignment_json
+from scenarios.kafka.plan_files.changes import partitions_to_elect, replica_changes
 from scenarios.kafka.plan_files.files import REASSIGNMENT, plan_files
 from scenarios.load import load
 from simulator.brokers.reassignment import ReassignmentStep

@@ -118,7 +118,10 @@ def test_a_group_that_tells_its_changelogs_knows_them_better_than_the_text() -> 
     ("seen", "message"),
     [
         ([VIEWS], "the topology has subtopologies 0, but the group's tasks belong to 1"),
-        ([ObservedSubtopology(0, ("views",))], "subtopology 0 reads orders according to the topology, but views in the group"),
+        (
+            [ObservedSubtopology(0, ("views",))],
+            "subtopology 0 reads orders according to the topology, but views in the group",
+        ),
     ],
 )
 def test_the_topology_of_another_application_is_refused(seen: list[ObservedSubtopology], message: str) -> None:
