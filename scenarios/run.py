@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assignors.optimum.proof import prove as prove_optimum
+from assignors.optimum.proof import prove_bound
 from assignors.registry import AssignorLike
 from scenarios.assignor_specs import AssignorSpec, assignor_spec, make_assignor
 from scenarios.load import Scenario
@@ -62,7 +62,7 @@ def _with_proven_bounds(trace: Trace, spec: AssignorSpec, time_limit_s: float) -
     """Return the trace with each round's lower bound raised to the proven minimum, as far as that is found in time."""
     weights = spec.info.weights
     appraisals = {
-        captured.round.number: prove_optimum(
+        captured.round.number: prove_bound(
             captured.state, captured.columns, weights.configured(captured.state.assignment_configs), time_limit_s
         )
         for captured in trace.captured_rounds

@@ -113,10 +113,10 @@ def import_cluster(
         from scenarios.kafka.dumps.observe import DumpOptions, observe_dumps
 
         observed = observe_dumps(Path(dumps or ""), group, DumpOptions(configs or {}, racks, replay))
-        observation, history = observed.observation, observed.trace
+        observation, history = observed.observation, observed.history
         remarks.append(f"read: {', '.join(f'{file} ({kind})' for file, kind in sorted(observed.kinds.items()))}")
-        if observed.passed_over:
-            remarks.append(f"ignored: {', '.join(observed.passed_over)}")
+        if observed.ignored:
+            remarks.append(f"ignored: {', '.join(observed.ignored)}")
     return _imported(observation, history, remarks)
 
 

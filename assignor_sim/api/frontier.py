@@ -8,7 +8,7 @@ import numpy as np
 
 from assignor_sim.api.loading import as_scenario
 from assignors import registry
-from assignors.objective.cost import previous
+from assignors.model.state import previous_holders
 from assignors.objective.frontier import FrontierPoint as SolverPoint
 from assignors.objective.frontier import frontier as solve
 from assignors.registry import AssignorLike
@@ -85,7 +85,7 @@ def _describe(
     rows = np.flatnonzero(state.tasks.stateful)
     owner = captured.columns.active[rows]
     remote = state.remote_partitions(state.tasks.source)[rows, owner].sum()
-    moved = ~previous(state)[0][rows, owner]
+    moved = ~previous_holders(state)[0][rows, owner]
     return TrafficFrontier(
         scenario=scenario.name,
         round=captured.round.number,

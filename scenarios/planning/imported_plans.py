@@ -16,7 +16,7 @@ from assignors.replicas.state import NO_BROKER, ClusterState
 from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, PartitionReassignment, parse_reassignment
 from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import LogDirs, ReplicaChange, changes
+from scenarios.kafka.plan_files.changes import LogDirs, ReplicaChange, replica_changes
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_list, format_value
 from scenarios.planning.plan_input import PlanInput
 from scenarios.planning.strategy_results import (
@@ -128,7 +128,7 @@ def _changes(
     imported: ImportedPlan, state: ClusterState, replicas: IntArray, log_dirs_by_partition: LogDirs
 ) -> list[ReplicaChange]:
     """Return the changes of the plan in its order: replicas, their order, or only the log directory of a replica."""
-    changed = {change.key: change for change in changes(state, replicas, log_dirs_by_partition)}
+    changed = {change.key: change for change in replica_changes(state, replicas, log_dirs_by_partition)}
     rows = {state.partition_id(row): row for row in range(state.num_partitions)}
     changes_in_order = []
     for move in imported.moves:

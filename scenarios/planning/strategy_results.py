@@ -23,7 +23,7 @@ from assignors.replicas.plan_evaluation import (
 from assignors.replicas.planning import plan as make_plan
 from assignors.replicas.state import ClusterState
 from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import ReplicaChange, changes, led_by_others
+from scenarios.kafka.plan_files.changes import ReplicaChange, partitions_to_elect, replica_changes
 from scenarios.kafka.plan_files.files import plan_files
 from scenarios.planning.plan_input import PlanInput
 
@@ -130,8 +130,8 @@ def run_strategies(
             value=plan.value,
             bound=plan.bound,
             replicas=plan.replicas,
-            changes=changes(plan_input.state, plan.replicas, plan_input.log_dirs),
-            further_elections=led_by_others(plan_input.state, plan.replicas, plan_input.topics),
+            changes=replica_changes(plan_input.state, plan.replicas, plan_input.log_dirs),
+            further_elections=partitions_to_elect(plan_input.state, plan.replicas, plan_input.topics),
             limits=limits,
         )
 

@@ -106,7 +106,7 @@ def _repartition(
     entries: Sequence[SubtopologyEntry], application_id: str, source_map: SourceMap
 ) -> dict[str, str] | None:
     invalid = [
-        hole for hole in invalid_entries(entries) if not isinstance(entry.value, dict) or "repartition" in entry.value
+        entry for entry in invalid_entries(entries) if not isinstance(entry.value, dict) or "repartition" in entry.value
     ]
     if invalid or not all(source_map.is_valid(*SUBTOPOLOGIES, i, "repartition") for i, _ in valid_entries(entries)):
         return None
