@@ -59,8 +59,8 @@ class TestedApplication:
         configs: Kafka Streams configs in addition to the common ones.
         configs_after_blackout: Configs that change when all hosts return after the blackout.
         since: First release that supports it.
-        depends_on_timing: Whether its assignor uses previous owners regardless of lag. Which tasks a member reports depends
-            on what it has opened and written to disk when it joins.
+        depends_on_timing: Whether its assignor uses previous owners regardless of lag. Which tasks a member reports
+            depends on what it has opened and written to disk when it joins.
     """
 
     id: str
