@@ -1,6 +1,6 @@
-"""Two applications of a real cluster, imported from it and from what Kafka's own tools print of them.
+"""Import of two applications from a real cluster and from the output of Kafka's own tools.
 
-Every import is made by the command, as a user types it, while both applications run and nobody writes to them.
+Every import runs the command line, while both applications run and no records are written.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ PRINTED = {
 OF_THE_CLUSTER = ("topics", "brokers", "log_dirs", "topology")
 
 Tasks = Mapping[str, tuple[frozenset[str], frozenset[str]]]
-"""Active tasks and standbys, by process id or by the name of a client."""
+"""Active and standby tasks, by process id or by client name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What became of the applications.
+    """The imported applications.
 
     Attributes:
-        shell: in a folder with what was imported and what was printed: a folder of dumps for each of its sources.
-        told: what the applications themselves say, by application and process id.
-        ended: the commands that imported and ran, by application.
-        before: what the cluster told before anybody looked.
-        after: what it told when all had been imported.
+        shell: Shell in a folder with the imported scenarios and a folder of dumps for each source.
+        reported: Tasks that the applications report, by application and process id.
+        ended: Results of the `import` and `run` commands, by application.
+        before: State of the cluster before the imports.
+        after: State of the cluster after the imports.
     """
 
     shell: Shell
-    told: Mapping[str, Tasks]
+    reported: Mapping[str, Tasks]
     ended: Mapping[str, tuple[Ended, Ended]]
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -107,27 +107,30 @@ def _is_at_rest(hosts: Hosts) -> bool:
 
 
 def _has_settled(stories: list[Any], latest_ms: int) -> bool:
-    if not all(task_history and task_history[-1].state == "RUNNING" and task_history[-1].at_ms < latest_ms for task_history in stories):
+    if not all(
+        task_history and task_history[-1].state == "RUNNING" and task_history[-1].at_ms < latest_ms
+        for task_history in stories
+    ):
         return False
     counts = [sum(len(getattr(task_history[-1], role)) for task_history in stories) for role in ("active", "standby")]
     return counts == [ACTIVE, STATEFUL]
 
 
 def _once_calm(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
-    """What the cluster tells once nothing is read, written or committed any more."""
+    """Return the state of the cluster once nothing is read, written or committed any more."""
     deadline_s = time.monotonic() + CALM_WITHIN_S
     last = _look(cluster, hosts)
     while True:
         time.sleep(1.5)  # Longer than the commit interval.
-        told = _look(cluster, hosts)
-        if told == last:
-            return told
+        reported = _look(cluster, hosts)
+        if reported == last:
+            return reported
         assert time.monotonic() < deadline_s, "the applications still read"
-        last = told
+        last = reported
 
 
 def _look(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
-    """Members, epochs, generations and committed offsets of the groups; all groups, topics and end offsets."""
+    """Return members, epochs, generations and committed offsets of the groups; all groups, topics and end offsets."""
     with KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers) as admin:
         committed = admin.list_group_offsets(dict.fromkeys(APPLICATIONS))
     with connect(cluster.bootstrap_servers, client_settings({})) as seen:
@@ -144,13 +147,13 @@ def _look(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
 
 
 def _generations(host: Host) -> list[str]:
-    """The generations of the classic group that threads of a host joined, as they logged them."""
+    """Return the generations of the classic group that threads of a host joined, according to their log."""
     return re.findall(r"Successfully joined group with generation .*generationId=(\d+)", host.log.read_text())
 
 
 def _task_log(hosts: Hosts, application: str) -> Tasks:
     last = {host.process_id(application): host.task_history(application)[-1] for host in hosts.all()}
-    return {process: (told.active, told.standby) for process, told in last.items()}
+    return {process: (reported.active, reported.standby) for process, reported in last.items()}
 
 
 def _all(tasks: tuple[tuple[Any, ...], ...]) -> frozenset[str]:
@@ -177,7 +180,7 @@ def test_a_running_application_is_imported_and_run_by_the_two_commands(scene: Sc
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_the_scenario_has_the_tasks_that_the_application_says_it_has(scene: Scene, application: str) -> None:
     world = scene.world(f"{application}.yaml")
-    assert {str(client.process_id): _had(client) for client in world.clients} == scene.told[application]
+    assert {str(client.process_id): _had(client) for client in world.clients} == scene.reported[application]
     assert {client.name: client.rack for client in world.clients} == {
         f"{application}-one": "az1",
         f"{application}-two": "az2",
@@ -212,7 +215,7 @@ def test_what_the_leader_logged_gives_the_same_active_tasks_and_standbys(scene: 
     ended = scene.shell("import", "--from", "by-log", "--group", CLASSIC, "-o", "by-log.yaml", "--last", *RACKS)
     assert (ended.code, ended.err) == (0, "")
     live, printed = scene.world(f"{CLASSIC}.yaml"), scene.world("by-log.yaml")
-    assert {str(client.process_id): _had(client) for client in printed.clients} == scene.told[CLASSIC]
+    assert {str(client.process_id): _had(client) for client in printed.clients} == scene.reported[CLASSIC]
     assert _by_name(printed) == _by_name(live)
     _compare_clusters(live, printed)
 

@@ -36,9 +36,7 @@ def confirmations_of(version: str) -> Mapping[str, list[Confirmation]]:
 
 def differences_by_step(confirmations: list[Confirmation]) -> dict[str, list[str]]:
     """Return the differences between prediction and observation of the steps that have any."""
-    return {
-        confirmation.step: confirmation.differences for confirmation in confirmations if confirmation.differences
-    }
+    return {confirmation.step: confirmation.differences for confirmation in confirmations if confirmation.differences}
 
 
 @pytest.mark.parametrize(("version", "application"), PREDICTABLE)
