@@ -19,7 +19,8 @@ with warnings.catch_warnings():
     # On Python 3.11 and 3.12 kafka-python reads its own files with a deprecated function.
     warnings.simplefilter("ignore", DeprecationWarning)
     import kafka
-    from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, OffsetSpec
+    from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
+    from kafka.admin import KafkaAdminClient as KafkaAdminClient
 
 ReplicasAndLeader = Mapping[str, tuple[tuple[int, ...], int]]
 """Broker ids in replica order, and the leader's, by partition."""
