@@ -1,7 +1,7 @@
 """Kernels: hot loops with one source that run as plain Python or compiled by Numba.
 
-A kernel is a function of numbers, rows of numbers (`Vector`, `Reals`), tables of numbers (`Matrix`) and named tuples of
-these, which it changes in place. The same source runs as plain Python on lists, and compiled on arrays. To run one, get
+A kernel is a function of numbers, rows of numbers (`Vector`, `Reals`), tables of numbers (`Matrix`) and named tuples,
+which it changes in place. The same source runs as plain Python on lists, and compiled on arrays. To run one, get
 `Kernels` from `CHOICE`, create the data with them, and call `kernels.of(kernel)`. The result is the same either way.
 
 Importing Numba and loading machine code from its cache takes about 0.4 s (compilation about 10 s, once after an

@@ -18,7 +18,7 @@ from assignors.objective.cost import Weights, compute_cost_and_bound
 from assignors.optimum import balanced_placement, placement_program, stateful_placement
 from assignors.optimum.capacity_bounds import CapacityBounds, active_shares, compute_capacity_bounds, standby_shares
 from assignors.optimum.costs import Priority
-from assignors.optimum.failure_domains import failure_domains, count_colocations
+from assignors.optimum.failure_domains import count_colocations, failure_domains
 from assignors.tasks.optimal import Optimal, OptimalSolution, Separation, SolutionStatus
 from tests.assignors.tasks.exhaustive import Rules, grown, in_another_order, least_cost, tiny_state
 
