@@ -117,7 +117,7 @@ class ScenarioItem(pytest.Item):
         if option(_UPDATE):
             self.user_properties.append(("assignor_sim", regression.record(self.path, option(_ASSIGNORS))))
             return
-        done = regression.verify(
+        done = regression.verify_file(
             self.path,
             parse_tolerances(option(_TOLERANCES)),
             metrics_only=option(_METRICS_ONLY),

@@ -17,6 +17,7 @@ from scenarios.language import overrides as overriding
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.schema import ScenarioDocument
+from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, LocatedYaml, YamlReadError, read_yaml
 from scenarios.resolution.application import resolve_application
@@ -25,10 +26,10 @@ from scenarios.resolution.availability_warnings import warn_about_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
-from scenarios.resolution.configs import check_configs, group_configs
+from scenarios.resolution.configs import check_configs, resolve_group_configs
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
-from scenarios.resolution.imported_files import ImportedFiles, UnreadableError, read_text
+from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.price import resolve_price
 from scenarios.resolution.reassignment_checks import check_reassignments
 from scenarios.resolution.running_application import KnownTasks, check_start, resolve_tasks
@@ -131,13 +132,13 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
         what = "expected a mapping with cluster, application and clients"
         raise ScenarioError([Mistake(source, tree.lines[()], "", f"{what}, found {format_value(tree.value)}")])
     mistakes = Mistakes(source)
-    places = _override(tree, source, overrides, mistakes)
-    document = parse_document(tree.value, places, ScenarioDocument)
+    source_map = _override(tree, source, overrides, mistakes)
+    document = parse_document(tree.value, source_map, ScenarioDocument)
     if document is None:
         raise ScenarioError(mistakes)
-    files = ImportedFiles(folder, places, mistakes)
+    files = ImportedFiles(folder, source_map, mistakes)
     name = document.name or Path(source).stem
-    blueprint, choices, notes = _resolve(document, name, files, places, mistakes)
+    blueprint, choices, notes = _resolve(document, name, files, source_map, mistakes)
     mistakes.raise_any()
     return Scenario(
         name=name,
@@ -149,7 +150,7 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
         overrides=overrides,
         stated=_stated(document),
         notes=notes,
-        warnings=places.warnings,
+        warnings=source_map.warnings,
         imports=tuple(sorted(files.digests.items())),
         blueprint=blueprint,
     )
@@ -166,46 +167,46 @@ def _stated(document: ScenarioDocument) -> tuple[str, ...]:
 
 
 def _override(tree: LocatedYaml, source: str, overrides: Sequence[tuple[str, str]], mistakes: Mistakes) -> SourceMap:
-    changed, wrong = overriding.apply_overrides(tree.value, overrides)
-    for mistake in wrong:
+    changed, errors = overriding.apply_overrides(tree.value, overrides)
+    for mistake in errors:
         mistakes.add(mistake)
     return SourceMap(source, tree.lines, changed, mistakes)
 
 
 def _resolve(
-    document: ScenarioDocument, name: str, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
+    document: ScenarioDocument, name: str, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
 ) -> tuple[Blueprint, tuple[AssignorChoice, ...], tuple[str, ...]]:
     streams, path = document.application.configs, (*APPLICATION, "configs")
-    cluster = resolve_cluster(document.cluster, files, places, mistakes)
-    application = resolve_application(document.application, cluster, files, places, mistakes)
+    cluster = resolve_cluster(document.cluster, files, source_map, mistakes)
+    application = resolve_application(document.application, cluster, files, source_map, mistakes)
     is_clear = not mistakes
-    clients = resolve_clients(document.clients, streams.num_stream_threads, places)
-    clients.check_tags(streams.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), places)
-    changes: dict[str, Any] = check_configs(streams, path, places)
+    clients = resolve_clients(document.clients, streams.num_stream_threads, source_map)
+    clients.check_tags(streams.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), source_map)
+    changes: dict[str, Any] = check_configs(streams, path, source_map)
     configs = AssignmentConfigs(**changes)
-    traffic = resolve_traffic(document.traffic, application, files, places)
+    traffic = resolve_traffic(document.traffic, application, files, source_map)
     known = KnownTasks.of(application.subtopologies, traffic.topics) if is_clear else None
-    held = resolve_tasks(document.clients, clients, known, places)
-    around = EventContext(
+    held = resolve_tasks(document.clients, clients, known, source_map)
+    context = EventContext(
         brokers=cluster.brokers,
         clients=clients,
         topics=traffic.topics,
         all_topics=None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
         traffic=traffic,
-        duration_ms=document.duration if places.is_valid("duration") else None,
+        duration_ms=document.duration if source_map.is_valid("duration") else None,
         files=files,
-        places=places,
+        source_map=source_map,
         mistakes=mistakes,
     )
-    events = resolve_events(document.events, around)
-    choices = resolve_assignors(document.assignors, configs, clients, places)
-    groups = group_configs(document.application, document.cluster.configs, places)
+    events = resolve_events(document.events, context)
+    choices = resolve_assignors(document.assignors, configs, clients, source_map)
+    groups = resolve_group_configs(document.application, document.cluster.configs, source_map)
     protocol = GroupProtocol(streams.group_protocol)
-    check_membership(document.clients, protocol, places)
-    check_start(document, {choice.protocol or protocol for choice in choices}, places)
-    price = resolve_price(document.price, places)
-    _check_seeds(document.seeds, places)
-    _check_size(application.num_tasks, len(clients.plans), places)
+    check_membership(document.clients, protocol, source_map)
+    check_start(document, {choice.protocol or protocol for choice in choices}, source_map)
+    price = resolve_price(document.price, source_map)
+    _check_seeds(document.seeds, source_map)
+    _check_size(application.num_tasks, len(clients.plans), source_map)
     of_brokers = document.cluster.configs
     defaults = TopicDefaults(of_brokers.min_insync_replicas, of_brokers.unclean_leader_election)
     blueprint = Blueprint(
@@ -230,26 +231,26 @@ def _resolve(
         price=price,
     )
     if not mistakes:
-        said = {
+        paths = {
             each.at: ("events", i, "reassignment") for i, each in valid_entries(document.events) if each.reassignment
         }
-        check_reassignments(blueprint, document.seeds[0], said, places)
-        warn_about_availability(traffic.topics.values(), defaults, places)
+        check_reassignments(blueprint, document.seeds[0], paths, source_map)
+        warn_about_availability(traffic.topics.values(), defaults, source_map)
         warn_about_configs(
-            WarningContext(document, clients, cluster.brokers, application.subtopologies, choices, places)
+            WarningContext(document, clients, cluster.brokers, application.subtopologies, choices, source_map)
         )
     return blueprint, choices, (*application.notes, *traffic.notes, *held)
 
 
-def _check_size(num_tasks: int, num_clients: int, places: SourceMap) -> None:
+def _check_size(num_tasks: int, num_clients: int, source_map: SourceMap) -> None:
     if num_tasks * num_clients > MAX_TASK_CLIENT_PAIRS:
         product = f"{num_tasks:,} tasks on {num_clients:,} clients are {num_tasks * num_clients:,} pairs of the two"
-        places.wrong((), f"{product}, more than the {MAX_TASK_CLIENT_PAIRS:,} that can be simulated")
+        source_map.add_mistake((), f"{product}, more than the {MAX_TASK_CLIENT_PAIRS:,} that can be simulated")
 
 
-def _check_seeds(seeds: Sequence[int], places: SourceMap) -> None:
+def _check_seeds(seeds: Sequence[int], source_map: SourceMap) -> None:
     seen: set[int] = set()
     for i, seed in enumerate(seeds):
         if seed in seen:
-            places.wrong(("seeds", i), f"{seed} stands here twice")
+            source_map.add_mistake(("seeds", i), f"{seed} stands here twice")
         seen.add(seed)

@@ -56,12 +56,15 @@ def metric_cell(row: ComparisonRow, metric: Metric) -> Cell:
 
 def gap_cell(row: ComparisonRow) -> Cell:
     """The gap to the lower bound of partitions: `+12 (33%)`, or `at bound`."""
-    gap, percent = row.spreads["gap_partitions"], row.spreads["gap_percent"]
+    gap, percent = (
+        row.spreads["cross_rack_source_partitions_above_bound"],
+        row.spreads["cross_rack_source_partitions_above_bound_percent"],
+    )
     if gap is None:
         return Cell(UNKNOWN)
     in_percent = f" ({format_number(round(percent.median))}%)" if percent else ""
     text = f"+{format_count(gap.median)}{in_percent}" if gap.median else "at bound"
-    return Cell(text, _notes(gap, METRIC["gap_partitions"], len(row.seeds)), gap.median)
+    return Cell(text, _notes(gap, METRIC["cross_rack_source_partitions_above_bound"], len(row.seeds)), gap.median)
 
 
 def cost_above_bound_cell(row: ComparisonRow) -> Cell:
@@ -99,7 +102,7 @@ def convergence_cell(row: ComparisonRow) -> Cell:
 def event_cell(row: Mapping[str, Any]) -> Cell:
     """How long the group took to converge after an event (a row of `convergence`), or had not: `> 3 h`."""
     is_known = row["time_to_converge_ms"] is not None
-    time = format_duration(row["at_least_ms"])
+    time = format_duration(row["observed_ms"])
     count = row["rebalances"]
     notes = [f"{format_count(count)} rebalance{'' if count == 1 else 's'}"]
     notes += [] if is_known else [row["verdict"]]
@@ -109,12 +112,12 @@ def event_cell(row: Mapping[str, Any]) -> Cell:
 
 def rack_redundancy_cell(row: ComparisonRow) -> Cell:
     """How many of the stateful tasks have all copies in one rack: `3/48`."""
-    count, every = row.spreads["tasks_in_one_rack"], row.spreads["stateful_tasks"]
+    count, every = row.spreads["tasks_without_rack_redundancy"], row.spreads["stateful_tasks"]
     if count is None or every is None or not every.most:
         return Cell(UNKNOWN)
     of_all = f"/{format_count(every.median)}" if every.least == every.most else ""
     text = format_count(count.median) + of_all
-    return Cell(text, _notes(count, METRIC["tasks_in_one_rack"], len(row.seeds)), count.median)
+    return Cell(text, _notes(count, METRIC["tasks_without_rack_redundancy"], len(row.seeds)), count.median)
 
 
 def metric_column(
@@ -127,7 +130,7 @@ def metric_column(
 
 def verdict_column() -> Column:
     """How the runs ended; nothing in it is best."""
-    return Column("verdict", "Verdict", METRIC["rounds"], lambda row: Cell(verdict_text(row)))
+    return Column("verdict", "Verdict", METRIC["rebalances"], lambda row: Cell(verdict_text(row)))
 
 
 def _notes(spread: Spread, metric: Metric, seeds: int) -> tuple[str, ...]:

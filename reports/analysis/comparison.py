@@ -178,7 +178,7 @@ def proofs_by_round(tables: Tables) -> dict[tuple[str, str, int, int], OptimumPr
     rows = table_rows(tables, "proofs") if "proofs" in tables else []
     return {
         (row["scenario"], row["assignor"], row["seed"], row["round"]): OptimumProof(
-            row["seed"], row["least_total_cost"], row["cheapest_total_cost"]
+            row["seed"], row["total_cost_bound"], row["best_known_total_cost"]
         )
         for row in rows
     }

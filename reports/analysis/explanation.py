@@ -36,7 +36,7 @@ class ExplainedMove:
         break_even: the cost that would have kept it.
         no_break_even: why there is none.
         runs_at_ms: when the active task ran at its new place; None if it never did before it moved on.
-        down_ms: for how long it had not been processed by then, from the round on.
+        downtime_ms: for how long it had not been processed by then, from the round on.
     """
 
     round: Row
@@ -48,7 +48,7 @@ class ExplainedMove:
     break_even: int | None
     no_break_even: str | None
     runs_at_ms: int | None
-    down_ms: int
+    downtime_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,9 @@ def _moves(tables: Tables, run: Row, task: str, rounds: Mapping[int, Row]) -> li
     moves = []
     for (number, role, source, target), group in by_move:
         steps = tuple(group)
-        runs_at_ms, down_ms = None, 0
+        runs_at_ms, downtime_ms = None, 0
         if role == "active":
-            runs_at_ms, down_ms = _wait(lives, target, rounds[number]["at_ms"], leaves.get(number))
+            runs_at_ms, downtime_ms = _wait(lives, target, rounds[number]["at_ms"], leaves.get(number))
         moves.append(
             ExplainedMove(
                 round=rounds[number],
@@ -170,7 +170,7 @@ def _moves(tables: Tables, run: Row, task: str, rounds: Mapping[int, Row]) -> li
                 break_even=steps[0]["break_even"],
                 no_break_even=steps[0]["no_break_even"],
                 runs_at_ms=runs_at_ms,
-                down_ms=down_ms,
+                downtime_ms=downtime_ms,
             )
         )
     return moves
@@ -178,17 +178,17 @@ def _moves(tables: Tables, run: Row, task: str, rounds: Mapping[int, Row]) -> li
 
 def _wait(lives: Sequence[Row], target: str | None, since_ms: int, until_ms: int | None) -> tuple[int | None, int]:
     """When the task ran at its new place, and for how long it did not run anywhere until then."""
-    down_ms, state, at_ms = 0, "", since_ms
+    downtime_ms, state, at_ms = 0, "", since_ms
     for step in lives:
         if until_ms is not None and step["at_ms"] > until_ms:
             break
         if step["at_ms"] > at_ms:
-            down_ms += 0 if state in ("running", "") else step["at_ms"] - at_ms
+            downtime_ms += 0 if state in ("running", "") else step["at_ms"] - at_ms
             at_ms = step["at_ms"]
         state = step["state"]
         if at_ms >= since_ms and step["at_ms"] >= since_ms and state == "running" and step["client"] == target:
-            return step["at_ms"], down_ms
-    return None, down_ms
+            return step["at_ms"], downtime_ms
+    return None, downtime_ms
 
 
 def _stays(

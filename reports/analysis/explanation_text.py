@@ -57,7 +57,7 @@ def wait_text(move: ExplainedMove) -> str:
         return ""
     if move.runs_at_ms is None:
         return "It did not come to run there."
-    down = f", after {format_duration(move.down_ms)} in which it was not processed" if move.down_ms else ""
+    down = f", after {format_duration(move.downtime_ms)} in which it was not processed" if move.downtime_ms else ""
     return f"It ran there from {format_clock(move.runs_at_ms)} on{down}."
 
 

@@ -60,12 +60,12 @@ def worst_tasks(tables: Tables) -> Grid:
     import pyarrow.compute as pc
 
     tasks = table(tables, "tasks")
-    order = [("down_ms", "descending"), ("seed", "ascending"), ("task", "ascending")]
+    order = [("downtime_ms", "descending"), ("seed", "ascending"), ("task", "ascending")]
     runs = runs_by_assignor(tables)
     columns = []
     for (scenario, assignor), of_one in runs.items():
         own = pc.and_(pc.equal(tasks["scenario"], scenario), pc.equal(tasks["assignor"], assignor))
-        down = tasks.filter(pc.and_(own, pc.greater(tasks["down_ms"], 0))).sort_by(order)
+        down = tasks.filter(pc.and_(own, pc.greater(tasks["downtime_ms"], 0))).sort_by(order)
         columns.append([_of_task(row, several=len(of_one) > 1) for row in down.slice(0, WORST).to_pylist()])
     return Grid(
         tuple(assignor_label(key, runs) for key in runs),
@@ -78,8 +78,8 @@ def worst_tasks(tables: Tables) -> Grid:
 
 def _of_task(row: Mapping[str, object], *, several: bool) -> Cell:
     seed = f", seed {row['seed']}" if several else ""
-    down_ms = float(str(row["down_ms"]))
-    return Cell(format_duration(down_ms), (f"{row['task']}{seed}",), down_ms)
+    downtime_ms = float(str(row["downtime_ms"]))
+    return Cell(format_duration(downtime_ms), (f"{row['task']}{seed}",), downtime_ms)
 
 
 def prices(tables: Tables) -> list[float | None]:
@@ -109,8 +109,8 @@ def task_grid(tables: Tables) -> Grid:
     runs = runs_by_assignor(tables)
     grouped = table(tables, "tasks").group_by(["scenario", "assignor", "task"], use_threads=False)
     down: dict[str, dict[Key, float]] = {}
-    for row in grouped.aggregate([("down_ms", "mean")]).to_pylist():
-        down.setdefault(row["task"], {})[row["scenario"], row["assignor"]] = row["down_ms_mean"]
+    for row in grouped.aggregate([("downtime_ms", "mean")]).to_pylist():
+        down.setdefault(row["task"], {})[row["scenario"], row["assignor"]] = row["downtime_ms_mean"]
     chosen = set(sorted(down, key=lambda task: -max(down[task].values()))[:MAX_TASKS])
     return Grid(
         tuple(assignor_label(key, runs) for key in runs),

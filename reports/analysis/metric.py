@@ -46,13 +46,13 @@ def column_metric(
 
 def gap(run: Run) -> int | None:
     """Cross-rack partitions above the lower bound."""
-    remote, least = run["remote_source_partitions"], run["least_remote_source_partitions"]
+    remote, least = run["cross_rack_source_partitions"], run["cross_rack_source_partitions_bound"]
     return None if remote is None or least is None else remote - least
 
 
-def gap_percent(run: Run) -> float | None:
+def cross_rack_source_partitions_above_bound_percent(run: Run) -> float | None:
     """The gap in per cent of the bound; None where the bound is 0."""
-    above, least = gap(run), run["least_remote_source_partitions"]
+    above, least = gap(run), run["cross_rack_source_partitions_bound"]
     return 100 * above / least if above is not None and least else None
 
 
@@ -62,17 +62,17 @@ Cost = Callable[[Run], tuple[float | None, float | None]]
 
 def deciding_cost(run: Run) -> tuple[float | None, float | None]:
     """The cost and its bound in the round that decided the final assignment."""
-    return run["total_cost"], run["least_total_cost"]
+    return run["total_cost"], run["total_cost_bound"]
 
 
 def mean_cost(run: Run) -> tuple[float | None, float | None]:
     """The means of the cost and its bound over all rounds."""
-    return run["mean_total_cost"], run["mean_least_total_cost"]
+    return run["mean_total_cost"], run["mean_total_cost_bound"]
 
 
 def worst_cost(run: Run) -> tuple[float | None, float | None]:
     """The cost and its bound in the round where they are furthest apart."""
-    return run["worst_total_cost"], run["worst_least_total_cost"]
+    return run["worst_total_cost"], run["worst_total_cost_bound"]
 
 
 def above_bound(of: Cost) -> Callable[[Run], float | None]:
@@ -97,7 +97,7 @@ def above_bound_percent(of: Cost) -> Callable[[Run], float | None]:
 
 def one_rack_percent(run: Run) -> float | None:
     """The stateful tasks in one rack, in per cent of all."""
-    count, every = run["tasks_in_one_rack"], run["stateful_tasks"]
+    count, every = run["tasks_without_rack_redundancy"], run["stateful_tasks"]
     return 100 * count / every if count is not None and every else None
 
 

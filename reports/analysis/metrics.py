@@ -17,9 +17,9 @@ from reports.analysis.metric import (
     above_bound,
     above_bound_percent,
     column_metric,
+    cross_rack_source_partitions_above_bound_percent,
     deciding_cost,
     gap,
-    gap_percent,
     mean_cost,
     one_rack_percent,
     usd_per_day,
@@ -50,21 +50,21 @@ def _above_bound(prefix: str, which: str, of: Cost, meaning: str) -> tuple[Metri
 
 _CROSS_RACK: tuple[Metric, ...] = (
     column_metric(
-        "remote_source_partitions",
+        "cross_rack_source_partitions",
         "Cross-rack partitions",
         CROSS_RACK,
         "Source partitions that, in the end, are read by a client without a replica in its rack: what rack-aware "
         "assignors count. Partitions, not bytes.",
     ),
     column_metric(
-        "least_remote_source_partitions",
+        "cross_rack_source_partitions_bound",
         "Lower bound of these",
         CROSS_RACK,
         "No assignment has fewer cross-rack partitions, however unbalanced it may be.",
         lower_is_better=False,
     ),
     Metric(
-        "gap_partitions",
+        "cross_rack_source_partitions_above_bound",
         "Gap to the bound",
         CROSS_RACK,
         "Cross-rack partitions above the lower bound; a balanced assignment may not be able to close it.",
@@ -73,13 +73,13 @@ _CROSS_RACK: tuple[Metric, ...] = (
         gap,
     ),
     Metric(
-        "gap_percent",
+        "cross_rack_source_partitions_above_bound_percent",
         "Gap in per cent",
         CROSS_RACK,
         "The gap in per cent of the lower bound; not known where the bound is 0.",
         format_percent,
         False,
-        gap_percent,
+        cross_rack_source_partitions_above_bound_percent,
     ),
     column_metric(
         "cross_rack_bytes_per_s",
@@ -116,7 +116,7 @@ _CROSS_RACK: tuple[Metric, ...] = (
         format_usd,
     ),
     column_metric(
-        "remote_standby_partitions",
+        "cross_rack_standby_partitions",
         "Cross-rack standby partitions",
         CROSS_RACK,
         "Changelog partitions that, in the end, standbys follow without a replica in their rack.",
@@ -145,7 +145,7 @@ _CROSS_RACK: tuple[Metric, ...] = (
         lower_is_better=False,
     ),
     column_metric(
-        "least_total_cost",
+        "total_cost_bound",
         "Lower bound of that",
         CROSS_RACK,
         "No assignment costs less in which no client has more tasks of a kind per thread than one has here.",
@@ -214,30 +214,30 @@ _MOVES: tuple[Metric, ...] = (
 
 _DOWNTIME: tuple[Metric, ...] = (
     column_metric(
-        "worst_down_ms",
+        "worst_downtime_ms",
         "Worst task's downtime",
         DOWNTIME,
         "For how long the task was not processed that was so for longest, from the first assignment on.",
         format_duration,
     ),
     column_metric(
-        "p99_down_ms",
+        "p99_downtime_ms",
         "Downtime, 99th percentile",
         DOWNTIME,
         "The same: 99 of 100 tasks were down for no longer.",
         format_duration,
     ),
-    column_metric("mean_down_ms", "Downtime, mean", DOWNTIME, "The same, mean of all tasks.", format_duration),
-    column_metric("down_ms", "Downtime, all tasks", DOWNTIME, "The same, summed over the tasks.", format_duration),
+    column_metric("mean_downtime_ms", "Downtime, mean", DOWNTIME, "The same, mean of all tasks.", format_duration),
+    column_metric("downtime_ms", "Downtime, all tasks", DOWNTIME, "The same, summed over the tasks.", format_duration),
     column_metric(
-        "most_waiting_ms",
+        "max_processing_delay_ms",
         "Processing lag, at most",
         DOWNTIME,
         "The most input that ever waited before a task, in the time in which as much usually comes in.",
         format_duration,
     ),
     column_metric(
-        "out_of_reach_ms",
+        "unqueryable_ms",
         "No copy to query",
         DOWNTIME,
         "Time in which no client had a copy to answer interactive queries from, summed over the stateful tasks.",
@@ -262,7 +262,7 @@ _DOWNTIME: tuple[Metric, ...] = (
 )
 
 _CONVERGENCE: tuple[Metric, ...] = (
-    column_metric("rounds", "Rebalances", CONVERGENCE, "Rebalances in the whole run.", lower_is_better=False),
+    column_metric("rebalances", "Rebalances", CONVERGENCE, "Rebalances in the whole run.", lower_is_better=False),
     column_metric(
         "rebalances_to_converge",
         "Rebalances to converge (worst event)",
@@ -279,7 +279,7 @@ _CONVERGENCE: tuple[Metric, ...] = (
         format_duration,
     ),
     column_metric(
-        "computing_ms",
+        "leader_compute_ms",
         "Leader computes, at most",
         CONVERGENCE,
         "The longest that Kafka's group leader would compute for an assignment, as predicted from the work that it "
@@ -312,13 +312,13 @@ _BALANCE: tuple[Metric, ...] = (
 
 _SAFETY: tuple[Metric, ...] = (
     column_metric(
-        "tasks_in_one_rack",
+        "tasks_without_rack_redundancy",
         "Tasks in one rack",
         SAFETY,
         "Stateful tasks all of whose copies stand in one rack in the end; if it fails, they must be restored.",
     ),
     Metric(
-        "tasks_in_one_rack_percent",
+        "tasks_without_rack_redundancy_percent",
         "Tasks in one rack, share",
         SAFETY,
         "The same in per cent of all stateful tasks.",
@@ -335,9 +335,7 @@ _SAFETY: tuple[Metric, ...] = (
         SAFETY,
         "Stateful tasks all of whose copies are on one client in the end, for the client where they are most.",
     ),
-    column_metric(
-        "worst_two_client_loss", "Lost with the worst two", SAFETY, "The same for two clients that fail together."
-    ),
+    column_metric("worst_pair_loss", "Lost with the worst two", SAFETY, "The same for two clients that fail together."),
     column_metric(
         "stateful_tasks", "Stateful tasks", SAFETY, "Stateful tasks of the application.", lower_is_better=False
     ),

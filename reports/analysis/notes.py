@@ -48,7 +48,7 @@ def _on_one(row: ComparisonRow) -> Iterator[str]:
     for each in row.causes:
         firsts.setdefault(each.verdict, each)
     yield from (_why(row, cause) for cause in firsts.values())
-    computing = row.spreads["computing_ms"]
+    computing = row.spreads["leader_compute_ms"]
     # Where the leader computes for too long, the cause has told so already.
     if computing and computing.most >= WORTH_MENTIONING_MS and not any(_LIMIT in each.text for each in row.causes):
         yield f"{row.assignor}: the group leader would compute for about {format_duration(computing.most)}."
@@ -112,7 +112,7 @@ def _why(row: ComparisonRow, cause: RunProblem) -> str:
 
 def _disagreement(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
     """Say where fewest partitions are not fewest bytes; at rest if it is so there, otherwise in the whole run."""
-    partitions = METRIC["remote_source_partitions"]
+    partitions = METRIC["cross_rack_source_partitions"]
     for name, when in (("cross_rack_bytes_per_s", "at rest"), ("cross_rack_bytes", "in the whole run")):
         metric = METRIC[name]
         known = [row for row in rows if row.took_part and row.has_all(name) and row.has_all(partitions.name)]

@@ -13,7 +13,7 @@ from reports.analysis.metrics import CONVERGENCE, METRICS
 from reports.analysis.significance import LEVEL, smallest_p
 
 NOT_CONVERGED = Metric(
-    "not_at_rest",
+    "not_converged",
     "Runs not at rest",
     CONVERGENCE,
     "1 if a run has not come to rest in the end, else 0; time to converge is compared only where both have.",
@@ -28,18 +28,18 @@ COMPARABLE_METRICS: Final[dict[str, Metric]] = {
 """What can be compared, by name: metrics with a better and a worse."""
 
 DEFAULT_METRICS: Final = (
-    "remote_source_partitions",
+    "cross_rack_source_partitions",
     "cross_rack_bytes",
     "active_moves",
     "standby_moves",
     "restored_bytes",
-    "down_ms",
-    "worst_down_ms",
-    "not_at_rest",
+    "downtime_ms",
+    "worst_downtime_ms",
+    "not_converged",
     "time_to_converge_ms",
     "load_skew",
     "subtopology_skew",
-    "tasks_in_one_rack",
+    "tasks_without_rack_redundancy",
 )
 """What is compared if nothing is named."""
 

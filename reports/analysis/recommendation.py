@@ -15,11 +15,11 @@ MAIN_METRICS: Final = (
     "active_moves",
     "standby_moves",
     "restored_bytes",
-    "down_ms",
-    "worst_down_ms",
+    "downtime_ms",
+    "worst_downtime_ms",
     "time_to_converge_ms",
     "load_skew",
-    "tasks_in_one_rack",
+    "tasks_without_rack_redundancy",
 )
 """What is told of before and after."""
 

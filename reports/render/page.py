@@ -1,4 +1,4 @@
-"""The page of runs and sweeps: one HTML file for a mail attachment, for paper, and for looking at them closely."""
+"""The report page: one self-contained HTML file with runs, sweeps and plans."""
 
 from __future__ import annotations
 
@@ -36,24 +36,27 @@ def page(
     sweeps: Sequence[AggregatedSweep] = (),
     plans: Sequence[PlanResults] = (),
 ) -> str:
-    """Make the page of runs, sweeps and plans.
+    """Render the report page.
 
     The same tables and manifests give the same text.
 
     Args:
-        tables: must hold every table of `simulator.results.tables.SCHEMAS` that is about rounds, tasks, clients or traffic;
-            None if there are no runs.
-        manifests: how the tables came about, in any shape that JSON can have; `scenario` (with `text`), `assignors`,
-            `seeds`, `command` and `versions` are shown as what they are, and `directory` as a heading.
-        sweeps: each has a section of its own, behind those of the runs.
-        plans: each has a section of its own, behind those of the sweeps.
+        tables: must contain every table of `simulator.tables.SCHEMAS` about rounds, tasks, clients or traffic; None
+            without runs.
+        manifests: manifests of the results, with any JSON structure; `scenario` (with `text`), `assignors`, `seeds`,
+            `command` and `versions` are formatted, and `directory` becomes a heading.
+        sweeps: one section each, after those of the runs.
+        plans: one section each, after those of the sweeps.
+
+    Returns:
+        The HTML file.
 
     Raises:
         TableError: a table is missing.
     """
     rows = [] if tables is None else compare_runs(tables)
     names = list(
-        dict.fromkeys([*rows_by_scenario(rows), *(sweep.name for sweep in sweeps), *(each.source for each in plans)])
+        dict.fromkeys([*rows_by_scenario(rows), *(sweep.name for sweep in sweeps), *(plan.source for plan in plans)])
     )
     simulated = tables is not None or bool(sweeps)
     title = f"{', '.join(names) or 'no runs'} – {'assignors' if simulated else 'plans'} compared"
@@ -64,7 +67,7 @@ def page(
         *_about(manifests, simulated=simulated),
     ]
     subtitle = _subtitle("Assignors compared in simulation", list(_labels(rows, sweeps)))
-    planned = _subtitle("Reassignment plans compared", [name for each in plans for name in each.planned])
+    planned = _subtitle("Reassignment plans compared", [name for plan in plans for name in plan.planned])
     return render_page(title, names, "No runs", " ".join(filter(None, (subtitle, planned))), sections)
 
 

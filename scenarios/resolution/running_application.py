@@ -55,7 +55,7 @@ class KnownTasks:
         return format_list("subtopologies", sorted({known.subtopology for known in self.stateful}))
 
 
-def check_start(document: ScenarioDocument, protocols: Iterable[GroupProtocol], places: SourceMap) -> None:
+def check_start(document: ScenarioDocument, protocols: Iterable[GroupProtocol], source_map: SourceMap) -> None:
     """Note a mistake where something is said that only an application has that is running already, or too little.
 
     Args:
@@ -64,21 +64,23 @@ def check_start(document: ScenarioDocument, protocols: Iterable[GroupProtocol], 
     section = document.application
     is_running = Start(section.starts) is Start.RUNNING
     starts, due = (*APPLICATION, "starts"), (*APPLICATION, "next_rebalance")
-    if section.next_rebalance is not None and places.is_valid(*starts):
+    if section.next_rebalance is not None and source_map.is_valid(*starts):
         if not is_running:
-            places.wrong(due, "no rebalance has been asked for yet unless the application starts: running")
+            source_map.add_mistake(due, "no rebalance has been asked for yet unless the application starts: running")
         elif GroupProtocol.CLASSIC not in protocols:
-            places.wrong(due, "nobody asks for a rebalance in a group of the streams protocol")
-    said = [(i, entry) for i, entry in valid_entries(document.clients) if entry.tasks is not None]
-    if is_running and not said and places.is_valid("clients"):
-        places.wrong(starts, "running, but no client has tasks; say in clients[].tasks what each has")
-    if not is_running and places.is_valid(*starts):
-        for i, _ in said:
-            places.wrong(("clients", i, "tasks"), "it has tasks at the start only if the application starts: running")
+            source_map.add_mistake(due, "nobody asks for a rebalance in a group of the streams protocol")
+    running = [(i, entry) for i, entry in valid_entries(document.clients) if entry.tasks is not None]
+    if is_running and not running and source_map.is_valid("clients"):
+        source_map.add_mistake(starts, "running, but no client has tasks; say in clients[].tasks what each has")
+    if not is_running and source_map.is_valid(*starts):
+        for i, _ in running:
+            source_map.add_mistake(
+                ("clients", i, "tasks"), "it has tasks at the start only if the application starts: running"
+            )
 
 
 def resolve_tasks(
-    entries: Sequence[ClientEntry], clients: ResolvedClients, known: KnownTasks | None, places: SourceMap
+    entries: Sequence[ClientEntry], clients: ResolvedClients, known: KnownTasks | None, source_map: SourceMap
 ) -> list[str]:
     """Give the clients what they have at the start; what is wrong goes to `places`.
 
@@ -90,11 +92,11 @@ def resolve_tasks(
     Returns:
         What is to be known of it.
     """
-    handing = _Handing(known, places)
+    handing = _Handing(known, source_map)
     had: dict[str, HeldTasks] = {}
     for i, entry in valid_entries(entries):
         path: ScenarioPath = ("clients", i, "tasks")
-        if entry.tasks is None or not _may_have_tasks(entry, path, places):
+        if entry.tasks is None or not _may_have_tasks(entry, path, source_map):
             continue
         plan = next((plan for plan in clients.plans if plan.name in clients.groups.get(entry.name, ())), None)
         if plan is not None:
@@ -103,11 +105,11 @@ def resolve_tasks(
     return [*handing.notes, *handing.left()] if had else []
 
 
-def _may_have_tasks(entry: ClientEntry, path: ScenarioPath, places: SourceMap) -> bool:
+def _may_have_tasks(entry: ClientEntry, path: ScenarioPath, source_map: SourceMap) -> bool:
     if not entry.starts:
-        places.wrong(path, "it is not there at the start (starts: false)")
+        source_map.add_mistake(path, "it is not there at the start (starts: false)")
     elif (entry.count or 1) > 1:
-        places.wrong(path, "several clients cannot have the same tasks; give each an entry of its own")
+        source_map.add_mistake(path, "several clients cannot have the same tasks; give each an entry of its own")
     else:
         return True
     return False
@@ -122,18 +124,18 @@ class _Handing:
     """
 
     known: KnownTasks | None
-    places: SourceMap
+    source_map: SourceMap
     notes: list[str] = field(default_factory=list)
     _runs_on: dict[TaskId, str] = field(default_factory=dict)
 
     def take(self, entry: ClientEntry, plan: ClientBlueprint, path: ScenarioPath) -> HeldTasks:
         """What a client has, as far as nothing is wrong with it."""
-        said = entry.tasks
-        if said is None:
+        running = entry.tasks
+        if running is None:
             return HeldTasks()
         loads = [0] * plan.threads
-        active = self._by_thread(said.active, (*path, "active"), loads)
-        standby = self._by_thread(said.standby, (*path, "standby"), loads)
+        active = self._by_thread(running.active, (*path, "active"), loads)
+        standby = self._by_thread(running.standby, (*path, "standby"), loads)
         own: set[TaskId] = set()
         for task, at in chain(*active):
             self._run(task, at, plan.name)
@@ -141,9 +143,9 @@ class _Handing:
         for task, at in chain(*standby):
             self._stand_by(task, at, plan.name, own)
             own.add(task)
-        for task, lag in said.lags.items():
+        for task, lag in running.lags.items():
             self._lag(task, lag, (*path, "lags", str(task)))
-        return HeldTasks(_tasks(active), _tasks(standby), dict(said.lags))
+        return HeldTasks(_tasks(active), _tasks(standby), dict(running.lags))
 
     def left(self) -> Iterator[str]:
         """What nobody runs."""
@@ -153,48 +155,48 @@ class _Handing:
                 yield format_list("tasks that nobody runs at the start, until a rebalance gives them to somebody", left)
 
     def _by_thread(
-        self, said: Sequence[TaskId | list[TaskId]], path: ScenarioPath, loads: list[int]
+        self, running: Sequence[TaskId | list[TaskId]], path: ScenarioPath, loads: list[int]
     ) -> list[list[_Located]]:
         """The tasks of each thread; one list is dealt out, each task to a thread that has least by now."""
         threads: list[list[_Located]] = [[] for _ in loads]
-        if len(said) > len(loads) and isinstance(said[0], list):
+        if len(running) > len(loads) and isinstance(running[0], list):
             count = f"{len(loads)} thread{'' if len(loads) == 1 else 's'}"
-            self.places.wrong(path, f"{len(said)} lists, but it has {count}")
+            self.source_map.add_mistake(path, f"{len(running)} lists, but it has {count}")
             return threads
-        for i, one in enumerate(said):
-            if isinstance(one, list):
-                threads[i] = [(task, (*path, i, j)) for j, task in enumerate(one)]
-                loads[i] += len(one)
+        for i, entry in enumerate(running):
+            if isinstance(entry, list):
+                threads[i] = [(task, (*path, i, j)) for j, task in enumerate(entry)]
+                loads[i] += len(entry)
             else:
                 thread = loads.index(min(loads))
-                threads[thread].append((one, (*path, i)))
+                threads[thread].append((entry, (*path, i)))
                 loads[thread] += 1
         return threads
 
     def _is_unknown(self, task: TaskId, at: ScenarioPath) -> bool:
         if self.known is None or task in self.known.stateful:
             return False
-        self.places.wrong(at, f"{task} is not a task of the application ({self.known.hint(task)})")
+        self.source_map.add_mistake(at, f"{task} is not a task of the application ({self.known.hint(task)})")
         return True
 
     def _run(self, task: TaskId, at: ScenarioPath, client: str) -> None:
         if task in self._runs_on:
-            self.places.wrong(at, f"{task} runs on '{self._runs_on[task]}' already")
+            self.source_map.add_mistake(at, f"{task} runs on '{self._runs_on[task]}' already")
         elif not self._is_unknown(task, at):
             self._runs_on[task] = client
 
     def _stand_by(self, task: TaskId, at: ScenarioPath, client: str, own: set[TaskId]) -> None:
         if task in own:
-            self.places.wrong(at, f"'{client}' has {task} already")
+            self.source_map.add_mistake(at, f"'{client}' has {task} already")
         elif not self._is_unknown(task, at) and self.known is not None and not self.known.stateful[task]:
-            self.places.wrong(at, f"{task} has no state to stand by with")
+            self.source_map.add_mistake(at, f"{task} has no state to stand by with")
 
     def _lag(self, task: TaskId, lag: int, at: ScenarioPath) -> None:
         if self.known is None or self._is_unknown(task, at):
             return
         whole = self.known.records[task]
         if not self.known.stateful[task]:
-            self.places.wrong(at, f"{task} has no state that could lag behind")
+            self.source_map.add_mistake(at, f"{task} has no state that could lag behind")
         elif lag > whole:
             what = f"{format_path(at)}: {lag:,} records"
             self.notes.append(f"{what}, but the changelogs of {task} hold {whole:,}; taken as an empty copy")

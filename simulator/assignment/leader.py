@@ -41,7 +41,7 @@ class Decision:
         appraisal: what it costs against what was there before, and the bound of that; None if racks are not known.
         measures: what is measured of it.
         followup_delay_ms: in how long another rebalance is asked for, None if none is.
-        computing_ms: how long Kafka's leader would compute for it.
+        leader_compute_ms: how long Kafka's leader would compute for it.
         account: what an explanation of it needs; None if nobody asks.
         state: the snapshot that it is for.
         columns: the answer along the rows of that.
@@ -53,7 +53,7 @@ class Decision:
     appraisal: CostAndBound | None
     measures: Measures
     followup_delay_ms: int | None
-    computing_ms: float
+    leader_compute_ms: float
     account: DecisionRecord | None
     state: ApplicationState
     columns: AssignmentColumns
@@ -65,9 +65,9 @@ class Decision:
         now = measure(replace(self.state, partitions=partitions), self.columns)
         return replace(
             self.measures,
-            remote_source_partitions=now.remote_source_partitions,
-            least_remote_source_partitions=now.least_remote_source_partitions,
-            remote_standby_partitions=now.remote_standby_partitions,
+            cross_rack_source_partitions=now.cross_rack_source_partitions,
+            cross_rack_source_partitions_bound=now.cross_rack_source_partitions_bound,
+            cross_rack_standby_partitions=now.cross_rack_standby_partitions,
         )
 
 
@@ -129,7 +129,7 @@ class Leader:
             followup_delay_ms: in how long another rebalance is due.
         """
         rows = self._fleet.in_kafkas_order(members)
-        held = self._execution.holdings
+        held = self._execution.assignment
         had = self._had_before(rows, held)
         state = self._look(rows, self._fleet.configs(self._fleet.row(members[0].client)), had)
         column_of = np.full(len(held.standby[0]) + 1, UNASSIGNED, dtype=np.int64)
@@ -143,7 +143,7 @@ class Leader:
             appraisal=compute_cost_and_bound(state, columns, self._weights_for(state), had),
             measures=judged.measures,
             followup_delay_ms=followup_delay_ms,
-            computing_ms=0.0,
+            leader_compute_ms=0.0,
             account=None,
             state=state,
             columns=columns,
@@ -178,7 +178,7 @@ class Leader:
             appraisal=compute_cost_and_bound(state, decided.columns, self._weights_for(state), had),
             measures=judged.measures,
             followup_delay_ms=decided.columns.followup_rebalance_delay_ms,
-            computing_ms=decided.computing_ms,
+            leader_compute_ms=decided.leader_compute_ms,
             account=self._account(decided, steps),
             state=state,
             columns=decided.columns,
@@ -215,8 +215,8 @@ class Leader:
     def _had_before(self, rows: IntArray, previous: GroupAssignment | None) -> tuple[BoolArray, BoolArray]:
         """What each member ran, and of what it has a copy; two arrays of shape (T, C)."""
         if previous is None:
-            active: BoolArray = self._execution.holdings.owner[:, None] == rows
-            return active, active | self._execution.restoration.on_disk(rows)
+            active: BoolArray = self._execution.assignment.owner[:, None] == rows
+            return active, active | self._execution.restoration.holds_copy(rows)
         active = previous.owner[:, None] == rows
         return active, active | previous.standby[:, rows]
 
@@ -229,7 +229,7 @@ class Leader:
         return build_state(
             self._layout.tasks,
             self._fleet.table(rows),
-            self._execution.placing.table,
+            self._execution.locations.table,
             lags,
             (active, held & ~active),
             configs,
@@ -242,7 +242,7 @@ class Leader:
         A client that is given what it has keeps its tasks on their threads: Kafka's own algorithm would come to the
         same (see `assignors.tasks.thread_assignment`), so only the others are asked about.
         """
-        present = self._execution.holdings
+        present = self._execution.assignment
         owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
         standby = np.zeros_like(present.standby)
         standby[:, rows] = columns.standby
@@ -272,11 +272,11 @@ class Leader:
         A copy that was just given back is reported by the thread that did; it closes it, and joins anew at once. What
         else lies on disk goes to whichever thread joins first; here that is the first one.
         """
-        present = self._execution.holdings
+        present = self._execution.assignment
         holds = ((present.owner[:, None] == clients) | present.standby[:, clients]) & self.stateful[:, None]
-        on_disk = self._execution.restoration.on_disk(clients) & ~holds
-        given_back = on_disk & (self._execution.givers[:, None] == clients)
-        found, held = _listed(on_disk & ~given_back), _listed(holds | given_back)
+        holds_copy = self._execution.restoration.holds_copy(clients) & ~holds
+        given_back = holds_copy & (self._execution.revoked_from[:, None] == clients)
+        found, held = _listed(holds_copy & ~given_back), _listed(holds | given_back)
         for place, client in enumerate(clients.tolist()):
             had: list[list[int]] = [[] for _ in range(self._fleet.num_threads(client))]
             for task, number in zip(held[place], present.thread[held[place], client].tolist(), strict=True):

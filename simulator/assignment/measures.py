@@ -20,9 +20,9 @@ class Measures:
     """Figures of an assignment; None where racks are not known.
 
     Attributes:
-        remote_source_partitions: source partitions without a replica in the rack of the client that reads them.
-        least_remote_source_partitions: what no assignment could undercut.
-        remote_standby_partitions: the same for the changelogs of standbys.
+        cross_rack_source_partitions: source partitions without a replica in the rack of the client that reads them.
+        cross_rack_source_partitions_bound: what no assignment could undercut.
+        cross_rack_standby_partitions: the same for the changelogs of standbys.
         load_skew: most minus least active + standby tasks per thread.
         active_skew: most minus least active tasks per thread.
         stateful_skew: most minus least active tasks with state per thread.
@@ -30,12 +30,12 @@ class Measures:
         standby_skew: most minus least standby tasks per thread.
         subtopology_skew: the largest difference between two clients in active tasks of one subtopology.
         standbys: standby and warm-up copies.
-        tasks_in_one_rack: stateful tasks all of whose copies stand in one rack.
+        tasks_without_rack_redundancy: stateful tasks all of whose copies stand in one rack.
     """
 
-    remote_source_partitions: int | None
-    least_remote_source_partitions: int | None
-    remote_standby_partitions: int | None
+    cross_rack_source_partitions: int | None
+    cross_rack_source_partitions_bound: int | None
+    cross_rack_standby_partitions: int | None
     load_skew: float
     active_skew: float
     stateful_skew: float
@@ -43,7 +43,7 @@ class Measures:
     standby_skew: float
     subtopology_skew: int
     standbys: int
-    tasks_in_one_rack: int | None
+    tasks_without_rack_redundancy: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class FailureLosses:
     Attributes:
         tasks_lost_by_rack: how many, when all clients in a rack go, by the rack's name; None where racks are not known.
         worst_one_client_loss: how many, when the client goes that takes most with it.
-        worst_two_client_loss: how many, when those two clients go that take most with them.
+        worst_pair_loss: how many, when those two clients go that take most with them.
     """
 
     tasks_lost_by_rack: Mapping[str, int] | None
     worst_one_client_loss: int
-    worst_two_client_loss: int
+    worst_pair_loss: int
 
 
 def measure(state: ApplicationState, columns: AssignmentColumns) -> Measures:
@@ -75,9 +75,9 @@ def measure(state: ApplicationState, columns: AssignmentColumns) -> Measures:
     standby = np.bincount(standby_on, minlength=len(clients))
     racks_known = not (clients.rack == NO_RACK).any()
     return Measures(
-        remote_source_partitions=_remote(state, tasks.source, running, owner) if racks_known else None,
-        least_remote_source_partitions=min_remote_source_partitions(state),
-        remote_standby_partitions=_remote(state, tasks.changelog, standby_of, standby_on) if racks_known else None,
+        cross_rack_source_partitions=_remote(state, tasks.source, running, owner) if racks_known else None,
+        cross_rack_source_partitions_bound=min_remote_source_partitions(state),
+        cross_rack_standby_partitions=_remote(state, tasks.changelog, standby_of, standby_on) if racks_known else None,
         load_skew=_spread((active + standby) / clients.threads),
         active_skew=_spread(active / clients.threads),
         stateful_skew=_spread(stateful / clients.threads),
@@ -85,7 +85,7 @@ def measure(state: ApplicationState, columns: AssignmentColumns) -> Measures:
         standby_skew=_spread(standby / clients.threads),
         subtopology_skew=_subtopology_skew(tasks.subtopology[running], owner, len(clients)),
         standbys=len(standby_of),
-        tasks_in_one_rack=_tasks_in_one_rack(state, columns) if racks_known else None,
+        tasks_without_rack_redundancy=_tasks_in_one_rack(state, columns) if racks_known else None,
     )
 
 
@@ -108,7 +108,7 @@ def failure_losses(layout: Layout, held: GroupAssignment, racks: IntArray) -> Fa
     return FailureLosses(
         tasks_lost_by_rack=lost,
         worst_one_client_loss=int(_in_one(of_client).max(initial=0)),
-        worst_two_client_loss=_worst_two(of_client),
+        worst_pair_loss=_worst_two(of_client),
     )
 
 

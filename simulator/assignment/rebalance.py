@@ -30,13 +30,13 @@ class ComputedAssignment:
     Attributes:
         state: the input of the assignor; columns in the order of process ids.
         columns: the answer along the rows of the state.
-        computing_ms: see `assignors.recording.leader_time`; 0 where an assignor does not tell.
+        leader_compute_ms: see `assignors.recording.leader_time`; 0 where an assignor does not tell.
         told: whether the assignor told a recorder how it decided.
     """
 
     state: ApplicationState
     columns: AssignmentColumns
-    computing_ms: float
+    leader_compute_ms: float
     told: bool
 
 

@@ -49,11 +49,13 @@ class Simulation:
         world: World,
         assignor: TaskAssignor,
         weights: Weights,
-        observe: Observer,
-        question: ExplanationRequest | None,
+        *,
+        capture: bool = False,
+        explain: ExplanationRequest | None = None,
+        observe: Observer | None = None,
     ) -> None:
         self._world = world
-        self._question = question
+        self._explain = explain
         self._env = simpy.Environment(initial_time=0)
         layout = lay_out(world)
         self._tasks = layout.tasks.ids
@@ -61,8 +63,8 @@ class Simulation:
         self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
         self._fleet = Fleet(world, layout.racks)
         self._execution = Execution(world, layout, self._brokers, self._fleet)
-        self._leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, question)
-        self._recording = TraceRecorder(world, layout, self._execution, self._fleet)
+        self._leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, explain)
+        self._recorder = TraceRecorder(world, layout, self._execution, self._fleet, capture=capture)
         self._attribution = RebalanceCauses()
         self._observe = observe
         self._something_changed = self._env.event()
@@ -72,8 +74,8 @@ class Simulation:
             fleet=self._fleet,
             execution=self._execution,
             leader=self._leader,
-            recording=self._recording,
-            attribution=self._attribution,
+            recording=self._recorder,
+            rebalance_causes=self._attribution,
             announce_change=self._announce_change,
         )
         is_classic = world.application.group_configs.protocol is GroupProtocol.CLASSIC
@@ -89,8 +91,8 @@ class Simulation:
         except AssignorFailedError as error:
             failure = f"round {self._group.round_under_way}: {error}"
         self._execution.advance(self._now_ms)
-        unanswered = self._attribution.unanswered
-        return self._recording.finish(self._now_ms, failure, unanswered, unfinished=not self._group.is_at_rest)
+        pending = self._attribution.pending
+        return self._recorder.finish(self._now_ms, failure, pending, unfinished=not self._group.is_at_rest)
 
     def _live_through_the_timeline(self) -> Process:
         if self._world.start is Start.RUNNING:
@@ -106,7 +108,7 @@ class Simulation:
                 yield self._env.timeout(timed.at_ms - self._now_ms)
             self._apply(timed)
             if str(timed.change):
-                self._recording.note(timed)
+                self._recorder.note(timed)
 
     def _go_on(self) -> None:
         """Begin with the group that is there, and with what its members have."""
@@ -118,7 +120,7 @@ class Simulation:
         members = [self._fleet.start(row, None, None) for row in rows]
         self._execution.take_over(build_initial_state(self._tasks, self._world.clients))
         found = self._leader.take_over(members, self._world.next_rebalance_ms)
-        self._recording.begin(members, found, self._question)
+        self._recorder.begin(members, found, self._explain)
         self._group.go_on(members)
         self._announce_change()
 
@@ -132,13 +134,13 @@ class Simulation:
                 if not self._fleet.up[row]:
                     self._execution.start(row)
                     self._group.join(self._fleet.start(row, configs, announces_rack), cause)
-            case ClientDown(client=client, says_so=says_so, keeps_state=keeps_state):
+            case ClientDown(client=client, leaves_group=leaves_group, keeps_state=keeps_state):
                 row = self._fleet.row(client)
                 if self._fleet.up[row]:
                     member = self._fleet.member(row)
                     self._fleet.stop(row, keeps_state)
                     self._execution.stop(row, keeps_state)
-                    self._group.stop(member, cause, says_so=says_so)
+                    self._group.stop(member, cause, leaves_group=leaves_group)
             case BrokersDown(brokers=brokers):
                 self._brokers.lose(brokers)
                 self._move_brokers(str(change), cause)
@@ -167,7 +169,7 @@ class Simulation:
             return
         moved = [str(each) for each in self._brokers.reassign(step.partitions) if each in self._subscribed]
         self._execution.move_brokers()
-        self._recording.note_other_ways()
+        self._recorder.note_other_ways()
         # Which replica leads, and in which order they stand, is nothing that members look at.
         if moved and self._fleet.announces_racks():
             which = moved[0] if len(moved) == 1 else f"{len(moved)} partitions"
@@ -190,12 +192,14 @@ class Simulation:
             if self._now_ms == due_ms:
                 self._execution.advance(self._now_ms)
                 self._execution.settle()
-                self._observe(self._execution)
+                if self._observe is not None:
+                    self._observe(self._execution)
 
     def _announce_change(self) -> None:
         announced, self._something_changed = self._something_changed, self._env.event()
         announced.succeed()
-        self._observe(self._execution)
+        if self._observe is not None:
+            self._observe(self._execution)
 
     @property
     def _now_ms(self) -> int:

@@ -26,11 +26,11 @@ from simulator.world.world import Start
 class StreamsProtocol:
     """Does what the coordinator's state machine says, when it is time to."""
 
-    def __init__(self, parts: SimulationContext) -> None:
-        self._parts = parts
-        self._configs = parts.world.application.group_configs
+    def __init__(self, context: SimulationContext) -> None:
+        self._context = context
+        self._configs = context.world.application.group_configs
         self._group = StreamsGroupProtocolState()
-        self._target = parts.execution.holdings
+        self._target = context.execution.assignment
         self._joined_at_ms: dict[Member, int] = {}
         self._beating: set[Member] = set()
         self._asked_at_ms: int | None = None
@@ -39,7 +39,7 @@ class StreamsProtocol:
     @property
     def is_at_rest(self) -> bool:
         """Whether everybody has what the last target says, and nobody is silent."""
-        return self._all_have_come and set(self._group.members) == self._parts.fleet.members_up()
+        return self._all_have_come and set(self._group.members) == self._context.fleet.members_up()
 
     @property
     def _all_have_come(self) -> bool:
@@ -53,32 +53,32 @@ class StreamsProtocol:
     def go_on(self, members: Sequence[Member]) -> None:
         """The group goes on with what its members have, which is their target."""
         self._group = StreamsGroupProtocolState.running(members)
-        self._target = self._parts.execution.holdings
+        self._target = self._context.execution.assignment
         # Their hearts have just beaten; nobody hears anything by joining.
-        self._joined_at_ms = dict.fromkeys(members, self._parts.now_ms - self._configs.streams_heartbeat_interval_ms)
+        self._joined_at_ms = dict.fromkeys(members, self._context.now_ms - self._configs.streams_heartbeat_interval_ms)
 
     def join(self, member: Member, cause: Cause) -> None:
         """Let a client that has just started join."""
-        self._parts.attribution.rejoin(member.client, cause, rebalances=True, replaces=False)
-        self._joined_at_ms[member] = self._parts.now_ms
+        self._context.rebalance_causes.rejoin(member.client, cause, rebalances=True, replaces=False)
+        self._joined_at_ms[member] = self._context.now_ms
         self._tell(self._group.join(member))
         self._beat(member, at_once=True)
 
-    def stop(self, member: Member, cause: Cause, *, says_so: bool) -> None:
+    def stop(self, member: Member, cause: Cause, *, leaves_group: bool) -> None:
         """Take note that a client has ended; unless it says so, the group misses it after the session timeout."""
-        if says_so:
-            self._parts.attribution.call(cause)
+        if leaves_group:
+            self._context.rebalance_causes.call(cause)
             self._leave(member, "left")
         else:
-            self._parts.attribution.lose(member, cause)
-            self._parts.env.process(self._miss(member))
+            self._context.rebalance_causes.lose(member, cause)
+            self._context.env.process(self._miss(member))
 
     def ask(self, reason: str, cause: Cause) -> None:
         """Do nothing: the coordinator sees no racks, and its own configs do not change."""
 
     def _miss(self, member: Member) -> Process:
-        silent_ms = (self._parts.now_ms - self._joined_at_ms[member]) % self._configs.streams_heartbeat_interval_ms
-        yield self._parts.env.timeout(max(0, self._configs.session_timeout_ms - silent_ms))
+        silent_ms = (self._context.now_ms - self._joined_at_ms[member]) % self._configs.streams_heartbeat_interval_ms
+        yield self._context.env.timeout(max(0, self._configs.session_timeout_ms - silent_ms))
         if member in self._group.members:
             self._leave(member, "was not heard of")
 
@@ -86,41 +86,41 @@ class StreamsProtocol:
         """A member is gone, and with it what it was to have: whoever comes in its stead is a stranger."""
         instructions = self._group.leave(member, f"{member.client} {how}")
         if all(other.client != member.client for other in self._group.members):
-            self._target = self._target.without(self._parts.fleet.row(member.client))
+            self._target = self._target.without(self._context.fleet.row(member.client))
         self._tell(instructions)
 
     def _tell(self, instructions: list[Instruction]) -> None:
         for instruction in instructions:
             if self._asked_at_ms is None and isinstance(instruction, ComputeTarget):
-                self._asked_at_ms = self._parts.now_ms
-            self._parts.env.process(self._follow(instruction))
+                self._asked_at_ms = self._context.now_ms
+            self._context.env.process(self._follow(instruction))
 
     def _follow(self, instruction: Instruction) -> Process:
         match instruction:
             case AwaitFirstMembers():
-                yield self._parts.env.timeout(self._configs.initial_rebalance_delay_ms)
+                yield self._context.env.timeout(self._configs.initial_rebalance_delay_ms)
                 self._tell(self._group.end_initial_delay())
             case ComputeTarget(awaits_heartbeat):
-                yield self._parts.env.timeout(0)
+                yield self._context.env.timeout(0)
                 if not awaits_heartbeat:
                     self._compute()
                     return
                 while self._group.members:
                     beats_at_ms, member = self._next_heartbeat()
-                    if member is not None and beats_at_ms == self._parts.now_ms:
+                    if member is not None and beats_at_ms == self._context.now_ms:
                         self._compute(member)
                         return
-                    yield self._parts.env.timeout(beats_at_ms - self._parts.now_ms)
+                    yield self._context.env.timeout(beats_at_ms - self._context.now_ms)
                 self._compute()
 
     def _next_heartbeat(self) -> tuple[int, Member | None]:
         """When a heartbeat may next call for a target, and whose; nobody's while all are down, to be asked again."""
-        now_ms, interval_ms = self._parts.now_ms, self._configs.streams_heartbeat_interval_ms
+        now_ms, interval_ms = self._context.now_ms, self._configs.streams_heartbeat_interval_ms
         earliest_ms = now_ms
         if self._computed_at_ms is not None:
             earliest_ms = max(now_ms, self._computed_at_ms + self._configs.streams_assignment_interval_ms)
         found: tuple[int, Member | None] = now_ms + interval_ms, None
-        for member in filter(self._parts.fleet.is_up, self._group.members):
+        for member in filter(self._context.fleet.is_up, self._group.members):
             beats_at_ms = earliest_ms + (self._joined_at_ms[member] - earliest_ms) % interval_ms
             if found[1] is None or beats_at_ms < found[0]:
                 found = beats_at_ms, member
@@ -133,25 +133,25 @@ class StreamsProtocol:
             heard: whose heartbeat calls for it, who is told of it at once.
         """
         wanted = self._group.take_target()
-        asked_at_ms, self._asked_at_ms = self._asked_at_ms, None
+        requested_at_ms, self._asked_at_ms = self._asked_at_ms, None
         if wanted is None:
             return
-        assert asked_at_ms is not None  # No target is due that nobody asked for.
-        execution, recording = self._parts.execution, self._parts.recording
-        execution.advance(self._parts.now_ms)
+        assert requested_at_ms is not None  # No target is due that nobody asked for.
+        execution, recorder = self._context.execution, self._context.recorder
+        execution.advance(self._context.now_ms)
         execution.clean_up()
-        decision = self._parts.leader.decide(wanted.members, wanted.leader, previous=self._target)
-        first = wanted.generation == 1 and self._parts.world.start is Start.WARM
-        target = without_stopped_clients(decision.target, self._parts.fleet.up)
-        handover = reconcile_group(target, execution.holdings, self._parts.leader.stateful)
-        causes = self._parts.attribution.answer(self._group.members)
-        recording.open_round(wanted, decision, handover, causes, asked_at_ms, self._parts.now_ms)
+        decision = self._context.leader.decide(wanted.members, wanted.leader, previous=self._target)
+        first = wanted.generation == 1 and self._context.world.start is Start.WARM
+        target = without_stopped_clients(decision.target, self._context.fleet.up)
+        handover = reconcile_group(target, execution.assignment, self._context.leader.stateful)
+        causes = self._context.rebalance_causes.answer(self._group.members)
+        recorder.open_round(wanted, decision, handover, causes, requested_at_ms, self._context.now_ms)
         self._target = decision.target
-        self._computed_at_ms = self._parts.now_ms
+        self._computed_at_ms = self._context.now_ms
         if first:
             execution.hand_out(handover, filled=True)
-        recording.look_around()
-        self._parts.announce_change()
+        recorder.look_around()
+        self._context.announce_change()
         for member in wanted.members:
             self._beat(member, at_once=member == heard)
         self._settle_if_all_have_come()
@@ -160,31 +160,35 @@ class StreamsProtocol:
         """Let a member's heart beat, at once or when it is time, until it has what it should have."""
         if member not in self._beating and self._is_behind(member):
             self._beating.add(member)
-            self._parts.env.process(self._come_to_target(member, at_once))
+            self._context.env.process(self._come_to_target(member, at_once))
 
     def _come_to_target(self, member: Member, at_once: bool) -> Process:
         interval_ms = self._configs.streams_heartbeat_interval_ms
-        passed_ms = self._parts.now_ms - self._joined_at_ms[member]
+        passed_ms = self._context.now_ms - self._joined_at_ms[member]
         wait_ms = 0 if at_once else interval_ms - passed_ms % interval_ms
         while member in self._group.members and self._is_behind(member):
-            yield self._parts.env.timeout(wait_ms)
-            if member in self._group.members and self._parts.fleet.is_up(member):
-                self._reconcile(self._parts.fleet.row(member.client))
+            yield self._context.env.timeout(wait_ms)
+            if member in self._group.members and self._context.fleet.is_up(member):
+                self._reconcile(self._context.fleet.row(member.client))
             wait_ms = interval_ms
         self._beating.discard(member)
         self._settle_if_all_have_come()
 
     def _reconcile(self, client: int) -> None:
-        execution = self._parts.execution
-        execution.advance(self._parts.now_ms)
-        execution.hand_out(reconcile_member(client, self._target, execution.holdings))
-        self._parts.announce_change()
+        execution = self._context.execution
+        execution.advance(self._context.now_ms)
+        execution.hand_out(reconcile_member(client, self._target, execution.assignment))
+        self._context.announce_change()
 
     def _is_behind(self, member: Member) -> bool:
         """Whether a member that is up has anything else than its target."""
-        if not self._parts.fleet.is_up(member):
+        if not self._context.fleet.is_up(member):
             return False
-        client, present, target = self._parts.fleet.row(member.client), self._parts.execution.holdings, self._target
+        client, present, target = (
+            self._context.fleet.row(member.client),
+            self._context.execution.assignment,
+            self._target,
+        )
         has, wants = present.owner == client, target.owner == client
         stands_by = present.standby[:, client] != target.standby[:, client]
         elsewhere = has & wants & (present.thread[:, client] != target.thread[:, client])
@@ -192,4 +196,4 @@ class StreamsProtocol:
 
     def _settle_if_all_have_come(self) -> None:
         if self._all_have_come:
-            self._parts.recording.settle(self._parts.now_ms)
+            self._context.recorder.settle(self._context.now_ms)

@@ -50,7 +50,7 @@ class EventConvergence:
         at_ms: its first change that called for a rebalance.
         rebalances: how many there were until the group converged, or up to the end of the run.
         time_to_converge_ms: how long that took; None if it had not converged when the run ended.
-        at_least_ms: the same, or how long it had not converged for when the run ended.
+        observed_ms: the same, or how long it had not converged for when the run ended.
         verdict: stable, or how the run ended before the group converged.
         cut_short_by: the first other event that called for a rebalance before the group had converged.
     """
@@ -59,7 +59,7 @@ class EventConvergence:
     at_ms: int
     rebalances: int
     time_to_converge_ms: int | None
-    at_least_ms: int
+    observed_ms: int
     verdict: Verdict
     cut_short_by: int | None
 
@@ -92,12 +92,12 @@ class Convergence:
     @property
     def time_to_converge_ms(self) -> int | None:
         """The longest time after an event, 0 without events; None if the group had not converged after one."""
-        return max((each.at_least_ms for each in self.worst), default=0) if self._is_known else None
+        return max((each.observed_ms for each in self.worst), default=0) if self._is_known else None
 
     @property
     def slowest_event(self) -> int | None:
         """The number of the event that took the longest, the first of equals; None without any."""
-        return max(self.worst, key=lambda each: each.at_least_ms).event if self.worst else None
+        return max(self.worst, key=lambda each: each.observed_ms).event if self.worst else None
 
     @property
     def _is_known(self) -> bool:
@@ -109,11 +109,11 @@ class _Rest(NamedTuple):
 
     at_ms: int
     place: int
-    settled_at_ms: int
+    reconciled_at_ms: int
 
     def precedes(self, cause: Cause) -> bool:
         """Whether the group had converged before a change, which may itself have put an end to catching up."""
-        return self.at_ms < cause.at_ms or self.at_ms == cause.at_ms == self.settled_at_ms
+        return self.at_ms < cause.at_ms or self.at_ms == cause.at_ms == self.reconciled_at_ms
 
 
 @dataclass(slots=True)
@@ -180,8 +180,8 @@ def _ending(trace: Trace, since: int) -> Convergence:
     rounds = trace.rounds[since:]
     if trace.failure is not None:
         return Convergence(Verdict.FAILED, num_rebalances(trace.rounds) + 1, cause=trace.failure)
-    if trace.hindrance is not None:
-        return Convergence(Verdict.NEVER, rounds[-1].number if rounds else None, cause=trace.hindrance)
+    if trace.blocking_cause is not None:
+        return Convergence(Verdict.NEVER, rounds[-1].number if rounds else None, cause=trace.blocking_cause)
     if not rounds:
         return Convergence(Verdict.REBALANCING if trace.unfinished else Verdict.EMPTY)
     last = rounds[-1]
@@ -200,7 +200,7 @@ def _ending(trace: Trace, since: int) -> Convergence:
 
 def _by_event(trace: Trace, verdict: Verdict) -> Iterable[EventConvergence]:
     courses, since, num_rounds = _Courses(trace), 0, len(trace.rounds)
-    for place, causes in enumerate([*(each.causes for each in trace.rounds), trace.unanswered]):
+    for place, causes in enumerate([*(each.causes for each in trace.rounds), trace.pending]):
         if not causes:
             continue
         rest = _rest(trace, since, place)
@@ -223,7 +223,7 @@ def _by_event(trace: Trace, verdict: Verdict) -> Iterable[EventConvergence]:
             at_ms=course.at_ms,
             rebalances=course.rebalances,
             time_to_converge_ms=None if event in still_open else course.longest_ms,
-            at_least_ms=course.longest_ms,
+            observed_ms=course.longest_ms,
             verdict=verdict if event in still_open else Verdict.STABLE,
             cut_short_by=course.cut_short_by,
         )
@@ -241,16 +241,16 @@ def _rest(trace: Trace, since: int, until: int) -> _Rest | None:
         return None
     place = _first_of_the_final(trace.rounds, since, until)
     final = trace.rounds[place]
-    settled_at_ms = final.at_ms if final.settled_at_ms is None else final.settled_at_ms
-    at_ms = trace.catching_up.first_without(settled_at_ms)
-    return None if at_ms is None else _Rest(at_ms, place, settled_at_ms)
+    reconciled_at_ms = final.at_ms if final.reconciled_at_ms is None else final.reconciled_at_ms
+    at_ms = trace.catching_up.first_without(reconciled_at_ms)
+    return None if at_ms is None else _Rest(at_ms, place, reconciled_at_ms)
 
 
 def _first_of_the_final(rounds: Sequence[Round], since: int, until: int) -> int:
     """The place of the first round that decided the same as the last, and that everybody came to, with all after it."""
     first = until - 1
     for place in range(until - 1, since - 1, -1):
-        if rounds[place].settled_at_ms is None or not rounds[place].decides_like(rounds[until - 1]):
+        if rounds[place].reconciled_at_ms is None or not rounds[place].decides_like(rounds[until - 1]):
             break
         first = place
     return first

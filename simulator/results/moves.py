@@ -84,5 +84,5 @@ def _reasons(
 def _remote(trace: Trace, each: Round, owner: IntArray, tasks: IntArray) -> IntArray:
     """Count the source partitions that an owner of each task reads from another rack, as placed in a round."""
     racks = np.append(trace.client_racks, NO_RACK)
-    remote: IntArray = each.remote_sources[tasks, racks[owner]]
+    remote: IntArray = each.remote_source_counts[tasks, racks[owner]]
     return remote

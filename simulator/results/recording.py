@@ -18,12 +18,12 @@ from simulator.assignment.explanation import (
 from simulator.assignment.leader import Decision
 from simulator.assignment.measures import Measures, failure_losses
 from simulator.flows.execution import Execution, RunTotals
-from simulator.flows.traffic import Routes, TrafficBytes, steady
+from simulator.flows.traffic import Routes, TrafficBytes, steady_state
 from simulator.group.classic_group import ComputeAssignment, Member
 from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import START, Cause
 from simulator.group.reconciliation import GroupAssignment, Reconciliation
-from simulator.results.trace import INITIAL_ROUND, Round, Trace
+from simulator.results.trace import INITIAL_ROUND, CapturedRound, Round, Trace
 from simulator.timeline import TimedChange
 from simulator.world.layout import Layout
 from simulator.world.world import OffsetReports, World
@@ -38,29 +38,33 @@ class _Open:
     handover: Reconciliation
     thread_moves: int
     causes: tuple[Cause, ...]
-    asked_at_ms: int
+    requested_at_ms: int
     at_ms: int
     standby: IntArray
-    steady: TrafficBytes
+    steady_state: TrafficBytes
     before: RunTotals
-    remote_sources: IntArray
+    remote_source_counts: IntArray
     reasons: RoundExplanation | None
     measures: Measures
     goes_other_ways: bool = False
     restoring: int = 0
     warming_up: int = 0
-    settled_at_ms: int | None = None
+    reconciled_at_ms: int | None = None
 
 
 class TraceRecorder:
     """A run as far as it has come."""
 
-    def __init__(self, world: World, layout: Layout, execution: Execution, fleet: Fleet) -> None:
+    def __init__(
+        self, world: World, layout: Layout, execution: Execution, fleet: Fleet, *, capture: bool = False
+    ) -> None:
         self._world = world
         self._layout = layout
         self._execution = execution
         self._fleet = fleet
         self._rounds: list[Round] = []
+        self._capture = capture
+        self._captured: list[CapturedRound] = []
         self._changes: list[TimedChange] = []
         self._open: _Open | None = None
         self._steady: tuple[tuple[Routes, bytes, bytes, bytes], TrafficBytes] | None = None
@@ -72,9 +76,9 @@ class TraceRecorder:
         """Note a change that the scenario made."""
         self._changes.append(timed)
 
-    def note_slow_leader(self, computing_ms: float) -> None:
+    def note_slow_leader(self, leader_compute_ms: float) -> None:
         """Note that a leader would compute for longer than it may."""
-        self._slowest_ms = max(self._slowest_ms, computing_ms)
+        self._slowest_ms = max(self._slowest_ms, leader_compute_ms)
 
     def begin(self, members: Sequence[Member], found: Decision, question: ExplanationRequest | None) -> None:
         """Begin with what is there when the run begins: a round like any other, but that nobody asked for it."""
@@ -91,14 +95,14 @@ class TraceRecorder:
         decision: Decision,
         handover: Reconciliation,
         causes: tuple[Cause, ...],
-        asked_at_ms: int,
+        requested_at_ms: int,
         now_ms: int,
     ) -> None:
         """Close the round that was going on and begin the next, just before its assignment takes effect."""
         self._close(now_ms)
         if np.array_equal(np.sort(decision.members), np.flatnonzero(self._fleet.up)):
             self._slowest_ms = 0.0
-        target, present = decision.target, self._execution.holdings
+        target, present = decision.target, self._execution.assignment
         inside = (target.owner == present.owner) & (target.owner != UNASSIGNED)
         thread_moves = int((inside & (target.owner_thread() != present.owner_thread())).sum())
         standby = np.argwhere(target.standby)
@@ -111,12 +115,12 @@ class TraceRecorder:
             handover=handover,
             thread_moves=thread_moves,
             causes=causes,
-            asked_at_ms=asked_at_ms,
+            requested_at_ms=requested_at_ms,
             at_ms=now_ms,
             standby=standby,
-            steady=at_rest,
+            steady_state=at_rest,
             before=before,
-            remote_sources=remote,
+            remote_source_counts=remote,
             reasons=reasons,
             measures=decision.measures,
         )
@@ -133,7 +137,7 @@ class TraceRecorder:
         key = (routes, target.owner.tobytes(), standby.tobytes(), announces.tobytes())
         if self._steady is None or self._steady[0] != key:
             copies = (standby[:, 0], standby[:, 1])
-            self._steady = key, steady(routes, target.owner, copies, self._fleet.rack, announces)
+            self._steady = key, steady_state(routes, target.owner, copies, self._fleet.rack, announces)
         return self._steady[1]
 
     def note_other_ways(self) -> None:
@@ -150,15 +154,15 @@ class TraceRecorder:
 
     def settle(self, now_ms: int) -> None:
         """Everybody has what the round that is going on decided."""
-        if self._open is not None and self._open.settled_at_ms is None:
-            self._open.settled_at_ms = now_ms
+        if self._open is not None and self._open.reconciled_at_ms is None:
+            self._open.reconciled_at_ms = now_ms
 
-    def finish(self, now_ms: int, failure: str | None, unanswered: tuple[Cause, ...], *, unfinished: bool) -> Trace:
+    def finish(self, now_ms: int, failure: str | None, pending: tuple[Cause, ...], *, unfinished: bool) -> Trace:
         """The trace of all of it."""
         last = self._open
         if last is not None:
             # Brokers may have gone or come back without a rebalance since the assignment was handed out.
-            last.measures = last.decision.measured_with(self._execution.placing.table)
+            last.measures = last.decision.measured_with(self._execution.locations.table)
             last.goes_other_ways = True
         self._close(now_ms)
         return Trace(
@@ -167,7 +171,7 @@ class TraceRecorder:
             rounds=tuple(self._rounds),
             changes=tuple(self._changes),
             after=self._execution.standing(),
-            most_waiting_s=self._execution.processing.most_waiting_s,
+            max_processing_delay_s=self._execution.processing.max_processing_delay_s,
             failure_losses=None
             if last is None
             else failure_losses(self._layout, last.decision.target, self._fleet.rack),
@@ -176,15 +180,16 @@ class TraceRecorder:
             outages=self._execution.outages(),
             end_ms=now_ms,
             catching_up=self._execution.catching_up,
-            unanswered=unanswered,
+            pending=pending,
             failure=failure,
-            hindrance=self._hindrance(last),
+            blocking_cause=self._hindrance(last),
             unfinished=unfinished,
+            captured_rounds=tuple(self._captured),
         )
 
     def _remote_sources(self) -> IntArray:
         """Count each task's remote source partitions by rack; the same array as long as no partition is elsewhere."""
-        table, source = self._execution.placing.table, self._layout.tasks.source
+        table, source = self._execution.locations.table, self._layout.tasks.source
         if self._remote is None or self._remote[0] is not table:
             self._remote = table, np.column_stack((table.count_remote(source), source.counts()))
         return self._remote[1]
@@ -195,14 +200,14 @@ class TraceRecorder:
             self._execution.take_bytes()
             return
         if ended.goes_other_ways:
-            ended.steady = self._at_rest(ended.decision.target, ended.standby)
+            ended.steady_state = self._at_rest(ended.decision.target, ended.standby)
         self._rounds.append(
             Round(
                 number=ended.wanted.generation,
-                asked_at_ms=ended.asked_at_ms,
+                requested_at_ms=ended.requested_at_ms,
                 at_ms=ended.at_ms,
                 until_ms=now_ms,
-                settled_at_ms=ended.settled_at_ms,
+                reconciled_at_ms=ended.reconciled_at_ms,
                 reason=ended.wanted.reason,
                 causes=ended.causes,
                 members=ended.decision.members,
@@ -211,19 +216,21 @@ class TraceRecorder:
                 withheld=np.flatnonzero(ended.handover.withheld),
                 thread_moves=ended.thread_moves,
                 followup_delay_ms=ended.decision.followup_delay_ms,
-                computing_ms=ended.decision.computing_ms,
+                leader_compute_ms=ended.decision.leader_compute_ms,
                 costs=ended.decision.costs,
                 appraisal=ended.decision.appraisal,
                 measures=ended.measures,
-                steady=ended.steady,
+                steady_state=ended.steady_state,
                 bytes=self._execution.take_bytes(),
                 restoring=ended.restoring,
                 warming_up=ended.warming_up,
                 before=ended.before,
-                remote_sources=ended.remote_sources,
+                remote_source_counts=ended.remote_source_counts,
                 reasons=ended.reasons,
             )
         )
+        if self._capture and ended.wanted.generation != INITIAL_ROUND:
+            self._captured.append(CapturedRound(self._rounds[-1], ended.decision.state, ended.decision.columns))
         self._open = None
 
     def _hindrance(self, last: _Open | None) -> str | None:
@@ -243,10 +250,10 @@ class TraceRecorder:
                 return f"{client.name} never reports the offsets of its copies"
         if not self._execution.availability.has_end_offsets:
             changelogs = self._layout.changelogs
-            led = self._execution.placing.has_leader[changelogs.partition]
+            led = self._execution.locations.has_leader[changelogs.partition]
             first = self._layout.partitions[int(changelogs.partition[np.argmax(~led & ~changelogs.is_source)])]
             return f"the group leader cannot compute lags: {first} has no leader"
-        for place in self._execution.restoration.losing_ground().tolist():
+        for place in self._execution.restoration.falling_behind().tolist():
             client = self._world.clients[int(copies.client[place])]
             task = self._layout.tasks.ids[int(copies.task[place])]
             return f"the copy of {task} on {client.name} grows as fast as it is restored"

@@ -14,16 +14,16 @@ from simulator.results.moves import REASONS, RoundMoves
 from simulator.results.trace import INITIAL_ROUND, Trace, first_final_place, num_rebalances
 
 OF_MEASURES = (
-    "remote_source_partitions",
-    "least_remote_source_partitions",
-    "remote_standby_partitions",
+    "cross_rack_source_partitions",
+    "cross_rack_source_partitions_bound",
+    "cross_rack_standby_partitions",
     "load_skew",
     "active_skew",
     "stateful_skew",
     "stateless_skew",
     "standby_skew",
     "subtopology_skew",
-    "tasks_in_one_rack",
+    "tasks_without_rack_redundancy",
 )
 """The columns of `rounds` that are measures of an assignment; a run has those of its last round."""
 
@@ -66,7 +66,7 @@ def run_row(
         **_costs(trace),
         **_convergence(converged, labels),
         "rounds": num_rebalances(trace.rounds),
-        "computing_ms": max((each.computing_ms for each in trace.rounds), default=0.0),
+        "leader_compute_ms": max((each.leader_compute_ms for each in trace.rounds), default=0.0),
         "active_moves": sum(row["active_moves"] for row in rounds),
         "thread_moves": sum(row["thread_moves"] for row in rounds),
         "standby_moves": sum(row["standby_moves"] for row in rounds),
@@ -77,7 +77,7 @@ def run_row(
         "stateful_tasks": int(trace.layout.tasks.stateful.sum()),
         "worst_rack_loss": None if failure_losses is None else _most(failure_losses.tasks_lost_by_rack),
         "worst_client_loss": None if failure_losses is None else failure_losses.worst_one_client_loss,
-        "worst_two_client_loss": None if failure_losses is None else failure_losses.worst_two_client_loss,
+        "worst_pair_loss": None if failure_losses is None else failure_losses.worst_pair_loss,
     }
 
 
@@ -104,7 +104,7 @@ def _costs(trace: Trace) -> dict[str, Any]:
     costs = {
         "deciding_round": deciding.number,
         "total_cost": None if decided is None else decided.cost,
-        "least_total_cost": None if decided is None else decided.bound,
+        "total_cost_bound": None if decided is None else decided.bound,
     }
     known = [(each.number, each.appraisal) for each in rounds if each.appraisal is not None]
     if not known:
@@ -113,10 +113,10 @@ def _costs(trace: Trace) -> dict[str, Any]:
     return {
         **costs,
         "mean_total_cost": sum(each.cost for _, each in known) / len(known),
-        "mean_least_total_cost": sum(each.bound for _, each in known) / len(known),
+        "mean_total_cost_bound": sum(each.bound for _, each in known) / len(known),
         "worst_cost_round": number,
         "worst_total_cost": worst.cost,
-        "worst_least_total_cost": worst.bound,
+        "worst_total_cost_bound": worst.bound,
     }
 
 
@@ -125,15 +125,15 @@ def _most(lost: Mapping[str, int] | None) -> int | None:
 
 
 def _downtime(trace: Trace) -> dict[str, Any]:
-    down = trace.down_ms
+    down = trace.downtime_ms
     stateful = trace.layout.tasks.stateful
     return {
-        "down_ms": int(down.sum()),
-        "mean_down_ms": float(down.mean()) if len(down) else None,
-        "p99_down_ms": float(np.percentile(down, 99)) if len(down) else None,
-        "worst_down_ms": int(down.max(initial=0)),
-        "out_of_reach_ms": int(trace.out_of_reach_ms[stateful].sum()),
-        "most_waiting_ms": round(float(trace.most_waiting_s.max(initial=0.0)) * 1000),
+        "downtime_ms": int(down.sum()),
+        "mean_downtime_ms": float(down.mean()) if len(down) else None,
+        "p99_downtime_ms": float(np.percentile(down, 99)) if len(down) else None,
+        "worst_downtime_ms": int(down.max(initial=0)),
+        "unqueryable_ms": int(trace.unqueryable_ms[stateful].sum()),
+        "max_processing_delay_ms": round(float(trace.max_processing_delay_s.max(initial=0.0)) * 1000),
     }
 
 

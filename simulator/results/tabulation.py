@@ -106,13 +106,13 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
             {
                 **{column: getattr(each.measures, column) for column in OF_MEASURES},
                 "round": each.number,
-                "asked_at_ms": each.asked_at_ms,
+                "requested_at_ms": each.requested_at_ms,
                 "at_ms": each.at_ms,
                 "until_ms": each.until_ms,
                 "reason": each.reason,
                 "members": len(each.members),
                 "followup_delay_ms": each.followup_delay_ms,
-                "computing_ms": each.computing_ms,
+                "leader_compute_ms": each.leader_compute_ms,
                 "active_moves": 0 if change is None else len(change.tasks),
                 "thread_moves": each.thread_moves,
                 "withheld_tasks": len(each.withheld),
@@ -122,14 +122,14 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
                 "warming_up": each.warming_up,
                 "standbys": len(each.standby),
                 "restored_bytes": round(after.restored_bytes - each.before.restored_bytes),
-                "down_ms": int((after.down_ms - each.before.down_ms).sum()),
+                "downtime_ms": int((after.downtime_ms - each.before.downtime_ms).sum()),
                 "active_cost": each.costs.active,
                 "stateless_cost": each.costs.stateless,
                 "standby_cost": each.costs.standby,
                 "total_cost": None if each.appraisal is None else each.appraisal.cost,
-                "least_total_cost": None if each.appraisal is None else each.appraisal.bound,
+                "total_cost_bound": None if each.appraisal is None else each.appraisal.bound,
                 # Where nobody knows in which rack a client stands, nobody knows what crosses; 0 would be a lie.
-                "cross_rack_bytes_per_s": cross_rack_bytes(each.steady) if known else None,
+                "cross_rack_bytes_per_s": cross_rack_bytes(each.steady_state) if known else None,
                 "cross_rack_bytes": cross_rack_bytes(each.bytes) if known else None,
             }
         )
@@ -144,9 +144,9 @@ def _tasks(trace: Trace, moved: Sequence[RoundMoves]) -> Columns:
     return {
         "task": _ids(trace),
         "stateful": stateful,
-        "down_ms": trace.down_ms,
-        "out_of_reach_ms": arrow_column(trace.out_of_reach_ms, pa.int64(), stateful),
-        "most_waiting_ms": np.rint(trace.most_waiting_s * 1000).astype(np.int64),
+        "downtime_ms": trace.downtime_ms,
+        "unqueryable_ms": arrow_column(trace.unqueryable_ms, pa.int64(), stateful),
+        "max_processing_delay_ms": np.rint(trace.max_processing_delay_s * 1000).astype(np.int64),
         "active_moves": times,
     }
 
@@ -265,9 +265,9 @@ def _proofs(trace: Trace) -> Columns:
     rows = [
         {
             "round": each.number,
-            "least_total_cost": each.appraisal.bound,
-            "relaxed_total_cost": each.appraisal.proof.relaxed_bound,
-            "cheapest_total_cost": each.appraisal.proof.best_known_cost,
+            "total_cost_bound": each.appraisal.bound,
+            "relaxed_total_cost_bound": each.appraisal.proof.relaxed_bound,
+            "best_known_total_cost": each.appraisal.proof.best_known_cost,
         }
         for each in trace.rounds
         if each.appraisal is not None and each.appraisal.proof is not None

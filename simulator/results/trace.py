@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.model.assignment import UNASSIGNED
+from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from assignors.model.ids import TaskId
+from assignors.model.state import ApplicationState
 from assignors.objective.cost import CostAndBound
 from assignors.tasks.rack_aware import RackCosts
 from simulator.assignment.explanation import RoundExplanation
@@ -34,7 +35,7 @@ class Round:
 
     Attributes:
         number: 1 for the first rebalance; Kafka's generation. FOUND for what was there before it.
-        asked_at_ms: when the rebalance was asked for.
+        requested_at_ms: when the rebalance was asked for.
         at_ms: when its assignment was handed out.
         until_ms: when the next one was, or the end of the run.
         settled_at_ms: when everybody had what it decided, None if that never came.
@@ -46,7 +47,7 @@ class Round:
         withheld: shape (W,); tasks that their new owners only get in the next rebalance.
         thread_moves: tasks that went from one thread of their client to another.
         followup_delay_ms: in how long the assignor asked for another rebalance, None if it did not.
-        computing_ms: how long Kafka's leader would compute for it.
+        leader_compute_ms: how long Kafka's leader would compute for it.
         costs: Kafka's own costs of the answer.
         appraisal: what it costs against what was there before, and the bound; None if racks are not known.
         measures: what is measured of it.
@@ -62,10 +63,10 @@ class Round:
     """
 
     number: int
-    asked_at_ms: int
+    requested_at_ms: int
     at_ms: int
     until_ms: int
-    settled_at_ms: int | None
+    reconciled_at_ms: int | None
     reason: str
     causes: tuple[Cause, ...]
     members: IntArray
@@ -74,16 +75,16 @@ class Round:
     withheld: IntArray
     thread_moves: int
     followup_delay_ms: int | None
-    computing_ms: float
+    leader_compute_ms: float
     costs: RackCosts
     appraisal: CostAndBound | None
     measures: Measures
-    steady: TrafficBytes
+    steady_state: TrafficBytes
     bytes: TrafficBytes
     restoring: int
     warming_up: int
     before: RunTotals
-    remote_sources: IntArray
+    remote_source_counts: IntArray
     reasons: RoundExplanation | None = None
 
     def standbys(self, num_clients: int) -> BoolArray:
@@ -103,7 +104,7 @@ class Round:
     @property
     def is_final(self) -> bool:
         """Whether nothing follows from it: everybody has what it decided, and nothing more was asked for."""
-        return self.followup_delay_ms is None and self.settled_at_ms is not None
+        return self.followup_delay_ms is None and self.reconciled_at_ms is not None
 
 
 def num_rebalances(rounds: Sequence[Round]) -> int:
@@ -117,6 +118,21 @@ def first_final_place(rounds: Sequence[Round]) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CapturedRound:
+    """The input and output of the assignor in one rebalance.
+
+    Attributes:
+        round: the rebalance.
+        state: the assignor's input.
+        columns: the assignment, along the rows of `state`.
+    """
+
+    round: Round
+    state: ApplicationState
+    columns: AssignmentColumns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """A finished run.
 
@@ -126,7 +142,7 @@ class Trace:
         rounds: the rebalances, in order; before them, what was found if the application was running already.
         changes: what the scenario did, in order.
         after: what all had come to in the end.
-        most_waiting_s: shape (T,); the most input that ever waited, in seconds of usual input.
+        max_processing_delay_s: shape (T,); the most input that ever waited, in seconds of usual input.
         failure_losses: what the loss of racks or clients would take with it in the end; None if nothing was assigned.
         lives: the life of every task.
         client_racks: shape (N,); where each client stands, a column of the layout's racks, NO_RACK if not known.
@@ -137,6 +153,7 @@ class Trace:
         failure: why the run ended early, if an assignor failed.
         hindrance: what kept the group from ever coming to rest, if something did.
         unfinished: whether a rebalance was under way at the end.
+        captured_rounds: the assignor's input and output of each rebalance; empty unless the run captured them.
     """
 
     world: World
@@ -144,28 +161,29 @@ class Trace:
     rounds: Sequence[Round]
     changes: Sequence[TimedChange]
     after: RunTotals
-    most_waiting_s: FloatArray
+    max_processing_delay_s: FloatArray
     failure_losses: FailureLosses | None
     lives: TaskStateHistory
     client_racks: IntArray
     end_ms: int
     catching_up: Intervals
     outages: Sequence[Outage] = ()
-    unanswered: tuple[Cause, ...] = ()
+    pending: tuple[Cause, ...] = ()
     failure: str | None = None
-    hindrance: str | None = None
+    blocking_cause: str | None = None
     unfinished: bool = False
+    captured_rounds: Sequence[CapturedRound] = ()
 
     @property
-    def down_ms(self) -> IntArray:
+    def downtime_ms(self) -> IntArray:
         """Shape (T,); for how long each task was not processed, from the first assignment on."""
-        return self.after.down_ms - (self.rounds[0].before.down_ms if self.rounds else self.after.down_ms)
+        return self.after.downtime_ms - (self.rounds[0].before.downtime_ms if self.rounds else self.after.downtime_ms)
 
     @property
-    def out_of_reach_ms(self) -> IntArray:
+    def unqueryable_ms(self) -> IntArray:
         """Shape (T,); for how long queries found no copy of each task, from the first assignment on."""
-        before = self.rounds[0].before.out_of_reach_ms if self.rounds else self.after.out_of_reach_ms
-        return self.after.out_of_reach_ms - before
+        before = self.rounds[0].before.unqueryable_ms if self.rounds else self.after.unqueryable_ms
+        return self.after.unqueryable_ms - before
 
     def knows_racks(self, each: Round) -> bool:
         """Whether it is known where all clients of a round stand."""

@@ -112,8 +112,8 @@ def test_more_bandwidth_restores_no_later(world: World, assignor: TaskAssignor, 
     )
     traces = [run(each, assignor) for each in (dataclasses.replace(slow, clients=clients), slow)]
     if course(traces[0]) == course(traces[1]):
-        assert (traces[0].down_ms <= traces[1].down_ms + 2 * len(traces[1].rounds)).all()
-        assert (traces[0].out_of_reach_ms <= traces[1].out_of_reach_ms + 2 * len(traces[1].rounds)).all()
+        assert (traces[0].downtime_ms <= traces[1].downtime_ms + 2 * len(traces[1].rounds)).all()
+        assert (traces[0].unqueryable_ms <= traces[1].unqueryable_ms + 2 * len(traces[1].rounds)).all()
 
 
 AT_REST = WorldLimits(events=(*CLIENT_EVENTS, TrafficChange), is_limited=False)
@@ -133,9 +133,9 @@ def check_at_rest(world: World, assignor: TaskAssignor) -> None:
     sums = Sums()
     short = run(world, assignor, sums)
     longer = run(dataclasses.replace(world, duration_ms=world.duration_ms + MINUTE), assignor)
-    assume(short.rounds and short.rounds[-1].settled_at_ms is not None and len(short.rounds) == len(longer.rounds))
+    assume(short.rounds and short.rounds[-1].reconciled_at_ms is not None and len(short.rounds) == len(longer.rounds))
     level, _ = sums.last.restoration.level()
-    assume(level.all() and sums.last.running.all() and short.after.waiting_s.max() < 1e-6)
+    assume(level.all() and sums.last.running.all() and short.after.backlog_s.max() < 1e-6)
     [before], [after] = figures_of(short)["runs"], figures_of(longer)["runs"]
     if before["cross_rack_bytes"] is not None:
         grown = after["cross_rack_bytes"] - before["cross_rack_bytes"]
@@ -153,12 +153,12 @@ class Photograph:
         self._at_ms = at_ms
         self.taken: World | None = None
         self.is_level = False
-        self.down_ms = np.zeros(0)
+        self.downtime_ms = np.zeros(0)
 
     def __call__(self, execution: Execution) -> None:
         if execution._now_ms == self._at_ms and self.taken is None:
             self.taken = self._take(execution)
-            self.down_ms = execution.standing().down_ms
+            self.downtime_ms = execution.standing().downtime_ms
             self.is_level = bool(execution.restoration.level()[0].all())
 
     def _take(self, execution: Execution) -> World:
@@ -218,7 +218,7 @@ def test_a_run_cut_in_two_is_one_run(world: World, assignor: TaskAssignor, data:
     if cut_ms == BETWEEN_MS:
         cut_ms -= beat_ms
     changed_ms = max((each.at_ms for each in timeline(world)), default=0)
-    assume(last.settled_at_ms is not None and cut_ms > max(last.settled_at_ms, changed_ms))
+    assume(last.reconciled_at_ms is not None and cut_ms > max(last.reconciled_at_ms, changed_ms))
     later = data.draw(st.lists(disturbances(world, CUT), min_size=1, max_size=3))
     photograph = Photograph(world, cut_ms)
     then = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS + cut_ms) for each in later)
@@ -235,5 +235,5 @@ def test_a_run_cut_in_two_is_one_run(world: World, assignor: TaskAssignor, data:
         assignor,
     )
     assert told(other, INITIAL_ROUND, 0) == told(went_on, last.number, cut_ms)
-    down_ms = went_on.after.down_ms - photograph.down_ms
-    assert other.after.down_ms == pytest.approx(down_ms, abs=1_000 + 0.01 * DURATION_MS)
+    downtime_ms = went_on.after.downtime_ms - photograph.downtime_ms
+    assert other.after.downtime_ms == pytest.approx(downtime_ms, abs=1_000 + 0.01 * DURATION_MS)

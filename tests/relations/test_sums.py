@@ -70,7 +70,7 @@ def test_what_is_produced_is_processed_or_waits(world: World, assignor: TaskAssi
     """Bytes read from sources plus bytes that wait are the bytes produced, in any hour of the day."""
     trace = run(world, assignor)
     if trace.rounds:
-        waiting = trace.after.waiting_s * trace.layout.input_bytes_per_s
+        waiting = trace.after.backlog_s * trace.layout.input_bytes_per_s
         processed = carried(trace, *READS)
         assert processed + waiting.sum() == pytest.approx(produced_bytes(trace).sum(), rel=1e-9, abs=1)
 
@@ -175,16 +175,16 @@ def test_the_states_of_a_task_divide_its_time(world: World, assignor: TaskAssign
         found = intervals(steps[task["task"]], world.duration_ms)
         assert all(since <= until for _, _, since, until in found)
         running = sum(max(0, until - max(since, begins_ms)) for state, _, since, until in found if state == "running")
-        assert task["down_ms"] == world.duration_ms - begins_ms - running
+        assert task["downtime_ms"] == world.duration_ms - begins_ms - running
         assert all((client is None) == (state == "unassigned") for state, client, _, _ in found), found
     [row] = tables["runs"]
-    down = [task["down_ms"] for task in tables["tasks"]]
-    assert row["down_ms"] == sum(down) == total(tables["rounds"], "down_ms")
-    assert row["worst_down_ms"] == max(down)
-    assert row["mean_down_ms"] == pytest.approx(sum(down) / len(down))
-    assert row["mean_down_ms"] <= row["worst_down_ms"]
-    assert row["p99_down_ms"] == pytest.approx(np.percentile(down, 99))
-    assert row["most_waiting_ms"] == max(task["most_waiting_ms"] for task in tables["tasks"])
+    down = [task["downtime_ms"] for task in tables["tasks"]]
+    assert row["downtime_ms"] == sum(down) == total(tables["rounds"], "downtime_ms")
+    assert row["worst_downtime_ms"] == max(down)
+    assert row["mean_downtime_ms"] == pytest.approx(sum(down) / len(down))
+    assert row["mean_downtime_ms"] <= row["worst_downtime_ms"]
+    assert row["p99_downtime_ms"] == pytest.approx(np.percentile(down, 99))
+    assert row["max_processing_delay_ms"] == max(task["max_processing_delay_ms"] for task in tables["tasks"])
 
 
 def alive(trace: Trace) -> dict[str, list[tuple[int, int]]]:
@@ -226,8 +226,8 @@ def test_counters_never_fall(world: World, assignor: TaskAssignor) -> None:
     """Bytes, downtime and moves of each round are at least 0, and rounds, events and states follow in time."""
     tables = figures(world, assignor)
     for each in tables["rounds"]:
-        assert min(each["restored_bytes"], each["down_ms"], each["withheld_tasks"], each["thread_moves"]) >= 0
-        assert each["asked_at_ms"] <= each["at_ms"] <= each["until_ms"]
+        assert min(each["restored_bytes"], each["downtime_ms"], each["withheld_tasks"], each["thread_moves"]) >= 0
+        assert each["requested_at_ms"] <= each["at_ms"] <= each["until_ms"]
     for before, after in pairwise(tables["rounds"]):
         assert before["until_ms"] == after["at_ms"]
         assert before["round"] < after["round"]

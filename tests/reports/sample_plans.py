@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from assignor_sim.plan_tables import batch_rows, plan_tables
+from assignor_sim.api.plan_tables import batch_rows, plan_tables
 from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.state import BrokerState, ClusterState
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PlanResults
 from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import changes
+from scenarios.kafka.plan_files.changes import replica_changes
 
 GB = 1_000_000_000
 NAMES = ("prod", "even", "greedy", "az1", "az2")
@@ -52,7 +52,7 @@ def results(
     arrays = {name: np.array([[row_of[id] for id in ids] for ids in rows]) for name, rows in chosen.items()}
     rows = [PlanRow(TODAY, figures=_figures(state, state.replicas), aims=frozenset(CRITERIA))]
     for name, replicas in arrays.items():
-        moved = movement(state, replicas)
+        moved = measure_movement(state, replicas)
         figures = {**_figures(state, replicas), "replicas_moved": moved.replicas, "bytes_moved": moved.bytes}
         aims = frozenset({"storage"} if name == greedy else CRITERIA)
         rows.append(PlanRow(name, "feasible", figures=figures, aims=aims, changes=3, elections=1, notes=(name,)))
@@ -69,7 +69,7 @@ def results(
     batches = [
         row
         for name, each in arrays.items()
-        for row in batch_rows(name, changes(state, each), 0, BatchLimits(partitions=2))
+        for row in batch_rows(name, replica_changes(state, each), 0, BatchLimits(partitions=2))
     ]
     return PlanResults(tuple(rows), plan_tables(state, PlanRequest(), arrays, batches), manifest)
 
@@ -82,5 +82,5 @@ def _figures(state: ClusterState, replicas: Any) -> dict[str, float | None]:
         "storage_bytes_range": found.bytes_range,
         "leaders_range": found.leaders_range,
         "topic_leaders_range": found.topic_leaders_range,
-        **{f"broken_{rule}": times for rule, times in found.broken.items()},
+        **{f"broken_{rule}": times for rule, times in found.violations.items()},
     }

@@ -60,7 +60,7 @@ def player_runs(name: Mapping[str, str] | None = None) -> dict[str, pa.Table]:
             for minute, event in ((9, "away goes down"), (20, "away starts"))
         ],
         [
-            {"assignor": assignor, "task": task, "down_ms": 1_000 * n}
+            {"assignor": assignor, "task": task, "downtime_ms": 1_000 * n}
             for assignor in OWNERS
             for n, task in enumerate(TASKS)
         ],

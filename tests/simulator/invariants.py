@@ -42,7 +42,7 @@ class InvariantChecker:
 
     def _check_holdings(self, execution: Execution) -> None:
         """Only clients that are up have anything, in one role, on a thread that they have."""
-        owner, standby, thread = execution.holdings.owner, execution.holdings.standby, execution.holdings.thread
+        owner, standby, thread = execution.assignment.owner, execution.assignment.standby, execution.assignment.thread
         up = np.array(execution._fleet.up)
         owned = np.flatnonzero(owner != UNASSIGNED)
         assert up[owner[owned]].all(), "a client that is down runs nothing"
@@ -55,7 +55,7 @@ class InvariantChecker:
         assert ((on >= 0) & (on < np.broadcast_to(self._threads, held.shape)[held])).all()
 
     def _check_lives(self, execution: Execution) -> None:
-        state, owner = execution.lives.state, execution.holdings.owner
+        state, owner = execution.lives.state, execution.assignment.owner
         assert (np.isin(state, OWNED) == (owner != UNASSIGNED)).all()
         assert (state != TaskState.ASSIGNED).all(), "what was assigned restores or runs"
         assert (execution.processed == (state == TaskState.RUNNING)).all()
@@ -67,11 +67,11 @@ class InvariantChecker:
 
     def _check_copies(self, execution: Execution) -> None:
         """Copies are those that the holdings say, and none is ahead of its changelog."""
-        restoration, holdings = execution.restoration, execution.holdings
+        restoration, assignment = execution.restoration, execution.assignment
         stateful = execution._layout.tasks.stateful
         copies = restoration.copies
-        runs = {(t, int(c), True) for t, c in enumerate(holdings.owner) if c != UNASSIGNED and stateful[t]}
-        stand = {(int(t), int(c), False) for t, c in np.argwhere(holdings.standby)}
+        runs = {(t, int(c), True) for t, c in enumerate(assignment.owner) if c != UNASSIGNED and stateful[t]}
+        stand = {(int(t), int(c), False) for t, c in np.argwhere(assignment.standby)}
         listed = list(zip(copies.task.tolist(), copies.client.tolist(), copies.active.tolist(), strict=True))
         assert sorted(listed) == sorted(runs | stand)
         held, end = restoration._held, restoration._end
@@ -92,7 +92,7 @@ class InvariantChecker:
         reads = ~(copies.active & execution.running[copies.task])
         by_client = np.bincount(copies.client[reads], weights=rate[reads], minlength=len(self._bandwidth))
         assert (by_client <= self._bandwidth * (1 + 1e-9)).all()
-        sent = rate[reads] @ execution.placing.restore_share[copies.task[reads]]
+        sent = rate[reads] @ execution.locations.restore_share[copies.task[reads]]
         assert (sent <= self._limits * (1 + 1e-9)).all()
         restoring = np.unique(copies.client[copies.active & reads])
         waits = ~copies.active & np.isin(copies.client, restoring)
@@ -101,10 +101,10 @@ class InvariantChecker:
     def _check_processing(self, execution: Execution) -> None:
         """Only what runs is processed, and no faster than its thread can."""
         processing, fleet = execution.processing, execution._fleet
-        running, owner = execution.processed, execution.holdings.owner
+        running, owner = execution.processed, execution.assignment.owner
         assert not processing.rate[~running].any()
-        assert (processing.waiting_s >= 0).all()
-        threads = fleet.first_thread[owner] + execution.holdings.owner_thread()
+        assert (processing.backlog_s >= 0).all()
+        threads = fleet.first_thread[owner] + execution.assignment.owner_thread()
         work = (processing.rate * execution._layout.input_records_per_s)[running]
         by_thread = np.bincount(threads[running], weights=work, minlength=int(fleet.first_thread[-1]))
         can = np.concatenate([np.full(c.threads, c.records_per_s or np.inf) for c in self._world.clients])
@@ -112,11 +112,11 @@ class InvariantChecker:
 
     def _check_leaders(self, execution: Execution) -> None:
         """Without a leader, no partition is processed, restored from or read by standbys; nor written to in vain."""
-        layout, placing = execution._layout, execution.placing
+        layout, locations = execution._layout, execution.locations
         topics, acks_all = self._world.cluster.topics, self._world.application.acks_all
         parts = {part.id: part for part in self._world.application.subtopologies}
         row_of = {name: row for row, name in enumerate(layout.partitions)}
-        takes_writes = placing.takes_writes if acks_all else placing.has_leader
+        takes_writes = locations.takes_writes if acks_all else locations.has_leader
         for number, task in enumerate(layout.tasks.ids):
             part = parts[task.subtopology]
             own = [
@@ -128,10 +128,10 @@ class InvariantChecker:
             outputs = [
                 row_of[TopicPartition(t, p)] for t in part.written_topics for p in range(topics[t].num_partitions)
             ]
-            works = all(placing.has_leader[sources]) and all(takes_writes[[*logged, *outputs]])
+            works = all(locations.has_leader[sources]) and all(takes_writes[[*logged, *outputs]])
             if not works:
                 assert execution.processing.rate[number] == 0, "a task stops without what it reads and writes"
             assert execution.processed[number] == (execution.running[number] and works)
-            if not all(placing.has_leader[changelogs]):
+            if not all(locations.has_leader[changelogs]):
                 reads = execution.restoration.copies.task == number
                 assert not execution.restoration._rate[reads].any(), "a changelog without a leader is not read"

@@ -63,7 +63,7 @@ def _broken(row: PlanRow) -> tuple[str, str]:
 def _moved(row: PlanRow) -> tuple[str, str]:
     if row.strategy == TODAY:
         return "", ""
-    least = row.figures.get("least_replicas_moved")
+    least = row.figures.get("replicas_moved_bound")
     return _count(row, "replicas_moved"), "" if least is None else f"of {format_count(least)}"
 
 
@@ -85,8 +85,8 @@ def _changed(row: PlanRow) -> tuple[str, str]:
 def _again(row: PlanRow) -> tuple[str, str]:
     if row.figures.get("shuffles") is None:
         return "", ""
-    leaders = row.figures.get("again_leaders_changed")
-    return _count(row, "again_replicas_moved"), f"{format_count(leaders)} led" if leaders else ""
+    leaders = row.figures.get("rerun_leaders_changed")
+    return _count(row, "rerun_replicas_moved"), f"{format_count(leaders)} led" if leaders else ""
 
 
 def _distinct(row: PlanRow) -> tuple[str, str]:
@@ -164,7 +164,7 @@ COLUMNS: Final = (
         "second\nrun",
         "determinism",
         _again,
-        ("again_replicas_moved",),
+        ("rerun_replicas_moved",),
         "Replicas moved if the strategy plans again after its plan is carried out; below, leaders changed.",
     ),
     PlanColumn(

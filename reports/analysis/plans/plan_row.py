@@ -17,10 +17,10 @@ _DOWN = ("range", "mean_range", "most_leaders", "leaderless")
 FIGURES: Final = (
     "storage_bytes_range", "storage_bytes_cv", "replicas_range", "topic_replicas_range",
     "broken_replication_factor", "broken_duplicate", "broken_forbidden_broker", "broken_rack",
-    "replicas_moved", "bytes_moved", "least_replicas_moved",
+    "replicas_moved", "bytes_moved", "replicas_moved_bound",
     "leaders_range", "topic_leaders_range", "leaders_out_of_sync",
     "leaders_changed_by_order", "leaders_changed_by_copy",
-    "again_replicas_moved", "again_leaders_changed", "distinct_plans", "shuffles",
+    "rerun_replicas_moved", "rerun_leaders_changed", "distinct_plans", "shuffles",
     *(f"{what}_down_{figure}" for what in ("broker", "rack") for figure in _DOWN),
 )  # fmt: skip
 """The names of all figures, as they stand in JSON."""

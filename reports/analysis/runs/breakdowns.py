@@ -114,8 +114,8 @@ def tasks_by_downtime(tables: Tables) -> Breakdown:
     runs = runs_by_assignor(tables)
     counts = {key: [0] * len(DOWN_CLASSES) for key in runs}
     grouped = table(tables, "tasks").group_by(["scenario", "assignor"], use_threads=False)
-    for row in grouped.aggregate([("down_ms", "list")]).to_pylist():
-        classes = np.searchsorted([until for until, _ in _DOWN_UNTIL_MS], row["down_ms_list"])
+    for row in grouped.aggregate([("downtime_ms", "list")]).to_pylist():
+        classes = np.searchsorted([until for until, _ in _DOWN_UNTIL_MS], row["downtime_ms_list"])
         counts[row["scenario"], row["assignor"]] = np.bincount(classes, minlength=len(DOWN_CLASSES)).tolist()
     return Breakdown("Tasks by downtime", DOWN_CLASSES, _bars(runs, counts), format_count, rising=True)
 

@@ -73,7 +73,7 @@ def _cell(load: ClientLoad | None) -> Cell:
 def _of_run(tables: Tables, key: Key, run: Mapping[str, Any]) -> list[ClientLoad]:
     import pyarrow.compute as pc
 
-    last = run["rounds"]
+    last = run["rebalances"]
     held = rows_of_run(tables, "assignments", key, run["seed"])
     held = held.filter(pc.equal(held["round"], last))
     counts = {

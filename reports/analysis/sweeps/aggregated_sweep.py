@@ -17,8 +17,8 @@ Row = Mapping[str, Any]
 
 _SCENARIO = re.compile(r"""^scenario:[ ]*["']?([^"'#\n]*[^"'#\s])""", re.MULTILINE)
 _TITLES = {
-    "least_remote_source_partitions": "Lower bound of cross-rack partitions",
-    "least_total_cost": "Lower bound of the cost by KIP-925",
+    "cross_rack_source_partitions_bound": "Lower bound of cross-rack partitions",
+    "total_cost_bound": "Lower bound of the cost by KIP-925",
     "cross_rack_usd_per_day": "Cross-rack cost, a day",
     "cross_rack_usd": "Cross-rack cost, whole run",
     "moves_member_lost": "Moved, client lost",

@@ -30,19 +30,27 @@ def test_a_row_has_the_numbers_of_its_run() -> None:
 def test_the_gap_is_what_lies_above_the_bound(
     remote: int, least: int | None, gap: int | None, percent: float | None
 ) -> None:
-    [row] = compare_runs(tables([{"remote_source_partitions": remote, "least_remote_source_partitions": least}]))
-    found = [spread and spread.median for spread in (row.spreads["gap_partitions"], row.spreads["gap_percent"])]
+    [row] = compare_runs(
+        tables([{"cross_rack_source_partitions": remote, "cross_rack_source_partitions_bound": least}])
+    )
+    found = [
+        spread and spread.median
+        for spread in (
+            row.spreads["cross_rack_source_partitions_above_bound"],
+            row.spreads["cross_rack_source_partitions_above_bound_percent"],
+        )
+    ]
     assert found == [gap, pytest.approx(percent) if percent else percent]
 
 
 def test_the_share_of_tasks_in_one_rack_is_of_the_stateful_tasks() -> None:
     some, none = compare_runs(
-        tables([{"assignor": "a"}, {"assignor": "b", "stateful_tasks": 0, "tasks_in_one_rack": 0}])
+        tables([{"assignor": "a"}, {"assignor": "b", "stateful_tasks": 0, "tasks_without_rack_redundancy": 0}])
     )
-    share = some.spreads["tasks_in_one_rack_percent"]
+    share = some.spreads["tasks_without_rack_redundancy_percent"]
     assert share
     assert share.median == 6.25
-    assert none.spreads["tasks_in_one_rack_percent"] is None
+    assert none.spreads["tasks_without_rack_redundancy_percent"] is None
 
 
 def test_a_day_costs_what_the_traffic_at_rest_does_at_the_price_of_the_run() -> None:
@@ -73,9 +81,9 @@ def test_several_seeds_give_median_and_range() -> None:
 
 def test_the_median_of_two_whole_numbers_is_whole_where_it_can_be() -> None:
     [row] = compare_runs(
-        tables([{"seed": 1, "active_moves": 10, "rounds": 4}, {"seed": 2, "active_moves": 20, "rounds": 5}])
+        tables([{"seed": 1, "active_moves": 10, "rebalances": 4}, {"seed": 2, "active_moves": 20, "rebalances": 5}])
     )
-    moves, rounds = row.spreads["active_moves"], row.spreads["rounds"]
+    moves, rounds = row.spreads["active_moves"], row.spreads["rebalances"]
     assert moves
     assert rounds
     assert (repr(moves.median), repr(rounds.median)) == ("15", "4.5")
@@ -145,11 +153,11 @@ def test_metrics_have_names_of_their_own_and_are_columns_or_derived() -> None:
     assert len(METRIC) == len(METRICS)
     derived = set(METRIC) - set(SCHEMAS["runs"].names)
     assert derived == {
-        "gap_partitions",
-        "gap_percent",
+        "cross_rack_source_partitions_above_bound",
+        "cross_rack_source_partitions_above_bound_percent",
         *(f"{which}cost_above_bound{unit}" for which in ("", "mean_", "worst_") for unit in ("", "_percent")),
         "cross_rack_usd_per_day",
-        "tasks_in_one_rack_percent",
+        "tasks_without_rack_redundancy_percent",
     }
 
 

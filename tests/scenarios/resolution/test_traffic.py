@@ -76,9 +76,9 @@ def test_the_changes_come_to_the_profile_at_any_time(
     hourly: list[float], said: list[tuple[int, float]], at_ms: int
 ) -> None:
     profile = TrafficProfile(hourly, said)
-    changes = [*profile.hourly_changes(41 * HOUR), *(TrafficChange(at, float(profile.at(at))) for at, _ in said)]
+    changes = [*profile.hourly_changes(41 * HOUR), *(TrafficChange(at, float(profile.factor_at(at))) for at, _ in said)]
     before = [change for change in sorted(changes, key=lambda change: change.at_ms) if change.at_ms <= at_ms]
-    assert (before[-1].factor if before else 1) == float(profile.at(at_ms))
+    assert (before[-1].factor if before else 1) == float(profile.factor_at(at_ms))
 
 
 def test_clients_come_and_go_with_the_traffic() -> None:

@@ -78,7 +78,7 @@ def disturbed(**configs: object) -> World:
 def rows(
     base: World, question: ExplanationRequest | None, assignor: TaskAssignor | None = None
 ) -> dict[str, list[dict[str, object]]]:
-    trace = simulate(base, assignor or HighAvailability(), Weights(10, 1), question=question)
+    trace = simulate(base, assignor or HighAvailability(), Weights(10, 1), explain=question)
     return {name: table.to_pylist() for name, table in tabulate(trace, "own", 1).items()}
 
 

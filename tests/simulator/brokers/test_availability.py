@@ -56,10 +56,10 @@ def read_bytes(trace: Trace, kind: TrafficKind) -> float:
 
 def test_a_task_without_a_leader_of_its_source_is_down_and_its_input_waits() -> None:
     trace = run(world(), BrokerLoss(HOUR, (0,), 2 * HOUR))
-    assert trace.down_ms[VIEWS] == 2 * HOUR
-    assert trace.most_waiting_s[VIEWS] == 2 * HOUR / 1000
+    assert trace.downtime_ms[VIEWS] == 2 * HOUR
+    assert trace.max_processing_delay_s[VIEWS] == 2 * HOUR / 1000
     assert outages(trace) == [("views-0", "no_leader", 1, 3)]
-    assert (trace.down_ms[np.arange(18) != VIEWS] == 0).all(), "clicks have another replica"
+    assert (trace.downtime_ms[np.arange(18) != VIEWS] == 0).all(), "clicks have another replica"
     steps = states(trace, VIEWS)[-2:]
     assert steps == [(HOUR, TaskState.BLOCKED), (3 * HOUR, TaskState.RUNNING)]
 
@@ -72,7 +72,7 @@ def test_a_lost_state_is_restored_when_the_only_replica_of_its_changelog_is_back
     written_s = (HOUR - trace.rounds[0].at_ms) / 1000
     restored_s = (600_000_000 + written_s * 100_000) / 10_000_000
     assert ran == 3 * HOUR + restored_s * 1000, "600 MB, and what was written before the outage, at 10 MB/s"
-    assert trace.down_ms[VIEWS] == ran - HOUR
+    assert trace.downtime_ms[VIEWS] == ran - HOUR
     without = run(base, crash)
     assert read_bytes(trace, TrafficKind.RESTORE_READ) == pytest.approx(
         read_bytes(without, TrafficKind.RESTORE_READ) - 20 * 60 * 100_000
@@ -87,7 +87,7 @@ def test_a_copy_that_is_complete_cannot_be_opened_without_a_leader_of_its_change
         TaskState.RESTORING
     ]
     assert (3 * HOUR, TaskState.RUNNING) in states(trace, VIEWS)
-    assert trace.down_ms[VIEWS] == 2 * HOUR
+    assert trace.downtime_ms[VIEWS] == 2 * HOUR
 
 
 def test_standbys_wait_for_a_leader() -> None:
@@ -108,7 +108,7 @@ def test_a_changelog_with_too_few_in_sync_replicas_refuses_writes(least: int, ac
     application = dataclasses.replace(base.application, acks_all=acks_all)
     trace = run(dataclasses.replace(base, application=application), BrokerLoss(HOUR, (1,), 2 * HOUR))
     on_broker_1 = [row for row in range(12, 18) if 1 in base.cluster.topics[CHANGELOG].replicas[row - 12]]
-    assert trace.down_ms[on_broker_1].tolist() == [down, 2 * HOUR], "views-1 has no other replica"
+    assert trace.downtime_ms[on_broker_1].tolist() == [down, 2 * HOUR], "views-1 has no other replica"
     refused = [outage for outage in trace.outages if outage.reason is Unavailability.TOO_FEW_IN_SYNC]
     assert [str(outage.partition) for outage in refused] == ([f"{CHANGELOG}-0", f"{CHANGELOG}-1"] if down else [])
 
@@ -116,7 +116,7 @@ def test_a_changelog_with_too_few_in_sync_replicas_refuses_writes(least: int, ac
 def test_what_nobody_of_the_application_writes_needs_no_more_than_a_leader() -> None:
     trace = run(with_topic(world(), "clicks", min_insync_replicas=2), BrokerLoss(HOUR, (0,), 2 * HOUR))
     assert [str(outage.partition) for outage in trace.outages] == ["views-0"]
-    assert not trace.down_ms[:12].any()
+    assert not trace.downtime_ms[:12].any()
 
 
 def test_a_task_that_writes_a_topic_stops_when_any_of_its_partitions_refuses_writes() -> None:
@@ -132,7 +132,7 @@ def test_a_task_that_writes_a_topic_stops_when_any_of_its_partitions_refuses_wri
         application=dataclasses.replace(base.application, subtopologies=parts),
     )
     trace = run(base, BrokerLoss(HOUR, (1,), 2 * HOUR))
-    assert (trace.down_ms[:12] == 2 * HOUR).all()
+    assert (trace.downtime_ms[:12] == 2 * HOUR).all()
     assert outages(trace) == [("out-1", "no_leader", 1, 3), ("views-1", "no_leader", 1, 3)]
 
 
@@ -150,7 +150,7 @@ def test_a_partition_without_a_leader_from_the_start_is_unavailable_from_the_sta
     leaders = (NO_LEADER, *world().cluster.topics["views"].leaders[1:])
     trace = run(with_topic(world(), "views", leaders=leaders))
     assert outages(trace) == [("views-0", "no_leader", 0, 12)]
-    assert trace.down_ms[VIEWS] == trace.world.duration_ms - trace.rounds[0].at_ms
+    assert trace.downtime_ms[VIEWS] == trace.world.duration_ms - trace.rounds[0].at_ms
 
 
 def test_replicas_out_of_sync_at_the_start_do_not_take_over() -> None:
@@ -207,7 +207,7 @@ def test_a_changelog_without_a_leader_keeps_a_group_probing() -> None:
     usual = scaled_out(world(2))
     warming = int(usual.rounds[1].standby[0, 0])
     lost = scaled_out(world(2), BrokerLoss(usual.rounds[1].at_ms, (warming - 12,)))
-    assert lost.hindrance == f"the group leader cannot compute lags: {CHANGELOG}-{warming - 12} has no leader"
+    assert lost.blocking_cause == f"the group leader cannot compute lags: {CHANGELOG}-{warming - 12} has no leader"
 
 
 @settings(max_examples=200)
@@ -232,12 +232,12 @@ def test_partitions_that_are_reassigned_are_led_like_all_others(base: World, dat
                 brokers.set_replicas(moved, listed)
                 replicas.put(replicas.find(moved), listed)
     racks = {broker.id: broker.rack for broker in base.cluster.brokers}
-    placing = brokers.placing()
+    locations = brokers.locations()
     for row, name in enumerate(layout.partitions):
         partition = replicas.find(name)
         in_sync = [broker for broker in partition.replicas if replicas.is_in_sync(partition, broker)]
-        assert placing.has_leader[row] == (partition.leader != NO_LEADER)
+        assert locations.has_leader[row] == (partition.leader != NO_LEADER)
         least = base.cluster.topics[name.topic].min_insync_replicas
-        assert placing.takes_writes[row] == (partition.leader != NO_LEADER and len(in_sync) >= least)
+        assert locations.takes_writes[row] == (partition.leader != NO_LEADER and len(in_sync) >= least)
         if partition.leader != NO_LEADER:
-            assert layout.racks[placing.leader_rack[row]] == racks[partition.leader]
+            assert layout.racks[locations.leader_rack[row]] == racks[partition.leader]

@@ -131,7 +131,7 @@ def test_a_partition_that_grows_as_fast_as_its_throttle_is_never_done() -> None:
     built = cluster(Reassignment(HOUR, targets(p0=(0, 2)), 2 * MB, election=NEVER), rate=MB)
     assert [text for _, text in told(built)] == ["reassignment of 1 partition begins"]
     at_end = replicas_at(built, built.duration_ms)
-    assert at_end.losing_ground() == [P0]
+    assert at_end.falling_behind() == [P0]
     assert [left for _, left in at_end.left()] == [1]
 
 

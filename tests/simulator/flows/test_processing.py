@@ -22,7 +22,7 @@ def test_the_input_of_a_task_that_does_not_run_waits() -> None:
     processing = one()
     processing.settle(STOPS, THREAD)
     processing.advance(60)
-    assert processing.waiting_s.tolist() == [60]
+    assert processing.backlog_s.tolist() == [60]
     assert processing.take_work().tolist() == [0]
 
 
@@ -30,7 +30,7 @@ def test_a_task_that_runs_takes_what_comes_in() -> None:
     processing = one()
     processing.settle(RUNS, THREAD)
     processing.advance(60)
-    assert processing.waiting_s.tolist() == [0]
+    assert processing.backlog_s.tolist() == [0]
     assert processing.rate.tolist() == [1]
     assert processing.take_work().tolist() == [60]
     assert processing.take_work().tolist() == [0], "it is taken once"
@@ -44,8 +44,8 @@ def test_a_task_catches_up_as_fast_as_its_thread_can() -> None:
     assert processing.rate.tolist() == [3]
     assert processing.next_change_s() == 30
     processing.advance(30)
-    assert processing.waiting_s.tolist() == [0]
-    assert processing.most_waiting_s.tolist() == [60]
+    assert processing.backlog_s.tolist() == [0]
+    assert processing.max_processing_delay_s.tolist() == [60]
     processing.settle(RUNS, THREAD)
     assert processing.rate.tolist() == [1]
     assert processing.next_change_s() == INF
@@ -56,9 +56,9 @@ def test_a_thread_without_limit_catches_up_at_once() -> None:
     processing.settle(STOPS, THREAD)
     processing.advance(60)
     processing.settle(RUNS, THREAD)
-    assert processing.waiting_s.tolist() == [0]
+    assert processing.backlog_s.tolist() == [0]
     assert processing.take_work().tolist() == [60]
-    assert processing.most_waiting_s.tolist() == [60]
+    assert processing.max_processing_delay_s.tolist() == [60]
 
 
 def test_a_thread_that_cannot_keep_up_falls_behind_for_good() -> None:
@@ -67,7 +67,7 @@ def test_a_thread_that_cannot_keep_up_falls_behind_for_good() -> None:
     processing.advance(60)
     processing.settle(RUNS, THREAD)
     processing.advance(60)
-    assert processing.waiting_s.tolist() == [60]
+    assert processing.backlog_s.tolist() == [60]
     assert processing.next_change_s() == INF
 
 
@@ -86,7 +86,7 @@ def test_a_task_without_input_has_nothing_to_catch_up_with() -> None:
     processing.settle(STOPS, THREAD)
     processing.advance(60)
     processing.settle(RUNS, THREAD)
-    assert processing.waiting_s.tolist() == [0]
+    assert processing.backlog_s.tolist() == [0]
     assert processing.rate.tolist() == [1], "time of no input passes as it comes"
 
 
@@ -98,7 +98,7 @@ def test_more_traffic_than_usual_is_more_work() -> None:
     processing.scale(4.0)
     assert processing.rate.tolist() == [3], "the thread can do no more"
     processing.advance(10)
-    assert processing.waiting_s.tolist() == [10]
+    assert processing.backlog_s.tolist() == [10]
     processing.scale(0.0)
     assert processing.next_change_s() == pytest.approx(10 / 3)
 
@@ -110,7 +110,7 @@ def test_a_task_that_has_caught_up_a_little_before_now_did_no_more_than_came_in(
     processing.settle(RUNS, THREAD)
     processing.advance(0.001)
     assert processing.take_work().tolist() == pytest.approx([1.001])
-    assert processing.waiting_s.tolist() == [0]
+    assert processing.backlog_s.tolist() == [0]
 
 
 @st.composite
@@ -138,6 +138,6 @@ def test_what_comes_in_was_processed_or_waits(
         processing.advance(seconds)
         came += factor * seconds
         done = processing.work_s
-        assert (processing.waiting_s >= 0).all()
-        assert processing.waiting_s + done == pytest.approx(np.full(len(done), came), rel=1e-9, abs=1e-6)
-        assert (processing.most_waiting_s >= processing.waiting_s).all()
+        assert (processing.backlog_s >= 0).all()
+        assert processing.backlog_s + done == pytest.approx(np.full(len(done), came), rel=1e-9, abs=1e-6)
+        assert (processing.max_processing_delay_s >= processing.backlog_s).all()

@@ -81,7 +81,7 @@ class Copying:
         return int(self.it.lags(np.arange(self.num_clients), ready)[task, row])
 
     def has(self, task: int, row: int) -> bool:
-        return bool(self.it.on_disk(np.array([row]))[task, 0])
+        return bool(self.it.holds_copy(np.array([row]))[task, 0])
 
     def read(self) -> dict[TrafficKind, float]:
         return {kind: float(read.sum()) for kind, read, _, _ in self.it.take_reads()}
@@ -187,12 +187,12 @@ def test_a_standby_on_a_client_slower_than_the_changelog_loses_ground() -> None:
     copying.settle()
     assert copying.lag(T0, 1) == GROWTH // 2 * 120 // 1000
     assert copying.it.next_change_s() == INF
-    assert copying.it.copies.client[copying.it.losing_ground()].tolist() == [1]
+    assert copying.it.copies.client[copying.it.falling_behind()].tolist() == [1]
 
 
 def test_a_standby_that_waits_for_an_active_does_not_lose_ground(copying: Copying) -> None:
     copying.assign({T0: 0, T1: 1}, {(T1, 0)})
-    assert copying.it.losing_ground().tolist() == []
+    assert copying.it.falling_behind().tolist() == []
 
 
 def test_a_running_task_stays_level_however_long_it_runs(copying: Copying) -> None:
@@ -404,7 +404,7 @@ def test_a_standby_that_cannot_keep_up_is_behind_without_any_event() -> None:
     copying.pass_(1_000)
     missing = 1_000 * (GROWTH - 60_000)
     assert copying.it._end[T0] - copying.it._held[T0, 1] == pytest.approx(missing)
-    assert copying.it.losing_ground().tolist() == [1]
+    assert copying.it.falling_behind().tolist() == [1]
     assert copying.it.restored_bytes == pytest.approx(60_000 * 1_000, rel=1e-3)
 
 
@@ -432,13 +432,13 @@ def test_a_copy_that_is_found_reports_the_lag_that_it_was_found_with(found: list
     copying.it.place(lags)
     whole = SIZE // 1_000
     assert [copying.lag(T0 + row, 0) for row in range(6)] == [whole if lag == NO_COPY else lag for lag in found]
-    assert copying.it.on_disk(np.array([0]))[T0:, 0].tolist() == [lag != NO_COPY for lag in found]
+    assert copying.it.holds_copy(np.array([0]))[T0:, 0].tolist() == [lag != NO_COPY for lag in found]
 
 
 def test_a_copy_of_which_nothing_was_read_is_not_on_disk_once_it_is_given_up(copying: Copying) -> None:
     copying.assign({T0: 0}, {(T1, 0)})
     copying.pass_(1)
     here = np.array([0])
-    assert copying.it.on_disk(here)[[T0, T1], 0].tolist() == [True, True], "both are assigned"
+    assert copying.it.holds_copy(here)[[T0, T1], 0].tolist() == [True, True], "both are assigned"
     copying.assign({}, set())
-    assert copying.it.on_disk(here)[[T0, T1], 0].tolist() == [True, False], "the standby waited for the active"
+    assert copying.it.holds_copy(here)[[T0, T1], 0].tolist() == [True, False], "the standby waited for the active"

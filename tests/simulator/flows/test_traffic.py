@@ -14,7 +14,7 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import NO_RACK
 from assignors.model.ids import TaskId, TopicPartition
 from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals, cross_rack_bytes, steady
+from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals, cross_rack_bytes, steady_state
 from simulator.world.layout import FloatArray, Layout, lay_out
 from simulator.world.world import NO_LEADER, Subtopology, World
 from tests.simulator.brokers.reference_brokers import ReferenceBrokers, worlds
@@ -40,7 +40,7 @@ def at_rest(
 ) -> dict[TrafficKind, Pairs]:
     """What travels when tasks run in racks, and stand by in racks."""
     layout = lay_out(base)
-    routes = Routes(layout, ClusterMetadata(base, layout).placing(), from_nearest=nearest)
+    routes = Routes(layout, ClusterMetadata(base, layout).locations(), from_nearest=nearest)
     racks = [*layout.racks, None]
     rows = {str(task): row for row, task in enumerate(layout.tasks.ids)}
     owners = np.full(len(rows), UNASSIGNED)
@@ -50,7 +50,7 @@ def at_rest(
     followers = np.array([racks.index(rack) for _, rack in standbys], dtype=np.int64)
     clients = np.array([*range(len(layout.racks)), NO_RACK])
     says = np.full(len(clients), announced)
-    return pairs(layout, steady(routes, owners, (followed, followers), clients, says))
+    return pairs(layout, steady_state(routes, owners, (followed, followers), clients, says))
 
 
 def pairs(layout: Layout, carried: TrafficBytes) -> dict[TrafficKind, Pairs]:
@@ -254,7 +254,7 @@ def test_the_tables_count_what_a_slow_count_does(data: st.DataObject, base: Worl
     lost = data.draw(st.sampled_from([(), (0,)]))
     brokers.lose(lost)
     slow.lose(lost)
-    routes = Routes(layout, brokers.placing(), from_nearest=nearest)
+    routes = Routes(layout, brokers.locations(), from_nearest=nearest)
     count = SlowCount(base, layout, slow, nearest)
     ledger = TrafficTotals(len(layout.racks))
     working = data.draw(copies(layout))
@@ -274,11 +274,11 @@ def test_the_tables_count_what_a_slow_count_does(data: st.DataObject, base: Worl
 @given(worlds(), st.booleans(), st.integers(0, 3))
 def test_no_byte_is_lost_and_none_is_made(base: World, nearest: bool, rack: int) -> None:
     layout = lay_out(base)
-    routes = Routes(layout, ClusterMetadata(base, layout).placing(), from_nearest=nearest)
+    routes = Routes(layout, ClusterMetadata(base, layout).locations(), from_nearest=nearest)
     everybody = np.zeros(len(layout.tasks), dtype=np.int64)
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     here = np.array([rack if rack < len(layout.racks) else NO_RACK])
-    told = {kind: float(matrix.sum()) for kind, matrix in steady(routes, everybody, nothing, here).items()}
+    told = {kind: float(matrix.sum()) for kind, matrix in steady_state(routes, everybody, nothing, here).items()}
     topics = base.cluster.topics
     parts = base.application.subtopologies
     written = sorted({name for part in parts for name in part.written_topics})

@@ -19,7 +19,7 @@ TASKS, CLIENTS, THREADS = 4, 3, 2
 ALL_STATEFUL = np.ones(TASKS, dtype=np.bool_)
 
 
-def holdings(
+def assignment(
     owner: dict[int, int], standby: set[tuple[int, int]] | None = None, thread: dict[tuple[int, int], int] | None = None
 ) -> GroupAssignment:
     """Who owns, who stands by, and on which thread other than the first."""
@@ -55,22 +55,22 @@ def test_nobody_has_anything_at_first() -> None:
 
 
 def test_what_is_free_is_given_at_once() -> None:
-    handover = reconcile_group(holdings({0: 1, 1: 2}), holdings({}), ALL_STATEFUL)
+    handover = reconcile_group(assignment({0: 1, 1: 2}), assignment({}), ALL_STATEFUL)
     assert handover.given.owner.tolist() == [1, 2, UNASSIGNED, UNASSIGNED]
     assert not handover.revoked.any()
     assert not handover.withheld.any()
 
 
 def test_what_stays_is_not_touched() -> None:
-    target = holdings({0: 1, 1: 2})
+    target = assignment({0: 1, 1: 2})
     handover = reconcile_group(target, target, ALL_STATEFUL)
     assert not handover.revoked.any()
     assert (handover.given.owner == target.owner).all()
 
 
 def test_what_another_client_runs_is_given_back_first_and_given_in_the_next_round() -> None:
-    target = holdings({0: 1})
-    first = reconcile_group(target, holdings({0: 0}), ALL_STATEFUL)
+    target = assignment({0: 1})
+    first = reconcile_group(target, assignment({0: 0}), ALL_STATEFUL)
     assert first.given.owner[0] == UNASSIGNED
     assert first.revoked[0]
     assert first.withheld[0]
@@ -81,7 +81,7 @@ def test_what_another_client_runs_is_given_back_first_and_given_in_the_next_roun
 
 
 def test_what_another_thread_of_the_same_client_runs_is_given_back_first_too() -> None:
-    target, present = holdings({0: 1}, thread={(0, 1): 1}), holdings({0: 1})
+    target, present = assignment({0: 1}, thread={(0, 1): 1}), assignment({0: 1})
     first = reconcile_group(target, present, ALL_STATEFUL)
     assert first.given.owner[0] == UNASSIGNED
     assert first.withheld[0]
@@ -90,22 +90,22 @@ def test_what_another_thread_of_the_same_client_runs_is_given_back_first_too() -
 
 
 def test_what_nobody_shall_run_is_given_back_and_withheld_from_nobody() -> None:
-    handover = reconcile_group(holdings({}), holdings({0: 0}), ALL_STATEFUL)
+    handover = reconcile_group(assignment({}), assignment({0: 0}), ALL_STATEFUL)
     assert handover.revoked[0]
     assert not handover.withheld.any()
 
 
 def test_a_standby_that_will_run_the_task_stays_one_until_it_may() -> None:
-    present = holdings({0: 0, 1: 0}, {(0, 1)})
-    handover = reconcile_group(holdings({0: 1, 1: 1}), present, ALL_STATEFUL)
+    present = assignment({0: 0, 1: 0}, {(0, 1)})
+    handover = reconcile_group(assignment({0: 1, 1: 1}), present, ALL_STATEFUL)
     assert handover.given.standby[0, 1], "it has the store open"
     assert not handover.given.standby[1, 1], "it had none"
-    stateless = reconcile_group(holdings({0: 1}), present, ~ALL_STATEFUL)
+    stateless = reconcile_group(assignment({0: 1}), present, ~ALL_STATEFUL)
     assert not stateless.given.standby.any()
 
 
 def test_a_standby_that_moves_is_a_standby_at_once() -> None:
-    handover = reconcile_group(holdings({0: 0}, {(0, 2)}), holdings({0: 0}, {(0, 1)}), ALL_STATEFUL)
+    handover = reconcile_group(assignment({0: 0}, {(0, 2)}), assignment({0: 0}, {(0, 1)}), ALL_STATEFUL)
     assert np.argwhere(handover.given.standby).tolist() == [[0, 2]]
 
 
@@ -163,7 +163,7 @@ def test_members_come_to_their_targets_in_any_order_and_nothing_is_ever_owned_tw
 
 
 def test_a_member_gets_a_task_only_after_its_owner_gave_it_back() -> None:
-    target, present = holdings({0: 1}), holdings({0: 0})
+    target, present = assignment({0: 1}), assignment({0: 0})
     early = reconcile_member(1, target, present)
     assert early.given.owner[0] == 0, "it is not free yet"
     gives = reconcile_member(0, target, present)
@@ -174,19 +174,19 @@ def test_a_member_gets_a_task_only_after_its_owner_gave_it_back() -> None:
 
 
 def test_a_member_that_gives_back_gets_what_is_free_at_the_same_time() -> None:
-    step = reconcile_member(0, holdings({0: 1, 1: 0}), holdings({0: 0}))
+    step = reconcile_member(0, assignment({0: 1, 1: 0}), assignment({0: 0}))
     assert step.given.owner.tolist()[:2] == [UNASSIGNED, 0]
 
 
 def test_what_was_decided_does_not_reach_a_client_that_is_gone() -> None:
-    reached = without_stopped_clients(holdings({0: 0, 1: 1, 2: 2}, {(0, 1), (1, 2)}), [True, False, True])
+    reached = without_stopped_clients(assignment({0: 0, 1: 1, 2: 2}, {(0, 1), (1, 2)}), [True, False, True])
     assert reached.owner.tolist() == [0, UNASSIGNED, 2, UNASSIGNED]
     assert np.argwhere(reached.standby).tolist() == [[1, 2]]
 
 
 def test_a_task_that_goes_to_another_thread_is_known_by_the_old_one_until_the_next_round() -> None:
-    target = holdings({0: 0}, thread={(0, 0): 1})
-    first = reconcile_group(target, holdings({0: 0}), ALL_STATEFUL)
+    target = assignment({0: 0}, thread={(0, 0): 1})
+    first = reconcile_group(target, assignment({0: 0}), ALL_STATEFUL)
     assert first.withheld[0]
     assert first.given.thread[0, 0] == 0, "the thread that gave it back reports its copy"
     second = reconcile_group(target, first.given, ALL_STATEFUL)
@@ -195,5 +195,5 @@ def test_a_task_that_goes_to_another_thread_is_known_by_the_old_one_until_the_ne
 
 
 def test_a_client_holds_what_it_runs_and_what_it_stands_by_for() -> None:
-    held = holdings({0: 1, 1: 0}, standby={(0, 2)}).held()
+    held = assignment({0: 1, 1: 0}, standby={(0, 2)}).held()
     assert np.argwhere(held).tolist() == [[0, 1], [0, 2], [1, 0]]

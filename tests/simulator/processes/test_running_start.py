@@ -58,17 +58,17 @@ class Photograph:
 
 
 def held(execution: Execution, client: int) -> HeldTasks:
-    ids, holdings, restoration = execution._layout.tasks.ids, execution.holdings, execution.restoration
-    roles = (holdings.owner == client, holdings.standby[:, client])
+    ids, assignment, restoration = execution._layout.tasks.ids, execution.assignment, execution.restoration
+    roles = (assignment.owner == client, assignment.standby[:, client])
     threads = range(execution._fleet.num_threads(client))
     active, standby = (
         tuple(
-            tuple(ids[row] for row in np.flatnonzero(role & (holdings.thread[:, client] == thread)).tolist())
+            tuple(ids[row] for row in np.flatnonzero(role & (assignment.thread[:, client] == thread)).tolist())
             for thread in threads
         )
         for role in roles
     )
-    there = np.flatnonzero(restoration.on_disk(np.array([client]))[:, 0]).tolist()
+    there = np.flatnonzero(restoration.holds_copy(np.array([client]))[:, 0]).tolist()
     behind = (restoration._end - restoration._held[:, client]) / execution._layout.record_bytes
     open_ = set(np.flatnonzero(roles[0] | roles[1]).tolist())
     lags = {ids[row]: int(behind[row]) for row in there if behind[row] >= 1 or row not in open_}
@@ -197,11 +197,11 @@ def test_a_group_that_nothing_happens_to_stays_as_it_was_found(protocol: GroupPr
     trace = run(with_group(found(*HALVES), protocol=protocol))
     [only] = trace.rounds
     assert (only.number, only.at_ms, only.reason) == (INITIAL_ROUND, 0, "found running")
-    assert (only.restoring, only.warming_up, only.settled_at_ms) == (0, 0, 0)
+    assert (only.restoring, only.warming_up, only.reconciled_at_ms) == (0, 0, 0)
     verdict = convergence(trace)
     assert (verdict.verdict, verdict.round) == (Verdict.STABLE, INITIAL_ROUND)
     assert (verdict.rebalances, verdict.time_to_converge_ms) == (0, 0)
-    assert (trace.down_ms == 0).all()
+    assert (trace.downtime_ms == 0).all()
     assert trace.after.restored_bytes == 0
     assert trace.story("1_3") == ["0 s, round 0 (found running): runs on c1, standby on c0"]
 
@@ -209,9 +209,9 @@ def test_a_group_that_nothing_happens_to_stays_as_it_was_found(protocol: GroupPr
 def test_what_was_found_is_measured_and_is_no_rebalance() -> None:
     tables = tabulate(run(found(*HALVES)), "some", 1)
     [before], [total] = tables["rounds"].to_pylist(), tables["runs"].to_pylist()
-    assert (total["rounds"], total["active_moves"], total["verdict_round"]) == (0, 0, INITIAL_ROUND)
+    assert (total["rebalances"], total["active_moves"], total["verdict_round"]) == (0, 0, INITIAL_ROUND)
     assert (before["round"], before["members"], before["standbys"]) == (INITIAL_ROUND, 2, 2)
-    assert before["total_cost"] == before["remote_source_partitions"] + before["remote_standby_partitions"]
+    assert before["total_cost"] == before["cross_rack_source_partitions"] + before["cross_rack_standby_partitions"]
     assert before["cross_rack_bytes"] == pytest.approx(before["cross_rack_bytes_per_s"] * 12 * HOUR / 1000)
     assert before["cross_rack_bytes"] > 0
     assert [row["from_round"] for row in tables["clients"].to_pylist()] == [INITIAL_ROUND, INITIAL_ROUND]
@@ -221,7 +221,7 @@ def test_what_was_found_is_measured_and_is_no_rebalance() -> None:
 def test_what_was_found_is_told_as_the_reason_of_where_it_is_and_of_later_moves() -> None:
     left = dataclasses.replace(found(*HALVES), disturbances=(Leave(HOUR, ("c1",)),))
     question = ExplanationRequest((TaskId(1, 0), TaskId(1, 3)), break_evens=False)
-    rows = tabulate(simulate(left, HighAvailability(), question=question), "some", 1)["reasons"].to_pylist()
+    rows = tabulate(simulate(left, HighAvailability(), explain=question), "some", 1)["reasons"].to_pylist()
     assert [
         (row["task"], row["role"], row["to_client"], row["kind"]) for row in rows if row["round"] == INITIAL_ROUND
     ] == [
@@ -240,7 +240,7 @@ def test_copies_are_where_their_lags_say() -> None:
 
     def look(execution: Execution) -> None:
         lags.append(execution.restoration.lags(np.arange(2), execution.running)[12:].tolist())
-        lags.append(execution.restoration.on_disk(np.arange(2))[12:].tolist())
+        lags.append(execution.restoration.holds_copy(np.arange(2))[12:].tolist())
 
     trace = simulate(found(first, HALVES[1]), registry.make(registry.find("high_availability")), observe=look)
     assert lags[0] == [[1_000, 0], [-2, 600_000], [-2, 600_000], [100_000, -2], [600_000, -2], [600_000, -2]]
@@ -253,7 +253,7 @@ def test_copies_are_where_their_lags_say() -> None:
 
 def test_a_rebalance_that_was_asked_for_before_comes_when_it_is_due() -> None:
     due = run(found(*HALVES, next_rebalance_ms=8 * MINUTE))
-    assert [(each.number, each.asked_at_ms, each.reason) for each in due.rounds[:2]] == [
+    assert [(each.number, each.requested_at_ms, each.reason) for each in due.rounds[:2]] == [
         (INITIAL_ROUND, 0, "found running"),
         (1, 8 * MINUTE, "follow-up"),
     ]
@@ -266,13 +266,13 @@ def test_a_task_that_nobody_runs_is_down_until_a_rebalance() -> None:
     less = HeldTasks((STATELESS[:6], ids("1_0", "1_1")), HALVES[0].standby)
     trace = run(found(less, HALVES[1]), Leave(HOUR, ("c1",)))
     assert trace.rounds[0].restoring == 1
-    assert trace.down_ms[14] >= HOUR
+    assert trace.downtime_ms[14] >= HOUR
     assert (trace.rounds[-1].owner == 0).all()
 
 
 def test_one_who_was_there_is_missed_when_it_crashes_and_joins_as_another_start_of_itself() -> None:
     trace = run(found(*HALVES), Crash(SECOND, ("c1",), 10 * MINUTE))
-    assert (trace.rounds[1].reason, trace.rounds[1].asked_at_ms) == ("c1 was not heard of", 45 * SECOND)
+    assert (trace.rounds[1].reason, trace.rounds[1].requested_at_ms) == ("c1 was not heard of", 45 * SECOND)
     assert "c1 joined" in [each.reason for each in trace.rounds]
 
 
@@ -286,4 +286,4 @@ def test_a_static_member_that_bounces_calls_for_no_rebalance_after_a_running_sta
     static = with_clients(found(*HALVES), is_static=True)
     trace = run(static, Crash(MINUTE, ("c1",), 5 * SECOND))
     assert [each.reason for each in trace.rounds] == ["found running"]
-    assert 6 * SECOND >= trace.down_ms.max() >= 5 * SECOND
+    assert 6 * SECOND >= trace.downtime_ms.max() >= 5 * SECOND
