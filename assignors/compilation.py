@@ -45,7 +45,7 @@ TINY_WORK = 16
 LOADING_WORK = 100_000
 """Steps of work that take as long in plain Python as loading the compiled kernels."""
 
-_OPTIONS = {"_nrt": False}
+_OPTIONS: dict[str, Any] = {"_nrt": False}
 
 
 class Kernels:

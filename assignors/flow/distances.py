@@ -177,8 +177,8 @@ def find_period(
 ) -> int:
     """Compute the period and the fall of each group, and for how many passes after `row` they are valid (kernel).
 
-    Rows base to row are consecutive passes. Groups that recently lowered one another form a class, named after its first
-    group, with one period and one fall. See `independent_passes` for effects between classes.
+    Rows base to row are consecutive passes. Groups that recently lowered one another form a class with one period and
+    one fall, named after its first group. See `independent_passes` for effects between classes.
 
     Returns:
         The number of passes; 0 if unknown.
@@ -221,7 +221,7 @@ def join_classes(network: ResidualNetwork, history: Matrix, row: int, window: in
 
 
 def reaches(network: ResidualNetwork, history: Matrix, row: int, window: int, giver: int, taker: int) -> bool:
-    """Return whether the giver has capacity and the lower distance where the taker has a task, on some client (kernel)."""
+    """Return whether, on some client, the giver has capacity and a lower distance than the taker's tasks (kernel)."""
     clients = network.clients
     for client in range(clients):
         above = giver * clients + client

@@ -223,7 +223,7 @@ def _pluggable_order(client: ClientTasks, kind: int, hashes: Sequence[int]) -> l
 
 
 def _as_queued(listed: list[int], removed: Sequence[int]) -> list[int]:
-    """Return the array of a `java.util.PriorityQueue` that was filled with the listed tasks, after some were removed."""
+    """Return the array of a `java.util.PriorityQueue` of the listed tasks, after some were removed."""
     heapify(listed)  # all tasks differ, so the heap does not depend on how elements are sifted
     for task in removed:
         _remove(listed, task)
