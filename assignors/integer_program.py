@@ -73,8 +73,8 @@ def build_program(
 def with_shortfalls(program: LinearProgram) -> LinearProgram:
     """Return a program with the same rows that minimizes their shortfalls.
 
-    Each row with a positive lower bound gets a variable for its shortfall, with objective -1; the other objectives are 0.
-    The new variables are last, in the order of their rows.
+    Each row with a positive lower bound gets a variable for its shortfall, with objective -1; the other objectives are
+    0. The new variables are last, in the order of their rows.
     """
     size, demanding = len(program.objective), np.flatnonzero(program.lower > 0)
     terms = (
@@ -110,7 +110,15 @@ class ProgramSolution:
 
 
 def solve_relaxed(program: LinearProgram, time_limit_s: float) -> ProgramSolution:
-    """Solve a linear program; `time_limit_s` is in wall time, times four as in `solve_integer`."""
+    """Solve a linear program.
+
+    Args:
+        program: the program.
+        time_limit_s: time limit; the clock ends the search after four times as long.
+
+    Returns:
+        The result.
+    """
     return _solve(program, np.zeros(len(program.objective), dtype=np.bool_), time_limit_s)
 
 
@@ -119,8 +127,11 @@ def solve_integer(program: LinearProgram, time_limit_s: float) -> ProgramSolutio
 
     Args:
         program: the program.
-        time_limit_s: approximate time limit. It is converted to a number of nodes, so that the result does not depend on
-            the machine or its load. The clock ends the search only after four times as long.
+        time_limit_s: approximate time limit. It is converted to a number of nodes, so that the result does not depend
+            on the machine or its load. The clock ends the search only after four times as long.
+
+    Returns:
+        The result.
     """
     return _solve(program, np.ones(len(program.objective), dtype=np.bool_), time_limit_s)
 

@@ -137,7 +137,7 @@ _BUILT_IN = (
         make=HighAvailability,
         kafka_version="3.8 to 4.3",
         kafka_class="HighAvailabilityTaskAssignor",
-        summary="the default: balanced, keeps tasks where their state is while others warm up (KIP-441, 708, 925)",
+        summary="the default: balanced; tasks run where their state is while other clients warm up (KIP-441, 708, 925)",
         aliases=("ha",),
         identical=True,
         weights=HighAvailability.default_weights,
@@ -147,7 +147,7 @@ _BUILT_IN = (
         make=LegacySticky,
         kafka_version="3.8 to 4.3",
         kafka_class="LegacyStickyTaskAssignor",
-        summary="keeps tasks where they were, as far as every client gets its share; asks nothing of lags (KIP-925)",
+        summary="keeps tasks on their clients within each client's share; ignores lags (KIP-925)",
         aliases=("sticky",),
         identical=True,
         weights=LegacySticky.default_weights,
@@ -157,7 +157,7 @@ _BUILT_IN = (
         make=Sticky,
         kafka_version="3.8 to 4.3",
         kafka_class="StickyTaskAssignor",
-        summary="the sticky assignor rewritten for the pluggable interface, with small differences (KIP-924)",
+        summary="the sticky assignor, rewritten for the pluggable interface, with small differences (KIP-924)",
         aliases=("sticky_public",),
         identical=True,
         weights=Sticky.default_weights,
@@ -168,7 +168,7 @@ _BUILT_IN = (
         make=FallbackPrior,
         kafka_version="3.8 to 4.3",
         kafka_class="FallbackPriorTaskAssignor",
-        summary="what Kafka falls back on when lags cannot be had: everything stays, and a rebalance is asked for",
+        summary="Kafka's fallback for unknown lags: tasks stay, and a probing rebalance follows (KIP-441)",
         identical=True,
     ),
     AssignorInfo(
@@ -176,7 +176,7 @@ _BUILT_IN = (
         make=StreamsGroupSticky,
         kafka_version="4.2 and 4.3",
         kafka_class="StickyTaskAssignor",
-        summary="what the broker does for streams groups: tasks stay where they are, shares are even (KIP-1071)",
+        summary="the broker's assignor for streams groups: sticky, with even shares (KIP-1071)",
         identical=True,
         ignored_configs=(
             "acceptable.recovery.lag",
@@ -191,42 +191,42 @@ _BUILT_IN = (
     AssignorInfo(
         name="ha_reliable_standbys",
         make=ReliableStandbys,
-        summary="standbys apart first, then at the least cost: option II of KIP-925, which Kafka did not ship",
+        summary="separates standbys, then minimizes their cost: option II of KIP-925, which Kafka did not ship",
         weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="ha_current_overlap",
         make=CurrentOverlap,
-        summary="min_traffic that weighs traffic against moving from where tasks run now",
+        summary="min_traffic with moves measured from the current assignment",
         weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="ha_subtopology_balance",
         make=SubtopologyBalance,
-        summary="balance_subtopology made exact: the least cost with every subtopology even to the task",
+        summary="exact balance_subtopology: minimum cost with each subtopology spread evenly",
         weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="ha_min_bytes",
         make=MinBytes,
-        summary="min_traffic by the bytes that are read, not by partitions",
+        summary="min_traffic by bytes instead of partitions",
         weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="incremental",
         make=Incremental,
-        summary="to the cheapest even assignment with the least restored, the most valuable moves first",
+        summary="reaches the cheapest balanced assignment with minimum restoration, the most valuable moves first",
         weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="optimal",
         make=Optimal,
-        summary="the least traffic and movement of all as balanced, with a proof: KIP-925's costs, bytes or dollars",
+        summary="minimum traffic and movement for a given balance, proven optimal: KIP-925's costs, bytes or dollars",
         weights=Optimal.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
@@ -367,7 +367,11 @@ def _find_built_in(name: str) -> AssignorInfo | None:
 
 
 def _describe(candidate: Any, name: str) -> AssignorInfo:
-    """Describe a class, an instance or a function; an empty name stands for the candidate's own."""
+    """Return the description of a class, an instance or a function; an empty name means the candidate's own.
+
+    Raises:
+        UnknownAssignorError: the candidate is not an assignor.
+    """
     for info in _BUILT_IN:
         if candidate is info.make and not name:
             return info

@@ -16,8 +16,6 @@ __all__ = [
     "FlowSolution",
     "balance_subtopology",
     "cached_solve",
-    "cached_solve",
-    "flow_cache",
     "flow_cache",
     "min_traffic",
     "min_traffic_effort",

@@ -1,8 +1,8 @@
 """A cache of solved flows for the rebalances of one group.
 
 The graph of a flow depends on racks, members and costs, not on lags, so the same problems recur in the rebalances of a
-group. Within `flow_cache`, each is solved once. A solution is a function of its arrays, so the cache changes no result.
-Outside of it, each problem is solved.
+group. Within `flow_cache`, each problem is solved once. A solution is a function of its arrays, so the cache changes no
+result. Outside of it, each problem is solved again.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ def cancel_cycle(
 ) -> None:
     """Cancel the cycle that ends a search which reached `row` without convergence (kernel).
 
-    A negative cycle then exists, so pass N lowers a distance: without one, no shortest path visits all N nodes (none visits
-    the sink), and the search would have converged. Scratch as in `cancel_cycles`; highest [group].
+    A negative cycle then exists, so pass N lowers a distance: without one, no shortest path visits all N nodes (none
+    visits the sink), and the search would have converged. Scratch as in `cancel_cycles`; highest [group].
     """
     start, task = find_end(network, history[row - 1], history[row], highest)
     for node in range(len(seen)):
@@ -91,10 +91,13 @@ def cancel_cycle(
 
 
 def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vector) -> tuple[int, int]:
-    """Return the share at which to start following parents, and the task that pass N makes its parent, or NO_TASK (kernel).
+    """Return the share at which to start following parents, and the task that pass N makes its parent (kernel).
 
-    `before` and `row` are the distances after passes N - 2 and N - 1; the source's distance is one pass behind. If a task
-    lowers the source or is lowered itself, its share is next on the path. Scratch: highest [group].
+    `before` and `row` are the distances after passes N - 2 and N - 1; the source's distance is one pass behind. If a
+    task lowers the source or is lowered itself, its share is next on the path. Scratch: highest [group].
+
+    Returns:
+        The share, and the task or NO_TASK.
     """
     clients = network.clients
     owner = network.owner

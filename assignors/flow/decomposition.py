@@ -15,8 +15,9 @@ def decompose_into_cycles(sources: Sequence[int], destinations: Sequence[int]) -
     Returns:
         Numbers of the moves of each cycle, in its order. Each move is in one cycle; no cycle visits a client twice.
 
-    Guarantees: if the later assignment has the minimum total cost among those with the same number of tasks on each client,
-    and the cost of a task depends only on its own client, no cycle has a positive cost; undoing it would reduce the cost.
+    Guarantees: if the later assignment has the minimum total cost among those with the same number of tasks on each
+    client, and the cost of a task depends only on its own client, no cycle has a positive cost; undoing it would reduce
+    the cost.
 
     Complexity: O(M).
     """

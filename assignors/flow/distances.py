@@ -1,8 +1,9 @@
 """The distances of Kafka's search for a negative cycle, pass by pass, on the clients' nodes only.
 
 Kafka runs Bellman-Ford from a dummy node at distance 0 from all nodes, with exactly N passes for N nodes. Each pass
-scans the nodes in ascending order: source, tasks, shares, clients, sink (see `ResidualNetwork`), and lowers distances in
-place. `relax` executes one pass; `search_distances` executes all but the last, which `assignors.flow.cycles` analyzes.
+scans the nodes in ascending order: source, tasks, shares, clients, sink (see `ResidualNetwork`), and lowers distances
+in place. `relax` executes one pass; `search_distances` executes all but the last, which `assignors.flow.cycles`
+analyzes.
 
 Guarantees
     The rows of a history are exactly the distances of Kafka's search after the passes that they represent.
@@ -42,9 +43,10 @@ def search_distances(
 ) -> int:
     """Fill `history` up to the distances after pass `last`, and skip periodic passes (kernel).
 
-    The row before the result is the pass before it. After a skip, at least the longest period is executed pass by pass, so
-    that each distance that still falls does so within these rows. A row holds the distance of each share when its tasks
-    were scanned; if `linked`, then the distance of each share at the end of the pass, and the distance of each client.
+    The row before the result is the pass before it. After a skip, at least the longest period is executed pass by pass,
+    so that each distance that still falls does so within these rows. A row holds the distance of each share when its
+    tasks were scanned; if `linked`, then the distance of each share at the end of the pass, and the distance of each
+    client.
 
     Args:
         network: the residual graph.
@@ -103,8 +105,8 @@ def begin(network: ResidualNetwork, row: Vector) -> None:
 def relax(network: ResidualNetwork, old: Vector, before: Vector, everything: bool, new: Vector) -> None:
     """Execute one pass from `old` to `new` (kernel).
 
-    Only shares whose distance fell between `before`, the pass before `old`, and `old` are scanned; with `everything`, all
-    shares are, and `before` is not used.
+    Only shares whose distance fell between `before`, the pass before `old`, and `old` are scanned; with `everything`,
+    all shares are, and `before` is not used.
     """
     clients = network.clients
     held = network.held
@@ -140,7 +142,10 @@ def relax(network: ResidualNetwork, old: Vector, before: Vector, everything: boo
 
 
 def relax_clients(network: ResidualNetwork, row: Vector, shares: int) -> None:
-    """Execute the rest of a pass: shares with capacity lower their client; clients lower the shares that hold tasks (kernel)."""
+    """Execute the second stage of a pass (kernel).
+
+    Shares with capacity lower their client; clients then lower the shares that hold tasks.
+    """
     clients = network.clients
     held = network.held
     spare = network.spare
@@ -172,8 +177,8 @@ def find_period(
 ) -> int:
     """Compute the period and the fall of each group, and for how many passes after `row` they are valid (kernel).
 
-    Rows base to row are consecutive passes. Groups that recently lowered one another form a class, named after its first
-    group, with one period and one fall. See `independent_passes` for effects between classes.
+    Rows base to row are consecutive passes. Groups that recently lowered one another form a class with one period and
+    one fall, named after its first group. See `independent_passes` for effects between classes.
 
     Returns:
         The number of passes; 0 if unknown.
@@ -216,7 +221,7 @@ def join_classes(network: ResidualNetwork, history: Matrix, row: int, window: in
 
 
 def reaches(network: ResidualNetwork, history: Matrix, row: int, window: int, giver: int, taker: int) -> bool:
-    """Return whether, on some client, the giver has capacity and a lower distance than the taker, which has a task (kernel)."""
+    """Return whether, on some client, the giver has capacity and a lower distance than the taker's tasks (kernel)."""
     clients = network.clients
     for client in range(clients):
         above = giver * clients + client
@@ -244,11 +249,14 @@ def falls_evenly(network: ResidualNetwork, old: Vector, new: Vector, classes: Ve
 def independent_passes(
     network: ResidualNetwork, history: Matrix, row: int, periods: Vector, falls: Vector, giver: int, taker: int
 ) -> int:
-    """Return for how many passes after `row` the giver cannot lower a distance of the taker; 0 if it just did (kernel).
+    """Return for how many passes after `row` the giver cannot lower a distance of the taker (kernel).
 
     It would do so on a client where it has capacity, the taker has a task, and its distance is lower. For the last
     period of the taker, the distances are compared. After that, a line below the giver's distances and a line above the
     taker's, with the average falls of the groups, bound how long the giver stays higher.
+
+    Returns:
+        The number of passes; 0 if the giver just lowered a distance.
     """
     clients = network.clients
     closing = falls[taker] * periods[giver] - falls[giver] * periods[taker]

@@ -73,8 +73,8 @@ def solve_even_flow(problem: EvenFlowProblem) -> IntArray:
 def levels(threads: IntArray, taken: IntArray, number: int) -> IntArray:
     """Return how many more tasks each client takes at each level of unevenness, shape (C, L).
 
-    Level 0 ends at the client's share rounded down, level 1 at the share rounded up, and each further level adds one task
-    for each thread.
+    Level 0 ends at the client's share rounded down, level 1 at the share rounded up, and each further level adds one
+    task for each thread.
 
     Args:
         threads: shape (C,); threads of each client.
@@ -91,8 +91,7 @@ def levels(threads: IntArray, taken: IntArray, number: int) -> IntArray:
 
 def _solve_flow(arcs: Arcs, supply: IntArray) -> IntArray:
     flow = min_cost_flow(arcs, supply)
-    if flow is None:
-        raise AssertionError("each task has a client")
+    assert flow is not None, "each task has a client"
     return flow
 
 

@@ -64,7 +64,14 @@ class FlowSolution:
 
 
 def min_traffic(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the owners after Kafka's cycle canceling on the ``min_traffic`` graph, which starts from the current owners.
+    """Return the owners after Kafka's cycle canceling on the ``min_traffic`` graph.
+
+    Args:
+        costs: cost of each task on each client.
+        owner: current client of each task, from which the flow starts.
+
+    Returns:
+        Shape (N,); client of each task.
 
     Raises:
         ValueError: the shapes do not match, or an owner is not a client.
@@ -142,7 +149,16 @@ def min_traffic_effort(tasks: int, clients: int, cycles: int) -> FlowEffort:
 
 
 def effort(edges: int, nodes: int, cycles: int) -> FlowEffort:
-    """Return the effort of a search on a graph with these numbers of edges (one direction) and nodes (with the dummy node)."""
+    """Return the effort of a search.
+
+    Args:
+        edges: number of edges of the graph, one direction each.
+        nodes: number of nodes, with the dummy node.
+        cycles: number of canceled cycles.
+
+    Returns:
+        The effort.
+    """
     return FlowEffort(cycles, (cycles + 1) * nodes, nodes, 2 * edges + nodes - 1)
 
 
@@ -217,7 +233,7 @@ def build_network(
     count: list[int],
     spare: list[int],
 ) -> ResidualNetwork:
-    """Return the network of these columns, without links between groups."""
+    """Return the network of the given columns, without links between groups."""
     clients = costs.shape[1]
     least: list[int] = costs.min(axis=1).tolist()
     vector = kernels.vector

@@ -13,8 +13,8 @@ UNREACHABLE = 1 << 60
 class ResidualNetwork(NamedTuple):
     """A residual graph; the kernels change `owner`, `held`, `spare`, `cheapest` and `best` in place.
 
-    The nodes are tasks, *shares* ``s = group * clients + client`` (Kafka's first-stage client nodes; with one group, the
-    client nodes of ``min_traffic``) and clients (the second stage). A group is a subtopology that has tasks.
+    The nodes are tasks, *shares* ``s = group * clients + client`` (Kafka's first-stage client nodes; with one group,
+    the client nodes of ``min_traffic``) and clients (the second stage). A group is a subtopology that has tasks.
     """
 
     clients: int

@@ -61,8 +61,8 @@ class TransportSolution:
 def solve_transport(problem: TransportProblem) -> TransportSolution | None:
     """Solve a transport problem.
 
-    With one copy for each task, the solution is exact. With several, its cost is a lower bound: two copies of a task may
-    share a client if one of them is new.
+    With one copy for each task, the solution is exact. With several, its cost is a lower bound: two copies of a task
+    may share a client if one of them is new.
 
     Returns:
         The solution; None if the capacities or the minimums cannot be met.

@@ -24,8 +24,8 @@ MIN_TREEIFY_CAPACITY = 64
 class CollectionOrder(StrEnum):
     """The order in which Kafka's group leader passes tasks and clients to an assignor.
 
-    The assignments of the sticky assignors depend on it. In production, a HashMap and HashSets are filled in the order in
-    which the leader learns of tasks and clients. In Kafka's unit tests, clients are often sorted.
+    The assignments of the sticky assignors depend on it. In production, a HashMap and HashSets are filled in the order
+    in which the leader learns of tasks and clients. In Kafka's unit tests, clients are often sorted.
     """
 
     PRODUCTION = "production"
@@ -61,9 +61,9 @@ def hash_order(hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[
     Returns:
         Positions in `hashes` in iteration order. Removing keys later does not change the order of the others.
 
-    In a table of 64 or more bins, a bin with more than 8 keys becomes a tree with another order, which is not reproduced.
-    This takes more than 8 keys with equal low hash bits: for task ids, more than 8 subtopologies with more than 250
-    partitions each.
+    In a table of 64 or more bins, a bin with more than 8 keys becomes a tree with another order, which is not
+    reproduced. This takes more than 8 keys with equal low hash bits: for task ids, more than 8 subtopologies with more
+    than 250 partitions each.
     """
     listed = list(hashes)
     return _bucket_order(listed, table_capacity(listed, len(listed), capacity, [0] * MIN_TREEIFY_CAPACITY))

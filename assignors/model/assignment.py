@@ -36,8 +36,8 @@ class KafkaStreamsAssignment:
     Attributes:
         process_id: the client.
         tasks: role of each task of the client.
-        followup_rebalance_delay_ms: requests another rebalance after this delay; None for no request. Kafka's field is a
-            point in time; a pure assignor has no clock.
+        followup_rebalance_delay_ms: requests another rebalance after this delay; None for no request. Kafka's field is
+            a point in time; a pure assignor has no clock.
     """
 
     process_id: ProcessId
@@ -160,8 +160,8 @@ def validate_assignment(state: ApplicationState, assignment: TaskAssignment) -> 
 
     Examples:
         XX = ApplicationState.of([TaskInfo(TaskId(0, 0), is_stateful=False)], [KafkaStreamsState(client)])
-        >>> validate_assignment(state, TaskAssignment([KafkaStreamsAssignment(client, {TaskId(0, 0): TaskType.ACTIVE})]))
-        []
+        >>> validate_assignment(state, TaskAssignment([KafkaStreamsAssignment(client, {TaskId(0, 0):
+        TaskType.ACTIVE})])) []
         >>> [problem] = validate_assignment(state, TaskAssignment([]))
         >>> problem.error
         <AssignmentError.MISSING_PROCESS_ID: 'MISSING_PROCESS_ID'>
@@ -218,6 +218,9 @@ class AssignmentColumns:
     @classmethod
     def of(cls, state: ApplicationState, assignment: TaskAssignment) -> AssignmentColumns:
         """Validate an assignment and convert it to columns.
+
+        Returns:
+            The columns.
 
         Raises:
             InvalidAssignmentError: the assignment is not valid; the message lists all errors.

@@ -48,8 +48,8 @@ class AssignmentConfigs:
         num_standby_replicas: standbys of each stateful task.
         probing_rebalance_interval_ms: delay of a probing rebalance.
         rack_aware_assignment_tags: keys of client tags over which to distribute standbys.
-        rack_aware_traffic_cost: cost of a partition read across racks; None for the assignor's default (high availability:
-            10, sticky: 1).
+        rack_aware_traffic_cost: cost of a partition read across racks; None for the assignor's default (high
+            availability: 10, sticky: 1).
         rack_aware_non_overlap_cost: cost of a moved task; None for the assignor's default (high availability: 1,
             sticky: 10).
         rack_aware_assignment_strategy: rack-aware strategy.

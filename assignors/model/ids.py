@@ -35,6 +35,9 @@ class TaskId(NamedTuple):
     def parse(cls, text: str) -> TaskId:
         """Parse a task id such as `0_3`.
 
+        Returns:
+            The task id.
+
         Raises:
             ValueError: the text is not two numbers joined by an underscore.
         """
@@ -72,6 +75,9 @@ class ProcessId:
     @classmethod
     def parse(cls, text: str) -> ProcessId:
         """Parse a UUID such as `00000000-0000-0000-0000-000000000001`.
+
+        Returns:
+            The process id.
 
         Raises:
             ValueError: the text is not a UUID.
@@ -111,6 +117,9 @@ class TopicPartition(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> TopicPartition:
         """Parse a partition such as `orders-3`; the topic may contain dashes.
+
+        Returns:
+            The partition.
 
         Raises:
             ValueError: the text does not end in a dash and a number.

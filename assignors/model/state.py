@@ -1,8 +1,8 @@
 """The input of a task assignor: tasks, clients, and the copies of each task on each client.
 
 The names are those of KIP-924 (`org.apache.kafka.streams.processor.assignment`): `ApplicationState`,
-`KafkaStreamsState`, `TaskInfo`, `TaskTopicPartition`. The data is stored in the columns of `assignors.model.columns`, on
-which the assignors of this project work. The accessors of KIP-924 serve assignors that are to be ported to Java.
+`KafkaStreamsState`, `TaskInfo`, `TaskTopicPartition`. The data is stored in the columns of `assignors.model.columns`,
+on which the assignors of this project work. The accessors of KIP-924 serve assignors that are to be ported to Java.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ class ApplicationState:
         previous_standby: other tasks that each client held, sorted; may include tasks that no longer exist.
         assignment_configs: assignment configs.
         task_insertion_order: shape (T,); rows of `tasks` in the order in which the caller listed them; None for Kafka's
-            order. Kafka fills hash collections in this order, on which the assignments of its sticky assignors can depend.
+            order. Kafka fills hash collections in this order, on which the assignments of its sticky assignors can
+            depend.
         client_insertion_order: shape (C,); the same for `clients`.
     """
 

@@ -57,7 +57,8 @@ class TrafficRates:
     """The rates of an application at its usual traffic.
 
     Attributes:
-        partitions: partitions that tasks read, changelogs included. A missing partition has the mean rate of the others.
+        partitions: partitions that tasks read, changelogs included. A missing partition has the mean rate of the
+            others.
         writes: bytes per second that each task writes to leaders in each rack, without its changelogs.
         reads_from_nearest: whether consumers read from a replica in their rack if one exists, not from the leader.
         usd_per_gb: price of 10⁹ bytes that cross racks; None if unknown.
@@ -168,7 +169,10 @@ def rates_of_topics(state: ApplicationState, bytes_per_s: Mapping[str, int]) -> 
 
 
 def check_topic_rates(bytes_per_s: object) -> Mapping[str, int]:
-    """Check rates of topics, and return them read-only and sorted.
+    """Check rates of topics.
+
+    Returns:
+        The rates, read-only and sorted.
 
     Raises:
         TypeError: the argument is not a mapping.

@@ -260,6 +260,5 @@ def flow_bound(copies: TaskCopies, rack: IntArray, threads: IntArray) -> int:
         min_copies=np.zeros_like(capacity),
     )
     solution = solve_transport(problem)
-    if solution is None:
-        raise AssertionError("the assignment itself is feasible")
+    assert solution is not None, "the assignment itself is feasible"
     return solution.cost

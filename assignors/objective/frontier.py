@@ -134,8 +134,7 @@ class _HullSearch:
     def _solve(self, traffic_cost: int, move_cost: int) -> _CostPoint:
         weighted = replace(self._problem, traffic_cost=self._problem.traffic_cost * traffic_cost, move_cost=move_cost)
         solution = solve_transport(weighted)
-        if solution is None:
-            raise AssertionError("each client can have its share")
+        assert solution is not None, "each client can have its share"
         owner = assign_clients(weighted, solution)
         tasks = np.arange(len(owner))
         return _CostPoint(

@@ -59,6 +59,9 @@ def place_stateful_tasks(
 
     Returns:
         The placement.
+
+    Raises:
+        AssertionError: no slack is feasible, which cannot happen.
     """
     num_tasks, threads = len(price.active), state.clients.threads
     if not price.active.size:
@@ -106,6 +109,5 @@ def place_stateless_tasks(state: ApplicationState, price: CopyPrices, slack_limi
 def _flow(state: ApplicationState, price: IntArray, bounds: CapacityBounds) -> BoolArray:
     """Return the cheapest placement of tasks with one copy; the clients of a rack are aggregated."""
     placed = place_one_role(AggregatedClients(price, bounds, state.clients.rack - NO_RACK), 1)
-    if placed is None:
-        raise AssertionError("each client can have its share")
+    assert placed is not None, "each client can have its share"
     return placed

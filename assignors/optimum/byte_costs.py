@@ -45,8 +45,8 @@ class ByteCostTerms:
 def byte_costs(state: ApplicationState, copies: int, rates: TrafficRates, terms: ByteCostTerms) -> CopyCosts:
     """Return the costs in bytes or dollars.
 
-    An active task costs what it reads across racks, and what it and its changelogs write across racks. A standby costs what
-    it reads. A copy that is behind also costs what it reads across racks to catch up, spread over the horizon.
+    An active task costs what it reads across racks, and what it and its changelogs write across racks. A standby costs
+    what it reads. A copy that is behind also costs what it reads across racks to catch up, spread over the horizon.
 
     Args:
         state: the state to assign. Where racks are unknown, no traffic crosses racks.
@@ -121,7 +121,7 @@ def _crossing(state: ApplicationState, rates: TrafficRates) -> _CrossRackBytes:
 
 
 def _is_source(state: ApplicationState) -> BoolArray:
-    """Return, along `changelog.values`, whether the task also reads the partition as source, and so does not write it."""
+    """Return, along `changelog.values`, whether the task also reads the partition, and so does not write it."""
     tasks, number = state.tasks, len(state.partitions.names)
     changelogs, sources = (
         np.repeat(np.arange(len(tasks)), listed.counts()) * number + listed.values
@@ -131,7 +131,7 @@ def _is_source(state: ApplicationState) -> BoolArray:
 
 
 def _written_besides(state: ApplicationState, rates: TrafficRates) -> IntArray:
-    """Return the bytes per second that each task writes to leaders in other racks, without its changelogs; shape (T, R)."""
+    """Return the bytes per second that each task writes to leaders in other racks without changelogs, shape (T, R)."""
     racks = state.partitions.racks
     written = np.zeros((len(state.tasks), len(racks)), dtype=np.int64)
     for row, task in enumerate(state.tasks.ids):

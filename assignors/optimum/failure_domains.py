@@ -1,4 +1,4 @@
-"""The failure domains of clients: racks, or the values of the configured tags; copies of a task should not share one."""
+"""The failure domains of clients, which copies of a task should not share: racks, or values of the configured tags."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def failure_domains(state: ApplicationState) -> IntArray:
     """Return the domain of each client for each key.
 
     Returns:
-        Shape (K, C); number of the client's value for each tag of `rack.aware.assignment.tags`, or of its rack if no tag is
-        configured; NO_DOMAIN if it has none. Keys with the same value for all clients are omitted.
+        Shape (K, C); number of the client's value for each tag of `rack.aware.assignment.tags`, or of its rack if no
+        tag is configured; NO_DOMAIN if it has none. Keys with the same value for all clients are omitted.
     """
     keys = state.assignment_configs.rack_aware_assignment_tags
     if keys:
@@ -49,9 +49,9 @@ def count_colocations(domains: IntArray, held: BoolArray) -> int:
 
 
 def group_by_domains(domains: IntArray) -> IntArray:
-    """Number the clients so that those with the same number share all domains; clients without domain get their own number.
+    """Return a number for each client that it shares with the clients in the same domains.
 
-    If no two copies of a task share a domain, no two share a cell.
+    A client without domain gets its own number. If no two copies of a task share a domain, no two share a number.
 
     Args:
         domains: result of `failure_domains`.

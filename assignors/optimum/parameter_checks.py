@@ -40,6 +40,6 @@ def check_parameters(parameters: Mapping[str, Any], kinds: Mapping[str, type[Str
             raise ValueError(f"{name} must be more than 0, not {parameters[name]}")
     for name, units in _FOR.items():
         if parameters[name] not in (None, {}) and parameters["minimises"] not in units:
-            raise ValueError(f"{name} has no effect with minimises: {parameters['minimises']}; remove it")
+            raise ValueError(f"{name} has no effect with `minimises: {parameters['minimises']}`; remove it")
     if not isinstance(parameters["rates"], TrafficRates | None):
         raise TypeError("rates must be a TrafficRates; a run sets it from the scenario's traffic")

@@ -1,7 +1,4 @@
-"""Raise the bound of an assignment's cost to the optimum: standbys on distinct clients, none on that of its active task.
-
-Source: an assignment problem of two roles with shared clients, as an integer program for HiGHS.
-"""
+"""Raise the bound of an assignment's cost to the optimum, with copies of a task on distinct clients."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ _ROUNDING, _RELATIVE_ROUNDING = 1e-3, 1e-9
 def prove_bound(
     state: ApplicationState, columns: AssignmentColumns, weights: Weights, time_limit_s: float
 ) -> CostAndBound | None:
-    """Return the cost of an assignment as `compute_cost_and_bound`, with a bound that is the optimum if it can be proven.
+    """Return the cost of an assignment, and a bound that is the optimum if it can be proven.
 
     Args:
         state: the state that was assigned.
@@ -44,15 +41,15 @@ def prove_bound(
         time_limit_s: time limit of the integer program, converted to nodes of its search; see `solve_integer`.
 
     Returns:
-        The cost and the bound with its proof; None where `compute_cost_and_bound` returns None. The bound is the optimum if
-        it equals the cost of the best known assignment.
+        The cost and the bound with its proof; None where `compute_cost_and_bound` returns None. The bound is the
+        optimum if it equals the cost of the best known assignment.
 
-    Guarantees: the bound is for the same assignments as the bound by flows: with the same copies on distinct clients, and
-    with no higher maximum load per thread of any kind. The given assignment is one of them. The bound is never lower than
-    the bound by flows.
+    Guarantees: the bound is for the same assignments as the bound by flows: with the same copies on distinct clients,
+    and with no higher maximum load per thread of any kind. The given assignment is one of them. The bound is never
+    lower than the bound by flows.
 
-    Complexity: as `compute_cost_and_bound` if its bound is exact: without standbys, or if the assignment reaches it. Else
-    an integer program of 2·N·C variables for N tasks on C clients, which is not tried above
+    Complexity: as `compute_cost_and_bound` if its bound is exact: without standbys, or if the assignment reaches it.
+    Else an integer program of 2·N·C variables for N tasks on C clients, which is not tried above
     `placement_program.MAX_VARIABLES`.
     """
     kinds = group_copies_by_role(state, columns, weights)

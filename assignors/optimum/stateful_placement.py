@@ -1,4 +1,4 @@
-"""Place stateful tasks and their standbys at the minimum cost: by flows if they prove it, else by an integer program."""
+"""Place stateful tasks and their standbys at minimum cost: by flows if they prove it, else by an integer program."""
 
 from __future__ import annotations
 

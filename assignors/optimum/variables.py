@@ -40,7 +40,7 @@ class RowBuilder:
         self._number += len(lower)
 
     def build(self, objective: IntArray, highest: IntArray) -> LinearProgram:
-        """Return the program of these rows, with integer variables from 0 to `highest`."""
+        """Return the program of the collected rows, with integer variables from 0 to `highest`."""
         coefficients = np.concatenate(self._coefficient).astype(np.float64)
         return build_program(
             objective.astype(np.float64),
@@ -60,8 +60,8 @@ class RoleVariables:
         num_clients: number of clients.
         to_pool: shape (N, pools); variable of each task's copy in each pool.
         to_client: shape (S,); variables of copies on arcs to clients.
-        task: shape (S,); task of each of them.
-        client: shape (S,); client of each of them.
+        task: shape (S,); task of each copy on a client.
+        client: shape (S,); client of each copy on a client.
         pooled_clients: shape (I,); clients in pools.
         taken: shape (G, I); variable of the copies that each client takes of each group.
         end: number of the first variable after this role.
@@ -91,7 +91,7 @@ class RoleVariables:
         return np.concatenate([np.ones(self.to_pool.size + len(self.task), dtype=np.int64), from_pools])
 
     def within(self, is_in_set: BoolArray) -> list[Term]:
-        """Return terms that count each task's copies on some clients, whole pools of them; one row for each task."""
+        """Return terms that count each task's copies on some clients, which form whole pools; one row for each task."""
         pools = np.unique(self.pools.pool[is_in_set & (self.pools.pool >= 0)])
         num_tasks = len(self.to_pool)
         is_member = is_in_set[self.client]

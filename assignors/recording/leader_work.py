@@ -20,8 +20,8 @@ class LeaderWork(StrEnum):
     VISIT = "visit"
     """visit of a client by a sticky assignor that looks for the client of a copy"""
     PAIR = "pair"
-    """insertion of a task pair by a sticky assignor, times the number of tasks: with more tasks, the set of pairs has more
-    hash collisions and more cache misses
+    """insertion of a task pair by a sticky assignor, times the number of tasks: with more tasks, the set of pairs has
+    more hash collisions and more cache misses
     """
     COMPARE = "compare"
     """comparison of the loads of two clients in a balancing sweep"""

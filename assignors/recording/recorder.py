@@ -141,8 +141,8 @@ class StepRecorder(Recorder):
         entries: steps and exchanges in order.
         flows: number of flows.
 
-    Guarantees: applied in order, they lead from an empty placement to the assignment. A copy leaves its source, except in
-    `CAUGHT_UP` and `CLOSEST`, which change nothing.
+    Guarantees: applied in order, they lead from an empty placement to the assignment. A copy leaves its source, except
+    in `CAUGHT_UP` and `CLOSEST`, which change nothing.
     """
 
     wants_steps = True
@@ -170,7 +170,7 @@ class RecordingTaskAssignor(TaskAssignor, Protocol):
     """A task assignor that records its steps."""
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """Return the assignment of `assign`, and pass the steps to a recorder; the recorder does not change the assignment."""
+        """Return the assignment of `assign`, and pass the steps to a recorder, which does not change the assignment."""
         ...
 
 

@@ -32,7 +32,7 @@ def configured_flow(state: ApplicationState) -> Flow:
 
 
 def traffic_by_rack(state: ApplicationState, partitions: Ragged, traffic_cost: int) -> IntArray:
-    """Return the traffic cost of each task in each rack, shape (T, R): `traffic_cost` for each partition without a replica."""
+    """Return the traffic cost of each task in each rack, shape (T, R)."""
     traffic: IntArray = state.partitions.count_remote(partitions) * traffic_cost
     return traffic
 
@@ -123,7 +123,7 @@ def describe_exchange(
 
 
 def costs_of_moving(traffic: IntArray, owner: RowArray, non_overlap_cost: int) -> IntArray:
-    """Return the costs (N, K) of N tasks on K clients: traffic, and the non-overlap cost except on the current owner."""
+    """Return the costs (N, K) of N tasks on K clients: traffic, and the non-overlap cost except on the owner."""
     costs = traffic + non_overlap_cost
     costs[np.arange(len(owner)), owner] -= non_overlap_cost
     return costs

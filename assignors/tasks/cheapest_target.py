@@ -24,10 +24,10 @@ def cheapest_target(state: ApplicationState, reliable_standbys: int) -> TaskPlac
     """Place all tasks, regardless of which clients are caught up.
 
     Guarantees: stateful active tasks are balanced over threads: each client has its share rounded down or up. No such
-    assignment costs less, with `traffic_cost` for each remote partition and `non_overlap_cost` for each task that leaves its
-    `best_available` clients; none of the same cost has fewer records to restore, up to rounding (to a millionth of the
-    largest lag, more coarsely where tasks times clients are many). Standbys are placed the same way after the active tasks;
-    an existing copy costs only its traffic. Stateless tasks balance the active tasks.
+    assignment costs less, with `traffic_cost` for each remote partition and `non_overlap_cost` for each task that
+    leaves its `best_available` clients; none of the same cost has fewer records to restore, up to rounding (to a
+    millionth of the largest lag, more coarsely where tasks times clients are many). Standbys are placed the same way
+    after the active tasks; an existing copy costs only its traffic. Stateless tasks balance the active tasks.
 
     A partially reached target remains the target: the steps so far have made it cheaper than any other. Between equal
     targets, tie-break costs of tasks and clients decide.
@@ -69,6 +69,9 @@ def _in_order(costs: IntArray, records: IntArray, stays: BoolArray, levels: int)
 
     A cycle of a flow changes at most one task of each client, so each cost is weighted by more than a cycle can change
     of the next. Records are measured in units such that the solver can represent the costs with `levels` levels above.
+
+    Returns:
+        Shape of `costs`.
     """
     num_tasks, num_clients = costs.shape
     above = (num_clients + 2) ** 3 * (int(costs.max(initial=0)) + 1) * levels

@@ -18,8 +18,8 @@ class FallbackPrior:
     Attributes:
         order: order in which the caller's collections return tasks and clients; ties depend on it.
 
-    Guarantees: each task stays on the client that ran it. A probing rebalance is always requested. Racks and lags do not
-    matter.
+    Guarantees: each task stays on the client that ran it. A probing rebalance is always requested. Racks and lags do
+    not matter.
 
     Priority: the previous client, then as `LegacySticky`.
 

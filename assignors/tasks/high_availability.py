@@ -27,16 +27,16 @@ from assignors.tasks.task_placement import TaskPlacement
 
 @dataclass(frozen=True, slots=True)
 class HighAvailability:
-    """`HighAvailabilityTaskAssignor`: computes a balanced target, and runs tasks on caught-up clients until it is reached.
+    """`HighAvailabilityTaskAssignor`: computes a balanced target, and runs tasks on caught-up clients until then.
 
-    Guarantees: a stateful task runs on a caught-up client if one exists. Loads (active and standby tasks per thread) of the
-    target are balanced. A probing rebalance is requested until the target is reached. The previous assignment matters only
-    through the lags.
+    Guarantees: a stateful task runs on a caught-up client if one exists. Loads (active and standby tasks per thread) of
+    the target are balanced. A probing rebalance is requested until the target is reached. The previous assignment
+    matters only through the lags.
 
     Priority: caught-up clients, then balance, then (with a rack-aware strategy) traffic, then the target.
 
-    Complexity: O(T log C) for the target, O(C log C) for each task that waits for a warm-up; see `assignors.flow` for the
-    rack-aware step.
+    Complexity: O(T log C) for the target, O(C log C) for each task that waits for a warm-up; see `assignors.flow` for
+    the rack-aware step.
 
     Source: KIP-441, KIP-708, KIP-925; `org.apache.kafka.streams.processor.internals.assignment`.
     """

@@ -57,12 +57,12 @@ class Incremental:
         reliable_standbys: number of standbys of a task to place in different racks; all with
             `rack.aware.assignment.tags`.
 
-    Guarantees: the target is that of `cheapest_target`: a cheapest assignment with the fewest records to restore. While no
-    client joins or leaves and each task is caught up on some client, no copy is restored twice, and without standbys no
-    more is restored than the first target lacks. (A restored standby can make another target as cheap with less to
-    restore: in random groups with standbys, one copy in 500 was restored in vain.) A task runs on a caught-up client if one
-    exists. At most `max.warmup.replicas` copies are restored in addition to those that a task needs for its number of
-    standbys. A probing rebalance is requested until the target is reached.
+    Guarantees: the target is that of `cheapest_target`: a cheapest assignment with the fewest records to restore. While
+    no client joins or leaves and each task is caught up on some client, no copy is restored twice, and without standbys
+    no more is restored than the first target lacks. (A restored standby can make another target as cheap with less to
+    restore: in random groups with standbys, one copy in 500 was restored in vain.) A task runs on a caught-up client if
+    one exists. At most `max.warmup.replicas` copies are restored in addition to those that a task needs for its number
+    of standbys. A probing rebalance is requested until the target is reached.
 
     Priority: caught-up clients; then copies that are partly restored; then saved traffic for each restored record.
 
@@ -84,7 +84,13 @@ class Incremental:
         return _RoundBuilder(state, self.reliable_standbys).columns().to_assignment(state)
 
     def plan(self, state: ApplicationState) -> tuple[IncrementalRound, ...]:
-        """Return the rebalances until the target is reached, if the group does not change and copies are restored in time."""
+        """Return the rebalances until the target is reached.
+
+        Assumes that the group does not change, and that copies are restored before the next rebalance.
+
+        Returns:
+            One entry for each rebalance.
+        """
         rounds = []
         while True:
             columns = _RoundBuilder(state, self.reliable_standbys).columns()

@@ -30,12 +30,12 @@ class LegacySticky:
     Attributes:
         order: order in which the caller's collections return tasks and clients; ties depend on it.
 
-    Guarantees: a task stays on the client that ran it while the client has fewer active tasks than its threads times the
-    average number of tasks per thread, rounded down. Lags do not matter: a task may move to a client without its state.
-    No probing rebalance is requested.
+    Guarantees: a task stays on the client that ran it while the client has fewer active tasks than its threads times
+    the average number of tasks per thread, rounded down. Lags do not matter: a task may move to a client without its
+    state. No probing rebalance is requested.
 
-    Priority: the previous client within its share, then a previous standby within its share, then load, then clients with
-    tasks that the task was not yet placed with; last, with a rack-aware strategy, traffic against moves.
+    Priority: the previous client within its share, then a previous standby within its share, then load, then clients
+    with tasks that the task was not yet placed with; last, with a rack-aware strategy, traffic against moves.
 
     Complexity: O(C) array operations for each copy; see `assignors.flow` for the rack-aware step.
 

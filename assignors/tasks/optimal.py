@@ -28,7 +28,7 @@ from assignors.tasks.task_placement import TaskPlacement
 
 
 class Separation(StrEnum):
-    """Where copies of a task are separated: by configured tags or else racks; by tags only; on different clients only."""
+    """Where copies of a task are separated: by configured tags or else racks; by tags only; on other clients only."""
 
     PLACES = "places"
     TAGS = "tags"
@@ -75,23 +75,23 @@ class Optimal:
     """The minimum traffic and movement for a given balance, in partitions, bytes or dollars.
 
     Attributes:
-        minimises: what to minimize: partitions without a replica in the rack and moved copies, as in KIP-925; or bytes per
-            second that cross racks (`bytes`), or their price in US dollars a day (`dollars`), where a moved copy costs the
-            bytes that it still reads across racks.
-        traffic_cost: cost of a partition that is read across racks; None for `rack.aware.assignment.traffic_cost`, default
-            10. Partitions of stateless tasks cost 1. Not for bytes and dollars.
+        minimises: what to minimize: partitions without a replica in the rack and moved copies, as in KIP-925; or bytes
+            per second that cross racks (`bytes`), or their price in US dollars a day (`dollars`), where a moved copy
+            costs the bytes that it still reads across racks.
+        traffic_cost: cost of a partition that is read across racks; None for `rack.aware.assignment.traffic_cost`,
+            default 10. Partitions of stateless tasks cost 1. Not for bytes and dollars.
         non_overlap_cost: cost of a copy on a client that did not hold it before; None for
-            `rack.aware.assignment.non_overlap_cost`, default 1. For bytes and dollars it is added to the restored bytes, in
-            bytes per second or dollars a day, default 0.
+            `rack.aware.assignment.non_overlap_cost`, default 1. For bytes and dollars it is added to the restored
+            bytes, in bytes per second or dollars a day, default 0.
         priority: whether traffic and movement are added up, or one is minimized before the other.
         apart: where copies of a task are separated, if the shares allow it: by the tags of
             `rack.aware.assignment.tags` or else by racks (`places`), by these tags only, as in Kafka (`tags`), or on
             different clients only (`clients`).
-        slack: number of tasks by which a client may exceed or miss its share by threads, rounded either way: of stateful
-            tasks, of stateless tasks, and of standbys.
+        slack: number of tasks by which a client may exceed or miss its share by threads, rounded either way: of
+            stateful tasks, of stateless tasks, and of standbys.
         subtopology_slack: the same for each subtopology; None if subtopologies do not matter.
-        downtime_cost: cost of running a task at once on a client that lags behind another one, in units of the costs; None
-            to warm up the client first.
+        downtime_cost: cost of running a task at once on a client that lags behind another one, in units of the costs;
+            None to warm up the client first.
         time_limit_s: approximate time limit of an integer program, converted to nodes of its search. The clock ends the
             search only after four times as long.
         horizon_s: period over which restored bytes are spread, to compare them with continuous traffic.
@@ -99,13 +99,15 @@ class Optimal:
         usd_per_gb: price of 10⁹ bytes that cross racks; None for the price of `rates`.
         rates: rates of partitions and tasks; a run sets those of its world.
 
-    Guarantees: with status optimal, no assignment with these priorities costs less; else none costs less than the bound.
-    Bytes and dollars are first rounded to units, of which the most expensive copy costs 100,000. With a downtime cost of
-    None, a task runs on a caught-up client if one exists, `max.warmup.replicas` and probing rebalances work as in
-    `HighAvailability`, and the group converges: ties go to caught-up clients. Where racks are unknown, only movement counts.
+    Guarantees: with status optimal, no assignment with these priorities costs less; else none costs less than the
+    bound. Bytes and dollars are first rounded to units, of which the most expensive copy costs 100,000. With a downtime
+    cost of None, a task runs on a caught-up client if one exists, `max.warmup.replicas` and probing rebalances work as
+    in `HighAvailability`, and the group converges: ties go to caught-up clients. Where racks are unknown, only movement
+    counts.
 
-    Priority: all tasks run and have their standbys, on different clients; balance; copies of a task in different racks, or
-    with different values of `rack.aware.assignment.tags`; cost; then caught-up clients, then clients that are warming up.
+    Priority: all tasks run and have their standbys, on different clients; balance; copies of a task in different racks,
+    or with different values of `rack.aware.assignment.tags`; cost; then caught-up clients, then clients that are
+    warming up.
 
     Complexity: a min-cost flow without standbys; with standbys an integer program, exponential in the worst case.
 

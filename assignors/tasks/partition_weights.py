@@ -42,8 +42,8 @@ def partition_weights(state: ApplicationState, rates: TrafficRates | None) -> Pa
 
     Args:
         state: the state with the partitions.
-        rates: rates of partitions. If None, or if all are 0, each partition weighs 1, and a replica in the rack makes it
-            local.
+        rates: rates of partitions. If None, or if all are 0, each partition weighs 1, and a replica in the rack makes
+            it local.
 
     Returns:
         The weights.

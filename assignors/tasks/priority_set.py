@@ -62,10 +62,13 @@ def enter_all(clients: PrioritySet) -> None:
 
 
 def take(clients: PrioritySet) -> int:
-    """Remove and return the first client that satisfies the condition, or NO_CLIENT.
+    """Remove and return the first client that satisfies the condition.
 
-    Clients before it are removed and inserted again, which changes the heap. If all came out in the order of their keys,
-    the resulting heap depends only on the keys, so repeating this with unchanged keys is skipped.
+    Clients before it are removed and inserted again, which changes the heap. If all came out in the order of their
+    keys, the resulting heap depends only on the keys, so repeating this with unchanged keys is skipped.
+
+    Returns:
+        The client, or NO_CLIENT.
     """
     if clients.drained[0] == 1 and not is_any_inside(clients):
         return NO_CLIENT

@@ -55,8 +55,8 @@ def can_enable(state: ApplicationState) -> bool:
 def optimize_active_tasks(placement: TaskPlacement, tasks: Sequence[int], weights: Weights, recorder: Recorder) -> None:
     """Move active tasks to the minimum total cost, as Kafka's min-cost flow does.
 
-    Guarantees: the minimum of traffic and non-overlap cost in the graph of the configured strategy. With min_traffic, the
-    number of these tasks on each client stays the same.
+    Guarantees: the minimum of traffic and non-overlap cost in the graph of the configured strategy. With min_traffic,
+    the number of tasks on each client stays the same.
 
     Args:
         placement: the placement to change.

@@ -68,8 +68,8 @@ class RackAwareVariant:
         reliable_standbys: number of standbys of a task that `StandbyStep.LEAST_COST` separates.
         overlap_target: assignment from which moves are measured.
         balance: balance of active tasks to preserve.
-        minimises: whether partitions are counted or weighted by bytes; with bytes, the non-overlap cost is multiplied by
-            the weight of the mean partition.
+        minimises: whether partitions are counted or weighted by bytes; with bytes, the non-overlap cost is multiplied
+            by the weight of the mean partition.
         bytes_per_s: rate of each topic, instead of `rates`; see `rates_of_topics`.
         rates: rates of partitions; a run sets those of its world. Without either, all partitions have the same weight.
 
@@ -101,9 +101,9 @@ class RackAwareVariant:
         check_count("reliable_standbys", self.reliable_standbys)
         object.__setattr__(self, "bytes_per_s", check_topic_rates(self.bytes_per_s))
         if self.minimises not in (TrafficUnit.PARTITIONS, TrafficUnit.BYTES):
-            raise ValueError(f"minimises must be one of partitions, bytes, not '{self.minimises}'")
+            raise ValueError(f"`minimises` must be one of partitions, bytes, not '{self.minimises}'")
         if self.bytes_per_s and self.minimises == TrafficUnit.PARTITIONS:
-            raise ValueError("bytes_per_s has no effect with minimises: partitions; set minimises: bytes")
+            raise ValueError("bytes_per_s has no effect with `minimises: partitions`; set `minimises: bytes`")
 
     @property
     def needs_rates(self) -> bool:

@@ -113,9 +113,16 @@ def no_tag_constraints(state: ApplicationState) -> IntArray:
 def place_on_least_loaded(
     tasks: Vector, copies: int, owner: Vector, standby: Vector, assigned_count: Vector, threads: Vector, load: Reals
 ) -> None:
-    """Place `copies` standbys of each task, each on the first of the least loaded clients without the task (kernel).
+    """Place standbys of each task on the first of the least loaded clients without the task (kernel).
 
-    `load` [client] is the number of assigned tasks per thread; the other arguments are as in `TaskPlacement`.
+    Args:
+        tasks: the tasks in order.
+        copies: standbys of each task.
+        owner: as in `TaskPlacement`.
+        standby: as in `TaskPlacement`.
+        assigned_count: as in `TaskPlacement`.
+        threads: as in `TaskPlacement`.
+        load: [client] assigned tasks per thread.
     """
     for task in tasks:
         for _ in range(copies):
@@ -211,7 +218,7 @@ class TagAwareStandbys:
 
 
 def _least_loaded(placement: TaskPlacement, task: int, excluded: set[int]) -> int | None:
-    """Return the client with the lowest (load, id) that does not hold the task and is not excluded; None if there is none."""
+    """Return the client with the lowest (load, id) that lacks the task and is not excluded; None if there is none."""
     best: int | None = None
     best_load = 0.0
     for client in range(len(placement.threads)):

@@ -92,9 +92,9 @@ def exchange_standbys(
             distinct tags of a task's copies. With K = 0, all moves are allowed.
         recorder: receives the flows and their moves.
 
-    Complexity: O(C²) in each round, and a flow for each pair that may gain. The only negative cycles of a pair are a task
-    in one direction and a task back. If the largest savings in both directions do not exceed the cost of two moves, the
-    flow is optimal and need not be solved.
+    Complexity: O(C²) in each round, and a flow for each pair that may gain. The only negative cycles of a pair are a
+    task in one direction and a task back. If the largest savings in both directions do not exceed the cost of two
+    moves, the flow is optimal and need not be solved.
     """
     num_tasks, num_clients = len(placement.owner), len(clients)
     num_standbys = int(placement.standbys().sum())

@@ -17,9 +17,9 @@ from assignors.tasks.task_placement import TaskPlacement
 def place_standbys(placement: TaskPlacement, costs: IntArray, reliable: int) -> None:
     """Place the standbys of all stateful tasks while there are clients.
 
-    A standby is separated if its place differs from that of the active task and from those of the task's other standbys. A
-    place is a rack; with `rack.aware.assignment.tags` it is the combination of their values, and one equal value makes it
-    the active task's.
+    A standby is separated if its place differs from that of the active task and from those of the task's other
+    standbys. A place is a rack; with `rack.aware.assignment.tags` it is the combination of their values, and one equal
+    value makes it the active task's.
 
     Guarantees: exact, for all standbys at once.
 
@@ -100,8 +100,7 @@ def _solve_flow(
     supply = np.zeros(sink + 1, dtype=np.int64)
     supply[:num_tasks], supply[sink] = copies, -copies * num_tasks
     flow = min_cost_flow(arcs, supply)
-    if flow is None:
-        raise AssertionError("each standby has a client")
+    assert flow is not None, "each standby has a client"
     chosen = np.zeros_like(allowed)
     chosen[task, client] = flow[: len(task)] > 0
     return chosen

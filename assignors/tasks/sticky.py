@@ -22,11 +22,11 @@ from assignors.tasks.task_placement import TaskPlacement
 class Sticky:
     """`StickyTaskAssignor`: a rewrite of the legacy assignor, with small differences in its assignments.
 
-    Threads do not break ties between equally loaded clients. Each task with a changelog gets standbys. Racks matter only if
-    both costs are configured, and changelog partitions count for active tasks, too.
+    Threads do not break ties between equally loaded clients. Each task with a changelog gets standbys. Racks matter
+    only if both costs are configured, and changelog partitions count for active tasks, too.
 
-    Kafka assigns standbys in the order of a hash set of objects without a hash code of their own, so that its assignment
-    changes from run to run. Here the order is that of task ids.
+    Kafka assigns standbys in the order of a hash set of objects without a hash code of their own, so that its
+    assignment changes from run to run. Here the order is that of task ids.
 
     Attributes:
         order: order in which the caller's collections return tasks and clients; ties depend on it.

@@ -42,14 +42,14 @@ def members_of(
 ) -> list[CoordinatorMember]:
     """Return the threads of all clients as members, in the iteration order of the coordinator's map.
 
-    A state contains the previous tasks of clients, not of threads. Tasks that still exist are distributed round-robin in
-    Kafka's order: active tasks from the first thread on, standbys from the thread after the last active task.
+    A state contains the previous tasks of clients, not of threads. Tasks that still exist are distributed round-robin
+    in Kafka's order: active tasks from the first thread on, standbys from the thread after the last active task.
 
     Args:
         state: the state with the clients.
         order: order of the map.
-        member_ids: known member ids with their process ids, in the order of the coordinator. Those of a process belong to its
-            threads in the order of the ids; other threads get generated names, and come last.
+        member_ids: known member ids with their process ids, in the order of the coordinator. Those of a process belong
+            to its threads in the order of the ids; other threads get generated names, and come last.
 
     Returns:
         The members.

@@ -36,16 +36,16 @@ class StreamsGroupSticky:
             positions in the coordinator's maps. Members that are missing here get generated names and come last, like
             members that join.
 
-    A client with N threads is a process with N members; `assignors.tasks.streams_group_assignment` documents their names
-    and previous tasks. Only threads, previous tasks and `num.standby.replicas` matter. Racks, tags, lags and all other
-    configs do not; there are no warm-ups, and no follow-up rebalance is requested.
+    A client with N threads is a process with N members; `assignors.tasks.streams_group_assignment` documents their
+    names and previous tasks. Only threads, previous tasks and `num.standby.replicas` matter. Racks, tags, lags and all
+    other configs do not; there are no warm-ups, and no follow-up rebalance is requested.
 
-    Guarantees: a member keeps an active task while it has fewer tasks than its share: the remaining tasks divided by the
-    remaining members, rounded up. The share shrinks when members reach it. A process never holds a task twice. A standby
-    that no process can hold is omitted.
+    Guarantees: a member keeps an active task while it has fewer tasks than its share: the remaining tasks divided by
+    the remaining members, rounded up. The share shrinks when members reach it. A process never holds a task twice. A
+    standby that no process can hold is omitted.
 
-    Priority: the previous active member, then a previous standby member, then the process with the fewest tasks per member.
-    Subtopology numbers are compared as text: 10 before 2.
+    Priority: the previous active member, then a previous standby member, then the process with the fewest tasks per
+    member. Subtopology numbers are compared as text: 10 before 2.
 
     Kafka's subtopologies have the tasks 0 to N-1, all stateful or all stateless. Other states are assigned by the same
     algorithm, but cannot be verified with Kafka.
@@ -174,8 +174,8 @@ class _Decision:
     def _least_loaded(self, members: Sequence[int], without: int | None = None) -> int | None:
         """Return the member that has fewer tasks, in a less loaded process, than those before it.
 
-        None if there is no member, or if the process of the *first* member holds the task `without`: Kafka checks the first
-        member instead of the one that it found.
+        None if there is no member, or if the process of the *first* member holds the task `without`: Kafka checks the
+        first member instead of the one that it found.
         """
         if not members:
             return None

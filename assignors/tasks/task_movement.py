@@ -38,7 +38,7 @@ class MovementState(NamedTuple):
     lags: Matrix
     """[task][client]"""
     remaining: Vector
-    """[1] remaining part of `max.warmup.replicas`, shared by active tasks and standbys; becomes negative when exhausted"""
+    """[1] remaining part of `max.warmup.replicas`, for active tasks and standbys; becomes negative when exhausted"""
     warming: Vector
     """[client * tasks + task] 1 where a warm-up replaces an active task"""
 
@@ -62,8 +62,8 @@ def move_to_caught_up_clients(placement: TaskPlacement, recorder: Recorder) -> i
 
     Guarantees: an active task runs on a caught-up client if one exists, else on the client with the lowest lag.
 
-    Priority: tasks with the fewest caught-up clients first; a caught-up client that holds a standby, then the least loaded
-    caught-up client, then the client with the lowest lag.
+    Priority: tasks with the fewest caught-up clients first; a caught-up client that holds a standby, then the least
+    loaded caught-up client, then the client with the lowest lag.
 
     Complexity: O(C log C) for each movement.
 
@@ -327,7 +327,11 @@ def is_held(copies: MovementState, client: int, task: int) -> bool:
 
 
 def closest_without(copies: MovementState, task: int, destination: int) -> int:
-    """Return the client without the task that has the lowest lag and comes before the destination, or NO_CLIENT (kernel)."""
+    """Return the client without the task that has the lowest lag and comes before the destination (kernel).
+
+    Returns:
+        The client, or NO_CLIENT.
+    """
     lags = copies.lags[task]
     closest = destination
     for client in range(len(lags)):

@@ -10,9 +10,9 @@ from assignors.tasks.task_placement import TaskPlacement
 class TaskPairs:
     """The unordered pairs of tasks that share a client because one of them was placed there.
 
-    Kafka keeps a set of pairs, whose size is quadratic in the number of tasks. Here, a set of tasks is a bit mask, and a
-    pair is stored only for the task that arrives. The pairs of the other task are looked up when needed: the standbys of a
-    task are placed one after the other, and its pairs do not matter later.
+    Kafka keeps a set of pairs, whose size is quadratic in the number of tasks. Here, a set of tasks is a bit mask, and
+    a pair is stored only for the task that arrives. The pairs of the other task are looked up when needed: the standbys
+    of a task are placed one after the other, and its pairs do not matter later.
 
     Args:
         num_tasks: number of tasks.
@@ -43,7 +43,7 @@ class TaskPairs:
         self._met[task] |= self._arrived[owner]
 
     def follow_moves(self, placed: Sequence[int], placement: TaskPlacement) -> None:
-        """Update the clients of active tasks after an optimization moved them; tasks that move together form no new pairs.
+        """Update the clients of active tasks after an optimization moved them; such moves form no new pairs.
 
         Args:
             placed: client on which each task was placed.

@@ -14,8 +14,8 @@ from assignors.model.state import ApplicationState
 class TaskPlacement:
     """The active client and the standbys of each task, with the counts from which loads are computed.
 
-    Tasks and clients are row numbers of the state. Loads are tasks per thread, as in Kafka. The data is stored in buffers,
-    so that plain Python and kernels (`assignors.compilation`) share it.
+    Tasks and clients are row numbers of the state. Loads are tasks per thread, as in Kafka. The data is stored in
+    buffers, so that plain Python and kernels (`assignors.compilation`) share it.
 
     Attributes:
         state: the state to assign.

@@ -56,28 +56,30 @@ def assign_to_threads(
     """Distribute a client's tasks over its threads exactly as Kafka.
 
     Args:
-        client: the client's tasks. With a pluggable assignor, each list is in the order in which the assignor assigned the
-            tasks; otherwise the order does not matter.
-        previous: for each thread, at least one, the tasks of which it reported state: active, standby, or only on disk; each
-            once for a thread. Stateless tasks and tasks that are not in `client` do not matter.
-        lags: the client's lags as the assignor saw them (-2 for a running task), for each row that is in `previous` and in
-            the client's stateful or standby tasks; a mapping, or a sequence with all rows.
+        client: the client's tasks. With a pluggable assignor, each list is in the order in which the assignor assigned
+            the tasks; otherwise the order does not matter.
+        previous: for each thread, at least one, the tasks of which it reported state: active, standby, or only on disk;
+            each once for a thread. Stateless tasks and tasks that are not in `client` do not matter.
+        lags: the client's lags as the assignor saw them (-2 for a running task), for each row that is in `previous` and
+            in the client's stateful or standby tasks; a mapping, or a sequence with all rows.
         hashes: `hash_order.task_hash` of each row.
-        pluggable: whether the assignor is pluggable (KIP-924), whose assignment is in hash sets; that of built-in assignors
-            is in tree sets.
+        pluggable: whether the assignor is pluggable (KIP-924), whose assignment is in hash sets; that of built-in
+            assignors is in tree sets.
 
     Returns:
         The tasks of each thread.
 
-    Guarantees: the numbers of tasks of two threads differ by at most one, after the stateful tasks, after the standbys and
-    after the stateless tasks. If a client gets the same tasks in the same roles again, its threads keep their stateful and
-    standby tasks, whatever the lags. (Stateless tasks may move if a pluggable assignor lists them in another order.)
+    Guarantees: the numbers of tasks of two threads differ by at most one, after the stateful tasks, after the standbys
+    and after the stateless tasks. If a client gets the same tasks in the same roles again, its threads keep their
+    stateful and standby tasks, whatever the lags. (Stateless tasks may move if a pluggable assignor lists them in
+    another order.)
 
-    Priority: balance over stickiness. Stateful tasks are first, then standbys, then stateless tasks, which are never sticky.
-    Threads are in the order of their member ids as text, `StreamThread-10` before `StreamThread-2`; the previous tasks of a
-    thread in the order of lag, then id. A thread keeps previous tasks up to the minimum number of tasks of all threads.
-    Threads with fewer tasks are filled round-robin, by task id. Remaining tasks go, by id, to the thread that had them (the
-    last one to claim them), and the rest to any thread, in the order of their positions in a heap.
+    Priority: balance over stickiness. Stateful tasks are first, then standbys, then stateless tasks, which are never
+    sticky. Threads are in the order of their member ids as text, `StreamThread-10` before `StreamThread-2`; the
+    previous tasks of a thread in the order of lag, then id. A thread keeps previous tasks up to the minimum number of
+    tasks of all threads. Threads with fewer tasks are filled round-robin, by task id. Remaining tasks go, by id, to the
+    thread that had them (the last one to claim them), and the rest to any thread, in the order of their positions in a
+    heap.
 
     Complexity: O(N log N + T N) for N tasks and T threads; O(N²) if more than one task remains for any thread.
 
@@ -200,7 +202,7 @@ class _ThreadDistribution:
 
 @cache
 def in_text_order(num_threads: int) -> tuple[int, ...]:
-    """Return the threads in the order of their member ids, which differ only in the thread number and what follows it."""
+    """Return the threads in the order of their member ids, which differ only from the thread number on."""
     return tuple(sorted(range(num_threads), key=lambda thread: f"{thread + 1}-consumer"))
 
 
@@ -210,7 +212,7 @@ def _built_in_order(client: ClientTasks, kind: int, hashes: Sequence[int]) -> li
 
 
 def _pluggable_order(client: ClientTasks, kind: int, hashes: Sequence[int]) -> list[int]:
-    """Return the tasks of a kind in the leader's order if all come from a hash map: hash sets by role, then by kind."""
+    """Return the tasks of a kind in the leader's order from a hash map: hash sets by role, then by kind."""
     assigned = in_hash_order([*client.stateful, *client.stateless, *client.standby], hashes)
     standbys = set(client.standby)
     if kind == _STANDBY:
@@ -221,7 +223,7 @@ def _pluggable_order(client: ClientTasks, kind: int, hashes: Sequence[int]) -> l
 
 
 def _as_queued(listed: list[int], removed: Sequence[int]) -> list[int]:
-    """Return the array of a `java.util.PriorityQueue` that was filled with the listed tasks, after some were removed."""
+    """Return the array of a `java.util.PriorityQueue` of the listed tasks, after some were removed."""
     heapify(listed)  # all tasks differ, so the heap does not depend on how elements are sifted
     for task in removed:
         _remove(listed, task)

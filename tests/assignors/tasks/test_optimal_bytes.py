@@ -253,9 +253,9 @@ def test_what_nobody_says_is_asked_for(assignor: Optimal, message: str) -> None:
         ({"minimises": "dollars", "usd_per_gb": -1}, "usd_per_gb must be 0 or more, not -1"),
         ({"minimises": "bytes", "bytes_per_s": 7}, "must map topics to bytes per second"),
         ({"minimises": "bytes", "rates": {"orders": 5}}, "rates must be a TrafficRates"),
-        ({"minimises": "bytes", "traffic_cost": 5}, "traffic_cost has no effect with minimises: bytes"),
-        ({"minimises": "bytes", "usd_per_gb": 0.02}, "usd_per_gb has no effect with minimises: bytes"),
-        ({"bytes_per_s": {"orders": 5}}, "bytes_per_s has no effect with minimises: partitions"),
+        ({"minimises": "bytes", "traffic_cost": 5}, "traffic_cost has no effect with `minimises: bytes`"),
+        ({"minimises": "bytes", "usd_per_gb": 0.02}, "usd_per_gb has no effect with `minimises: bytes`"),
+        ({"bytes_per_s": {"orders": 5}}, "bytes_per_s has no effect with `minimises: partitions`"),
     ],
 )
 def test_a_parameter_that_makes_no_sense_is_named(parameters: dict[str, object], message: str) -> None:

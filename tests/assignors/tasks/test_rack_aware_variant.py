@@ -222,7 +222,7 @@ def test_where_leaders_serve_a_replica_in_the_rack_is_no_help() -> None:
         ({"bytes_per_s": {"orders": "much"}}, "bytes_per_s of orders must be a whole number"),
         ({"bytes_per_s": {"orders": -1}}, "bytes_per_s of orders must be a whole number, 0 or more, not -1"),
         ({"bytes_per_s": 5}, "must map topics to bytes per second"),
-        ({"minimises": "dollars"}, "minimises must be one of partitions, bytes, not 'dollars'"),
+        ({"minimises": "dollars"}, "`minimises` must be one of partitions, bytes, not 'dollars'"),
         ({"minimises": "partitions", "bytes_per_s": {"orders": 5}}, "bytes_per_s has no effect"),
         ({"standby_step": "greedy"}, "'greedy' is not a valid StandbyStep"),
         ({"reliable_standbys": -1}, "reliable_standbys must be a whole number, 0 or more, not -1"),
