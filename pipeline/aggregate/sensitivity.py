@@ -219,7 +219,7 @@ def _pairs(leveled: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
         merged = moments.merged(joint, len(first.levels) * width)
         for group in np.unique(joint).tolist():
             position, other_position = divmod(group, width)
-            row = {"factor": first.name, "second": second.name, "level": first.levels[position].text}
+            row = {"factor": first.name, "other": second.name, "level": first.levels[position].text}
             row |= {"position": position, "other_position": other_position}
             yield (
                 {"table": "pairs"}

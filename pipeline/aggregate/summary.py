@@ -183,7 +183,7 @@ def _of_scenarios_left_out(scenarios: Sequence[Json]) -> Iterator[Json]:
         name, considered = scenario["scenario"], scenario["cells_considered"]
         if considered and MONEY[0] not in scenario["objectives"]:
             why = f"{MONEY[0]} is unknown for some runs" + (
-                f"; {MONEY[1]} is used instead" if MONEY[1] in scenario["objectives"] else ", and so is {MONEY[1]}"
+                f"; {MONEY[1]} is used instead" if MONEY[1] in scenario["objectives"] else f", and so is {MONEY[1]}"
             )
             yield {"scenario": name, "what": "objectives", "number": 1, "why": why}
         for objective, known in scenario["cells_with"].items():

@@ -83,7 +83,7 @@ class SourceMapping(_MappingModel):
             if self.bytes is not None or self.messages is not None:
                 raise ValueError("bytes and messages are columns of a wide source; in a long one, metrics says it")
         elif self.bytes is None and self.messages is None:
-            raise ValueError("nothing is measured: give bytes or messages (wide), or name, value and metrics (long)")
+            raise ValueError("no measured value: set bytes or messages (wide), or name, value and metrics (long)")
         return self
 
     @property

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NoReturn
 
 from pipeline.recommend.errors import RecommendError
 from reports.analysis.metric import Run
@@ -84,13 +84,13 @@ def parse_objective(text: str) -> Objective:
     try:
         tree = ast.parse(line, mode="eval").body
     except SyntaxError as error:
-        raise _wrong(line, (error.offset or 1) - 1, "invalid expression; example: usd + 0.05*moves") from None
+        _fail(line, (error.offset or 1) - 1, "invalid expression; example: usd + 0.05*moves")
     except (ValueError, RecursionError, MemoryError):
         raise RecommendError("--objective: invalid expression; example: usd + 0.05*moves") from None
     metrics: dict[str, None] = {}
     _check(tree, line, metrics)
     if not metrics:
-        raise _wrong(line, 0, f"uses no metric ({_known()})")
+        _fail(line, 0, f"uses no metric ({_known()})")
     return Objective(line, tuple(metrics), tree)
 
 
@@ -112,11 +112,11 @@ def _check(node: ast.expr, line: str, metrics: dict[str, None]) -> None:
             if name not in SHORT_NAMES and name not in METRIC:
                 guess = did_you_mean(name, [*SHORT_NAMES, *METRIC])
                 hint = f"; {guess}" if guess.startswith("did you mean") else ""
-                raise _wrong(line, _column(line, node), f"unknown metric '{name}'{hint} ({_known()})")
+                _fail(line, _column(line, node), f"unknown metric '{name}'{hint} ({_known()})")
             metrics[_metric(name)[0]] = None
         case _:
             what = "only numbers, names, + - * / and parentheses are supported"
-            raise _wrong(line, _column(line, node), what)
+            _fail(line, _column(line, node), what)
 
 
 def _value(node: ast.expr, run: Run) -> float | None:
@@ -149,6 +149,6 @@ def _known() -> str:
     return f"names: {', '.join(SHORT_NAMES)}, and every metric key, such as load_skew"
 
 
-def _wrong(line: str, column: int, message: str) -> RecommendError:
+def _fail(line: str, column: int, message: str) -> NoReturn:
     start = "--objective: "
-    return RecommendError(f"{start}{line}\n{' ' * (len(start) + column)}^ {message}")
+    raise RecommendError(f"{start}{line}\n{' ' * (len(start) + column)}^ {message}") from None

@@ -155,7 +155,7 @@ def _resolve(document: SweepDocument, text: str, file: Path, places: SourceMap) 
     if not scenario.is_file():
         places.wrong(
             ("scenario",),
-            f"{format_value(document.scenario)} no such file next to the sweep, and no such shipped scenario",
+            f"{format_value(document.scenario)}: no such file next to the sweep, and no such shipped scenario",
         )
     runs = len(settings) * len(document.seeds) * len(document.assignors or [""])
     if runs > MAX_RUNS:
@@ -201,11 +201,9 @@ def _check_names(named: Sequence[tuple[int, str]], places: SourceMap) -> None:
     for i, name in named:
         # Spark and DuckDB ignore case in column names.
         if name.lower() in seen:
-            places.wrong(("factors", i, "name"), f"{format_value(name)} is the name of another factor too")
+            places.wrong(("factors", i, "name"), f"duplicate factor name {format_value(name)}")
         if name.lower() in ("setting", "sweep", "assignor", "seed", "run_id"):
-            places.wrong(
-                ("factors", i, "name"), f"{format_value(name)} is a column of the tables already; name it otherwise"
-            )
+            places.wrong(("factors", i, "name"), f"{format_value(name)} is a column of the tables; choose another name")
         seen.add(name.lower())
 
 
@@ -234,9 +232,7 @@ def _check_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], places:
     for i, row in enumerate(rows):
         for name in row:
             if name not in names:
-                places.wrong(
-                    ("rows", i, name), f"no factor is called {format_value(name)} ({did_you_mean(name, names)})"
-                )
+                places.wrong(("rows", i, name), f"unknown factor {format_value(name)} ({did_you_mean(name, names)})")
         missing = [name for name in names if name not in row]
         if missing:
             places.wrong(("rows", i), f"missing value of {', '.join(missing)}")

@@ -99,7 +99,7 @@ def predict_sweep(sweep: Sweep, assignors: Sequence[str] = ()) -> SweepPredictio
     try:
         scenario = load(sweep.scenario, sweep.overrides(first))
     except ScenarioError as error:
-        raise attribute_mistakes(sweep, error) from None
+        raise ScenarioError(attribute_mistakes(sweep, error).mistakes) from None
     names, look_up = assignors or sweep.assignors, registry.load if assignors else registry.find
     chosen = assignor_specs(scenario, names, look_up)
     base = np.array([predict_run_ms(scenario, assignor_spec) for assignor_spec in chosen])

@@ -107,9 +107,9 @@ def _of_runs(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]
 def _about(manifests: Sequence[Manifest], *, simulated: bool) -> Iterator[Section]:
     if simulated:
         metrics = [(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)]
-        yield Section("reading", "How to read this", "run/reading.html.j2", {"metrics": metrics})
+        yield Section("reading", "Definitions", "run/reading.html.j2", {"metrics": metrics})
     if manifests:
-        yield Section("making", "How it was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]})
+        yield Section("making", "How this report was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]})
 
 
 def _over_time(tables: Tables) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
         **shared,
     }
     data = {"matrix-data": [each.as_data() for each in matrices]}
-    return Section("traffic", "Traffic between racks", "run/traffic.html.j2", context, data)
+    return Section("traffic", "Cross-rack traffic", "run/traffic.html.j2", context, data)
 
 
 def _made(manifest: Manifest) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def test_keys_lead_along_the_marks_and_open_them(open_page: Open) -> None:
     shown.keyboard.press("ArrowRight")
     expect(readout(shown)).to_contain_text("rival with rate=1, standbys=1")
     shown.keyboard.press("End")
-    expect(readout(shown)).to_contain_text("Left out: 1 of 3 runs came to no assignment")
+    expect(readout(shown)).to_contain_text("Left out: 1 of 3 runs ended without an assignment")
     shown.keyboard.press("Home")
     shown.keyboard.press("Enter")
     expect(cell(shown).locator("h4")).to_have_text("rival with rate=1, standbys=0")

@@ -100,7 +100,7 @@ def _scale(panel: Axes, load: LoadDistribution, factor: float, *, narrow: bool) 
     panel.yaxis.set_major_locator(MaxNLocator(4, integer=factor == 1))
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
     if len(load.names) > _MAX_RANKS:
-        panel.set_xticks([0, _MAX_RANKS - 1], ["maximum loaded", "least loaded"])
+        panel.set_xticks([0, _MAX_RANKS - 1], ["most loaded", "least loaded"])
         return
     panel.set_xlim(-0.7, len(load.names) - 0.3)
     ticks = _ticks(load, 45 if narrow else 95)

@@ -85,4 +85,4 @@ def _hash(text: str) -> str:
 
 
 def _asset(name: str) -> str:
-    return (files("reports") / "assets" / name).read_text(encoding="utf-8")
+    return (files("reports.render.html") / "assets" / name).read_text(encoding="utf-8")

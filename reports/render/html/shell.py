@@ -90,7 +90,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("reports"),
+        loader=PackageLoader("reports.render.html"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -97,7 +97,7 @@ def _table(rows: Sequence[ComparisonRow], columns: Sequence[Column], width: int)
                     drawn_column.title.lower() for drawn_column in columns if drawn_column.metric.name in hidden
                 )
                 yield Text(f"Hidden for lack of width: {titles}.", style=QUIET)
-            yield _legend(f"x-rack: between racks. {_LEGEND}", rows)
+            yield _legend(_LEGEND, rows)
             return
     yield from _one_row_per_metric(labels, [_draw_column(rows, verdict_column()), *drawn], width)
     yield _legend(_LEGEND, rows)

@@ -77,9 +77,9 @@ def _summary(explanation: Explanation) -> str:
     if not explanation.asked:
         return "No rounds: no client joined."
     moves = sum(move.role == "active" and move.source is not None for move in explanation.moves)
-    rounds = f"{len(explanation.asked)} rounds" if len(explanation.asked) > 1 else "the only round"
-    times = {0: "never moved", 1: "moved once"}.get(moves, f"moved {moves} times")
-    return f"In {rounds} it {times}."
+    times = {0: "Never moved", 1: "Moved once", 2: "Moved twice"}.get(moves, f"Moved {moves} times")
+    rounds = len(explanation.asked)
+    return f"{times} in {rounds} round{'' if rounds == 1 else 's'}."
 
 
 def _numbered(place: int, text: str) -> Padding:

@@ -21,7 +21,6 @@ FORMATS: Final = ("table", "json", "properties")
 
 _UNSET: Final = "not set"
 _REMOVED: Final = "remove"
-_TITLES: Final = {"cross_rack_usd": "Cross-rack cost, whole run"}
 
 
 def render(
@@ -81,9 +80,9 @@ def _verdict(recommendation: Recommendation) -> str:
     match recommendation.verdict:
         case "recommended":
             keys = len(recommendation.changes)
-            return f"{keys} config change{'' if keys == 1 else 's'}, against today's ({recommendation.today})"
+            return f"{keys} config change{'' if keys == 1 else 's'}, compared with the current setting ({recommendation.today})"
         case "already_best":
-            return f"today's settings ({recommendation.today}) are the best that were recommendation; nothing to change"
+            return f"no better setting found than the current one ({recommendation.today})"
         case "none_feasible":
             return "no evaluated setting is feasible"
 
@@ -146,7 +145,7 @@ def _figures(recommendation: Recommendation) -> Table:
     table = grid()
     table.padding = (0, 1)
     table.add_column(Text("mean (95 % CI below)"))
-    for header in ("today", "recommended" if recommendation.changes else "other", "difference"):
+    for header in ("current", "recommended" if recommendation.changes else "alternative", "difference"):
         table.add_column(Text(header), justify="right", no_wrap=True)
     table.add_column(Text(""))
     for change in recommendation.figures:
@@ -156,7 +155,7 @@ def _figures(recommendation: Recommendation) -> Table:
         difference = _signed(change.difference, metric.write) if change.difference else "–"
         direction = {-1: "lower", 0: "", 1: "higher"}[change.direction]
         table.add_row(
-            Text(_TITLES.get(change.name, metric.title)),
+            Text(metric.title),
             _with_interval(metric.write(change.before), change.before_interval, metric.write),
             _with_interval(metric.write(change.after), change.after_interval, metric.write),
             _with_interval(difference, change.interval, metric.write),

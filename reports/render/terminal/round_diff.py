@@ -111,7 +111,7 @@ def _tasks(diff: RoundDiff) -> Table:
     for side in diff.sides:
         table.add_column(Text(printable(side)))
     if len(diff.assignors) == 1:
-        table.add_column(Text("why"))
+        table.add_column(Text("reason"))
     for change in diff.tasks:
         row = [Text(printable(change.task)), _held(change.before), _held(change.after)]
         if len(diff.assignors) == 1:

@@ -25,13 +25,14 @@ MAX_SHOWN = 20
 Json = Mapping[str, Any]
 
 _HEADERS = {
-    "cross_rack_usd": "x-rack\ncost",
-    "cross_rack_bytes": "x-rack\nbytes",
-    "active_moves": "tasks\nmoved",
-    "downtime_ms": "down, all\ntasks",
+    "cross_rack_usd": "cross-rack\ncost",
+    "cross_rack_bytes": "cross-rack\nbytes",
+    "active_moves": "active\nmoves",
+    "downtime_ms": "total\ndowntime",
     "time_to_converge_ms": "time to\nconverge",
 }
-_TITLES = {"cross_rack_usd": "Cross-rack cost, whole run"}
+"""Short forms of the metric titles for narrow columns."""
+
 _MIN_SHARE = 0.01
 _WIDE = 100
 _QUIET, _HEADER, _BEST = "dim", "bold", "bold green"
@@ -129,7 +130,7 @@ def _best(scenario: Json, several: bool) -> Table:
     table.add_column(Text("95 % CI"), no_wrap=True)
     for best in scenario["best"]:
         metric, interval, equal_cells = METRIC[best["objective"]], best["interval"], best["others_equal"]
-        location = _where(best, several) + (f" (and {equal_cells} more with equal_cells mean)" if equal_cells else "")
+        location = _where(best, several) + (f" (and {equal_cells} more with equal mean)" if equal_cells else "")
         span = "" if interval is None else _span(interval, metric.write)
         table.add_row(
             _title(best["objective"]), printable(best["assignor"]), location, metric.write(best["mean"]), span
@@ -200,7 +201,7 @@ def _span(interval: Sequence[float], write: NumberFormat) -> str:
 
 
 def _title(metric: str) -> str:
-    return _TITLES.get(metric, METRIC[metric].title)
+    return METRIC[metric].title
 
 
 def _share(share: float) -> str:

@@ -102,7 +102,7 @@ def test_a_task_that_never_moved_gets_an_answer(shell: Shell, results: Path) -> 
 def test_a_round_in_which_a_task_stayed_says_since_when(shell: Shell, results: Path) -> None:
     ended = shell("explain", "results", "--task", "0_0", "--assignor", "sticky", "--round", "2")
     assert ended.code == 0, ended.err
-    assert "Round 2: it stayed on " in ended.out
+    assert "Round 2: stayed on " in ended.out
     assert "where it was given to in round 1:" in ended.out
 
 

@@ -108,7 +108,7 @@ def test_differences_are_those_of_the_others_from_the_baseline(weights: Made) ->
 def test_the_front_leaves_out_a_cell_with_an_error_and_names_dominators(weights: Made) -> None:
     rows = {(row["setting"], row["assignor"]): row for row in weights.rows("front")}
     assert [key for key, row in rows.items() if row["on_front"]] == [(2, "ha")]
-    assert rows[2, "sticky"]["left_out"] == "1 of 2 runs could not be made"
+    assert rows[2, "sticky"]["left_out"] == "1 of 2 runs raised an error"
     assert (rows[0, "ha"]["dominated_by_setting"], rows[0, "ha"]["dominated_by_assignor"]) == (2, "ha")
 
 
@@ -178,13 +178,13 @@ def test_a_second_time_gives_the_same_bytes_in_place_of_the_first(spark: SparkSe
 
 
 def test_what_is_no_sweep_is_refused_with_its_name(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(AggregateError, match=r"nowhere: not a directory of a sweep: manifest\.json is missing"):
+    with pytest.raises(AggregateError, match=r"nowhere: not a sweep directory: manifest\.json is missing"):
         aggregate(spark, [str(tmp_path / "nowhere")])
     (tmp_path / "manifest.json").write_text('{"kind": "aggregate"}')
-    with pytest.raises(AggregateError, match=r"not a directory of a sweep: manifest\.json is of kind 'aggregate'"):
+    with pytest.raises(AggregateError, match=r"not a sweep directory: manifest\.json has kind 'aggregate'"):
         aggregate(spark, [str(tmp_path)])
     (tmp_path / "manifest.json").write_text("[1")
-    with pytest.raises(AggregateError, match="not a directory of a sweep: manifest"):
+    with pytest.raises(AggregateError, match="not a sweep directory: manifest"):
         aggregate(spark, [str(tmp_path)])
 
 
@@ -199,7 +199,7 @@ def test_sweeps_and_scenarios_of_the_same_name_are_told_apart(spark: SparkSessio
 
 
 def test_an_unknown_baseline_is_refused_with_those_there_are(spark: SparkSession, weights: Made) -> None:
-    with pytest.raises(AggregateError, match=r"'fast' is no assignor of this sweep \(assignors: ha, sticky\)"):
+    with pytest.raises(AggregateError, match=r"'fast' is not an assignor of this sweep \(assignors: ha, sticky\)"):
         aggregate(spark, [str(weights.directory.parent)], baseline="fast")
 
 
@@ -230,5 +230,5 @@ def test_the_command_prints_all_of_the_summary_as_json(spark: SparkSession, weig
 def test_the_command_ends_with_a_message_where_there_is_no_sweep(spark: SparkSession, tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["aggregate", str(tmp_path)])
     assert told.exit_code == 2
-    assert told.stderr.endswith("not a directory of a sweep: manifest.json is missing\n")
+    assert told.stderr.endswith("not a sweep directory: manifest.json is missing\n")
     assert told.stdout == ""

@@ -42,7 +42,7 @@ def test_the_setting_is_told_in_words_with_whole_numbers_and_null() -> None:
 
 
 def test_a_sweep_without_factors_has_a_setting_all_the_same() -> None:
-    assert of(run(0, "ha", 1), sweep=sweep_of())["ha", "rebalances"]["label"] == "as it is"
+    assert of(run(0, "ha", 1), sweep=sweep_of())["ha", "rebalances"]["label"] == "unchanged"
 
 
 def test_only_runs_that_came_to_an_assignment_count() -> None:

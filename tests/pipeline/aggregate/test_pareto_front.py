@@ -99,8 +99,8 @@ def test_a_cell_with_a_run_that_failed_is_neither_on_the_front_nor_keeps_others_
     )
     assert [row["on_front"] for row in rows] == [False, False, True]
     assert [row["left_out"] for row in rows] == [
-        "1 of 2 runs could not be made",
-        "2 of 2 runs came to no assignment",
+        "1 of 2 runs raised an error",
+        "2 of 2 runs ended without an assignment",
         None,
     ]
 

@@ -104,20 +104,20 @@ def test_a_run_is_acceptable_up_to_its_limits() -> None:
     objective = parse_objective("usd")
     assert violations(RUN, objective, parse_limits(40, "90s", "10m")) == []
     assert [violation.cause for violation in violations(RUN, objective, parse_limits(39, "60s"))] == [
-        "breaks --max-moves 39",
-        "breaks --max-downtime 60 s",
+        "exceeds --max-moves 39",
+        "exceeds --max-downtime 60 s",
     ]
 
 
 @pytest.mark.parametrize(
     ("columns", "cause"),
     [
-        ({"error": "ValueError: no such rack"}, "comes to an error (ValueError: no such rack)"),
-        ({"verdict": "failed", "cause": "no member"}, "comes to no assignment (no member)"),
-        ({"verdict": "empty"}, "comes to no assignment (empty)"),
+        ({"error": "ValueError: no such rack"}, "raises an error (ValueError: no such rack)"),
+        ({"verdict": "failed", "cause": "no member"}, "ends without an assignment (no member)"),
+        ({"verdict": "empty"}, "ends without an assignment (empty)"),
         ({"verdict": "cycling"}, DOES_NOT_CONVERGE),
         ({"verdict": "probing", "time_to_converge_ms": None}, DOES_NOT_CONVERGE),
-        ({"cross_rack_usd": None}, "has no usd: a figure in it is not known"),
+        ({"cross_rack_usd": None}, "has no usd: one of its metrics is unknown"),
     ],
 )
 def test_a_run_that_comes_to_no_rest_or_figure_is_not_acceptable(columns: dict[str, object], cause: str) -> None:

@@ -40,8 +40,8 @@ def test_a_search_keeps_to_its_budget_and_meets_every_seed_once() -> None:
     for budget in (14, 50, 200):
         where = evaluator_of(bowl)
         search(where, budget)
-        assert isinstance(where.evaluate, SyntheticRuns)
-        asked = where.evaluate.asked
+        assert isinstance(where.run_candidates, SyntheticRuns)
+        asked = where.run_candidates.asked
         seeds = list(itertools.chain.from_iterable(seeds for _, seeds in asked))
         assert seeds == list(range(1, len(seeds) + 1))
         assert where.runs == sum(len(candidates) * len(seeds) for candidates, seeds in asked) <= budget

@@ -44,7 +44,7 @@ def test_curves_that_coincide_are_drawn_apart() -> None:
 
 def test_without_assignments_there_is_nothing_to_draw() -> None:
     [axes] = load_per_thread(tables()).axes
-    assert [text.get_text() for text in axes.texts] == ["no assignment to show"]
+    assert [text.get_text() for text in axes.texts] == ["no assignment"]
     assert figure_bytes(load_per_thread(tables(), narrow=True), "svg")
 
 

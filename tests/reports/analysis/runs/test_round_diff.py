@@ -57,7 +57,7 @@ def test_two_assignors_are_compared_in_a_round() -> None:
     assert diff.sides == ("HA", "sticky")
     assert summary(diff) == "2 of 3 tasks run elsewhere."
     same = diff_assignors(results({"one": HA, "two": HA}), ("one", "two"), 2)
-    assert summary(same) == "Both give everything to the same clients."
+    assert summary(same) == "Both assign all tasks to the same clients."
 
 
 def test_what_is_not_there_is_said_with_what_there_is() -> None:
@@ -79,15 +79,15 @@ def test_a_diff_is_drawn_with_clients_tasks_and_reasons(second: RoundDiff) -> No
     assert draw([second], 100, color=False) == (
         "HA, seed 7: round 2\n"
         "0:00:02  follow-up\n"
-        "2 of 3 tasks moved (1 to a copy, 1 client lost); of 1 more only the standbys differ.\n"
+        "2 of 3 tasks moved (1 to a copy, 1 client lost); standbys of 1 more differ.\n"
         "\n"
-        "client    runs   stands by   lost   gained\n"
-        "──────────────────────────────────────────\n"
-        "a        2 → 1       0 → 1   0_2\n"
-        "b            1       1 → 0   0_10   0_2\n"
-        "c        0 → 1       0 → 1          0_10\n"
+        "client   active   standby   lost   gained\n"
+        "─────────────────────────────────────────\n"
+        "a         2 → 1     0 → 1   0_2\n"
+        "b             1     1 → 0   0_10   0_2\n"
+        "c         0 → 1     0 → 1          0_10\n"
         "\n"
-        "task   round 1   round 2   why\n"
+        "task   round 1   round 2   reason\n"
         "────────────────────────────────────────\n"
         "0_2    a (b)     b (a)     to a copy\n"
         "0_10   b         c         client lost\n"

@@ -166,7 +166,7 @@ def test_nothing_is_cut_off_or_covers_a_bar(draw: Draw, narrow: bool) -> None:
 @every_figure
 @pytest.mark.parametrize("made", [tables([], []), tables([dict.fromkeys(MOVE_REASONS, 0)])])
 def test_no_data_is_said(draw: Draw, made: dict[str, pa.Table]) -> None:
-    assert texts(draw(made)) == ["nothing to show"]
+    assert texts(draw(made)) == ["no data"]
     assert figure_bytes(draw(made), "svg")
 
 

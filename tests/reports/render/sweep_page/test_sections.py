@@ -141,7 +141,7 @@ def test_what_matters_is_told_of_every_metric() -> None:
 
 def test_what_was_left_out_is_told_with_its_reason() -> None:
     told = [text_of(each) for each in parse(ordinary()).iter("li")]
-    assert "1 cell: 1 of 3 runs came to no assignment." in told
+    assert "1 cell: 1 of 3 runs ended without an assignment." in told
 
 
 def test_data_is_what_the_tables_say() -> None:
@@ -197,7 +197,7 @@ def test_a_sweep_of_which_nothing_is_known_still_has_its_figures(draw: type) -> 
     bare = SweepAggregate(made.aggregate.name, made.aggregate.manifest, made.aggregate.summary, _emptied(made))
     nothing = replace(made, objectives=(), metrics=(), cells=(), figures={}, differences={}, aggregate=bare)
     texts = [text.get_text() for text in draw(nothing).axes[0].texts]
-    assert "nothing to show" in texts
+    assert "no data" in texts
 
 
 def _emptied(made: AggregatedSweep) -> dict[str, pa.Table]:

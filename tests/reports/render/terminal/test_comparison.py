@@ -37,7 +37,7 @@ def test_a_hundred_columns_keep_what_matters_and_say_what_is_left_out() -> None:
     text = render(four_assignors(), width=100, color=False)
     assert "+44%" in text
     assert "11/48" in text
-    assert "In a wider terminal also: standby moves, state restored." in text
+    assert "Hidden for lack of width: standby moves, state restored." in text
     assert "52.4 GB" not in text
 
 
@@ -96,7 +96,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_several_seeds_show_the_range_below_the_median() -> None:
     runs = [{"seed": seed, "cross_rack_bytes_per_s": seed * 1e7} for seed in (1, 2, 5)]
     text = render(tables(runs), width=160, color=False)
-    assert "(median of 3 seeds, below it least–most)" in text
+    assert "(median of 3 seeds, range below)" in text
     assert "20 MB/s" in text
     assert "10–50 MB/s" in text
 

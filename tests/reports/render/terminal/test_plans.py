@@ -110,7 +110,7 @@ def test_a_strategy_without_a_plan_is_named_with_its_reason_and_not_in_the_table
 
 
 def test_what_was_asked_stands_below_the_cluster() -> None:
-    assert text(NOW).splitlines()[:2] == ["prod: 3 brokers", "Asked: without broker 2."]
+    assert text(NOW).splitlines()[:2] == ["prod: 3 brokers", "Requested: without broker 2."]
     assert "Asked" not in render({**ABOUT, "asked": ""}, [NOW], width=120)
 
 
