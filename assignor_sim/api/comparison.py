@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from assignor_sim.api.results import run_scenario
-from reports.analysis.paired_comparison import COMPARABLE_METRICS, FailedRun, MetricComparison, PairedComparison
-from reports.analysis.significance import holm_correction, sign_flip_p
-from reports.analysis.statistics import Floats, PairedDifference, paired
+from reports.analysis.metrics import COMPARABLE_METRICS
+from reports.analysis.paired_comparison import FailedRun, MetricComparison, PairedComparison
+from reports.analysis.statistics import Floats, PairedDifference, holm_correction, paired, sign_flip_p
 from scenarios.load import Scenario
+from simulator.results.verdict import WITHOUT_ASSIGNMENT
 
 Progress = Callable[[str], None]
 """Told before each run what comes."""
 
-_NO_RESULT = ("failed", "empty")
 _ROUNDING = 1e-9
 
 
@@ -72,7 +72,7 @@ def _within(scenario: str, progress: Progress) -> Progress:
 
 def _failures(runs: Sequence[Mapping[str, Any]]) -> Iterator[FailedRun]:
     for run in runs:
-        if run["verdict"] in _NO_RESULT:
+        if run["verdict"] in WITHOUT_ASSIGNMENT:
             yield FailedRun(run["scenario"], run["assignor"], run["seed"], run["cause"] or run["verdict"])
 
 
@@ -111,7 +111,7 @@ def _matrix(runs: Sequence[Mapping[str, Any]], assignor: str, metrics: Sequence[
     """Shape (seeds, metrics); NaN where a run has no result or not the metric."""
     rows = sorted((run for run in runs if run["assignor"] == assignor), key=lambda run: run["seed"])
     values = [
-        [None if run["verdict"] in _NO_RESULT else COMPARABLE_METRICS[metric].of(run) for metric in metrics]
+        [None if run["verdict"] in WITHOUT_ASSIGNMENT else COMPARABLE_METRICS[metric].of(run) for metric in metrics]
         for run in rows
     ]
     return np.array(values, dtype=np.float64)

@@ -13,20 +13,21 @@ from typing import Final
 from assignor_sim.api.results import run_scenario
 from assignor_sim.text_files import write_text
 from assignors.errors import AssignorError
-from reports.analysis.stored.changes import causes, changes
+from reports.analysis.stored.changes import compare_origins, compare_results
 from reports.analysis.stored.results import (
     ResultOrigin,
     StoredResults,
     StoredResultsError,
+    collect_results,
     read_stored,
-    stored,
     write_stored,
 )
 from reports.analysis.stored.tolerance import Tolerance
-from reports.render.verification import CHANGED, NOT_STORED, SAME, UNREADABLE, Verification
+from reports.analysis.stored.verification import Verification, VerificationStatus
 from scenarios.load import Scenario, ScenarioError, load
 from scenarios.shipped import find_scenario
 from simulator.model_version import MODEL_VERSION
+from simulator.results.verdict import Verdict
 
 SUFFIX: Final = ".expected.json"
 _PACKAGES: Final = ("assignor-sim", "numba", "numpy", "ortools", "simpy")
@@ -67,7 +68,7 @@ def record(file: Path, assignors: Sequence[str] = (), progress: Progress = lambd
     target = stored_results_path(file)
     results = _results(load(file), assignors, progress)
     before = _before(target)
-    if before is not None and not changes(before, results) and not _has_news(before.origin, results.origin):
+    if before is not None and not compare_results(before, results) and not _has_news(before.origin, results.origin):
         return "unchanged"
     write_text(target, write_stored(results))
     return "; ".join(("stored" if before is None else _news(before, results), *_failed(results)))
@@ -93,19 +94,21 @@ def verify(
     started = time.perf_counter()
     target = stored_results_path(file)
     if file.exists() and not target.exists():
-        return Verification(str(file), NOT_STORED)
+        return Verification(str(file), VerificationStatus.NOT_STORED)
     try:
         scenario = load(file)
         before = read_stored(target.read_text(encoding="utf-8"), str(target))
         now = _results(scenario, assignors, progress)
     except (ScenarioError, AssignorError, StoredResultsError, OSError, UnicodeDecodeError) as error:
-        return Verification(str(file), UNREADABLE, error=str(error), seconds=time.perf_counter() - started)
-    found = changes(before, now, allowed, metrics_only=metrics_only)
+        return Verification(
+            str(file), VerificationStatus.UNREADABLE, error=str(error), seconds=time.perf_counter() - started
+        )
+    found = compare_results(before, now, allowed, metrics_only=metrics_only)
     return Verification(
         str(file),
-        CHANGED if found else SAME,
+        VerificationStatus.CHANGED if found else VerificationStatus.SAME,
         found,
-        causes(before.origin, now.origin),
+        compare_origins(before.origin, now.origin),
         runs=list(now.runs),
         seconds=time.perf_counter() - started,
     )
@@ -129,7 +132,7 @@ def _results(scenario: Scenario, assignors: Sequence[str], progress: Progress) -
         model=MODEL_VERSION,
         versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
     )
-    return stored(tables, scenario.name, origin)
+    return collect_results(tables, scenario.name, origin)
 
 
 def _before(target: Path) -> StoredResults | None:
@@ -142,19 +145,19 @@ def _before(target: Path) -> StoredResults | None:
 
 def _news(before: StoredResults, results: StoredResults) -> str:
     """What differs from what was stored."""
-    found = changes(before, results)
+    found = compare_results(before, results)
     if not found:
         return "stored, results as before"
-    return f"stored, {len(found)} difference{'s' if len(found) > 1 else ''}; {causes(before.origin, results.origin)}"
+    return f"stored, {len(found)} difference{'s' if len(found) > 1 else ''}; {compare_origins(before.origin, results.origin)}"
 
 
 def _failed(results: StoredResults) -> Iterator[str]:
     for (assignor, seed), run in results.runs.items():
-        if run.figures["verdict"] == "failed":
+        if run.figures["verdict"] == Verdict.FAILED:
             yield f"{assignor}, seed {seed}, failed: {run.figures['cause']}"
 
 
 def _has_news(before: ResultOrigin, now: ResultOrigin) -> bool:
     """Whether there is something to tell beside the versions."""
-    since = causes(before, now)
+    since = compare_origins(before, now)
     return bool(since.scenario or since.model)

@@ -81,7 +81,8 @@ def compare(
 
 def _metrics(names: Sequence[str]) -> Sequence[str]:
     """What is asked for, else the usual."""
-    from reports.analysis.paired_comparison import COMPARABLE_METRICS, DEFAULT_METRICS
+    from reports.analysis.metrics import COMPARABLE_METRICS
+    from reports.analysis.paired_comparison import DEFAULT_METRICS
     from reports.analysis.stored.tolerance import parse_tolerance
 
     for name in names:
@@ -91,7 +92,7 @@ def _metrics(names: Sequence[str]) -> Sequence[str]:
 
 def _limits(texts: Sequence[str]) -> dict[str, Tolerance]:
     """By how much each metric may be worse."""
-    from reports.analysis.paired_comparison import COMPARABLE_METRICS
+    from reports.analysis.metrics import COMPARABLE_METRICS
     from reports.analysis.stored.tolerance import parse_tolerance
 
     return {
@@ -117,8 +118,12 @@ def _end(outcome: PairedComparison, limits: Mapping[str, Tolerance]) -> None:
 
 
 def _worse(outcome: PairedComparison, limits: Mapping[str, Tolerance]) -> Iterator[str]:
+    from reports.analysis.paired_comparison import ComparisonVerdict
+
     for each in outcome.findings:
-        if each.verdict != "worse" or each.metric not in limits or each.baseline is None or each.mean is None:
+        if each.verdict is not ComparisonVerdict.WORSE or each.metric not in limits:
+            continue
+        if each.baseline is None or each.mean is None:
             continue
         if not limits[each.metric].allows(each.baseline, each.mean):
             yield f"{each.scenario}: {each.assignor} is worse in {each.metric}, by more than chance"

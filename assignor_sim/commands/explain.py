@@ -46,13 +46,13 @@ def explain(
     from reports.analysis.comparison import TableError
     from reports.analysis.explanation import ExplanationError
     from reports.analysis.explanation import explain as gather
-    from reports.analysis.runs.run_rows import RunLookupError, labels
+    from reports.analysis.runs.run_rows import RunLookupError, select_assignors
     from reports.render.terminal.explanation import draw, record
     from simulator.results.result_directory import ResultsError, read_results
 
     with exit_on_error(ResultsError, TableError, RunLookupError, ExplanationError):
         tables, manifest = read_results(directory)
-        shown = labels(tables, assignor or ())
+        shown = select_assignors(tables, assignor or ())
         told = [gather(tables, label, seed, task, round_) for label in shown]
         told = _with_break_evens(directory, tables, manifest, told, round_)
     if format_ is ExplainFormat.JSON:

@@ -109,8 +109,10 @@ def _write(out: Path, scenario: Scenario, comparison: RunResult) -> Path:
 
 
 def _complain_of_failures(comparison: RunResult) -> None:
+    from simulator.results.verdict import Verdict
+
     runs = comparison.tables["runs"].to_pylist()
-    failed = [row for row in runs if row["verdict"] == "failed"]
+    failed = [row for row in runs if row["verdict"] == Verdict.FAILED]
     for row in failed:
         print(f"{row['assignor']}, seed {row['seed']}: {row['cause']}", file=sys.stderr)
     if failed:

@@ -52,8 +52,9 @@ def verify(
     from assignor_sim.text_files import write_text
     from reports.analysis.stored.results import StoredResultsError
     from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
+    from reports.analysis.stored.verification import VerificationStatus
     from reports.render.junit import junit as junit_xml
-    from reports.render.verification import CHANGED, NOT_STORED, UNREADABLE, render
+    from reports.render.verification import render
 
     every = []
     with exit_on_error(StoredResultsError, ToleranceError, OSError):
@@ -65,7 +66,11 @@ def verify(
                 )
             every.append(done)
             if format_ is VerifyFormat.TEXT:
-                stream = sys.stderr if done.status in (UNREADABLE, NOT_STORED) else sys.stdout
+                stream = (
+                    sys.stderr
+                    if done.status in (VerificationStatus.UNREADABLE, VerificationStatus.NOT_STORED)
+                    else sys.stdout
+                )
                 print(render([done], format_.value), end="", flush=True, file=stream)
         if format_ is not VerifyFormat.TEXT:
             print(render(every, format_.value), end="")
@@ -73,7 +78,12 @@ def verify(
             write_text(junit, junit_xml(every).decode())
     found = {each.status for each in every}
     only_directories = all(argument.is_dir() for argument in scenarios)
-    if UNREADABLE in found or (NOT_STORED in found and not only_directories) or found == {NOT_STORED}:
+    not_stored = VerificationStatus.NOT_STORED
+    if (
+        VerificationStatus.UNREADABLE in found
+        or (not_stored in found and not only_directories)
+        or found == {not_stored}
+    ):
         raise typer.Exit(BAD_INPUT)
-    if CHANGED in found:
+    if VerificationStatus.CHANGED in found:
         raise typer.Exit(DIFFERENT)

@@ -12,7 +12,7 @@ from reports.analysis.grids import MAX_TASKS, breakdown_grid, prices, series_gri
 from reports.analysis.metrics import METRICS
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.analysis.runs.client_loads import load_grid, loads
+from reports.analysis.runs.client_loads import client_loads, load_grid
 from reports.analysis.runs.convergence_grid import convergence_grid
 from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
@@ -95,7 +95,7 @@ def _of_runs(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]
     told = {"by_event": convergence_grid(tables), **shared}
     yield Section("convergence", "Convergence", "run/convergence.html.j2", told)
     yield Section("downtime", "Downtime", "run/downtime.html.j2", {**_downtime(tables), **shared})
-    load = load_grid(loads(tables))
+    load = load_grid(client_loads(tables))
     yield Section("load", "Load per thread", "run/load.html.j2", {"load": load, **shared})
     moves = breakdown_grid(moves_by_reason(tables))
     yield Section("moves", "Moves", "run/moves.html.j2", {"moves": moves, **shared})

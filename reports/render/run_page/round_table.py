@@ -54,7 +54,13 @@ def _remote(row: RoundRow) -> str:
 
 def _cost(row: RoundRow) -> str:
     proof = row["proof"]
-    proven = "" if proof is None else " proven" if proof.is_exact else f", optimum up to {format_count(proof.cheapest)}"
+    proven = (
+        ""
+        if proof is None
+        else " proven"
+        if proof.is_exact
+        else f", optimum up to {format_count(proof.best_known_cost)}"
+    )
     return f"{_number('total_cost')(row)} ({_number('total_cost_bound')(row)}{proven})"
 
 

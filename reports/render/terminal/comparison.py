@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from reports.analysis.cells import Column, convergence_cell, cost_above_bound_cell, metric_column, rack_redundancy_cell
-from reports.analysis.comparison import ComparisonRow, Tables, best, compare_runs, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario
 from reports.analysis.comparison_records import RECORD_KEYS, records
 from reports.analysis.notes import WORTH_MENTIONING_MS, notes
 from reports.render.markdown import markdown_text
@@ -42,7 +42,7 @@ def columns_for(rows: Sequence[ComparisonRow]) -> list[Column]:
     """Return the relevant columns for rows."""
 
     def maximum(name: str) -> float:
-        return max((spread.most for row in rows if (spread := row.spreads[name])), default=-1)
+        return max((spread.maximum for row in rows if (spread := row.spreads[name])), default=-1)
 
     return [
         column
@@ -107,7 +107,7 @@ def _markdown(rows: Sequence[ComparisonRow]) -> str:
 
 
 def _markdown_table(rows: Sequence[ComparisonRow], columns: Sequence[Column]) -> str:
-    winners = [best(rows, column.metric) for column in columns]
+    winners = [best_rows(rows, column.metric) for column in columns]
     lines = [
         ["assignor", *(column.header.replace("\n", " ") for column in columns)],
         ["---", *("---:" for _ in columns)],

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.cells import Cell, Column, verdict_column
-from reports.analysis.comparison import ComparisonRow, best, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, best_rows, rows_by_scenario
 from reports.analysis.notes import Note
 from reports.analysis.text import name_parts, printable
 from reports.render.terminal.console import GOOD, HEADER, QUIET, grid, lines, terminal_width
@@ -154,7 +154,7 @@ class _DrawnColumn:
 
 
 def _draw_column(rows: Sequence[ComparisonRow], column: Column) -> _DrawnColumn:
-    winners = best(rows, column.metric)
+    winners = best_rows(rows, column.metric)
     return _DrawnColumn(column, tuple(_draw_cell(column.cell(row), row in winners) for row in rows))
 
 
