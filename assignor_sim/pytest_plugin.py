@@ -111,7 +111,8 @@ class ScenarioItem(pytest.Item):
         """
         from assignor_sim.api import regression
         from reports.analysis.stored.tolerance import parse_tolerances
-        from reports.render.verification import NOT_STORED, SAME, as_text
+        from reports.analysis.stored.verification import VerificationStatus
+        from reports.render.verification import as_text
 
         option = self.config.getoption
         if option(_UPDATE):
@@ -123,9 +124,9 @@ class ScenarioItem(pytest.Item):
             metrics_only=option(_METRICS_ONLY),
             assignors=option(_ASSIGNORS),
         )
-        if done.status == NOT_STORED:
+        if done.status is VerificationStatus.NOT_STORED:
             pytest.skip(f"nothing is stored: assignor-sim record {self.path.name}, or pytest --assignor-update")
-        if done.status != SAME:
+        if done.status is not VerificationStatus.SAME:
             raise NotAsStoredError(as_text(done))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

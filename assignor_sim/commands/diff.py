@@ -40,7 +40,7 @@ def diff(
 
     from reports.analysis.comparison import TableError
     from reports.analysis.runs.round_diff import diff_assignors, diff_rounds, record
-    from reports.analysis.runs.run_rows import RunLookupError, labels
+    from reports.analysis.runs.run_rows import RunLookupError, select_assignors
     from reports.analysis.text import printable
     from reports.render.terminal.round_diff import draw
     from simulator.results.result_directory import ResultsError, read_results
@@ -50,7 +50,7 @@ def diff(
         raise typer.Exit(BAD_INPUT)
     with exit_on_error(ResultsError, TableError, RunLookupError):
         tables, _ = read_results(directory)
-        shown = labels(tables, assignor or ())
+        shown = select_assignors(tables, assignor or ())
         if assignor and len(assignor) == 2:
             diffs = [diff_assignors(tables, (assignor[0], assignor[1]), round_, seed)]
         else:

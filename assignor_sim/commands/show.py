@@ -33,14 +33,14 @@ def show(
 
     from reports.analysis.comparison import TableError, compare_runs
     from reports.analysis.comparison_records import records
-    from reports.analysis.runs.run_rows import RunLookupError, labels
+    from reports.analysis.runs.run_rows import RunLookupError, select_assignors
     from reports.render.terminal import rounds as terminal_rounds
     from reports.render.terminal.comparison import render
     from simulator.results.result_directory import ResultsError, read_results
 
     with exit_on_error(ResultsError, TableError, RunLookupError):
         tables, _ = read_results(directory)
-        shown = labels(tables, assignor or ())
+        shown = select_assignors(tables, assignor or ())
         if format_ is ShowFormat.JSON:
             rounds = [row for row in terminal_rounds.records(tables) if row["assignor"] in shown]
             print(json.dumps({"runs": records(compare_runs(tables)), "rounds": rounds}, indent=2, ensure_ascii=False))

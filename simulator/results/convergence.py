@@ -11,32 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import NamedTuple
 
 from simulator.group.rebalance_causes import START, Cause
 from simulator.results.trace import Round, Trace, num_rebalances
+from simulator.results.verdict import Verdict
 from simulator.world.world import Start
-
-
-class Verdict(StrEnum):
-    """How a run ended.
-
-    stable: the group has converged. restoring: the assignment is final, but tasks or standbys were still catching up.
-    probing: follow-up rebalances were still asked for. cycling: they were, and an assignment came back after another
-    one had replaced it. never: they were, and something keeps them from ever ending. rebalancing: a rebalance was under
-    way, or a dead member not missed yet. failed: the assignor failed. empty: no client ever joined.
-    """
-
-    STABLE = "stable"
-    RESTORING = "restoring"
-    PROBING = "probing"
-    CYCLING = "cycling"
-    NEVER = "never"
-    REBALANCING = "rebalancing"
-    FAILED = "failed"
-    EMPTY = "empty"
-
 
 _FINAL = (Verdict.STABLE, Verdict.RESTORING)
 

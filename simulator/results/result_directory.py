@@ -15,6 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from simulator.results.renamed_keys import rename_tables
+
 MANIFEST = "manifest.json"
 
 
@@ -91,4 +93,4 @@ def read_results(directory: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
         tables = {path.stem: pq.read_table(path) for path in sorted(directory.glob("*.parquet"))}
     except (OSError, ValueError, pa.ArrowException) as error:
         raise ResultsError(f"{directory}: not a directory of results: {error}") from error
-    return tables, manifest
+    return rename_tables(tables, str(directory)), manifest

@@ -383,7 +383,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "tasks": TASKS,
     "assignments": ASSIGNMENTS,
     "moves": MOVES,
-    "lives": TASK_STATES,
+    "task_states": TASK_STATES,
     "traffic": TRAFFIC,
     "clients": CLIENTS,
     "reasons": REASONS,

@@ -45,7 +45,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "tasks": _tasks(trace, moved),
         "assignments": _assignments(trace),
         "moves": _moves(trace, moved),
-        "lives": _lives(trace),
+        "task_states": _lives(trace),
         "traffic": _traffic(trace),
         "clients": _clients(trace),
         "reasons": _of_rows(list(explanation_rows(trace)), "reasons"),

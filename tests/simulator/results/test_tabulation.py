@@ -81,7 +81,7 @@ def test_a_task_is_down_for_as_long_as_its_life_says() -> None:
     state: dict[str, str] = {}
     since, down = dict(end), dict(end)
     first = tables["rounds"][0]["at_ms"]
-    for step in [*tables["lives"], *({"task": t, "at_ms": 12 * HOUR, "state": "end"} for t in end)]:
+    for step in [*tables["task_states"], *({"task": t, "at_ms": 12 * HOUR, "state": "end"} for t in end)]:
         task, at_ms = step["task"], step["at_ms"]
         if state.get(task) not in (None, "running"):
             down[task] += at_ms - max(first, since[task])

@@ -208,7 +208,7 @@ def test_plans_of_several_folders_name_them_and_are_explained_once() -> None:
     assert [text_of(each) for each in tree.iter("h2")] == [
         "Plans in before: prod: 5 brokers", "Plans in after: prod: 5 brokers",
     ]  # fmt: skip
-    assert sum(text_of(each) == "How to read this" for each in tree.iter("h3")) == 1
+    assert sum(text_of(each) == "Definitions" for each in tree.iter("h3")) == 1
 
 
 def test_rows_are_read_back_from_the_manifest_as_they_were() -> None:
