@@ -80,7 +80,7 @@ def evaluate_imported_plan(imported: ImportedPlan, plan_input: PlanInput, limits
     return StrategyResult(
         imported.name,
         STATUS,
-        figures={**figures, "least_replicas_moved": compute_min_moves(plan_input) if keeps_factor else None},
+        figures={**figures, "replicas_moved_bound": compute_min_moves(plan_input) if keeps_factor else None},
         notes=(*_notes(imported, state, replicas, ordered_changes), *offline_notes(state, replicas)),
         replicas=replicas,
         changes=ordered_changes,

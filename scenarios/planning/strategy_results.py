@@ -123,7 +123,7 @@ def run_strategies(
         yield StrategyResult(
             name,
             str(plan.status),
-            figures={**dict(_evaluation_figures(evaluation)), "least_replicas_moved": min_moves},
+            figures={**dict(_evaluation_figures(evaluation)), "replicas_moved_bound": min_moves},
             objectives=aims,
             notes=(*plan.notes, *problems, *offline_notes(plan_input.state, plan.replicas)),
             objective=plan.objective,
@@ -220,7 +220,7 @@ def movement_figures(movement: PlanMovement) -> Figures:
 
 def _stability_figures(stability: Stability) -> Figures:
     rerun = stability.rerun
-    yield "again_replicas_moved", None if rerun is None else rerun.replicas
-    yield "again_leaders_changed", None if rerun is None else rerun.leaders_by_order + rerun.leaders_by_copy
+    yield "rerun_replicas_moved", None if rerun is None else rerun.replicas
+    yield "rerun_leaders_changed", None if rerun is None else rerun.leaders_by_order + rerun.leaders_by_copy
     yield "distinct_plans", stability.distinct_plans
     yield "shuffles", stability.num_orders
