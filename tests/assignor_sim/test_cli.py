@@ -16,7 +16,7 @@ COMMANDS = tuple(str(command.name) for command in app.registered_commands)
 def test_help_names_every_command_in_its_panel(shell: Shell) -> None:
     ended = shell("--help")
     assert ended.code == 0
-    for word in ("Scenarios", "Answers", "Results", *COMMANDS):
+    for word in ("Scenarios", "Simulation", "Results", *COMMANDS):
         assert word in ended.out
 
 

@@ -28,10 +28,25 @@ MODULES = [
     importlib.import_module(f"assignor_sim.api.{module.name}") for module in pkgutil.iter_modules(sim.api.__path__)
 ]
 INTERNAL = {
-    "as_scenario", "as_scenarios", "batch_rows", "explain", "folder_names", "imports_not_stored", "load_cluster",
-    "plan_tables", "prepare", "read_stored_scenario", "rounds_path", "scenario_files", "scenario_record", "spark_session", "stored_results_path",
-    "stored_scenario_files", "stored_scenario_path", "verify_file",
-}  # fmt: skip
+    "as_scenario",
+    "as_scenarios",
+    "batch_rows",
+    "explain",
+    "folder_names",
+    "imports_not_stored",
+    "load_cluster",
+    "plan_tables",
+    "prepare",
+    "read_stored_scenario",
+    "rounds_path",
+    "scenario_files",
+    "scenario_record",
+    "spark_session",
+    "stored_results_path",
+    "stored_scenario_files",
+    "stored_scenario_path",
+    "verify_file",
+}
 """Functions of the API's modules that only the commands use."""
 
 
