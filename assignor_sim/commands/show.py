@@ -1,4 +1,4 @@
-"""`assignor-sim show`: what a run came to, in the terminal."""
+"""`assignor-sim show`: results of a run, in the terminal."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from assignor_sim.console.exits import exit_on_error
 
 
 class ShowFormat(StrEnum):
-    """How results are printed."""
+    """Output format of results."""
 
     TABLE = "table"
     JSON = "json"
 
 
 def show(
-    directory: Annotated[Path, typer.Argument(help="What run --out wrote.", metavar="DIR")],
+    directory: Annotated[Path, typer.Argument(help="Result directory of run --out.", metavar="DIR")],
     assignor: Annotated[
-        list[str] | None, typer.Option(help="Show the rounds of this one only, by its label. May be repeated.")
+        list[str] | None,
+        typer.Option(help="Label of an assignor whose rebalances to show; all by default. Repeatable."),
     ] = None,
-    format_: Annotated[ShowFormat, typer.Option("--format", help="How to print it.")] = ShowFormat.TABLE,
+    format_: Annotated[ShowFormat, typer.Option("--format", help="Output format.")] = ShowFormat.TABLE,
 ) -> None:
-    """Show results: the comparison, and of each assignor's first run what the rounds did.
+    """Show results: the comparison, and the rebalances of each assignor's first run.
 
     Example: [bold]assignor-sim show out/first[/bold]
     """

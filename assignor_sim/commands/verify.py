@@ -35,7 +35,7 @@ def verify(
     ] = False,
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Assignor in place of those that the scenario lists, as in run. Repeatable."),
+        typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
     format_: Annotated[VerifyFormat, typer.Option("--format", help="Output format.")] = VerifyFormat.TEXT,
