@@ -89,7 +89,7 @@ class AgreementCounts:
         """Compare one answer; a problem without an expected answer does not count."""
         from scenarios.problems import answer_differences
 
-        expected = problem.expected_in(self._order)
+        expected = problem.expected_answer(self._order)
         if expected is None:
             return
         self.compared[problem.kind] += 1

@@ -1,7 +1,8 @@
 """Parse YAML into plain data and record the line of every value.
 
-ruamel.yaml composes the nodes. This module converts them by the core schema of YAML 1.2 to dicts, lists, strings, numbers, booleans
-and None, so `no`, `on` and `10:00` stay strings. A tag never constructs any other type, and keys are always strings. `MAX_BYTES`, `MAX_NODES` and `MAX_DEPTH` bound the time that a hostile or accidental file can take.
+ruamel.yaml composes the nodes. This module converts them by the core schema of YAML 1.2 to dicts, lists, strings,
+numbers, booleans and None, so `no`, `on` and `10:00` stay strings. A tag never constructs any other type, and keys are
+always strings. `MAX_BYTES`, `MAX_NODES` and `MAX_DEPTH` bound the time for a hostile or accidentally large file.
 
 Source: YAML 1.2.2, sections 10.2 and 10.3 (tag resolution); merge keys as in https://yaml.org/type/merge.html.
 """

@@ -121,7 +121,7 @@ def _warn_about_default_costs(context: WarningContext) -> Iterator[tuple[Scenari
         ):
             yield (
                 path,
-                f"{choice.label}: a cross-rack partition costs {costs.traffic_cost} and a move {costs.non_overlap_cost}, "
+                f"{choice.label}: a cross-rack partition costs {costs.traffic_cost}, a move {costs.non_overlap_cost}, "
                 f"and stateful tasks read at most {read} partitions, so {strategy} moves none of them; set {keys}",
             )
 

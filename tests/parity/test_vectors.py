@@ -34,7 +34,7 @@ def test_every_answer_is_kafkas(name: str, assignor: str, strategy: str, order: 
     wrong = {
         problem.id: found
         for problem in asked
-        if (found := answer_differences(problem.expected_in(order) or {}, solve_problem(problem, name, order=order)))
+        if (found := answer_differences(problem.expected_answer(order) or {}, solve_problem(problem, name, order=order)))
     }
     assert asked
     assert not wrong
