@@ -91,7 +91,7 @@ class _TopicNames:
         if self.topics is not None and self.repartition is not None:
             candidates = sorted({*self.topics, *short})
             self.source_map.add_mistake(
-                path, f"{format_value(name)} is an unknown topic ({did_you_mean(name, candidates, 'topics')})"
+                path, f"unknown topic {format_value(name)} ({did_you_mean(name, candidates, 'topics')})"
             )
         return None
 

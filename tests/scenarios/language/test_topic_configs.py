@@ -90,4 +90,4 @@ def test_an_entry_changes_a_described_topic(tmp_path: Path) -> None:
 
 def test_a_topic_with_fewer_replicas_than_it_needs_in_sync_is_named() -> None:
     [warning] = loads(SMALL, overrides=[("cluster.topics[0].configs.min.insync.replicas", "3")]).warnings
-    assert warning.endswith("fewer replicas than min.insync.replicas, which refuse writes with acks=all: orders")
+    assert warning.endswith("fewer replicas than min.insync.replicas, which reject writes with acks=all: orders")

@@ -28,7 +28,7 @@ CASES = [
     (
         "crash: {clients: app-0, down: 10h}",
         "crash.down: the return, at 11h, is not before the end of the run (8h): "
-        "set duration to more than 11h, or leave out down to keep it down",
+        "set duration to more than 11h, or remove down for a permanent outage",
     ),
     ("crash: {clients: app, pick: 2, down: 7h}", "crash.down: the return, at 8h, is not before"),
     ("rack_outage: {rack: az1, down: 8h}", "rack_outage.down: the return, at 9h, is not before"),
