@@ -203,7 +203,11 @@ def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _ClusterDraft
 
 
 def _retention(source: str, topic: DescribedTopic) -> TopicRetention:
-    """Return the retention of a topic; the tool prints every config that differs from Kafka's defaults."""
+    """Return the retention of a topic; the tool prints every config that differs from Kafka's defaults.
+
+    Raises:
+        ScenarioError: a config is invalid.
+    """
     try:
         return parse_retention(topic.configs)
     except ValueError as error:
@@ -232,7 +236,11 @@ def _remark_on_unknown_brokers(draft: _ClusterDraft, source: str) -> None:
 
 
 def _sizes(draft: _ClusterDraft, path: Path) -> Mapping[PartitionKey, int]:
-    """Return the sizes in a file, and the known sizes of other partitions."""
+    """Return the sizes in a file, and the known sizes of other partitions.
+
+    Raises:
+        ScenarioError: the file is invalid, or a partition has no size.
+    """
     file_sizes = {
         (topic, partition): size for (topic, partition), size in read_tool_output(path, parse_partition_sizes).items()
     }
@@ -245,7 +253,11 @@ def _sizes(draft: _ClusterDraft, path: Path) -> Mapping[PartitionKey, int]:
 
 
 def _rates(draft: _ClusterDraft, folder: Path) -> Mapping[PartitionKey, int | None]:
-    """Return the daily mean of measured rates, and the known rates of partitions without measurements."""
+    """Return the daily mean of measured rates, and the known rates of partitions without measurements.
+
+    Raises:
+        ScenarioError: the folder is invalid.
+    """
     topics = {topic for topic, _ in draft.replicas}
     try:
         measured, _ = read_measured_traffic(folder, "mean", topics)

@@ -300,7 +300,7 @@ def test_a_streams_group_has_no_static_members() -> None:
     scenario = load_text(text)
     assert [client.is_static for client in scenario.world(1).clients] == [True, True, True, False]
     assert not any(client.is_static for client in scenario.world(1, protocol=GroupProtocol.STREAMS).clients)
-    with pytest.raises(ScenarioError, match=r"clients\[0\]\.static_membership: Kafka Streams refuses"):
+    with pytest.raises(ScenarioError, match=r"clients\[0\]\.static_membership: Kafka Streams rejects"):
         loads(text, overrides=[("application.configs.group.protocol", "streams")])
 
 
@@ -506,9 +506,7 @@ def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_ten_megabytes_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(SMALL + "# comment\n" * 1_000_000)
-    assert _refusal(file).startswith(
-        f"{file}: longer than 400,000 bytes, the most that is read; keep long lists of topics"
-    )
+    assert _refusal(file).startswith(f"{file}: longer than the maximum of 400,000 bytes; save long lists of topics")
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,9 @@ def test_a_file_of_brokers_brings_racks_capacities_and_those_without_replicas(tm
 def test_a_broker_with_replicas_that_the_file_lacks_is_taken_as_gone(tmp_path: Path) -> None:
     read = read_cluster("input", ASSIGNMENT, brokers=write(tmp_path, "brokers.csv", "1,az1\n2,az2\n"))
     assert read.state.is_alive.tolist() == [True, True, False]
-    assert read.remarks == (f"brokers: 3 hold replicas but are not in {tmp_path / 'brokers.csv'}; assumed decommissioned",)
+    assert read.remarks == (
+        f"brokers: 3 hold replicas but are not in {tmp_path / 'brokers.csv'}; assumed decommissioned",
+    )
 
 
 def test_sizes_come_from_the_log_dirs(tmp_path: Path) -> None:
@@ -158,14 +160,14 @@ def test_a_file_of_brokers_and_one_of_sizes_take_the_place_of_a_scenarios(tmp_pa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "input: no scenario, no JSON of kafka-reassign-partitions.sh, and not what kafka-topics.sh --describe"),
-        ("localhost:9092 (id: 1 rack: az1) -> (", "input: no scenario, no JSON"),
+        ("", "input: not a scenario, not JSON of kafka-reassign-partitions.sh, and not output of"),
+        ("localhost:9092 (id: 1 rack: az1) -> (", "input: not a scenario, not JSON"),
         ("cluster: {brokers: 3}\nclient: 3\n", "input:"),
         (ASSIGNMENT.replace("[1, 2]", "[1, 1]"), "input:3: partitions[1].replicas has a broker twice"),
         (ASSIGNMENT.replace("]}\n", ""), "input:3: not JSON: Expecting ',' delimiter"),
         (ASSIGNMENT.replace("1,", "2,", 1), "input:1: version is not 1;"),
         (DESCRIPTION.replace("Replicas: 1,2", "Replicas: 1,1"), "input:2: Replicas: broker twice in '1,1'"),
-        (DESCRIPTION.replace("Leader: 2", "Leader: 9"), "input:1: orders-0: leader 9 has no replica of it"),
+        (DESCRIPTION.replace("Leader: 2", "Leader: 9"), "input:1: orders-0: leader 9 is not a replica"),
         (
             DESCRIPTION.replace("Isr: 2", "Isr: 2\tAdding Replicas: 2\tRemoving Replicas: "),
             "input:1: orders-0 is being reassigned; describe it again after the reassignment",

@@ -41,8 +41,8 @@ def mine(assignor: str, strategy: str) -> str:
 def test_the_sticky_assignors_own_costs_move_no_stateful_task(strategy: str) -> None:
     [legacy] = warnings(choosing(mine("legacy_sticky", strategy)))
     assert legacy == (
-        f"{PLACE}: a cross-rack partition costs 1, a move 10, and stateful tasks read at most 2, so {strategy} moves "
-        f"no stateful task; set {COSTS}"
+        f"{PLACE}: a cross-rack partition costs 1, a move 10, and stateful tasks read at most 2 partitions, so {strategy} "
+        f"moves none of them; set {COSTS}"
     )
     [public] = warnings(choosing(mine("sticky_task_assignor", strategy)))
     assert public == f"{PLACE} is rack-aware only if {COSTS} are both set, so {strategy} has no effect"
@@ -137,7 +137,7 @@ def test_members_of_a_streams_group_that_are_to_remain_are_warned_of(kind: str) 
     assert warnings(text("false", SMALL)) == warnings(text("true", STREAMS)) == []
     assert warnings(text("false", STREAMS)) == [
         f"s.yaml:21: events[1].{kind}.leaves_group: has no effect with group.protocol: streams, whose members always "
-        "leave when they close"
+        "leave on close"
     ]
 
 
@@ -149,8 +149,8 @@ ELSEWHERE = SMALL.replace("{name: late, rack: az1, starts: false}", "{name: late
 def test_a_client_may_be_in_a_rack_without_brokers() -> None:
     assert mistakes_in(ELSEWHERE) == []
     assert warnings(ELSEWHERE) == [
-        "s.yaml:18: clients[1].rack: no broker is in rack 'az9' (racks of brokers: az1, az2, az3): all that its "
-        "clients read and write crosses racks"
+        "s.yaml:18: clients[1].rack: no broker is in rack 'az9' (racks of brokers: az1, az2, az3), so all traffic "
+        "of its clients is cross-rack"
     ]
     racks = SMALL.replace("count: 3, racks: [az1, az2, az3], threads", "count: 3, racks: [az1, az7, az3], threads")
     assert [warning.partition(" no ")[0] for warning in warnings(racks)] == ["s.yaml:17: clients[0].racks[1]:"]
@@ -189,7 +189,7 @@ def test_keys_of_kip_drafts_are_refused_with_the_key_that_was_released() -> None
     text = SMALL.replace("num.standby.replicas: 1", "rack.aware.assignment.enabled: true")
     advice = (
         "proposed in KIP-925, but never released; rack.aware.assignment.strategy: min_traffic or balance_subtopology "
-        "switches rack-aware assignment on"
+        "enables rack-aware assignment"
     )
     assert mistakes_in(text) == [
         f"s.yaml:10: application.configs.rack.aware.assignment.enabled: unknown or misplaced config ({advice})"

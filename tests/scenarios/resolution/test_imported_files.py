@@ -184,7 +184,7 @@ def test_where_the_application_has_run_a_store_without_changelog_has_none(folder
     assert [note.split("dumps/")[1] for note in scenario.notes] == [
         "topology.txt:14: store 'totals' has no changelog topic in the cluster; assumed not logged",
         "topology.txt:19: store 'customers-store' has no changelog topic in the cluster; "
-        "taken to be restored from its source 'customers'",
+        "assumed to be restored from its source 'customers'",
     ]
 
 
@@ -291,7 +291,7 @@ def test_a_mistake_in_a_dump_names_its_file_and_line(folder: Folder, dump: str, 
 def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
     folder.write("topics", "hello\n").write("topology", "hello\n").say("racks: [az1, az2]", "process_id: x")
     assert folder.told() == [
-        "s.yaml:9: clients[0].process_id: several clients cannot share a process id; give each an entry of its own",
+        "s.yaml:9: clients[0].process_id: several clients cannot share a process id; define one entry per client",
         "dumps/topics.txt:1: 'hello' is not a line that kafka-topics.sh --describe prints",
         "dumps/topology.txt:1: 'hello' stands before the first 'Sub-topology: 0'",
     ]
@@ -315,8 +315,7 @@ def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
         (
             "clients:\n",
             "  subtopologies: [{sources: [orders]}]\nclients:\n",
-            "s.yaml:8: application.subtopologies: they come from application.from.topology already; "
-            "leave one of the two out",
+            "s.yaml:8: application.subtopologies: conflicts with application.from.topology; remove one of the two",
         ),
         (
             "clients:\n",
@@ -366,8 +365,8 @@ def test_a_sink_that_the_cluster_does_not_know_writes_nothing(folder: Folder) ->
     scenario = folder.load()
     [note] = scenario.notes
     assert note.endswith(
-        "dumps/topology.txt:2: sub-topology 0 writes 'results', which is no topic of the cluster; "
-        "taken to write nothing to it"
+        "dumps/topology.txt:2: sub-topology 0 writes 'results', which is not a topic of the cluster; "
+        "assumed to write nothing to it"
     )
     assert scenario.world(1).application.subtopologies[0].written_topics == ("shop-by-customer-repartition",)
 
@@ -379,6 +378,6 @@ def test_of_two_that_write_a_topic_the_first_is_taken_to_write_all_of_it(folder:
     scenario = folder.load()
     [note] = scenario.notes
     assert note.endswith(
-        "sub-topology 1 writes 'results', as sub-topology 0 does; all of it is taken to come from sub-topology 0"
+        "sub-topology 1 writes 'results', as does sub-topology 0; assumed that sub-topology 0 writes all of it"
     )
     assert [sub.written_topics for sub in scenario.world(1).application.subtopologies][1] == ()

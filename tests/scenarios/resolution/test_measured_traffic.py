@@ -296,7 +296,7 @@ def test_numbers_of_partitions_that_disagree_are_a_mistake(tmp_path: Path) -> No
 def test_a_run_of_more_hours_than_can_be_simulated_is_refused(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
     [told] = _told(tmp_path, SILENT.replace("duration: 2h", "duration: 1000d") + FROM)
-    assert told.startswith("s.yaml:23: traffic.from: that is 24,000 hours until the end")
+    assert told.startswith("s.yaml:23: traffic.from: 24,000 hours until the end")
 
 
 def test_rows_of_other_topics_are_left_out(tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ def test_how_a_reassignment_is_carried_out_is_as_the_scenario_says() -> None:
 
 def test_a_run_that_is_too_short_is_noted() -> None:
     slow = LEAVE.replace("}", ", throttle: 2 MB/s}")
-    [warning] = [each for each in _scenario(f"{{at: 10m, {slow}}}").warnings if "not done" in each]
+    warnings = _scenario(f"{{at: 10m, {slow}}}").warnings
+    [warning] = [warning for warning in warnings if "not complete" in warning]
     assert re.match(r"\S+:\d+: events\[0\]\.reassignment: not complete when the run ends at ", warning)
     assert warning.endswith(" partitions remain; set a longer duration or a higher throttle")
     assert _scenario(f"{{at: 10m, {LEAVE}}}").warnings == ()
