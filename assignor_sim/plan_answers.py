@@ -18,7 +18,7 @@ from assignors.replicas.planning import plan as make_plan
 from assignors.replicas.state import ClusterState
 from reports.analysis.plans.plan_row import TODAY, PlanRow
 from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import ReplicaChange, changes, led_by_others
+from scenarios.kafka.plan_files.changes import ReplicaChange, partitions_to_elect, replica_changes
 from scenarios.kafka.plan_files.files import plan_files
 
 _PROVABLE = 30_000
@@ -92,8 +92,8 @@ def run_strategies(
             value=plan.value,
             bound=plan.bound,
         )
-        others = led_by_others(asked.state, plan.replicas, asked.topics)
-        yield write_plan_files(row, plan.replicas, changes(asked.state, plan.replicas, asked.log_dirs), others, limits)
+        others = partitions_to_elect(asked.state, plan.replicas, asked.topics)
+        yield write_plan_files(row, plan.replicas, replica_changes(asked.state, plan.replicas, asked.log_dirs), others, limits)
 
 
 def offline_notes(state: ClusterState, replicas: IntArray) -> Iterator[str]:

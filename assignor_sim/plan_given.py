@@ -26,7 +26,7 @@ from reports.analysis.plans.plan_row import PlanRow
 from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, PartitionReassignment, parse_reassignment
 from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import LogDirs, ReplicaChange, changes
+from scenarios.kafka.plan_files.changes import LogDirs, ReplicaChange, replica_changes
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_list, format_value
 
 STATUS = "given"
@@ -126,7 +126,7 @@ def _replicas(given: ImportedPlan, state: ClusterState) -> IntArray:
 
 def _changes(given: ImportedPlan, state: ClusterState, replicas: IntArray, known: LogDirs) -> list[ReplicaChange]:
     """What the plan changes, in its order: replicas, their order, or only the log directory of one."""
-    changed = {change.key: change for change in changes(state, replicas, known)}
+    changed = {change.key: change for change in replica_changes(state, replicas, known)}
     rows = {state.key(row): row for row in range(state.num_partitions)}
     found = []
     for move in given.moves:

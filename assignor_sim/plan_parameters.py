@@ -10,7 +10,7 @@ from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.planning import PlanError
 from assignors.replicas.programs.user_constraints import parse_constraints
 from scenarios.language.errors import Mistake, ScenarioError
-from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
 _NEEDED: Final = {
     "time_limit_s": "--time-limit",

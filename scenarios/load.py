@@ -17,6 +17,7 @@ from scenarios.language import overrides as overriding
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.schema import ScenarioDocument
+from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, LocatedYaml, YamlReadError, read_yaml
 from scenarios.resolution.application import resolve_application
@@ -28,7 +29,7 @@ from scenarios.resolution.config_warnings import WarningContext, warn_about_conf
 from scenarios.resolution.configs import check_configs, resolve_group_configs
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
-from scenarios.resolution.imported_files import ImportedFiles, UnreadableError, read_text
+from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.price import resolve_price
 from scenarios.resolution.reassignment_checks import check_reassignments
 from scenarios.resolution.running_application import KnownTasks, check_start, resolve_tasks

@@ -69,7 +69,7 @@ def import_(
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.errors import ObservationError
     from scenarios.language.errors import ScenarioError
-    from scenarios.resolution.imported_files import UnreadableError
+    from scenarios.language.text_files import UnreadableError
 
     with exit_on_error(ObservationError, ScenarioError, FormatError, UnreadableError, OSError):
         only_live = {"--command-config": command_config, "--seconds": seconds, "--topology": topology}
@@ -128,9 +128,9 @@ def _of_dumps(
     placed = [(pattern, rack or None) for pattern, rack in (_pair("--rack", text) for text in racks)]
     found = observe_dumps(folder, group, DumpOptions(configs, placed, replays))
     remarks = [f"read: {', '.join(f'{file} ({kind})' for file, kind in sorted(found.kinds.items()))}"]
-    if found.passed_over:
-        remarks.append(f"passed over: {', '.join(found.passed_over)}")
-    return found.observation, found.trace, remarks
+    if found.ignored:
+        remarks.append(f"ignored: {', '.join(found.ignored)}")
+    return found.observation, found.history, remarks
 
 
 def _write(out: Path, seen: Observation, trace: RebalanceHistory | None, remarks: Sequence[str]) -> None:
@@ -159,7 +159,7 @@ def _write(out: Path, seen: Observation, trace: RebalanceHistory | None, remarks
     if trace is not None:
         rounds = out.with_suffix(".rounds.csv")
         _replace(rounds, rebalances_csv(seen, trace))
-        print(f"the {len(trace.rounds)} rounds that were logged: {rounds}")
+        print(f"the {len(trace.rebalances)} rounds that were logged: {rounds}")
     print(shlex.join(["assignor-sim", "run", str(out)]))
 
 
@@ -191,7 +191,7 @@ def _properties(path: Path | None) -> Mapping[str, str]:
 
 
 def _text(path: Path) -> str:
-    from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+    from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
     try:
         return read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")

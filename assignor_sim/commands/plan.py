@@ -190,7 +190,7 @@ def _read(
     from assignor_sim.text_files import STANDARD
     from scenarios.clusters.cluster_reader import read_cluster
     from scenarios.language.errors import Mistake, ScenarioError
-    from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+    from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
     from scenarios.shipped import find_scenario
 
     path = None if cluster == STANDARD else find_scenario(cluster)

@@ -21,9 +21,9 @@ from pipeline.sweep.settings import Setting, Value, count_settings, generate_set
 from scenarios.language import overrides as overriding
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
+from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
-from scenarios.resolution.imported_files import UnreadableError, read_text
 from scenarios.shipped import find_scenario
 
 MAX_RUNS = 10_000_000

@@ -24,8 +24,8 @@ from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, parse_reassignment
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.plan_files.changes import LogDirs
 from scenarios.language.errors import Mistake, ScenarioError, format_list
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.load import Scenario, load, loads
-from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.resolution.measured_traffic import read_measured_traffic
 from scenarios.sampling.planned_reassignments import to_replica_broker
 from simulator.world.world import Cluster

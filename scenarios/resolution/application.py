@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from scenarios.kafka.formats.topology import parse_topology
+from scenarios.kafka.naming import changelog_topic
 from scenarios.language.application_entries import ApplicationSection
 from scenarios.language.errors import Mistakes
 from scenarios.language.validation import SourceMap
@@ -25,7 +26,6 @@ from scenarios.resolution.subtopology_drafts import (
     SourceDraft,
     StoreDraft,
     SubtopologyDraft,
-    changelog_topic,
 )
 from scenarios.sampling.blueprint import TopicBlueprint
 from simulator.world.world import Store, Subtopology

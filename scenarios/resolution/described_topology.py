@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology
+from scenarios.kafka.naming import changelog_topic, full_topic_name, is_internal_topic, is_repartition_topic
 from scenarios.language.application_entries import ApplicationSection, StoreEntry
 from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
@@ -22,10 +23,8 @@ from scenarios.resolution.subtopology_drafts import (
     SourceDraft,
     StoreDraft,
     SubtopologyDraft,
-    changelog_topic,
 )
 
-_INTERNAL = re.compile(r".+-repartition|.*-FK-JOIN-SUBSCRIPTION-.*-topic|.*-subscription-(registration|response)-topic")
 _SIMPLE_PATTERN = re.compile(r"(?:[A-Za-z0-9_-]|\\\.|\.[*+]?|\||\((?:\?:)?|\)(?![*+?{]))+")
 _MAX_WILDCARDS = 2
 
@@ -77,13 +76,10 @@ class DescribedTopologyResolver:
     def _name_in_cluster(self, topic: str) -> str | None:
         """Return the full name of a topic in the cluster, where internal topics have the application id as prefix."""
         known = self._cluster.all_names or frozenset()
-        internal = f"{self._application_id}-{topic}"
-        looks_internal = _INTERNAL.fullmatch(topic) is not None
-        if internal in known and (looks_internal or topic not in known):
-            return internal
-        if topic in known:
-            return topic
-        return internal if looks_internal and topic in self._sinks else None
+        name = full_topic_name(topic, self._application_id, known)
+        if name in known:
+            return name
+        return f"{self._application_id}-{topic}" if is_repartition_topic(topic) and topic in self._sinks else None
 
     def _add_source(self, draft: SubtopologyDraft, source: DescribedSource) -> None:
         report_mistake = self._reporter(source.line)
@@ -191,5 +187,4 @@ class DescribedTopologyResolver:
         return False, None
 
     def _has_run(self) -> bool:
-        prefix, suffixes = f"{self._application_id}-", ("-changelog", "-repartition")
-        return any(name.startswith(prefix) and name.endswith(suffixes) for name in self._cluster.imported)
+        return any(is_internal_topic(self._application_id, name) for name in self._cluster.imported)

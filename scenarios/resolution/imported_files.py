@@ -6,21 +6,15 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.language import paths
 from scenarios.language.errors import Mistake, Mistakes
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.language.validation import SourceMap
 
 T = TypeVar("T")
-
-MAX_IMPORT_BYTES: Final = 50_000_000
-"""The maximum size of an imported file: about 400,000 partitions in the format of `kafka-topics.sh --describe`."""
-
-
-class UnreadableError(ValueError):
-    """A file that cannot be read as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,38 +28,6 @@ class ImportedContent(Generic[T]):
 
     source: str
     content: T
-
-
-def read_text(path: Path, max_bytes: int, too_long: str) -> str:
-    """Read a text file up to a maximum size.
-
-    Args:
-        path: the file.
-        max_bytes: the maximum size.
-        too_long: the error message for larger files.
-
-    Returns:
-        The text.
-
-    Raises:
-        UnreadableError: the file is missing, not a regular file, not UTF-8 or too large.
-    """
-    try:
-        if not path.is_file():
-            raise UnreadableError("no such file" if not path.exists() else "not a file")
-        with path.open("rb") as file:
-            content = file.read(max_bytes + 1)
-    except (OSError, ValueError) as error:
-        if isinstance(error, UnreadableError):
-            raise
-        raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(content) > max_bytes:
-        raise UnreadableError(too_long)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(f"not UTF-8 text (line {line}); save it as UTF-8") from None
 
 
 class ImportedFiles:

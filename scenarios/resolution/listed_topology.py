@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from scenarios.kafka.naming import repartition_topic
 from scenarios.language.application_entries import StoreEntry, SubtopologyEntry
 from scenarios.language.errors import did_you_mean, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
@@ -19,7 +20,6 @@ from scenarios.resolution.subtopology_drafts import (
     SourceDraft,
     StoreDraft,
     SubtopologyDraft,
-    repartition_topic,
 )
 
 SUBTOPOLOGIES: ScenarioPath = (*APPLICATION, "subtopologies")

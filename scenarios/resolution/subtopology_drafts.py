@@ -83,13 +83,3 @@ class SubtopologyDraft:
     results: list[ResultDraft] = field(default_factory=list)
     copartitioned: list[list[SourceDraft]] = field(default_factory=list)
     is_valid: bool = True
-
-
-def repartition_topic(application_id: str, name: str) -> str:
-    """Return the full name of a repartition topic."""
-    return f"{application_id}-{name}-repartition"
-
-
-def changelog_topic(application_id: str, store: str) -> str:
-    """Return the name of the changelog of a store."""
-    return f"{application_id}-{store}-changelog"

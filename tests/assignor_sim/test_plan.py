@@ -265,7 +265,7 @@ def test_plans_that_are_there_are_replaced_and_anything_else_is_refused(folder: 
         (("--remove-broker", "1", "--remove-broker", "2"), "2 replicas of orders-0 need as many brokers, and 1"),
         (("--remove-broker", "1", "--remove-broker", "2", "--remove-broker", "3"), "no broker is left that may hold"),
         (("--add-broker", "3:az1"), "--add-broker 3:az1: broker 3 is there already (brokers: 1, 2, 3)"),
-        (("--add-broker", "az1"), "--add-broker az1: 'az1' is not the id of a broker"),
+        (("--add-broker", "az1"), "--add-broker az1: 'az1' is not a broker id"),
         (("--add-broker", "7:az1:big"), "--add-broker 7:az1:big: capacity: 'big' is not a size"),
         (("--add-broker", "7:az1", "--add-broker", "7:az2"), "--add-broker: a broker stands here twice"),
         (("--topics", "pay,ordres"), "'ordres' is not a topic (topics: orders, pay)"),
@@ -280,7 +280,7 @@ def test_plans_that_are_there_are_replaced_and_anything_else_is_refused(folder: 
         (("--all",), "--all: asks every strategy, so leave --strategy out"),
         (("--write-lp", "no/x.lp"), "--write-lp no/x.lp: there is no folder no"),
         (("--log-dirs", "brokers.csv"), "brokers.csv: no line begins with a brace"),
-        (("--brokers", "today.json"), "today.json:1: '{' is not the id of a broker"),
+        (("--brokers", "today.json"), "today.json:1: '{' is not a broker id"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
 )  # fmt: skip

@@ -92,7 +92,7 @@ def test_a_throttle_comes_with_scripts_for_every_batch(folder: Path) -> None:
     text = (folder / "out" / "batch-001" / "execute.sh").read_text()
     # Of three partitions with 1,000 bytes each, broker 3 gets one replica of each.
     assert (
-        "# Carry out batch 1 of 2: 3 partitions, 3,000 bytes to copy; at 100 bytes/s per broker at least 30s." in text
+        "# Execute batch 1 of 2: 3 partitions, 3,000 bytes to copy; at least 30s at 100 bytes/s per broker." in text
     )
     assert "--execute --throttle 100 ;;" in text
     rows = pq.read_table(folder / "out" / "batches.parquet").to_pylist()

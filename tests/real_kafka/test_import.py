@@ -93,7 +93,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             (shell.folder / folder).mkdir()
             for name, text in texts.items():
                 shell.write(f"{folder}/{name}.txt", text)
-        yield Scene(shell, {each: _told(hosts, each) for each in APPLICATIONS}, ended, before, after)
+        yield Scene(shell, {each: _task_log(hosts, each) for each in APPLICATIONS}, ended, before, after)
 
 
 def _import(shell: Shell, cluster: KafkaCluster, application: str) -> tuple[Ended, Ended]:
@@ -103,13 +103,13 @@ def _import(shell: Shell, cluster: KafkaCluster, application: str) -> tuple[Ende
 
 def _is_at_rest(hosts: Hosts) -> bool:
     latest_ms = round((time.time() - QUIET_S) * 1000)
-    return all(_has_settled([host.story(each) for host in hosts.running()], latest_ms) for each in APPLICATIONS)
+    return all(_has_settled([host.task_history(each) for host in hosts.running()], latest_ms) for each in APPLICATIONS)
 
 
 def _has_settled(stories: list[Any], latest_ms: int) -> bool:
-    if not all(story and story[-1].state == "RUNNING" and story[-1].at_ms < latest_ms for story in stories):
+    if not all(task_history and task_history[-1].state == "RUNNING" and task_history[-1].at_ms < latest_ms for task_history in stories):
         return False
-    counts = [sum(len(getattr(story[-1], role)) for story in stories) for role in ("active", "standby")]
+    counts = [sum(len(getattr(task_history[-1], role)) for task_history in stories) for role in ("active", "standby")]
     return counts == [ACTIVE, STATEFUL]
 
 
@@ -148,8 +148,8 @@ def _generations(host: Host) -> list[str]:
     return re.findall(r"Successfully joined group with generation .*generationId=(\d+)", host.log.read_text())
 
 
-def _told(hosts: Hosts, application: str) -> Tasks:
-    last = {host.process_id(application): host.story(application)[-1] for host in hosts.all()}
+def _task_log(hosts: Hosts, application: str) -> Tasks:
+    last = {host.process_id(application): host.task_history(application)[-1] for host in hosts.all()}
     return {process: (told.active, told.standby) for process, told in last.items()}
 
 

@@ -16,8 +16,8 @@ from assignors.replicas.plan import PlanRequest
 from assignors.replicas.state import ClusterState
 from scenarios.clusters.cluster_reader import read_cluster
 from scenarios.kafka.formats.reassignment import parse_reassignment
-from scenarios.kafka.formats.reassignment_writer import reassignment_json
-from scenarios.kafka.plan_files.changes import changes, led_by_others
+from scenarios.kafka.formats.reassignment import reassignment_json
+from scenarios.kafka.plan_files.changes import replica_changes, partitions_to_elect
 from scenarios.kafka.plan_files.files import REASSIGNMENT, plan_files
 from scenarios.load import load
 from simulator.brokers.reassignment import ReassignmentStep
@@ -59,9 +59,9 @@ def planned(strategy: str, state: ClusterState, request: PlanRequest) -> tuple[C
     """The cluster as the strategy plans it, and the files of the plan."""
     plan = planning.plan(registry.make(registry.find_strategy(strategy)), state, request)
     assert plan.replicas is not None, plan.reason
-    changed = changes(state, plan.replicas)
+    changed = replica_changes(state, plan.replicas)
     assert changed
-    return state.with_replicas(plan.replicas), plan_files(changed, led_by_others(state, plan.replicas))
+    return state.with_replicas(plan.replicas), plan_files(changed, partitions_to_elect(state, plan.replicas))
 
 
 def test_leaders_are_where_a_strategy_that_moves_no_replica_wants_them(

@@ -27,8 +27,8 @@ def logged_s(host: Host, text: str, before_s: float | None = None) -> float:
 
 
 def is_running(host: Host) -> bool:
-    story = host.story(APPLICATION)
-    return bool(story) and story[-1].state == "RUNNING" and story[-1].running_threads == 1
+    task_history = host.task_history(APPLICATION)
+    return bool(task_history) and task_history[-1].state == "RUNNING" and task_history[-1].running_threads == 1
 
 
 def test_a_leader_gives_up_on_end_offsets_after_a_minute_and_leaves_all_tasks_where_they_are() -> None:
@@ -38,7 +38,7 @@ def test_a_leader_gives_up_on_end_offsets_after_a_minute_and_leaves_all_tasks_wh
         host = hosts.add("one", "az1")
         host.start({APPLICATION: CONFIGS})
         hosts.wait_until("the application runs", lambda: is_running(host), 120)
-        before = host.story(APPLICATION)[-1].active
+        before = host.task_history(APPLICATION)[-1].active
         assert before
         # Changelogs have one replica each, dealt out over both brokers; with the broker goes a rack of the metadata, so
         # that the member joins anew by itself.
@@ -47,4 +47,4 @@ def test_a_leader_gives_up_on_end_offsets_after_a_minute_and_leaves_all_tasks_wh
         gave_up_s = logged_s(host, GIVES_UP)
         assert abs(gave_up_s - logged_s(host, ASKS, gave_up_s) - API_TIMEOUT_MS / 1000) < TOLERANCE_S
         assert logged_s(host, FALLS_BACK) >= gave_up_s
-        assert host.story(APPLICATION)[-1].active == before
+        assert host.task_history(APPLICATION)[-1].active == before

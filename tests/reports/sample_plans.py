@@ -15,7 +15,7 @@ from assignors.replicas.state import BrokerState, ClusterState
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PlanResults
 from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import changes
+from scenarios.kafka.plan_files.changes import replica_changes
 
 GB = 1_000_000_000
 NAMES = ("prod", "even", "greedy", "az1", "az2")
@@ -69,7 +69,7 @@ def results(
     batches = [
         row
         for name, each in arrays.items()
-        for row in batch_rows(name, changes(state, each), 0, BatchLimits(partitions=2))
+        for row in batch_rows(name, replica_changes(state, each), 0, BatchLimits(partitions=2))
     ]
     return PlanResults(tuple(rows), plan_tables(state, PlanRequest(), arrays, batches), manifest)
 

@@ -1,1 +1,1 @@
-"""What Kafka's tools printed, in the files of a folder."""
+"""Observation from the saved output of Kafka's tools and from the leader's log."""

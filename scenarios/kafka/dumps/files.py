@@ -1,4 +1,4 @@
-"""What lies in a folder of dumps, told by what is in the files, whatever they are called."""
+"""Files of a folder of dumps; the format of each file is detected by its content."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from scenarios.kafka.formats.streams_groups import StreamsGroupMember, parse_str
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
 from scenarios.kafka.observation.errors import ObservationError
-from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
 T = TypeVar("T")
 
 TOPICS: Final = "topics"
 BROKERS: Final = "brokers"
 LOG_DIRS: Final = "log dirs"
-MEMBERS: Final = "members of consumer groups"
-OFFSETS: Final = "offsets of consumer groups"
-STREAMS_MEMBERS: Final = "members of streams groups"
+MEMBERS: Final = "consumer group members"
+OFFSETS: Final = "consumer group offsets"
+STREAMS_MEMBERS: Final = "streams group members"
 TOPOLOGY: Final = "topology"
-LEADER_LOG: Final = "log of the leader"
+LEADER_LOG: Final = "leader log"
 PROPERTIES: Final = "properties"
 
-_KINDS: Final[Sequence[tuple[str | None, str]]] = (
+_KIND_PATTERNS: Final[Sequence[tuple[str | None, str]]] = (
     (LEADER_LOG, r"activeTasks: \("),
     (LOG_DIRS, r'^\{.*"logDirs"'),
     (TOPOLOGY, r"^[ \t]*Sub-topology: \d"),
@@ -42,16 +42,21 @@ _KINDS: Final[Sequence[tuple[str | None, str]]] = (
     (OFFSETS, r"^[ \t]*GROUP .*\bPARTITION\b.*\bCONSUMER-ID\b"),
     (MEMBERS, r"^[ \t]*GROUP .*\bCONSUMER-ID\b"),
     (STREAMS_MEMBERS, r"^[ \t]*GROUP .*\bMEMBER\b.*\bPROCESS\b.*\bASSIGNMENTS\b"),
-    # Other logs and scenarios have configs in them, too.
+    # Other logs and scenarios contain configs as well.
     (None, r"^.{0,40}\d\d:\d\d:\d\d.*\b(INFO|WARN|ERROR|DEBUG)\b|^(cluster|application):[ \t]*$"),
     (PROPERTIES, r"^[ \t]*(application\.id|bootstrap\.servers|num\.standby\.replicas|num\.stream\.threads)[ \t]*[=:]"),
 )
-"""What of each kind only it has; the first that fits counts, and None is of no use."""
+"""Pattern that identifies each kind of file; the first match wins, None is an unused kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dump(Generic[T]):
-    """What a file says, and its name."""
+    """The content of a file.
+
+    Attributes:
+        file: File name.
+        content: Parsed content.
+    """
 
     file: str
     content: T
@@ -59,12 +64,19 @@ class Dump(Generic[T]):
 
 @dataclass(slots=True)
 class Dumps:
-    """What was found; None and nothing where it was not.
+    """The files of a folder; None for a kind that is missing.
 
     Attributes:
-        topology: the text itself, checked.
-        kinds: what each file is that was read.
-        passed_over: the files that are something else, sorted.
+        topics: Output of kafka-topics.sh.
+        brokers: Output of kafka-broker-api-versions.sh, or a broker list.
+        sizes: Partition sizes from kafka-log-dirs.sh.
+        members: Output of kafka-consumer-groups.sh.
+        streams_members: Output of kafka-streams-groups.sh.
+        topology: Output of Topology.describe(), as text that has been checked.
+        rebalances: Rebalances of the leader logs.
+        properties: Properties of the application.
+        kinds: Kind of each file that was read.
+        ignored: Names of the other files, sorted.
     """
 
     topics: Dump[tuple[DescribedTopic, ...]] | None = None
@@ -76,39 +88,47 @@ class Dumps:
     rebalances: Dump[tuple[LoggedRebalance, ...]] | None = None
     properties: Dump[Mapping[str, str]] | None = None
     kinds: dict[str, str] = field(default_factory=dict)
-    passed_over: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
 
 def read_dumps(folder: Path) -> Dumps:
-    """Read what lies in a folder; folders in it are not looked into.
+    """Read the dumps of a folder, without its subfolders.
+
+    Returns:
+        The parsed files.
 
     Raises:
-        ObservationError: it is no folder, a file cannot be read or is broken, or there are two of a kind.
+        ObservationError: The folder does not exist, a file cannot be read or is malformed, or a kind has two files.
     """
     if not folder.is_dir():
         raise ObservationError(f"'{folder}' is not a folder")
-    found = Dumps()
+    dumps = Dumps()
     texts: dict[str, list[Dump[str]]] = {}
-    passed_over = []
-    for path in sorted(each for each in folder.iterdir() if each.is_file() and not each.name.startswith(".")):
-        text = _text(path)
-        kind = None if text is None else kind_of(text)
+    ignored = []
+    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+        text = _read_file(path)
+        kind = None if text is None else detect_kind(text)
         if text is None or kind is None:
-            passed_over.append(path.name)
+            ignored.append(path.name)
             continue
-        found.kinds[path.name] = kind
+        dumps.kinds[path.name] = kind
         texts.setdefault(kind, []).append(Dump(path.name, text))
-    found.passed_over = tuple(passed_over)
-    _fill(found, texts)
-    return found
+    dumps.ignored = tuple(ignored)
+    _parse_all(dumps, texts)
+    return dumps
 
 
-def kind_of(text: str) -> str | None:
-    """What a text is; None if it is nothing that is known."""
-    return next((kind for kind, mark in _KINDS if re.search(mark, text, re.MULTILINE)), None)
+def detect_kind(text: str) -> str | None:
+    """Return the kind of a text; None if it is not a supported dump."""
+    return next((kind for kind, pattern in _KIND_PATTERNS if re.search(pattern, text, re.MULTILINE)), None)
 
 
-def _text(path: Path) -> str | None:
+def _read_file(path: Path) -> str | None:
+    """Return the content of a file; None if it is not UTF-8 text.
+
+    Raises:
+        ObservationError: The file cannot be read.
+    """
     try:
         return read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
     except UnreadableError as error:
@@ -117,49 +137,55 @@ def _text(path: Path) -> str | None:
         raise ObservationError(f"{path.name}: {error}") from None
 
 
-def _fill(found: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
-    found.topics = _one(texts, TOPICS, parse_topics)
-    found.brokers = _one(texts, BROKERS, parse_broker_list)
-    found.sizes = _one(texts, LOG_DIRS, parse_partition_sizes)
-    found.streams_members = _one(texts, STREAMS_MEMBERS, parse_streams_members)
-    found.topology = _one(texts, TOPOLOGY, _checked_topology)
-    found.properties = _one(texts, PROPERTIES, parse_properties)
-    found.members = _members(texts)
-    logs = [_read(dump, parse_rebalances) for dump in texts.get(LEADER_LOG, ())]
+def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
+    dumps.topics = _parse_single(texts, TOPICS, parse_topics)
+    dumps.brokers = _parse_single(texts, BROKERS, parse_broker_list)
+    dumps.sizes = _parse_single(texts, LOG_DIRS, parse_partition_sizes)
+    dumps.streams_members = _parse_single(texts, STREAMS_MEMBERS, parse_streams_members)
+    dumps.topology = _parse_single(texts, TOPOLOGY, _check_topology)
+    dumps.properties = _parse_single(texts, PROPERTIES, parse_properties)
+    dumps.members = _parse_members(texts)
+    logs = [_parse(dump, parse_rebalances) for dump in texts.get(LEADER_LOG, ())]
     if logs:
-        # Whoever leads logs; when the lead changes hands, the log goes on in another file.
-        rounds = sorted((each for log in logs for each in log.content), key=lambda each: each.at_ms or 0)
-        found.rebalances = Dump(", ".join(log.file for log in logs), tuple(rounds))
+        # Only the leader logs assignments; after a change of the leader, they continue in another file.
+        rebalances = sorted(
+            (rebalance for log in logs for rebalance in log.content), key=lambda rebalance: rebalance.at_ms or 0
+        )
+        dumps.rebalances = Dump(", ".join(log.file for log in logs), tuple(rebalances))
 
 
-def _members(texts: Mapping[str, Sequence[Dump[str]]]) -> Dump[tuple[GroupMember, ...]] | None:
-    """Members as they were asked for, or else those that offsets name, which lack members without partitions."""
+def _parse_members(texts: Mapping[str, Sequence[Dump[str]]]) -> Dump[tuple[GroupMember, ...]] | None:
+    """Return the members of `--members`, or else those of `--offsets`, which omits members without partitions.
+
+    Raises:
+        ObservationError: As in `read_dumps`.
+    """
     has_offsets = OFFSETS in texts
     try:
-        members = _one(texts, MEMBERS, parse_group_members)
+        members = _parse_single(texts, MEMBERS, parse_group_members)
     except ObservationError:
         if not has_offsets:
             raise
         members = None
-    return members or _one(texts, OFFSETS, parse_group_members)
+    return members or _parse_single(texts, OFFSETS, parse_group_members)
 
 
-def _one(texts: Mapping[str, Sequence[Dump[str]]], kind: str, read: Callable[[str], T]) -> Dump[T] | None:
+def _parse_single(texts: Mapping[str, Sequence[Dump[str]]], kind: str, parse: Callable[[str], T]) -> Dump[T] | None:
     dumps = texts.get(kind, ())
     if len(dumps) > 1:
         names = " and ".join(dump.file for dump in dumps)
-        raise ObservationError(f"{names} are both {kind}; leave one of them in the folder")
-    return _read(dumps[0], read) if dumps else None
+        raise ObservationError(f"{names} are both {kind}; keep one of them in the folder")
+    return _parse(dumps[0], parse) if dumps else None
 
 
-def _read(dump: Dump[str], read: Callable[[str], T]) -> Dump[T]:
+def _parse(dump: Dump[str], parse: Callable[[str], T]) -> Dump[T]:
     try:
-        return Dump(dump.file, read(dump.content))
+        return Dump(dump.file, parse(dump.content))
     except FormatError as error:
         place = dump.file if error.line is None else f"{dump.file}:{error.line}"
         raise ObservationError(f"{place}: {error}") from None
 
 
-def _checked_topology(text: str) -> str:
+def _check_topology(text: str) -> str:
     parse_topology(text)
     return text

@@ -1,4 +1,4 @@
-"""Looks at what Kafka's tools printed and what the application logged, in the files of a folder."""
+"""Observation of an application from a folder with tool output and logs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.dumps.files import Dumps, read_dumps
@@ -15,11 +15,11 @@ from scenarios.kafka.dumps.groups import (
     from_consumer_group,
     from_leader,
     from_streams_group,
-    least_standbys,
+    min_standbys,
 )
-from scenarios.kafka.dumps.history import follow_up_ms, of_application, trace_of, with_all_threads
+from scenarios.kafka.dumps.history import add_late_threads, follow_up_ms, rebalance_history, select_application
 from scenarios.kafka.formats.topics import DescribedTopic
-from scenarios.kafka.observation.described_subtopologies import described_subtopologies
+from scenarios.kafka.observation.described_subtopologies import describe_subtopologies
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import RebalanceHistory
 from scenarios.kafka.observation.observation import (
@@ -38,13 +38,13 @@ _TAGS: Final = "rack.aware.assignment.tags"
 
 @dataclass(frozen=True, slots=True)
 class DumpOptions:
-    """What dumps lack and somebody knows.
+    """Information that dumps lack.
 
     Attributes:
-        configs: the application's configs; they count before those of a properties file.
-        racks: patterns (`*` and `?`) of client ids and process ids, with the rack of those; None for none. The first
-            that fits counts.
-        replays: whether a leader's log is to be replayed from its first round, rather than gone on with from its last.
+        configs: Configs of the application; they override those of a properties file.
+        racks: Patterns (`*` and `?`) of client ids and process ids, each with its rack or None for no rack. The first
+            matching pattern applies.
+        replays: Whether to replay a leader's log from its first rebalance; otherwise the scenario starts at the last.
     """
 
     configs: Mapping[str, str] = field(default_factory=dict)
@@ -54,229 +54,252 @@ class DumpOptions:
 
 @dataclass(frozen=True, slots=True)
 class ObservedDumps:
-    """What was seen, and what happened then, if a leader's log tells.
+    """The result of reading dumps.
 
     Attributes:
-        kinds: what each file is that was read.
-        passed_over: the names of files that are something else.
+        observation: Observed state.
+        history: Rebalances that followed; None without a leader's log or without replay.
+        kinds: Kind of each file that was read.
+        ignored: Names of the other files.
     """
 
     observation: Observation
-    trace: RebalanceHistory | None
+    history: RebalanceHistory | None
     kinds: Mapping[str, str]
-    passed_over: tuple[str, ...]
+    ignored: tuple[str, ...]
 
 
 def observe_dumps(folder: Path, group: str, options: DumpOptions | None = None) -> ObservedDumps:
-    """Look at the dumps in a folder; files are told by what is in them, not by their names.
+    """Observe an application from a folder of dumps; files are identified by content, not by name.
 
     Args:
-        folder: with what kafka-topics.sh prints, Topology.describe(), and one of: kafka-consumer-groups.sh,
-            kafka-streams-groups.sh, the leader's log; if it is there, what kafka-broker-api-versions.sh and
-            kafka-log-dirs.sh print, and the application's properties.
-        group: the `application.id`.
-        options: what the dumps lack.
+        folder: Folder with the output of kafka-topics.sh and Topology.describe(), and one of: kafka-consumer-groups.sh,
+            kafka-streams-groups.sh, the leader's log. Optional: kafka-broker-api-versions.sh, kafka-log-dirs.sh, and
+            the properties of the application.
+        group: `application.id`.
+        options: Information that dumps lack.
+
+    Returns:
+        The observed state, and the history of a replayed log.
 
     Raises:
-        ObservationError: a file is broken, or something is missing of which there is no default: all of it is named,
-            with what would give it.
+        ObservationError: A file is malformed, or required information is missing; the message lists everything that is
+            missing and how to provide it.
     """
-    found = read_dumps(folder)
-    if found.rebalances is not None:
-        found.rebalances = replace(found.rebalances, content=of_application(found.rebalances.content, group))
-    return _Looking(found, group, options or DumpOptions()).look()
+    dumps = read_dumps(folder)
+    if dumps.rebalances is not None:
+        dumps.rebalances = replace(dumps.rebalances, content=select_application(dumps.rebalances.content, group))
+    return _DumpObserver(dumps, group, options or DumpOptions()).observe()
 
 
 @dataclass(slots=True)
-class _Looking:
-    """Collects what was seen, what was assumed, and what is missing."""
+class _DumpObserver:
+    """Builds an observation from dumps and collects assumptions and missing information.
 
-    found: Dumps
+    Attributes:
+        dumps: Parsed files.
+        group: `application.id`.
+        options: Information that dumps lack.
+        assumptions: Sentences on what was assumed.
+        missing: Descriptions of missing information.
+    """
+
+    dumps: Dumps
     group: str
     options: DumpOptions
     assumptions: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
-    def look(self) -> ObservedDumps:
+    def observe(self) -> ObservedDumps:
         configs = self._configs()
         self._require_files(configs)
-        topics = {topic.name: topic for topic in self.found.topics.content} if self.found.topics else {}
+        topics = {topic.name: topic for topic in self.dumps.topics.content} if self.dumps.topics else {}
         subtopologies = self._subtopologies(topics)
-        members = self._members(subtopologies, configs)
-        trace = self._trace(configs)
-        racks = self._racks((*members.processes, *(trace.newcomers if trace else ())))
-        processes = tuple(replace(each, rack=racks[each.process_id]) for each in members.processes)
-        self.assumptions += members.assumptions
-        self._refuse_if_missing()
+        group = self._group(subtopologies, configs)
+        history = self._history(configs)
+        racks = self._racks((*group.processes, *(history.newcomers if history else ())))
+        processes = tuple(replace(process, rack=racks[process.process_id]) for process in group.processes)
+        self.assumptions += group.assumptions
+        self._fail_if_missing()
         if _STANDBYS not in configs:
-            configs[_STANDBYS] = self._standbys(processes, subtopologies)
+            configs[_STANDBYS] = self._num_standbys(processes, subtopologies)
         observation = Observation(
-            source=f"in {', '.join(sorted(self.found.kinds))}",
+            source=f"in {', '.join(sorted(self.dumps.kinds))}",
             brokers=self._brokers(topics),
             topics=self._topics(topics, subtopologies),
             application_id=self.group,
-            protocol="streams" if self.found.streams_members is not None and not self._has_log() else "classic",
+            protocol="streams" if self.dumps.streams_members is not None and not self._has_log() else "classic",
             subtopologies=subtopologies,
             processes=processes,
             configs=configs,
-            listed_members=members.listed_members,
+            listed_members=group.listed_members,
             next_rebalance_ms=self._next_rebalance_ms(configs),
             assumptions=tuple(self.assumptions),
         )
-        if trace is not None:
-            newcomers = tuple(replace(each, rack=racks[each.process_id]) for each in trace.newcomers)
-            trace = replace(trace, newcomers=newcomers)
-        return ObservedDumps(observation, trace, self.found.kinds, self.found.passed_over)
+        if history is not None:
+            newcomers = tuple(replace(process, rack=racks[process.process_id]) for process in history.newcomers)
+            history = replace(history, newcomers=newcomers)
+        return ObservedDumps(observation, history, self.dumps.kinds, self.dumps.ignored)
 
     def _configs(self) -> dict[str, str]:
-        given = dict(self.found.properties.content) if self.found.properties else {}
-        file_id = given.get("application.id")
-        if self.found.properties and file_id not in (None, self.group):
+        properties = dict(self.dumps.properties.content) if self.dumps.properties else {}
+        application_id = properties.get("application.id")
+        if self.dumps.properties and application_id not in (None, self.group):
             raise ObservationError(
-                f"{self.found.properties.file} is of the application '{file_id}', not '{self.group}'"
+                f"{self.dumps.properties.file} belongs to application '{application_id}', not '{self.group}'"
             )
-        return {**given, **self.options.configs}
+        return {**properties, **self.options.configs}
 
     def _has_log(self) -> bool:
-        return self.found.rebalances is not None
+        return self.dumps.rebalances is not None
 
     def _require_files(self, configs: Mapping[str, str]) -> None:
-        found = self.found
-        if found.topics is None:
-            self.missing.append("where the replicas are: what kafka-topics.sh --describe prints")
-        if found.topology is None:
-            self.missing.append("what the application reads and stores: what its Topology.describe() prints")
-        if found.members is None and found.streams_members is None and not self._has_log():
+        dumps = self.dumps
+        if dumps.topics is None:
+            self.missing.append("replicas: output of kafka-topics.sh --describe")
+        if dumps.topology is None:
+            self.missing.append("subtopologies and stores: output of Topology.describe()")
+        if dumps.members is None and dumps.streams_members is None and not self._has_log():
             self.missing.append(
-                "who has which tasks: what kafka-consumer-groups.sh --describe --members --verbose prints, or "
-                "kafka-streams-groups.sh --describe --members --verbose, or the log of the group's leader at INFO"
+                "assignment: output of kafka-consumer-groups.sh --describe --members --verbose or "
+                "kafka-streams-groups.sh --describe --members --verbose, or the log of the group leader at INFO"
             )
-        only_consumers = found.streams_members is None and not self._has_log() and found.members is not None
-        if only_consumers and _STANDBYS not in configs:
-            self.missing.append(f"how many standbys there are: --config {_STANDBYS}=N")
-        log = found.rebalances.content if found.rebalances else ()
-        unknown = any(client.threads is None for each in log for client in each.clients)
-        if unknown and _THREADS not in configs:
-            self.missing.append(f"how many threads each client has: --config {_THREADS}=N")
+        has_consumers_only = dumps.streams_members is None and not self._has_log() and dumps.members is not None
+        if has_consumers_only and _STANDBYS not in configs:
+            self.missing.append(f"number of standbys: --config {_STANDBYS}=N")
+        rebalances = dumps.rebalances.content if dumps.rebalances else ()
+        lacks_threads = any(client.threads is None for rebalance in rebalances for client in rebalance.clients)
+        if lacks_threads and _THREADS not in configs:
+            self.missing.append(f"number of threads of each client: --config {_THREADS}=N")
         if configs.get(_TAGS, "").strip():
             self.missing.append(
-                f"client.tag.* of the clients, which no dump has and {_TAGS} needs: import with --bootstrap, or leave "
-                f"it out with --config {_TAGS}="
+                f"client.tag.* of the clients, which {_TAGS} requires and dumps lack: import with --bootstrap, or "
+                f"disable it with --config {_TAGS}="
             )
-        if found.sizes is None:
-            self.assumptions.append("kafka-log-dirs.sh was not there: topics and changelogs are taken to be empty.")
-        self.assumptions.append("No tool prints rates: nothing is produced until you give topics bytes_per_s.")
+        if dumps.sizes is None:
+            self.assumptions.append("No output of kafka-log-dirs.sh: topics and changelogs are assumed empty.")
+        self.assumptions.append("Dumps contain no rates: nothing is produced until you set bytes_per_s of topics.")
 
-    def _refuse_if_missing(self) -> None:
+    def _fail_if_missing(self) -> None:
         if self.missing:
-            listed = "\n".join(f"- {one}" for one in self.missing)
-            raise ObservationError(f"this is missing to go on with '{self.group}':\n{listed}")
+            lines = "\n".join(f"- {item}" for item in self.missing)
+            raise ObservationError(f"missing information on '{self.group}':\n{lines}")
 
     def _subtopologies(self, topics: Mapping[str, DescribedTopic]) -> tuple[ObservedSubtopology, ...]:
-        if self.found.topology is None or self.found.topics is None:
+        if self.dumps.topology is None or self.dumps.topics is None:
             return ()
-        text, file = self.found.topology.content, self.found.topology.file
-        seen, assumptions = described_subtopologies(text, self.group, topics, file)
+        text, file = self.dumps.topology.content, self.dumps.topology.file
+        subtopologies, assumptions = describe_subtopologies(text, self.group, topics, file)
         self.assumptions += assumptions
-        return seen
+        return subtopologies
 
-    def _members(self, subtopologies: Sequence[ObservedSubtopology], configs: Mapping[str, str]) -> ObservedGroup:
-        """The processes at the moment at which the scenario starts, by the source that tells most."""
-        found = self.found
-        if found.rebalances is not None:
-            rounds = found.rebalances.content
-            logged = rounds[0 if self.options.replays else -1]
-            seen = from_leader(logged, self.group, _number(configs, _THREADS))
-            return with_all_threads(seen, rounds, self.group) if self.options.replays else seen
-        if found.streams_members is not None:
-            streams = [member for member in found.streams_members.content if member.group == self.group]
-            groups = {member.group for member in found.streams_members.content}
-            return from_streams_group(streams) if streams else self._no_member(found.streams_members.file, groups)
-        if found.members is None or not subtopologies:
+    def _group(self, subtopologies: Sequence[ObservedSubtopology], configs: Mapping[str, str]) -> ObservedGroup:
+        """Return the processes at the start of the scenario, from the most detailed dump."""
+        dumps = self.dumps
+        if dumps.rebalances is not None:
+            rebalances = dumps.rebalances.content
+            first = rebalances[0 if self.options.replays else -1]
+            group = from_leader(first, self.group, _parse_number(configs, _THREADS))
+            return add_late_threads(group, rebalances, self.group) if self.options.replays else group
+        if dumps.streams_members is not None:
+            threads = [member for member in dumps.streams_members.content if member.group == self.group]
+            if not threads:
+                self._fail_without_members(
+                    dumps.streams_members.file, {member.group for member in dumps.streams_members.content}
+                )
+            return from_streams_group(threads)
+        if dumps.members is None or not subtopologies:
             return ObservedGroup((), ())
-        consumers = [member for member in found.members.content if member.group == self.group]
+        consumers = [member for member in dumps.members.content if member.group == self.group]
         if not consumers:
-            return self._no_member(found.members.file, {member.group for member in found.members.content})
-        if _number(configs, _STANDBYS):
+            self._fail_without_members(dumps.members.file, {member.group for member in dumps.members.content})
+        if _parse_number(configs, _STANDBYS):
             self.assumptions.append(
-                "kafka-consumer-groups.sh prints no standbys: there is none at the start, and the first rebalance "
-                "places them."
+                "kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first "
+                "rebalance places them."
             )
-        return from_consumer_group(consumers, subtopologies, found.members.file)
+        return from_consumer_group(consumers, subtopologies, dumps.members.file)
 
-    def _no_member(self, file: str, groups: set[str]) -> ObservedGroup:
-        known = ", ".join(sorted(groups)) or "none"
-        raise ObservationError(f"{file} has no member of '{self.group}' (groups: {known})")
+    def _fail_without_members(self, file: str, groups: set[str]) -> NoReturn:
+        names = ", ".join(sorted(groups)) or "none"
+        raise ObservationError(f"{file} has no member of '{self.group}' (groups: {names})")
 
-    def _trace(self, configs: Mapping[str, str]) -> RebalanceHistory | None:
-        log = self.found.rebalances
+    def _history(self, configs: Mapping[str, str]) -> RebalanceHistory | None:
+        log = self.dumps.rebalances
         if log is None or not self.options.replays:
             return None
-        timeout_ms = _duration(configs, "session.timeout.ms", 45_000)
-        trace = trace_of(log.content, self.group, timeout_ms, _number(configs, _THREADS))
-        if any(change.kind == "leave" for change in trace.changes):
+        timeout_ms = _parse_duration_ms(configs, "session.timeout.ms", 45_000)
+        history = rebalance_history(log.content, self.group, timeout_ms, _parse_number(configs, _THREADS))
+        if any(change.kind == "leave" for change in history.changes):
             self.assumptions.append(
-                f"Clients that closed are assumed to have closed {timeout_ms} ms (session.timeout.ms) before the round "
-                "without them; those that a round less than that before still had, to have left the group."
+                f"Clients that stopped are assumed to have stopped {timeout_ms} ms (session.timeout.ms) before the "
+                "first rebalance without them; clients that were members more recently are assumed to have left the "
+                "group."
             )
-        return trace
+        return history
 
     def _next_rebalance_ms(self, configs: Mapping[str, str]) -> int | None:
-        log = self.found.rebalances
+        log = self.dumps.rebalances
         if log is None:
             return None
-        logged = log.content if self.options.replays else log.content[-1:]
-        return follow_up_ms(logged, _duration(configs, "probing.rebalance.interval.ms", 600_000))
+        rebalances = log.content if self.options.replays else log.content[-1:]
+        return follow_up_ms(rebalances, _parse_duration_ms(configs, "probing.rebalance.interval.ms", 600_000))
 
     def _racks(self, processes: Sequence[ObservedProcess]) -> Mapping[str, str | None]:
-        """The rack of each process, by process id; those of which none is known are missing if brokers have racks."""
+        """Return the rack of each process, by process id; an unknown rack is missing if brokers have racks."""
         racks: dict[str, str | None] = {}
         unknown: list[str] = []
         for process in processes:
-            fitting = [rack for pattern, rack in self.options.racks if _fits(process, pattern)]
-            racks[process.process_id] = fitting[0] if fitting else None
-            if not fitting:
+            matching = [rack for pattern, rack in self.options.racks if _matches(process, pattern)]
+            racks[process.process_id] = matching[0] if matching else None
+            if not matching:
                 unknown.append(process.client_id)
-        has_racks = self.found.brokers is not None and any(broker.rack for broker in self.found.brokers.content)
+        has_racks = self.dumps.brokers is not None and any(broker.rack for broker in self.dumps.brokers.content)
         if unknown and has_racks:
             names = ", ".join(unknown)
-            self.missing.append(f"the racks of {names}: --rack 'PATTERN=RACK', or --rack '*=' if they have none")
+            self.missing.append(f"racks of {names}: --rack 'PATTERN=RACK', or --rack '*=' for no rack")
         return racks
 
-    def _standbys(self, processes: Sequence[ObservedProcess], subtopologies: Sequence[ObservedSubtopology]) -> str:
-        least = least_standbys(processes, [part.id for part in subtopologies if part.changelogs])
+    def _num_standbys(self, processes: Sequence[ObservedProcess], subtopologies: Sequence[ObservedSubtopology]) -> str:
+        number = min_standbys(processes, [subtopology.id for subtopology in subtopologies if subtopology.changelogs])
         self.assumptions.append(
-            f"{_STANDBYS} is taken to be {least}, which is how many standbys every stateful task has at least."
+            f"{_STANDBYS} is assumed to be {number}, the minimum number of standbys of a stateful task."
         )
-        return str(least)
+        return str(number)
 
     def _brokers(self, topics: Mapping[str, DescribedTopic]) -> tuple[ObservedBroker, ...]:
-        if self.found.brokers is not None:
-            listed = sorted(self.found.brokers.content, key=lambda broker: broker.id)
+        if self.dumps.brokers is not None:
+            listed = sorted(self.dumps.brokers.content, key=lambda broker: broker.id)
             return tuple(ObservedBroker(broker.id, broker.rack) for broker in listed)
-        self.assumptions.append("kafka-broker-api-versions.sh was not there: brokers are taken to have no racks.")
+        self.assumptions.append("No output of kafka-broker-api-versions.sh: brokers are assumed to have no racks.")
         ids = {broker for topic in topics.values() for replicas in topic.replicas for broker in replicas}
         return tuple(ObservedBroker(broker, None) for broker in sorted(ids))
 
     def _topics(
         self, topics: Mapping[str, DescribedTopic], subtopologies: Sequence[ObservedSubtopology]
     ) -> tuple[ObservedTopic, ...]:
-        used = {name for part in subtopologies for name in (*part.sources, *part.changelogs.values(), *part.writes)}
-        sizes = self.found.sizes.content if self.found.sizes else {}
-        return tuple(_topic(topics[name], sizes) for name in sorted(used & set(topics)))
+        used = {
+            name
+            for subtopology in subtopologies
+            for name in (*subtopology.sources, *subtopology.changelogs.values(), *subtopology.writes)
+        }
+        sizes = self.dumps.sizes.content if self.dumps.sizes else {}
+        return tuple(_observed_topic(topics[name], sizes) for name in sorted(used & set(topics)))
 
 
-def _topic(topic: DescribedTopic, sizes: Mapping[TopicPartition, int]) -> ObservedTopic:
-    own = [sizes.get(TopicPartition(topic.name, partition)) for partition in range(len(topic.replicas))]
-    known = any(size is not None for size in own)
-    return ObservedTopic(topic.name, topic.replicas, topic.leaders, tuple(size or 0 for size in own) if known else None)
+def _observed_topic(topic: DescribedTopic, sizes: Mapping[TopicPartition, int]) -> ObservedTopic:
+    size_bytes = [sizes.get(TopicPartition(topic.name, partition)) for partition in range(len(topic.replicas))]
+    has_sizes = any(size is not None for size in size_bytes)
+    return ObservedTopic(
+        topic.name, topic.replicas, topic.leaders, tuple(size or 0 for size in size_bytes) if has_sizes else None
+    )
 
 
-def _fits(process: ObservedProcess, pattern: str) -> bool:
+def _matches(process: ObservedProcess, pattern: str) -> bool:
     return fnmatchcase(process.client_id, pattern) or fnmatchcase(process.process_id, pattern)
 
 
-def _number(configs: Mapping[str, str], key: str) -> int | None:
+def _parse_number(configs: Mapping[str, str], key: str) -> int | None:
     text = configs.get(key)
     if text is None:
         return None
@@ -285,10 +308,10 @@ def _number(configs: Mapping[str, str], key: str) -> int | None:
     return int(text)
 
 
-def _duration(configs: Mapping[str, str], key: str, otherwise: int) -> int:
+def _parse_duration_ms(configs: Mapping[str, str], key: str, default_ms: int) -> int:
     text = configs.get(key)
     if text is None:
-        return otherwise
+        return default_ms
     try:
         return parse_duration_ms(int(text) if text.strip().isdecimal() else text)
     except ValueError as error:

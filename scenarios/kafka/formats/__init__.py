@@ -1,1 +1,4 @@
-"""Readers of what Kafka's own tools print: text in, small frozen dataclasses out, errors that name the line."""
+"""Parsers and writers of the text formats of Kafka's tools and of the bytes of its group protocol.
+
+Parsers turn text into frozen dataclasses and raise `FormatError` with the line number.
+"""

@@ -1,14 +1,14 @@
-"""A list of brokers by hand: a line each of `id,rack[,capacity[,throughput]]`, with or without such a head.
+"""Broker lists in CSV, `id,rack[,capacity[,throughput]]`, with or without a header line.
 
-A field that is empty or missing says nothing. Capacities are sizes as in scenarios (`4 TB`), throughputs rates
-(`200 MB/s`); bare numbers are bytes, and bytes per second.
+An empty or missing field is unknown. Capacities are sizes as in scenarios (`4 TB`) or bytes; throughputs are rates
+(`200 MB/s`) or bytes per second.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from scenarios.kafka.formats.broker_api_versions import parse_broker_api_versions
@@ -22,7 +22,14 @@ _INT_MAX = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ListedBroker:
-    """A broker and what is said of it; None for what is not."""
+    """A broker of a list; None for unknown properties.
+
+    Attributes:
+        id: Broker id.
+        rack: `broker.rack`.
+        capacity_bytes: Disk capacity.
+        capacity_bytes_per_s: Network throughput.
+    """
 
     id: int
     rack: str | None = None
@@ -31,10 +38,13 @@ class ListedBroker:
 
 
 def parse_broker_list(text: str) -> tuple[ListedBroker, ...]:
-    """Read a list by hand, or what `kafka-broker-api-versions.sh` prints; the text tells which of them it is.
+    """Parse a broker list in CSV or the output of `kafka-broker-api-versions.sh`, detected by its content.
+
+    Returns:
+        The brokers.
 
     Raises:
-        FormatError: it is neither, or names a broker twice.
+        FormatError: The text has neither format, or lists a broker twice.
     """
     if "(id:" in text:
         return tuple(ListedBroker(broker.id, broker.rack) for broker in parse_broker_api_versions(text))
@@ -42,64 +52,79 @@ def parse_broker_list(text: str) -> tuple[ListedBroker, ...]:
 
 
 def parse_broker_csv(text: str) -> tuple[ListedBroker, ...]:
-    """Read a list by hand, in the order of the text.
+    """Parse a broker list in CSV.
+
+    Returns:
+        The brokers, in the order of the text.
 
     Raises:
-        FormatError: a line is something else, or names a broker again, or there is none.
+        FormatError: A line is malformed or repeats a broker, or no broker is listed.
     """
     brokers: dict[int, ListedBroker] = {}
-    lines: dict[int, int] = {}
+    line_of: dict[int, int] = {}
     for number, line in numbered_lines(text):
         fields = [field.strip() for field in next(csv.reader([line], skipinitialspace=True))]
-        if not lines and fields[0].lower() == "id":
-            _check_head(number, fields)
+        if not line_of and fields[0].lower() == "id":
+            _check_header(number, fields)
             continue
-        broker = _broker(number, fields)
+        broker = _parse_fields(number, fields)
         if broker.id in brokers:
-            raise FormatError(number, f"broker {broker.id} stands here again (first in line {lines[broker.id]})")
-        brokers[broker.id], lines[broker.id] = broker, number
+            raise FormatError(number, f"duplicate broker {broker.id} (first in line {line_of[broker.id]})")
+        brokers[broker.id], line_of[broker.id] = broker, number
     if not brokers:
-        raise FormatError(None, f"no brokers; a line of each is {_EXAMPLE}")
+        raise FormatError(None, f"no brokers; write one per line as {_EXAMPLE}")
     return tuple(brokers.values())
 
 
 def parse_broker(text: str) -> ListedBroker:
-    """Read a broker from one field, with colons: `7:az1` or `7:az1:4 TB`.
+    """Parse one broker with colons between its fields: `7:az1` or `7:az1:4 TB`.
+
+    Returns:
+        The broker.
 
     Raises:
-        ValueError: it is something else.
+        FormatError: The text is malformed (a `ValueError`).
     """
-    return _broker(1, [part.strip() for part in text.split(":")])
+    return _parse_fields(1, [part.strip() for part in text.split(":")])
 
 
-def _check_head(number: int, fields: list[str]) -> None:
+def broker_csv(brokers: Iterable[ListedBroker]) -> str:
+    """Return a broker list in CSV, with a header line."""
+    rows = [",".join(_COLUMNS)]
+    for broker in brokers:
+        fields = (broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
+        rows.append(",".join("" if field is None else str(field) for field in fields))
+    return "\n".join(rows) + "\n"
+
+
+def _check_header(number: int, fields: list[str]) -> None:
     if tuple(field.lower() for field in fields) != _COLUMNS[: len(fields)]:
-        raise FormatError(number, f"the columns are {', '.join(_COLUMNS)}, in this order, the last two if need be")
+        raise FormatError(number, f"columns must be {', '.join(_COLUMNS)}, in this order (the last two are optional)")
 
 
-def _broker(number: int, fields: list[str]) -> ListedBroker:
+def _parse_fields(number: int, fields: list[str]) -> ListedBroker:
     if len(fields) > len(_COLUMNS):
-        raise FormatError(number, f"{len(fields)} fields, but there are {len(_COLUMNS)} at most: {', '.join(_COLUMNS)}")
+        raise FormatError(number, f"{len(fields)} fields, maximum {len(_COLUMNS)}: {', '.join(_COLUMNS)}")
     broker, rack, capacity, throughput = fields + [""] * (len(_COLUMNS) - len(fields))
     if not re.fullmatch(r"[0-9]{1,10}", broker) or int(broker) > _INT_MAX:
-        raise FormatError(number, f"'{broker[:60]}' is not the id of a broker; a line of each is {_EXAMPLE}")
+        raise FormatError(number, f"'{broker[:60]}' is not a broker id; write one broker per line as {_EXAMPLE}")
     if not rack.isprintable():
-        raise FormatError(number, f"the rack of broker {broker} is not a name")
+        raise FormatError(number, f"rack of broker {broker}: not printable text")
     return ListedBroker(
         int(broker),
         rack or None,
-        _amount(number, "capacity", capacity, parse_bytes),
-        _amount(number, "throughput", throughput, parse_bytes_per_s),
+        _parse_amount(number, "capacity", capacity, parse_bytes),
+        _parse_amount(number, "throughput", throughput, parse_bytes_per_s),
     )
 
 
-def _amount(number: int, what: str, text: str, parse: Callable[[object], int]) -> int | None:
+def _parse_amount(number: int, column: str, text: str, parse: Callable[[object], int]) -> int | None:
     if not text:
         return None
     try:
         amount = parse(int(text) if re.fullmatch(r"[0-9]{1,30}", text) else text)
     except ValueError as error:
-        raise FormatError(number, f"{what}: {error}") from None
+        raise FormatError(number, f"{column}: {error}") from None
     if amount < 1:
-        raise FormatError(number, f"{what}: 0 is none at all; leave it empty if it is not known")
+        raise FormatError(number, f"{column}: must be positive; leave it empty if unknown")
     return amount

@@ -1,4 +1,4 @@
-"""Reading the bytes of Kafka's protocols field by field, with errors that name the field."""
+"""A reader of binary protocol fields, with errors that name the field."""
 
 from __future__ import annotations
 
@@ -7,99 +7,97 @@ from typing import NoReturn, TypeVar
 
 from scenarios.kafka.formats.lines import FormatError
 
-_Read = TypeVar("_Read")
+_Element = TypeVar("_Element")
 
 
 class ByteReader:
-    """Reads big-endian fields one after another; every method takes the name of the field.
+    """Reads big-endian fields in sequence; every read method takes the field's name for errors.
 
     Attributes:
-        size: how many bytes there are in all.
-        version: of the encoding, for messages; None while it is not known.
+        size: Total number of bytes.
+        version: Version of the encoding, for errors; None until it has been read.
     """
 
-    def __init__(self, data: bytes, what: str) -> None:
+    def __init__(self, data: bytes, structure: str) -> None:
+        """Read from `data`, which encodes the given structure (its name is for errors)."""
         self._data = data
-        self._what = what
-        self._at = 0
+        self._structure = structure
+        self._position = 0
         self.size = len(data)
         self.version: int | None = None
 
     def fail(self, problem: str) -> NoReturn:
-        """Refuse the bytes.
+        """Report malformed bytes.
 
         Raises:
-            FormatError: always.
+            FormatError: Always.
         """
         version = "" if self.version is None else f" version {self.version}"
-        raise FormatError(None, f"{self._what}{version}: {problem}")
+        raise FormatError(None, f"{self._structure}{version}: {problem}")
 
     def take(self, field: str, count: int) -> bytes:
-        """The next `count` bytes."""
-        end = self._at + count
+        """Return the next `count` bytes; fail if fewer are left."""
+        end = self._position + count
         if count < 0 or end > self.size:
-            self.fail(f"{field} at byte {self._at} takes {count} bytes, but {self.size - self._at} are left")
-        taken, self._at = self._data[self._at : end], end
+            self.fail(
+                f"{field} at byte {self._position} needs {count} bytes, but {self.size - self._position} are left"
+            )
+        taken, self._position = self._data[self._position : end], end
         return taken
 
     def int8(self, field: str) -> int:
-        """A signed number of one byte."""
+        """Return a signed integer of 1 byte."""
         return int.from_bytes(self.take(field, 1), signed=True)
 
     def int16(self, field: str) -> int:
-        """A signed number of two bytes."""
+        """Return a signed integer of 2 bytes."""
         return int.from_bytes(self.take(field, 2), signed=True)
 
     def int32(self, field: str) -> int:
-        """A signed number of four bytes."""
+        """Return a signed integer of 4 bytes."""
         return int.from_bytes(self.take(field, 4), signed=True)
 
     def int64(self, field: str) -> int:
-        """A signed number of eight bytes."""
+        """Return a signed integer of 8 bytes."""
         return int.from_bytes(self.take(field, 8), signed=True)
 
     def string(self, field: str) -> str:
-        """A text in UTF-8 behind its length in two bytes."""
+        """Return a UTF-8 string with a 2-byte length prefix."""
         return self._decode(field, self.take(field, self.int16(field)))
 
     def nullable_string(self, field: str) -> str | None:
-        """The same, or None where the length is -1."""
+        """Return a UTF-8 string with a 2-byte length prefix; None for length -1."""
         length = self.int16(field)
         return None if length == -1 else self._decode(field, self.take(field, length))
 
     def nullable_bytes(self, field: str) -> bytes | None:
-        """Bytes behind their number in four bytes, or None where that is -1."""
+        """Return bytes with a 4-byte length prefix; None for length -1."""
         length = self.int32(field)
         return None if length == -1 else self.take(field, length)
 
     def text(self, field: str) -> str:
-        """A text in UTF-8 behind its length in four bytes."""
+        """Return a UTF-8 string with a 4-byte length prefix."""
         return self._decode(field, self.take(field, self.int32(field)))
 
     def utf16(self, field: str) -> str:
-        """A text as Java's `writeChars` writes it, behind its number of characters in four bytes."""
+        """Return a string as Java's `writeChars` writes it, with its number of characters as a 4-byte prefix."""
         return self._decode(field, self.take(field, 2 * self.int32(field)), "utf-16-be")
 
-    def array(self, field: str, read: Callable[[str], _Read]) -> list[_Read]:
-        """A list behind its length in four bytes; `read` reads one element."""
+    def array(self, field: str, read_element: Callable[[str], _Element]) -> list[_Element]:
+        """Return a list with a 4-byte length prefix; `read_element` reads one element."""
         length = self.int32(field)
-        if not 0 <= length <= self.size - self._at:
-            self.fail(
-                f"{field} before byte {self._at} cannot have {length} elements; {self.size - self._at} bytes are left"
-            )
-        return [read(field) for _ in range(length)]
+        left = self.size - self._position
+        if not 0 <= length <= left:
+            self.fail(f"{field} before byte {self._position} cannot have {length} elements; {left} bytes are left")
+        return [read_element(field) for _ in range(length)]
 
     def expect_end(self) -> None:
-        """Refuse bytes behind the last field.
-
-        Raises:
-            FormatError: there are some.
-        """
-        if self._at != self.size:
-            self.fail(f"{self.size - self._at} bytes are left over behind the last field")
+        """Fail if bytes follow the last field."""
+        if self._position != self.size:
+            self.fail(f"{self.size - self._position} bytes follow the last field")
 
     def _decode(self, field: str, data: bytes, encoding: str = "utf-8") -> str:
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
-            self.fail(f"{field} before byte {self._at} is not text")
+            self.fail(f"{field} before byte {self._position} is not text")

@@ -1,12 +1,12 @@
-"""What the members of a classic group tell each other in bytes, as the group's coordinator keeps it.
+"""Decoders of member metadata and assignments of a classic group, as its coordinator stores them.
 
-A member's metadata is a `ConsumerProtocolSubscription` (versions 0 to 3), around what Kafka Streams tells of a thread
-in `SubscriptionInfo`; its assignment is a `ConsumerProtocolAssignment` around `AssignmentInfo`. Both of Kafka Streams'
-are read in versions 1 to 11, which are all that the releases up to 4.3 write.
+A member's metadata is a `ConsumerProtocolSubscription` (versions 0 to 3) that contains the `SubscriptionInfo` of Kafka
+Streams; its assignment is a `ConsumerProtocolAssignment` that contains an `AssignmentInfo`. `SubscriptionInfo` and
+`AssignmentInfo` are supported in versions 1 to 11, all that releases up to 4.3 write.
 
 Source: `ConsumerProtocolSubscription.json`, `ConsumerProtocolAssignment.json`, `SubscriptionInfoData.json`;
-`org.apache.kafka.streams.processor.internals.assignment.AssignmentInfo` and `ConsumerProtocolUtils`, which write by
-hand; `StreamsPartitionAssignor.getActiveTasks` and `PARTITION_COMPARATOR` on which task reads which partition.
+`org.apache.kafka.streams.processor.internals.assignment.AssignmentInfo` and `ConsumerProtocolUtils` (hand-written
+encoders); `StreamsPartitionAssignor.getActiveTasks` and `PARTITION_COMPARATOR` (which task reads which partition).
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.byte_reader import ByteReader
 
 LATEST_OFFSET: Final = -2
-"""The offset sum of a task that runs on the thread as an active one (`Task.LATEST_OFFSET`)."""
+"""Offset sum of a task that is active on the thread (`Task.LATEST_OFFSET`)."""
 
 UNKNOWN_OFFSET_SUM: Final = -3
-"""The offset sum of a copy of which the member did not tell more, as in versions 1 to 6."""
+"""Offset sum of a task copy whose offsets the member did not report, as in versions 1 to 6."""
 
-_NEWEST_CONSUMER: Final = 3
-_NEWEST_STREAMS: Final = 11
+_MAX_CONSUMER_VERSION: Final = 3
+_MAX_STREAMS_VERSION: Final = 11
 _NEVER: Final = 2**63 - 1
-_OFFSET_SUMS, _NAMED_TOPOLOGIES = 7, 10
+_OFFSET_SUMS_VERSION: Final = 7
+_NAMED_TOPOLOGIES_VERSION: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionInfo:
-    """What a thread of Kafka Streams tells when it joins.
+    """The subscription of a stream thread.
 
     Attributes:
-        version: of the encoding.
-        latest_supported_version: the newest that the member knows; -1 where it does not tell.
-        process_id: the UUID of its process.
-        user_endpoint: `application.server`; None if there is none.
-        offset_sums: of each task of which there is a copy and that no other thread told of: `LATEST_OFFSET` of an
-            active task, `UNKNOWN_OFFSET_SUM` where only the copy was told of.
-        unique_field: differs from that of the time before.
-        error_code: of `AssignorError`; 0 is none.
+        version: Version of the encoding.
+        latest_supported_version: Latest version that the member supports; -1 if not reported.
+        process_id: UUID of its process.
+        user_endpoint: `application.server`; None if not set.
+        offset_sums: Offset sum of each task with a local copy that this thread reports: `LATEST_OFFSET` for an active
+            task, `UNKNOWN_OFFSET_SUM` if the version has no offsets.
+        unique_field: Value that changes with every subscription.
+        error_code: Code of `AssignorError`; 0 for none.
         client_tags: `client.tag.*`.
     """
 
@@ -59,15 +60,15 @@ class SubscriptionInfo:
 
 @dataclass(frozen=True, slots=True)
 class MemberSubscription:
-    """A member's metadata.
+    """The metadata of a group member.
 
     Attributes:
-        version: of the consumers' protocol.
-        topics: what it subscribes to.
-        owned: the partitions that it had, sorted; none in version 0.
-        generation: the generation in which it had them; -1 where it does not tell.
-        rack: `client.rack`; None if there is none or the version is below 3.
-        streams: what Kafka Streams tells.
+        version: Version of the consumer protocol.
+        topics: Subscribed topics.
+        owned: Partitions that it owned before the rebalance, sorted; empty in version 0.
+        generation: Generation in which it owned them; -1 if not reported.
+        rack: `client.rack`; None if not set or the version is below 3.
+        streams: Subscription of Kafka Streams.
     """
 
     version: int
@@ -80,17 +81,17 @@ class MemberSubscription:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentInfo:
-    """What the leader tells a thread.
+    """The assignment of a stream thread by the group leader.
 
     Attributes:
-        version: of the encoding.
-        commonly_supported_version: the newest that all members know; -1 where it is not told.
-        active_tasks: one entry for every partition, in the order of the sorted partitions.
-        standby_tasks: the partitions of each standby, sorted.
-        partitions_by_host: the active partitions of each `application.server`, sorted.
-        standby_partitions_by_host: the same of standbys.
-        error_code: of `AssignorError`; 0 is none.
-        next_rebalance_at_ms: when (since 1970) the member is to join again; None if it is not.
+        version: Version of the encoding.
+        commonly_supported_version: Latest version that all members support; -1 if not reported.
+        active_tasks: Active task of each partition, in the order of the sorted partitions.
+        standby_tasks: Partitions of each standby task, sorted.
+        partitions_by_host: Active partitions of each `application.server`, sorted.
+        standby_partitions_by_host: Standby partitions of each `application.server`, sorted.
+        error_code: Code of `AssignorError`; 0 for none.
+        next_rebalance_at_ms: Time since 1970 at which the member must rejoin; None if it need not.
     """
 
     version: int
@@ -105,13 +106,13 @@ class AssignmentInfo:
 
 @dataclass(frozen=True, slots=True)
 class MemberAssignment:
-    """A member's assignment.
+    """The assignment of a group member.
 
     Attributes:
-        version: of the consumers' protocol.
-        partitions: what it consumes, sorted.
-        active: the partitions of each of its active tasks, sorted.
-        streams: what Kafka Streams tells, standbys among it.
+        version: Version of the consumer protocol.
+        partitions: Assigned partitions, sorted.
+        active: Partitions of each active task, sorted.
+        streams: Assignment of Kafka Streams, including standby tasks.
     """
 
     version: int
@@ -121,56 +122,65 @@ class MemberAssignment:
 
 
 def decode_subscription(data: bytes) -> MemberSubscription:
-    """Read a member's metadata, as DescribeGroups gives it.
+    """Decode a member's metadata, as DescribeGroups returns it.
+
+    Returns:
+        The decoded metadata.
 
     Raises:
-        FormatError: it is cut off, or garbled, or not of Kafka Streams, or of a newer version.
+        FormatError: The bytes are truncated, malformed, not of Kafka Streams, or of an unsupported version.
     """
     reader = ByteReader(data, "ConsumerProtocolSubscription")
-    version = _consumer_version(reader)
+    version = _read_consumer_version(reader)
     topics = tuple(reader.array("topics", reader.string))
     user_data = reader.nullable_bytes("userData")
-    owned = _topic_partitions(reader) if version >= 1 else ()
+    owned = _read_topic_partitions(reader) if version >= 1 else ()
     generation = reader.int32("generationId") if version >= 2 else -1
     rack = reader.nullable_string("rackId") if version >= 3 else None
     return MemberSubscription(version, topics, owned, generation, rack, decode_subscription_info(user_data or b""))
 
 
 def decode_assignment(data: bytes) -> MemberAssignment:
-    """Read a member's assignment, as DescribeGroups gives it.
+    """Decode a member's assignment, as DescribeGroups returns it.
+
+    Returns:
+        The decoded assignment.
 
     Raises:
-        FormatError: as in `decode_subscription`; or active tasks and partitions are not equally many.
+        FormatError: As in `decode_subscription`, or the numbers of active tasks and partitions differ.
     """
     reader = ByteReader(data, "ConsumerProtocolAssignment")
-    version = _consumer_version(reader)
-    partitions = _topic_partitions(reader)
+    version = _read_consumer_version(reader)
+    partitions = _read_topic_partitions(reader)
     info = decode_assignment_info(reader.nullable_bytes("userData") or b"")
     if len(partitions) != len(info.active_tasks):
-        reader.fail(f"{len(info.active_tasks)} active tasks for {len(partitions)} partitions; they go together")
+        reader.fail(f"{len(info.active_tasks)} active tasks, but {len(partitions)} partitions")
     active: dict[str, list[TopicPartition]] = {}
     for task, partition in zip(info.active_tasks, partitions, strict=True):
         active.setdefault(task, []).append(partition)
-    return MemberAssignment(version, partitions, {task: tuple(read) for task, read in active.items()}, info)
+    return MemberAssignment(version, partitions, {task: tuple(inputs) for task, inputs in active.items()}, info)
 
 
 def decode_subscription_info(data: bytes) -> SubscriptionInfo:
-    """Read what a thread of Kafka Streams tells.
+    """Decode the subscription of a stream thread.
+
+    Returns:
+        The decoded subscription.
 
     Raises:
-        FormatError: as in `decode_subscription`.
+        FormatError: As in `decode_subscription`.
     """
     reader = ByteReader(data, "SubscriptionInfo")
-    version = _streams_version(reader)
+    version = _read_streams_version(reader)
     latest = reader.int32("latestSupportedVersion") if version >= 3 else -1
     process_id = str(uuid.UUID(bytes=reader.take("processId", 16)))
-    if version < _OFFSET_SUMS:
-        prev_tasks = reader.array("prevTasks", lambda _: _task(reader, version=1))
-        standby_tasks = reader.array("standbyTasks", lambda _: _task(reader, version=1))
+    if version < _OFFSET_SUMS_VERSION:
+        prev_tasks = reader.array("prevTasks", lambda _: _read_task(reader, version=1))
+        standby_tasks = reader.array("standbyTasks", lambda _: _read_task(reader, version=1))
         sums = {**dict.fromkeys(standby_tasks, UNKNOWN_OFFSET_SUM), **dict.fromkeys(prev_tasks, LATEST_OFFSET)}
     endpoint = reader.text("userEndPoint") if version >= 2 else ""
-    if version >= _OFFSET_SUMS:
-        sums = _offset_sums(reader, version)
+    if version >= _OFFSET_SUMS_VERSION:
+        sums = _read_offset_sums(reader, version)
     unique_field = reader.int8("uniqueField") if version >= 8 else 0
     error_code = reader.int32("errorCode") if version >= 9 else 0
     tags = reader.array("clientTags", lambda _: (reader.text("key"), reader.text("value"))) if version >= 11 else []
@@ -179,18 +189,21 @@ def decode_subscription_info(data: bytes) -> SubscriptionInfo:
 
 
 def decode_assignment_info(data: bytes) -> AssignmentInfo:
-    """Read what the leader tells a thread of Kafka Streams.
+    """Decode the assignment of a stream thread.
+
+    Returns:
+        The decoded assignment.
 
     Raises:
-        FormatError: as in `decode_subscription`.
+        FormatError: As in `decode_subscription`.
     """
     reader = ByteReader(data, "AssignmentInfo")
-    version = _streams_version(reader)
+    version = _read_streams_version(reader)
     common = reader.int32("commonlySupportedVersion") if version >= 3 else -1
-    active = reader.array("activeTasks", lambda _: _task(reader, version))
-    named = _named_partition(reader)
-    standby = reader.array("standbyTasks", lambda _: (_task(reader, version), _partitions(reader, named)))
-    hosts, standby_hosts = _hosts(reader, version)
+    active = reader.array("activeTasks", lambda _: _read_task(reader, version))
+    named = _named_partition_reader(reader)
+    standby = reader.array("standbyTasks", lambda _: (_read_task(reader, version), _read_partitions(reader, named)))
+    hosts, standby_hosts = _read_hosts(reader, version)
     error_code = reader.int32("errCode") if version >= 4 else 0
     at_ms = reader.int64("nextRebalanceMs") if version >= 7 else _NEVER
     reader.expect_end()
@@ -198,34 +211,37 @@ def decode_assignment_info(data: bytes) -> AssignmentInfo:
     return AssignmentInfo(version, common, tuple(active), dict(standby), hosts, standby_hosts, error_code, next_at_ms)
 
 
-def _consumer_version(reader: ByteReader) -> int:
-    """Newer versions of the consumers' protocol only add fields behind those that are known."""
+def _read_consumer_version(reader: ByteReader) -> int:
+    """Return the version to decode: newer versions of the consumer protocol only append fields."""
     version = reader.int16("version")
     if version < 0:
-        reader.fail(f"version {version} is none")
+        reader.fail(f"invalid version {version}")
     reader.version = version
-    return min(version, _NEWEST_CONSUMER)
+    return min(version, _MAX_CONSUMER_VERSION)
 
 
-def _streams_version(reader: ByteReader) -> int:
+def _read_streams_version(reader: ByteReader) -> int:
     if not reader.size:
-        reader.fail("no bytes: the member has told nothing, or is not of Kafka Streams")
+        reader.fail("no bytes: the member sent no metadata or does not run Kafka Streams")
     version = reader.int32("version")
-    if not 1 <= version <= _NEWEST_STREAMS:
-        reader.fail(f"version {version} is not known (1 to {_NEWEST_STREAMS}); is this a Kafka Streams application?")
+    if not 1 <= version <= _MAX_STREAMS_VERSION:
+        reader.fail(
+            f"unsupported version {version} (supported: 1 to {_MAX_STREAMS_VERSION}); is this a Kafka Streams "
+            "application?"
+        )
     reader.version = version
     return version
 
 
-def _topic_partitions(reader: ByteReader) -> tuple[TopicPartition, ...]:
-    """Partitions by topic, sorted as Kafka Streams sorts them: by topic, then by number."""
+def _read_topic_partitions(reader: ByteReader) -> tuple[TopicPartition, ...]:
+    """Return partitions sorted by topic and number, as Kafka Streams sorts them."""
     listed = reader.array("topics", lambda _: (reader.string("topic"), reader.array("partitions", reader.int32)))
     return tuple(sorted(TopicPartition(topic, partition) for topic, partitions in listed for partition in partitions))
 
 
-def _task(reader: ByteReader, version: int) -> str:
+def _read_task(reader: ByteReader, version: int) -> str:
     subtopology, partition = reader.int32("subtopology"), reader.int32("partition")
-    name = reader.utf16("topologyName") if version >= _NAMED_TOPOLOGIES else ""
+    name = reader.utf16("topologyName") if version >= _NAMED_TOPOLOGIES_VERSION else ""
     return _task_id(subtopology, partition, name)
 
 
@@ -233,12 +249,12 @@ def _task_id(subtopology: int, partition: int, name: str | None) -> str:
     return f"{name}__{subtopology}_{partition}" if name else f"{subtopology}_{partition}"
 
 
-def _offset_sums(reader: ByteReader, version: int) -> dict[str, int]:
+def _read_offset_sums(reader: ByteReader, version: int) -> dict[str, int]:
     sums: dict[str, int] = {}
 
     def read_task(_: str) -> None:
         subtopology = reader.int32("topicGroupId")
-        if version >= _NAMED_TOPOLOGIES:
+        if version >= _NAMED_TOPOLOGIES_VERSION:
             partition, offset_sum = reader.int32("partition"), reader.int64("offsetSum")
             sums[_task_id(subtopology, partition, reader.nullable_string("namedTopology"))] = offset_sum
             return
@@ -249,38 +265,41 @@ def _offset_sums(reader: ByteReader, version: int) -> dict[str, int]:
     return sums
 
 
-def _named_partition(reader: ByteReader) -> Callable[[], TopicPartition]:
+def _named_partition_reader(reader: ByteReader) -> Callable[[], TopicPartition]:
     return lambda: TopicPartition(reader.string("topic"), reader.int32("partition"))
 
 
-def _numbered_partition(reader: ByteReader, topics: Mapping[int, str]) -> Callable[[], TopicPartition]:
+def _indexed_partition_reader(reader: ByteReader, topics: Mapping[int, str]) -> Callable[[], TopicPartition]:
     def read() -> TopicPartition:
         number, partition = reader.int32("topicIndex"), reader.int32("partition")
         if number not in topics:
-            reader.fail(f"topic {number} is not in its own list of topics")
+            reader.fail(f"topic index {number} is not in the list of topics")
         return TopicPartition(topics[number], partition)
 
     return read
 
 
-def _partitions(reader: ByteReader, read: Callable[[], TopicPartition]) -> tuple[TopicPartition, ...]:
+def _read_partitions(reader: ByteReader, read: Callable[[], TopicPartition]) -> tuple[TopicPartition, ...]:
     return tuple(sorted(reader.array("partitions", lambda _: read())))
 
 
-_Hosts = dict[str, tuple[TopicPartition, ...]]
+_PartitionsByHost = dict[str, tuple[TopicPartition, ...]]
 
 
-def _hosts(reader: ByteReader, version: int) -> tuple[_Hosts, _Hosts]:
-    """Partitions by host: from version 2 on, with topics by number from 5 on, and of standbys from 6 on."""
+def _read_hosts(reader: ByteReader, version: int) -> tuple[_PartitionsByHost, _PartitionsByHost]:
+    """Return the active and standby partitions by host.
+
+    Version 2 introduces active partitions, version 5 topics by index, and version 6 standby partitions.
+    """
     if version < 2:
         return {}, {}
-    read = _named_partition(reader)
+    read = _named_partition_reader(reader)
     if version >= 5:
         topics = dict(reader.array("topics", lambda _: (reader.int32("topicIndex"), reader.string("topic"))))
-        read = _numbered_partition(reader, topics)
+        read = _indexed_partition_reader(reader, topics)
 
     def read_host(_: str) -> tuple[str, tuple[TopicPartition, ...]]:
-        return f"{reader.string('host')}:{reader.int32('port')}", _partitions(reader, read)
+        return f"{reader.string('host')}:{reader.int32('port')}", _read_partitions(reader, read)
 
     hosts = dict(reader.array("partitionsByHost", read_host))
     return hosts, dict(reader.array("standbyPartitionsByHost", read_host)) if version >= 6 else {}

@@ -1,7 +1,7 @@
-"""What `kafka-leader-election.sh --election-type preferred --path-to-json-file` takes: JSON, a line a partition.
+"""Input of `kafka-leader-election.sh --election-type preferred --path-to-json-file`: JSON, one line per partition.
 
-Source: `org.apache.kafka.tools.LeaderElectionCommand` (`parseReplicaElectionData`); a partition that its preferred
-leader leads already is passed over.
+Source: `org.apache.kafka.tools.LeaderElectionCommand` (`parseReplicaElectionData`), which skips a partition whose
+preferred leader already leads it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from assignors.model.ids import TopicPartition
 
 
 def election_json(partitions: Iterable[TopicPartition]) -> str:
-    """Write which partitions shall be led by their preferred leaders.
+    """Return the JSON that elects the preferred leaders of partitions.
 
     Raises:
-        ValueError: there are no partitions.
+        ValueError: There are no partitions; the tool rejects an empty file.
     """
-    lines = [json.dumps({"topic": key.topic, "partition": key.partition}) for key in partitions]
+    lines = [json.dumps({"topic": partition.topic, "partition": partition.partition}) for partition in partitions]
     if not lines:
         raise ValueError("an election of no partitions")
     return '{"partitions": [\n  ' + ",\n  ".join(lines) + "\n]}\n"

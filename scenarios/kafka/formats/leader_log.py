@@ -1,7 +1,7 @@
-"""The log of a Kafka Streams group's leader at INFO or DEBUG: assignments of successive rebalances.
+"""Log of a Kafka Streams group leader at INFO or DEBUG: the assignments of successive rebalances.
 
-Read is what `StreamsPartitionAssignor` logs, in the wordings of 2.4 to 4.x; whatever else stands in the log is passed
-over. Times are taken as they stand; a log does not say in which zone.
+Supported are the messages of `StreamsPartitionAssignor` in releases 2.4 to 4.x; other lines are ignored. A log has no
+time zone: times are read as UTC.
 
 Source: `org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor` (`assignTasksToClients`,
 `computeNewAssignment`, `addClientAssignments`), `ClientState.currentAssignment`.
@@ -15,32 +15,39 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.naming import TASK_PATTERN, UUID_PATTERN
 
 RELEVANT_LINE = (
     r"participating in this rebalance|Assigning stateful tasks: |and stateless tasks: |including stateful"
     r"|Assigned tasks (to clients as |\[)|Assignment of tasks to nodes: |activeTasks: \("
     r"|Finished (un)?stable assignment|^[0-9a-f]{8}-[0-9a-f-]{27}: \["
 )
-"""What the lines have that matter, as a regular expression of Java and of Python."""
+"""Regular expression (Java and Python) that finds the lines which `parse_rebalances` reads."""
 
 _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _THREAD = re.compile(r"stream-thread \[([^\]]+)\]")
-_PROCESS = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_CONSUMERS = re.compile(rf"({_PROCESS}): \[([^\]]*)\]")
-_STATEFUL = re.compile(r"(?:Assigning stateful tasks: |including stateful )\[([^\]]*)\]")
-_TASKS_OF = re.compile(rf"({_PROCESS})=\[activeTasks: \(\[([^\]]*)\]\) standbyTasks: \(\[([^\]]*)\]\)")
-_TASK = re.compile(r"(?:[\w.-]+__)?\d{1,9}_\d{1,9}")
-_CLIENT = re.compile(rf"Client ({_PROCESS}) per-consumer assignment")
-_OF_THREADS = re.compile(r"\s+assigned (active|standby) \{(.*)\}")
-_OF_THREAD = re.compile(r"([^\s={,]+)=\[([^\]]*)\]")
-_IN_BRACES = re.compile(rf"\{{{_PROCESS}=(\[activeTasks: \(|ClientMetadata\{{)")
-"""What assignors and the leader tell of what clients have before and while they decide has much the same form."""
-_BEGINS = re.compile(r"Assigned tasks (to clients as |\[)|Assignment of tasks to nodes: ")
+_CONSUMERS = re.compile(rf"({UUID_PATTERN}): \[([^\]]*)\]")
+_STATEFUL_TASKS = re.compile(r"(?:Assigning stateful tasks: |including stateful )\[([^\]]*)\]")
+_CLIENT_TASKS = re.compile(rf"({UUID_PATTERN})=\[activeTasks: \(\[([^\]]*)\]\) standbyTasks: \(\[([^\]]*)\]\)")
+_TASK = re.compile(TASK_PATTERN)
+_CONSUMER_ASSIGNMENT = re.compile(rf"Client ({UUID_PATTERN}) per-consumer assignment")
+_TASKS_BY_CONSUMER = re.compile(r"\s+assigned (active|standby) \{(.*)\}")
+_CONSUMER_TASKS = re.compile(r"([^\s={,]+)=\[([^\]]*)\]")
+_PREVIOUS_STATE = re.compile(rf"\{{{UUID_PATTERN}=(\[activeTasks: \(|ClientMetadata\{{)")
+"""Client states that assignors and the leader log before and during an assignment; they resemble its result."""
+_ASSIGNMENT_START = re.compile(r"Assigned tasks (to clients as |\[)|Assignment of tasks to nodes: ")
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedClient:
-    """What a client is to have: tasks as Kafka writes them, sorted as in the text; `threads` is None if not told."""
+    """The assignment of one client; task ids as Kafka writes them, in the order of the text.
+
+    Attributes:
+        process_id: Process id.
+        threads: Number of stream threads; None if it was not logged.
+        active: Active tasks.
+        standby: Standby tasks.
+    """
 
     process_id: str
     threads: int | None
@@ -50,7 +57,13 @@ class LoggedClient:
 
 @dataclass(frozen=True, slots=True)
 class LoggedThread:
-    """What a consumer, which is a stream thread, is to have; tasks sorted as in the text."""
+    """The assignment of one stream thread; task ids in the order of the text.
+
+    Attributes:
+        consumer: Member id of the thread's consumer.
+        active: Active tasks.
+        standby: Standby tasks.
+    """
 
     consumer: str
     active: tuple[str, ...]
@@ -59,15 +72,16 @@ class LoggedThread:
 
 @dataclass(frozen=True, slots=True)
 class LoggedRebalance:
-    """One assignment of the leader.
+    """One assignment of the group leader.
 
     Attributes:
-        line: where the assignment begins.
-        at_ms: the log's time, taken for UTC; None if the line has none.
-        leader: the stream thread that led; None if the line has none.
-        stateful: the tasks that have state; None if it was not logged.
-        stable: whether no follow-up rebalance was needed; None if it was not logged.
-        by_thread: the threads of each process, by name, as far as it was logged.
+        line: Number of its first line.
+        at_ms: Time of that line since 1970, read as UTC; None if the line has no time.
+        leader: Name of the leading stream thread; None if the line has none.
+        clients: Assignment of each client.
+        stateful: Stateful tasks; None if they were not logged.
+        stable: Whether no follow-up rebalance is needed; None if it was not logged.
+        by_thread: Assignment of each thread by process id, for the processes for which it was logged.
     """
 
     line: int
@@ -80,7 +94,20 @@ class LoggedRebalance:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _RebalanceDraft:
+    """A rebalance while its lines are read.
+
+    Attributes:
+        line: Number of its first line.
+        at_ms: Time of that line.
+        leader: Name of the leading stream thread.
+        stateful: Stateful tasks.
+        consumers: Consumers of each process.
+        clients: Assignment of each client.
+        stable: Whether no follow-up rebalance is needed.
+        tasks_by_role: Tasks by role, by process and consumer.
+    """
+
     line: int
     at_ms: int | None
     leader: str | None
@@ -88,64 +115,66 @@ class _Draft:
     consumers: dict[str, list[str]]
     clients: list[LoggedClient] = field(default_factory=list)
     stable: bool | None = None
-    of_threads: dict[tuple[str, str], dict[str, tuple[str, ...]]] = field(default_factory=dict)
-    """Tasks by role of each process and consumer."""
+    tasks_by_role: dict[tuple[str, str], dict[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 def parse_rebalances(text: str) -> tuple[LoggedRebalance, ...]:
-    """Read the rebalances, in the order of the text.
+    """Parse the rebalances of a leader's log.
+
+    Returns:
+        The rebalances, in the order of the text.
 
     Raises:
-        FormatError: an assignment is cut off or lists what is no task, or there is none at all.
+        FormatError: The log has no assignment, or one that is truncated or contains an invalid task id.
     """
-    drafts: list[_Draft] = []
-    told: dict[str, list[str]] = {}
+    drafts: list[_RebalanceDraft] = []
+    consumers_of: dict[str, list[str]] = {}
     stateful: frozenset[str] | None = None
     process: str | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         if "participating in this rebalance" in line:
-            told, stateful = {}, None
-        told.update((process_id, _split(consumers)) for process_id, consumers in _CONSUMERS.findall(line))
-        if match := _STATEFUL.search(line):
-            stateful = frozenset(_tasks(number, match[1]))
-        begins = _BEGINS.search(line) is not None
-        if begins:
-            drafts.append(_Draft(number, _time_ms(line), _leader(line), stateful, told))
-        if "activeTasks: (" in line and (begins or not _IN_BRACES.search(line)):
+            consumers_of, stateful = {}, None
+        consumers_of.update((process_id, _split(consumers)) for process_id, consumers in _CONSUMERS.findall(line))
+        if match := _STATEFUL_TASKS.search(line):
+            stateful = frozenset(_parse_tasks(number, match[1]))
+        starts_assignment = _ASSIGNMENT_START.search(line) is not None
+        if starts_assignment:
+            drafts.append(_RebalanceDraft(number, _time_ms(line), _leader(line), stateful, consumers_of))
+        if "activeTasks: (" in line and (starts_assignment or not _PREVIOUS_STATE.search(line)):
             _add_clients(drafts, number, line)
-        if match := _CLIENT.search(line):
+        if match := _CONSUMER_ASSIGNMENT.search(line):
             process = match[1]
-        if drafts and process is not None and (match := _OF_THREADS.fullmatch(line.rstrip())):
+        if drafts and process is not None and (match := _TASKS_BY_CONSUMER.fullmatch(line.rstrip())):
             _add_threads(drafts[-1], number, process, match[1], match[2])
         if drafts and drafts[-1].stable is None and "stable assignment of tasks" in line:
             drafts[-1].stable = "unstable" not in line
     if not drafts:
-        raise FormatError(None, "no assignments; the log should have those of the group's leader, at INFO")
-    return tuple(_finished(drafts))
+        raise FormatError(None, "no assignments; expected the log of the group leader at INFO")
+    return tuple(_finish(drafts))
 
 
-def _add_clients(drafts: list[_Draft], number: int, line: str) -> None:
-    found = _TASKS_OF.findall(line)
-    if not drafts or len(found) != line.count("activeTasks: ("):
-        raise FormatError(
-            number, f"'{line.strip()[:60]}' is not the tasks of a client: cut off, or without a beginning"
-        )
+def _add_clients(drafts: list[_RebalanceDraft], number: int, line: str) -> None:
+    assignments = _CLIENT_TASKS.findall(line)
+    if not drafts or len(assignments) != line.count("activeTasks: ("):
+        raise FormatError(number, f"'{line.strip()[:60]}' is not a client's assignment: truncated or without its start")
     draft = drafts[-1]
-    for process, active, standby in found:
+    for process, active, standby in assignments:
         consumers = draft.consumers.get(process)
         threads = None if consumers is None else len(consumers)
-        draft.clients.append(LoggedClient(process, threads, _tasks(number, active), _tasks(number, standby)))
+        draft.clients.append(
+            LoggedClient(process, threads, _parse_tasks(number, active), _parse_tasks(number, standby))
+        )
 
 
-def _add_threads(draft: _Draft, number: int, process: str, role: str, text: str) -> None:
-    for consumer, tasks in _OF_THREAD.findall(text):
-        draft.of_threads.setdefault((process, consumer), {})[role] = _tasks(number, tasks)
+def _add_threads(draft: _RebalanceDraft, number: int, process: str, role: str, text: str) -> None:
+    for consumer, tasks in _CONSUMER_TASKS.findall(text):
+        draft.tasks_by_role.setdefault((process, consumer), {})[role] = _parse_tasks(number, tasks)
 
 
-def _finished(drafts: list[_Draft]) -> Iterator[LoggedRebalance]:
+def _finish(drafts: list[_RebalanceDraft]) -> Iterator[LoggedRebalance]:
     for draft in drafts:
         if not draft.clients:
-            raise FormatError(draft.line, "an assignment without clients: the lines that should follow are missing")
+            raise FormatError(draft.line, "an assignment without clients: the following lines are missing")
         yield LoggedRebalance(
             draft.line,
             draft.at_ms,
@@ -153,29 +182,33 @@ def _finished(drafts: list[_Draft]) -> Iterator[LoggedRebalance]:
             tuple(draft.clients),
             draft.stateful,
             draft.stable,
-            _by_thread(draft),
+            _group_by_thread(draft),
         )
 
 
-def _by_thread(draft: _Draft) -> dict[str, tuple[LoggedThread, ...]]:
-    """The threads of the processes of which it was logged; those without tasks are in the list of all alone."""
-    found: dict[str, tuple[LoggedThread, ...]] = {}
-    for process in dict.fromkeys(process for process, _ in draft.of_threads):
-        consumers = {*draft.consumers.get(process, ()), *(name for owner, name in draft.of_threads if owner == process)}
-        roles = [(name, draft.of_threads.get((process, name), {})) for name in sorted(consumers)]
-        found[process] = tuple(LoggedThread(name, of.get("active", ()), of.get("standby", ())) for name, of in roles)
-    return found
+def _group_by_thread(draft: _RebalanceDraft) -> dict[str, tuple[LoggedThread, ...]]:
+    """Return the threads by process; threads without tasks appear only in the list of consumers."""
+    threads: dict[str, tuple[LoggedThread, ...]] = {}
+    for process in dict.fromkeys(process for process, _ in draft.tasks_by_role):
+        with_tasks = (consumer for owner, consumer in draft.tasks_by_role if owner == process)
+        consumers = sorted({*draft.consumers.get(process, ()), *with_tasks})
+        tasks = {consumer: draft.tasks_by_role.get((process, consumer), {}) for consumer in consumers}
+        threads[process] = tuple(
+            LoggedThread(consumer, roles.get("active", ()), roles.get("standby", ()))
+            for consumer, roles in tasks.items()
+        )
+    return threads
 
 
 def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _tasks(number: int, text: str) -> tuple[str, ...]:
+def _parse_tasks(number: int, text: str) -> tuple[str, ...]:
     tasks = _split(text)
     for task in tasks:
         if not _TASK.fullmatch(task):
-            raise FormatError(number, f"'{task[:60]}' is not a task (such as 0_3)")
+            raise FormatError(number, f"'{task[:60]}' is not a task id (such as 0_3)")
     return tuple(tasks)
 
 

@@ -1,4 +1,4 @@
-"""What the importers share: the error, and telling the noise of a terminal from what a tool printed."""
+"""Lines of tool output: the error of all parsers, and the removal of shell and logger lines."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Iterator
 
 _LOG_LINE = r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
 _LAUNCHER = r"(WARN|WARNING|INFO|ERROR|SLF4J|log4j)[: ]|OpenJDK |Java HotSpot|Picked up |[$#>] "
-_NOISE = re.compile(rf"\s*$|{_LOG_LINE}|{_LAUNCHER}")
+_IGNORED_LINE = re.compile(rf"\s*$|{_LOG_LINE}|{_LAUNCHER}")
 
 
 class FormatError(ValueError):
-    """A text that is not what the tool prints; `line` counts from 1, None if no line is to blame."""
+    """A text that is not in the expected format.
+
+    Attributes:
+        line: Number of the wrong line, from 1; None if no single line is wrong.
+    """
 
     def __init__(self, line: int | None, message: str) -> None:
         super().__init__(message)
@@ -19,20 +23,28 @@ class FormatError(ValueError):
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of a text with their numbers, without those that shells and loggers put in between."""
+    """Yield the lines of a text with their numbers, from 1; skip blank lines and those of shells and loggers."""
     for number, line in enumerate(text.split("\n"), start=1):
-        if not _NOISE.match(line):
+        if not _IGNORED_LINE.match(line):
             yield number, line.rstrip()
 
 
-def parse_broker_ids(number: int, what: str, text: str) -> tuple[int, ...]:
-    """Read broker ids such as `5,6,7`; nothing at all is no ids.
+def parse_broker_ids(number: int, field: str, text: str) -> tuple[int, ...]:
+    """Parse broker ids such as `5,6,7`; a blank text has none.
+
+    Args:
+        number: Number of the line, for the error.
+        field: Name of the field, for the error.
+        text: Value of the field.
+
+    Returns:
+        The broker ids, in the order of the text.
 
     Raises:
-        FormatError: something else.
+        FormatError: The text is not a list of broker ids.
     """
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     for part in parts:
         if not re.fullmatch(r"\d{1,10}", part):
-            raise FormatError(number, f"{what}: '{text.strip()[:60]}' is not a list of broker ids (such as 5,6,7)")
+            raise FormatError(number, f"{field}: '{text.strip()[:60]}' is not a list of broker ids (such as 5,6,7)")
     return tuple(map(int, parts))

@@ -1,4 +1,4 @@
-"""What `kafka-log-dirs.sh --describe` prints: two lines of text, and one of JSON with the size of every replica.
+"""Output of `kafka-log-dirs.sh --describe`: two lines of text, then one line of JSON with the size of every replica.
 
 Source: `org.apache.kafka.tools.LogDirsCommand`.
 """
@@ -6,7 +6,7 @@ Source: `org.apache.kafka.tools.LogDirsCommand`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assignors.model.ids import TopicPartition
@@ -16,49 +16,73 @@ _COMMAND = "kafka-log-dirs.sh --describe"
 
 
 def parse_partition_sizes(text: str) -> Mapping[TopicPartition, int]:
-    """Read the size of every partition in bytes: that of its largest replica, copies still being made left out.
+    """Parse the size of each partition, that of its largest replica; replicas still being moved are excluded.
+
+    Returns:
+        The size in bytes by partition.
 
     Raises:
-        FormatError: there is no such JSON in the text.
+        FormatError: The text lacks the JSON, or it is malformed.
     """
     return {partition: max(sizes) for partition, sizes in parse_replica_sizes(text).items()}
 
 
 def parse_replica_sizes(text: str) -> Mapping[TopicPartition, list[int]]:
-    """Read the size of every replica of each partition in bytes, copies still being made left out.
+    """Parse the size of each replica; replicas still being moved (`isFuture`) are excluded.
+
+    Returns:
+        The sizes in bytes of its replicas by partition.
 
     Raises:
-        FormatError: there is no such JSON in the text.
+        FormatError: The text lacks the JSON, or it is malformed.
     """
-    number, line = _json_line(text)
+    number, line = _find_json_line(text)
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise FormatError(number, f"not JSON: {error}") from None
+        raise FormatError(number, f"invalid JSON: {error}") from None
     sizes: dict[TopicPartition, list[int]] = {}
     try:
-        for partition, size in _replicas(content):
+        for partition, size in _parse_replicas(content):
             sizes.setdefault(partition, []).append(size)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise FormatError(number, f"not the JSON that {_COMMAND} prints: {what}") from None
+        problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise FormatError(number, f"not the JSON of {_COMMAND}: {problem}") from None
     return sizes
 
 
-def _json_line(text: str) -> tuple[int, str]:
+def log_dirs_json(replicas: Iterable[tuple[int, TopicPartition, int]], log_dir: str) -> str:
+    """Return replica sizes in the JSON of `kafka-log-dirs.sh`, with one log directory per broker.
+
+    Args:
+        replicas: Broker id, partition and size in bytes of each replica.
+        log_dir: Path of the log directory.
+    """
+    replicas_of: dict[int, list[dict[str, object]]] = {}
+    for broker, partition, size_bytes in replicas:
+        entry = {"partition": str(partition), "size": size_bytes, "offsetLag": 0, "isFuture": False}
+        replicas_of.setdefault(broker, []).append(entry)
+    brokers = [
+        {"broker": broker, "logDirs": [{"logDir": log_dir, "error": None, "partitions": replicas_of[broker]}]}
+        for broker in sorted(replicas_of)
+    ]
+    return json.dumps({"version": 1, "brokers": brokers}) + "\n"
+
+
+def _find_json_line(text: str) -> tuple[int, str]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.startswith("{"):
             return number, line
-    raise FormatError(None, f"no line begins with a brace; this should be what {_COMMAND} prints, JSON included")
+    raise FormatError(None, f"no line starts with a brace; expected the output of {_COMMAND}, including its JSON")
 
 
-def _replicas(content: Any) -> Iterator[tuple[TopicPartition, int]]:
+def _parse_replicas(content: Any) -> Iterator[tuple[TopicPartition, int]]:
     for broker in content["brokers"]:
         for log_dir in broker["logDirs"]:
             for replica in log_dir["partitions"]:
                 if replica.get("isFuture"):
                     continue
-                size = replica["size"]
-                if type(size) is not int or not 0 <= size < 2**63:
-                    raise ValueError(f"size {size!r} is not a number of bytes")
-                yield TopicPartition.parse(replica["partition"]), size
+                size_bytes = replica["size"]
+                if type(size_bytes) is not int or not 0 <= size_bytes < 2**63:
+                    raise ValueError(f"size {size_bytes!r} is not a number of bytes")
+                yield TopicPartition.parse(replica["partition"]), size_bytes

@@ -1,4 +1,4 @@
-"""Properties files of Java: keys and values, as Kafka's tools and applications take them.
+"""Java properties files, the configuration format of Kafka's tools and applications.
 
 Source: `java.util.Properties.load`.
 """
@@ -10,47 +10,50 @@ from collections.abc import Iterator, Mapping
 
 from scenarios.kafka.formats.lines import FormatError
 
-_KEY = re.compile(r"(?P<key>(?:\\.|[^\\=:\s])+)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
+_KEY_VALUE = re.compile(r"(?P<key>(?:\\.|[^\\=:\s])+)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_MEANS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+_ESCAPED_CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
 
 def parse_properties(text: str) -> Mapping[str, str]:
-    """Read keys and values; of a key that stands twice the last value counts.
+    """Parse a properties file; the last value of a repeated key wins.
+
+    Returns:
+        The values by key.
 
     Raises:
-        FormatError: a line has no key; its value is never shown.
+        FormatError: A line has no key. The message never contains a value, which may be a password.
     """
     properties: dict[str, str] = {}
     for number, line in _logical_lines(text):
-        match = _KEY.fullmatch(line)
+        match = _KEY_VALUE.fullmatch(line)
         if match is None:
             raise FormatError(number, "not a property (key=value)")
-        properties[_plain(match["key"])] = _plain(match["value"])
+        properties[_unescape(match["key"])] = _unescape(match["value"])
     return properties
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with what continues them, without comments and blank ones."""
-    whole, first = "", 0
+    """Yield lines joined with their continuation lines, without comments and blank lines."""
+    joined, first = "", 0
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         part = line.lstrip(" \t\f")
-        if not whole and (not part or part[0] in "#!"):
+        if not joined and (not part or part[0] in "#!"):
             continue
-        first = first if whole else number
+        first = first if joined else number
         continues = (len(part) - len(part.rstrip("\\"))) % 2 == 1
-        whole += part[:-1] if continues else part
+        joined += part[:-1] if continues else part
         if not continues:
-            yield first, whole
-            whole = ""
-    if whole:
-        yield first, whole
+            yield first, joined
+            joined = ""
+    if joined:
+        yield first, joined
 
 
-def _plain(text: str) -> str:
-    return _ESCAPE.sub(_unescape, text)
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(_unescape_character, text)
 
 
-def _unescape(match: re.Match[str]) -> str:
+def _unescape_character(match: re.Match[str]) -> str:
     escaped = match[1]
-    return chr(int(escaped[1:], 16)) if len(escaped) > 1 else _MEANS.get(escaped, escaped)
+    return chr(int(escaped[1:], 16)) if len(escaped) > 1 else _ESCAPED_CHARACTERS.get(escaped, escaped)

@@ -1,25 +1,27 @@
-"""What `kafka-reassign-partitions.sh` takes and prints: which replicas partitions shall have, as JSON of version 1.
+"""Reassignment JSON, version 1: input of `kafka-reassign-partitions.sh`, and output of its `--generate`.
 
-Of what `--generate` prints, which has the current assignment before the proposed one, the proposed one is read. The
-`proposals` that Cruise Control answers with as JSON are read, too.
+The output of `--generate` contains the current and the proposed assignment; the parser reads the proposed one. It also
+reads the `proposals` of Cruise Control's JSON responses.
 
 Source: `org.apache.kafka.tools.reassign.ReassignPartitionsCommand` (`parsePartitionReassignmentData`: a missing version
-is 1, missing `log_dirs` are any), `com.linkedin.kafka.cruisecontrol.executor.ExecutionProposal` (`getJsonStructure`).
+is 1, missing `log_dirs` are `any`; `parseExecuteAssignmentArgs`: rejects empty files, duplicate partitions or brokers,
+and unknown brokers), `com.linkedin.kafka.cruisecontrol.executor.ExecutionProposal` (`getJsonStructure`).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
+from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.lines import FormatError
 
 ANY_LOG_DIR = "any"
-"""What Kafka's tool writes in `log_dirs` for a replica whose directory the broker chooses."""
+"""Value in `log_dirs` of a replica whose directory the broker chooses."""
 
 _COMMAND = "kafka-reassign-partitions.sh"
 _EXAMPLE = '{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [1, 2]}]}'
@@ -30,14 +32,14 @@ _INT_MAX = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class PartitionReassignment:
-    """A partition and the brokers that it shall have, the preferred leader first.
+    """The target replicas of one partition.
 
     Attributes:
-        line: where it is in the text.
-        topic: its name.
-        partition: its number.
-        replicas: broker ids.
-        log_dirs: the log directory of each replica, ANY where the broker chooses; empty if the text has none.
+        line: Number of its line in the text.
+        topic: Topic name.
+        partition: Partition number.
+        replicas: Broker ids, the preferred leader first.
+        log_dirs: Log directory of each replica, ANY_LOG_DIR if the broker chooses; empty if the text has none.
     """
 
     line: int
@@ -48,50 +50,65 @@ class PartitionReassignment:
 
 
 def parse_reassignment(text: str) -> tuple[PartitionReassignment, ...]:
-    """Read the moves, in the order of the text.
+    """Parse a reassignment.
+
+    Returns:
+        The target replicas of each partition, in the order of the text.
 
     Raises:
-        FormatError: there is no such JSON in the text, it is of another version, an entry lacks something or has it in
-            another form, or a partition stands twice.
+        FormatError: The text contains no such JSON, its version is not 1, an entry is malformed, or a partition appears
+            twice.
     """
     start = text.find("{", max(text.find(_PROPOSED), 0))
     if start < 0:
-        raise FormatError(None, f"no JSON; {_COMMAND} takes {_EXAMPLE}")
+        raise FormatError(None, f"no JSON; {_COMMAND} requires {_EXAMPLE}")
     first_line = text.count("\n", 0, start) + 1
     try:
         content, _ = json.JSONDecoder().raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise FormatError(error.lineno, f"not JSON: {error.msg}") from None
+        raise FormatError(error.lineno, f"invalid JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
-        raise FormatError(first_line, f"not JSON: {error}") from None
+        raise FormatError(first_line, f"invalid JSON: {error}") from None
     if "partitions" not in content and isinstance(content.get("proposals"), list):
-        proposed = [_of_proposal(entry) for entry in content["proposals"]]
-        return tuple(_moves("proposals", proposed, [first_line] * len(proposed)))
+        proposed = [_entry_of_proposal(proposal) for proposal in content["proposals"]]
+        return tuple(_parse_entries("proposals", proposed, [first_line] * len(proposed)))
     if content.get("version", 1) != 1:
-        raise FormatError(first_line, f"version is not 1; {_COMMAND} takes {_EXAMPLE}")
+        raise FormatError(first_line, f"version is not 1; {_COMMAND} requires {_EXAMPLE}")
     entries = content.get("partitions")
     if not isinstance(entries, list) or not entries:
-        raise FormatError(first_line, f"partitions is not a list with something in it; {_COMMAND} takes {_EXAMPLE}")
+        raise FormatError(first_line, f"partitions is not a non-empty list; {_COMMAND} requires {_EXAMPLE}")
     lines = list(entry_lines(text, start))
     if len(lines) < len(entries):
-        raise FormatError(first_line, f"partitions is not a list of mappings; {_COMMAND} takes {_EXAMPLE}")
-    return tuple(_moves("partitions", entries, lines))
+        raise FormatError(first_line, f"partitions is not a list of mappings; {_COMMAND} requires {_EXAMPLE}")
+    return tuple(_parse_entries("partitions", entries, lines))
 
 
-def _of_proposal(entry: Any) -> Any:
-    """A proposal of Cruise Control as an entry of a reassignment."""
-    key = entry.get("topicPartition") if isinstance(entry, dict) else None
-    if not isinstance(key, dict):
-        return entry
-    return {"topic": key.get("topic"), "partition": key.get("partition"), "replicas": entry.get("newReplicas")}
+def reassignment_json(
+    partitions: Iterable[tuple[TopicPartition, tuple[int, ...]]],
+    log_dirs: Mapping[TopicPartition, tuple[str, ...]] | None = None,
+) -> str:
+    """Return a reassignment as JSON, one line per partition.
+
+    Args:
+        partitions: Broker ids by partition, the preferred leader first.
+        log_dirs: Log directory of each replica, for the partitions of which any is known.
+
+    Raises:
+        ValueError: There are no partitions; the tool rejects an empty file.
+    """
+    known_dirs = log_dirs or {}
+    lines = [json.dumps(_entry(key, replicas, known_dirs.get(key, ()))) for key, replicas in partitions]
+    if not lines:
+        raise ValueError("a reassignment of no partitions")
+    return '{"version": 1, "partitions": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
 
 
 def entry_lines(text: str, start: int) -> Iterator[int]:
-    """The lines in which mappings begin that stand inside of the outermost one."""
-    depth, line, seen = 0, text.count("\n", 0, start) + 1, start
+    """Yield the line numbers of the mappings one level inside the JSON object that starts at `start`."""
+    depth, line, position = 0, text.count("\n", 0, start) + 1, start
     for token in _TOKEN.finditer(text, start):
-        line += text.count("\n", seen, token.start())
-        seen = token.start()
+        line += text.count("\n", position, token.start())
+        position = token.start()
         if token[0] == "{":
             depth += 1
             if depth == 2:
@@ -102,40 +119,54 @@ def entry_lines(text: str, start: int) -> Iterator[int]:
                 return
 
 
-def _moves(key: str, entries: list[Any], lines: list[int]) -> Iterator[PartitionReassignment]:
-    seen: dict[tuple[str, int], int] = {}
+def _entry(key: TopicPartition, replicas: tuple[int, ...], log_dirs: tuple[str, ...]) -> dict[str, object]:
+    entry = {"topic": key.topic, "partition": key.partition, "replicas": list(replicas)}
+    return {**entry, "log_dirs": list(log_dirs)} if log_dirs else entry
+
+
+def _entry_of_proposal(proposal: Any) -> Any:
+    """Return a proposal of Cruise Control as an entry of a reassignment; unchanged if it is malformed."""
+    key = proposal.get("topicPartition") if isinstance(proposal, dict) else None
+    if not isinstance(key, dict):
+        return proposal
+    return {"topic": key.get("topic"), "partition": key.get("partition"), "replicas": proposal.get("newReplicas")}
+
+
+def _parse_entries(key: str, entries: list[Any], lines: list[int]) -> Iterator[PartitionReassignment]:
+    index_of: dict[tuple[str, int], int] = {}
     for i, (entry, line) in enumerate(zip(entries, lines, strict=False)):
-        what = f"{key}[{i}]"
+        name = f"{key}[{i}]"
         if not isinstance(entry, dict):
-            raise FormatError(line, f"{what} is not a mapping; {_COMMAND} takes {_EXAMPLE}")
+            raise FormatError(line, f"{name} is not a mapping; {_COMMAND} requires {_EXAMPLE}")
         topic: Any = entry.get("topic")
         partition: Any = entry.get("partition")
         replicas: Any = entry.get("replicas")
         if not isinstance(topic, str) or not topic.isprintable():
-            raise FormatError(line, f"{what}.topic is not a name")
-        if not _is_number(partition):
-            raise FormatError(line, f"{what}.partition is not the number of a partition")
-        if not isinstance(replicas, list) or not replicas or not all(map(_is_number, replicas)):
-            raise FormatError(line, f"{what}.replicas is not a list of broker ids (such as [5, 6, 7])")
+            raise FormatError(line, f"{name}.topic is not a topic name")
+        if not _is_id(partition):
+            raise FormatError(line, f"{name}.partition is not a partition number")
+        if not isinstance(replicas, list) or not replicas or not all(map(_is_id, replicas)):
+            raise FormatError(line, f"{name}.replicas is not a list of broker ids (such as [5, 6, 7])")
         if len(set(replicas)) < len(replicas):
-            raise FormatError(line, f"{what}.replicas has a broker twice")
-        if (topic, partition) in seen:
-            raise FormatError(line, f"{what} is {topic}-{partition}, as is {key}[{seen[topic, partition]}]")
-        seen[topic, partition] = i
-        yield PartitionReassignment(
-            line, topic, partition, tuple(replicas), _log_dirs(entry, len(replicas), line, what)
-        )
+            raise FormatError(line, f"{name}.replicas has a duplicate broker")
+        if (topic, partition) in index_of:
+            raise FormatError(
+                line, f"{name}: duplicate partition {topic}-{partition} (first in {key}[{index_of[topic, partition]}])"
+            )
+        index_of[topic, partition] = i
+        log_dirs = _parse_log_dirs(entry, len(replicas), line, name)
+        yield PartitionReassignment(line, topic, partition, tuple(replicas), log_dirs)
 
 
-def _log_dirs(entry: dict[str, Any], num_replicas: int, line: int, what: str) -> tuple[str, ...]:
+def _parse_log_dirs(entry: dict[str, Any], num_replicas: int, line: int, name: str) -> tuple[str, ...]:
     log_dirs: Any = entry.get("log_dirs", [ANY_LOG_DIR] * num_replicas)
     if not isinstance(log_dirs, list):
-        raise FormatError(line, f'{what}.log_dirs is not a list of directories (such as ["any", "/data/1"])')
+        raise FormatError(line, f'{name}.log_dirs is not a list of directories (such as ["any", "/data/1"])')
     if len(log_dirs) != num_replicas:
-        raise FormatError(line, f"{what}.log_dirs has {len(log_dirs)} entries for {num_replicas} replicas")
+        raise FormatError(line, f"{name}.log_dirs has {len(log_dirs)} entries for {num_replicas} replicas")
     for i, log_dir in enumerate(log_dirs):
         if not isinstance(log_dir, str) or not (log_dir == ANY_LOG_DIR or _is_absolute(log_dir)):
-            raise FormatError(line, f"{what}.log_dirs[{i}]: {log_dir!r} is not an absolute path or '{ANY_LOG_DIR}'")
+            raise FormatError(line, f"{name}.log_dirs[{i}]: {log_dir!r} is not an absolute path or '{ANY_LOG_DIR}'")
     return tuple(log_dirs) if any(log_dir != ANY_LOG_DIR for log_dir in log_dirs) else ()
 
 
@@ -143,5 +174,5 @@ def _is_absolute(path: str) -> bool:
     return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
 
 
-def _is_number(value: Any) -> bool:
+def _is_id(value: Any) -> bool:
     return type(value) is int and 0 <= value <= _INT_MAX

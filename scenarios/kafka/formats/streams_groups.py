@@ -1,7 +1,7 @@
-"""What `kafka-streams-groups.sh --describe` prints of groups of the streams protocol: members, state and offsets.
+"""Output of `kafka-streams-groups.sh --describe` for groups of the streams protocol: members, state and offsets.
 
-4.1, 4.2 and 4.3 print the same lines. With `--members` each member has its tasks, and with `--verbose` its epoch and
-the tasks that it is to have (TARGET-…) as well. No release prints racks, tags, threads or the topology.
+Releases 4.1 to 4.3 print the same lines. `--members` shows each member's tasks; `--verbose` adds its epoch and its
+target assignment (TARGET-…). No release prints racks, tags, threads or the topology.
 
 Source: `org.apache.kafka.tools.streams.StreamsGroupCommand` (`printMembers`, `printStates`, `printOffsets`).
 """
@@ -18,14 +18,20 @@ from scenarios.kafka.formats.lines import FormatError, numbered_lines
 _COMMAND = "kafka-streams-groups.sh --describe"
 _COORDINATOR = "COORDINATOR (ID)"
 _REMARK = re.compile(r"\s*Error: ")
-_TASKS = re.compile(r"((?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP)): ((?:[^\s:]+:\[[\d,]*\];(?: |$))+)")
+_TASKS_OF_ROLE = re.compile(r"((?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP)): ((?:[^\s:]+:\[[\d,]*\];(?: |$))+)")
 _PARTITIONS = re.compile(r"([^\s:]+):\[([\d,]*)\];")
 _ROLES = ("ACTIVE", "STANDBY", "WARMUP")
 
 
 @dataclass(frozen=True, slots=True)
 class StreamsTasks:
-    """Tasks as Kafka writes them, such as 0_3, in the order of the text."""
+    """Task ids as Kafka writes them (`0_3`), in the order of the text.
+
+    Attributes:
+        active: Active tasks.
+        standby: Standby tasks.
+        warmup: Warm-up tasks.
+    """
 
     active: tuple[str, ...]
     standby: tuple[str, ...]
@@ -34,14 +40,17 @@ class StreamsTasks:
 
 @dataclass(frozen=True, slots=True)
 class StreamsGroupMember:
-    """A member of a streams group, which is a stream thread.
+    """A member of a streams group (a stream thread).
 
     Attributes:
-        line: where it stands.
-        process_id: what its process is called; a UUID unless somebody chose otherwise.
-        tasks: what it has.
-        target: what it is to have; None without `--verbose`.
-        is_classic: whether it is still a member by the classic protocol; None without `--verbose`.
+        line: Number of its line.
+        group: Group id.
+        member_id: Member id.
+        process_id: Process id; a UUID by default.
+        client_id: Client id.
+        tasks: Current assignment.
+        target: Target assignment; None without `--verbose`.
+        is_classic: Whether it still uses the classic protocol; None without `--verbose`.
     """
 
     line: int
@@ -56,7 +65,14 @@ class StreamsGroupMember:
 
 @dataclass(frozen=True, slots=True)
 class StreamsGroupState:
-    """What state a group is in, such as Stable, and how many members it has."""
+    """State of a group.
+
+    Attributes:
+        line: Number of its line.
+        group: Group id.
+        state: State, such as Stable.
+        members: Number of members.
+    """
 
     line: int
     group: str
@@ -66,7 +82,16 @@ class StreamsGroupState:
 
 @dataclass(frozen=True, slots=True)
 class StreamsGroupOffsets:
-    """A partition that a group reads; offsets are None where none is committed, or without `--verbose`."""
+    """Offsets of a partition that a group reads.
+
+    Attributes:
+        line: Number of its line.
+        group: Group id.
+        partition: The partition.
+        current_offset: Committed offset; None if there is none, or without `--verbose`.
+        end_offset: Log end offset; None if there is none, or without `--verbose`.
+        lag: Offset lag.
+    """
 
     line: int
     group: str
@@ -77,47 +102,63 @@ class StreamsGroupOffsets:
 
 
 def parse_streams_members(text: str) -> tuple[StreamsGroupMember, ...]:
-    """Read what `--members` prints, in the order of the text.
+    """Parse the output of `--members`.
+
+    Returns:
+        The members, in the order of the text.
 
     Raises:
-        FormatError: this is not what the tool prints.
+        FormatError: The text is not such output.
     """
-    return tuple(_member(number, row) for number, row in _rows(text, "MEMBER", "--members --verbose"))
+    return tuple(_parse_member(number, row) for number, row in _parse_rows(text, "MEMBER", "--members --verbose"))
 
 
 def parse_streams_states(text: str) -> tuple[StreamsGroupState, ...]:
-    """Read what `--state` prints, in the order of the text.
+    """Parse the output of `--state`.
+
+    Returns:
+        The groups, in the order of the text.
 
     Raises:
-        FormatError: this is not what the tool prints.
+        FormatError: The text is not such output.
     """
     return tuple(
-        StreamsGroupState(number, row["GROUP"], row["STATE"], _number(number, "#MEMBERS", row["#MEMBERS"]))
-        for number, row in _rows(text, "STATE", "--state")
+        StreamsGroupState(number, row["GROUP"], row["STATE"], _parse_number(number, "#MEMBERS", row["#MEMBERS"]))
+        for number, row in _parse_rows(text, "STATE", "--state")
     )
 
 
 def parse_streams_offsets(text: str) -> tuple[StreamsGroupOffsets, ...]:
-    """Read what `--offsets` prints, in the order of the text.
+    """Parse the output of `--offsets`.
+
+    Returns:
+        The partitions, in the order of the text.
 
     Raises:
-        FormatError: this is not what the tool prints.
+        FormatError: The text is not such output.
     """
     return tuple(
         StreamsGroupOffsets(
             number,
             row["GROUP"],
-            TopicPartition(row["TOPIC"], _number(number, "PARTITION", row["PARTITION"])),
-            _offset(number, row, "CURRENT-OFFSET"),
-            _offset(number, row, "LOG-END-OFFSET"),
-            _number(number, "OFFSET-LAG", row["OFFSET-LAG"]),
+            TopicPartition(row["TOPIC"], _parse_number(number, "PARTITION", row["PARTITION"])),
+            _parse_offset(number, row, "CURRENT-OFFSET"),
+            _parse_offset(number, row, "LOG-END-OFFSET"),
+            _parse_number(number, "OFFSET-LAG", row["OFFSET-LAG"]),
         )
-        for number, row in _rows(text, "OFFSET-LAG", "--offsets --verbose")
+        for number, row in _parse_rows(text, "OFFSET-LAG", "--offsets --verbose")
     )
 
 
-def _rows(text: str, wanted: str, option: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """The lines with their fields by title; `wanted` is a title that tells that this is what `option` prints."""
+def _parse_rows(text: str, required_title: str, option: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield the rows with their fields by title; `required_title` identifies the output of `option`.
+
+    Yields:
+        The line number and fields of each row.
+
+    Raises:
+        FormatError: The text is not the output of `option`.
+    """
     titles: tuple[str, ...] = ()
     remark: tuple[int, str] | None = None
     for number, line in numbered_lines(text):
@@ -126,34 +167,38 @@ def _rows(text: str, wanted: str, option: str) -> Iterator[tuple[int, Mapping[st
             continue
         if line.lstrip().startswith("GROUP "):
             titles = tuple(line.replace(_COORDINATOR, "COORDINATOR").split())
-            if wanted not in titles:
-                raise FormatError(number, f"no {wanted}; this should be what {_COMMAND} {option} prints")
+            if required_title not in titles:
+                raise FormatError(number, f"no column {required_title}; expected the output of {_COMMAND} {option}")
         elif not titles:
-            raise FormatError(number, f"'{line.strip()[:60]}' stands before the line of titles (GROUP …)")
+            raise FormatError(number, f"'{line.strip()[:60]}' before the header line (GROUP …)")
         else:
-            yield number, _fields(number, line, titles)
+            yield number, _split_fields(number, line, titles)
     if not titles:
         if remark is not None:
-            raise FormatError(remark[0], f"the tool says '{remark[1]}'")
-        raise FormatError(None, f"no line of titles (GROUP …); this should be what {_COMMAND} {option} prints")
+            raise FormatError(remark[0], f"the tool reported '{remark[1]}'")
+        raise FormatError(None, f"no header line (GROUP …); expected the output of {_COMMAND} {option}")
 
 
-def _fields(number: int, line: str, titles: tuple[str, ...]) -> Mapping[str, str]:
-    """One field a title; a member without tasks has nothing under the last one."""
+def _split_fields(number: int, line: str, titles: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the fields by title; the last field is missing for a member without tasks.
+
+    Raises:
+        FormatError: The number of fields differs from the number of columns.
+    """
     text = re.sub(r"(\S+:-?\d+) (\(\S+\))", r"\1\2", line) if "COORDINATOR" in titles else line
     fields = text.split(None, len(titles) - 1)
     if titles[-1] == "ASSIGNMENTS" and len(fields) == len(titles) - 1:
         fields.append("")
     if len(fields) != len(titles):
-        raise FormatError(number, f"'{line.strip()[:60]}' does not have the {len(titles)} fields of the titles")
+        raise FormatError(number, f"'{line.strip()[:60]}' does not match the {len(titles)} columns of the header")
     return dict(zip(titles, fields, strict=True))
 
 
-def _member(number: int, row: Mapping[str, str]) -> StreamsGroupMember:
+def _parse_member(number: int, row: Mapping[str, str]) -> StreamsGroupMember:
     text = row["ASSIGNMENTS"]
-    found = {match[1]: match[2] for match in _TASKS.finditer(text)}
-    if "".join(_TASKS.sub("", text).split()):
-        raise FormatError(number, f"ASSIGNMENTS: '{text[:60]}' is not tasks (ACTIVE: 0:[0,1]; STANDBY: 1:[2]; …)")
+    tasks_of = {match[1]: match[2] for match in _TASKS_OF_ROLE.finditer(text)}
+    if "".join(_TASKS_OF_ROLE.sub("", text).split()):
+        raise FormatError(number, f"ASSIGNMENTS: '{text[:60]}' is not a list of tasks (ACTIVE: 0:[0,1]; STANDBY: …)")
     protocol = row.get("MEMBER-PROTOCOL")
     return StreamsGroupMember(
         line=number,
@@ -161,15 +206,15 @@ def _member(number: int, row: Mapping[str, str]) -> StreamsGroupMember:
         member_id=row["MEMBER"],
         process_id=row["PROCESS"],
         client_id=row["CLIENT-ID"],
-        tasks=StreamsTasks(*(_tasks(found.get(role, "")) for role in _ROLES)),
+        tasks=StreamsTasks(*(_parse_tasks(tasks_of.get(role, "")) for role in _ROLES)),
         target=None
         if protocol is None
-        else StreamsTasks(*(_tasks(found.get(f"TARGET-{role}", "")) for role in _ROLES)),
+        else StreamsTasks(*(_parse_tasks(tasks_of.get(f"TARGET-{role}", "")) for role in _ROLES)),
         is_classic=None if protocol is None else protocol == "classic",
     )
 
 
-def _tasks(text: str) -> tuple[str, ...]:
+def _parse_tasks(text: str) -> tuple[str, ...]:
     return tuple(
         f"{subtopology}_{partition}"
         for subtopology, partitions in _PARTITIONS.findall(text)
@@ -178,12 +223,12 @@ def _tasks(text: str) -> tuple[str, ...]:
     )
 
 
-def _offset(number: int, row: Mapping[str, str], title: str) -> int | None:
+def _parse_offset(number: int, row: Mapping[str, str], title: str) -> int | None:
     text = row.get(title, "-")
-    return None if text == "-" else _number(number, title, text)
+    return None if text == "-" else _parse_number(number, title, text)
 
 
-def _number(number: int, title: str, text: str) -> int:
+def _parse_number(number: int, title: str, text: str) -> int:
     if not re.fullmatch(r"-?\d{1,19}", text):
         raise FormatError(number, f"{title}: '{text[:60]}' is not a number")
     return int(text)

@@ -1,10 +1,10 @@
-"""What `kafka-topics.sh --describe` prints: topics, partitions, replicas and leaders.
+"""Output of `kafka-topics.sh --describe`: topics, partitions, replicas and leaders.
 
-Old and new releases are read: with `Topic:orders` and `Topic: orders`, with and without TopicId, Elr and running
-reassignments, with tabs or with the blanks that copying makes of them. A leader of `none` or `-1` is no leader.
-Replicas include those that a reassignment is adding, as they do in the metadata that Kafka Streams sees.
+Supported are all releases: `Topic:orders` and `Topic: orders`, with and without TopicId, Elr and ongoing reassignments,
+separated by tabs or, in pasted text, by blanks. A leader of `none` or `-1` means no leader. Replicas include those that
+a reassignment is adding, as in the metadata that Kafka Streams reads.
 
-Source: `org.apache.kafka.tools.TopicCommand` (and `kafka.admin.TopicCommand` before it), `printDescription`.
+Source: `org.apache.kafka.tools.TopicCommand` (formerly `kafka.admin.TopicCommand`), `printDescription`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from scenarios.kafka.formats.lines import FormatError, numbered_lines, parse_broker_ids
 
 NO_LEADER = -1
+"""Leader of a partition without one."""
+
 _COMMAND = "kafka-topics.sh --describe"
 _KEYS = (
     "Topic", "TopicId", "PartitionCount", "ReplicationFactor", "Configs", "MarkedForDeletion", "Partition", "Leader",
@@ -30,12 +32,13 @@ class DescribedTopic:
     """A topic as the tool describes it.
 
     Attributes:
-        line: where its description begins.
-        replicas: broker ids by partition.
-        leaders: leading broker by partition, NO_LEADER if none.
-        configs: what differs from the brokers' defaults.
-        moving: partitions of which replicas are being added or removed.
-        in_sync: broker ids by partition of the replicas that are in sync; all replicas where the text has no Isr.
+        name: Topic name.
+        line: Number of the first line of its description.
+        replicas: Broker ids by partition.
+        leaders: Leading broker by partition, NO_LEADER if none.
+        configs: Configs that differ from the brokers' defaults.
+        moving: Partitions with replicas being added or removed.
+        in_sync: Broker ids of the in-sync replicas by partition; all replicas if the text has no Isr.
     """
 
     name: str
@@ -48,7 +51,7 @@ class DescribedTopic:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _TopicDraft:
     line: int
     count: int | None = None
     configs: Mapping[str, str] = field(default_factory=dict)
@@ -59,83 +62,86 @@ class _Draft:
 
 
 def parse_topics(text: str) -> tuple[DescribedTopic, ...]:
-    """Read the topics, in the order of the text.
+    """Parse the output of `kafka-topics.sh --describe`.
+
+    Returns:
+        The topics, in the order of the text.
 
     Raises:
-        FormatError: a line is something else, describes a topic or partition again, or a partition is missing.
+        FormatError: A line is not such output, a topic or partition appears twice, or a partition is missing.
     """
-    drafts: dict[str, _Draft] = {}
+    drafts: dict[str, _TopicDraft] = {}
     for number, line in numbered_lines(text):
-        fields = dict(_fields(line))
+        fields = dict(_split_fields(line))
         name = fields.get("Topic")
         if not name:
-            raise FormatError(number, f"'{line.strip()[:60]}' is not a line that {_COMMAND} prints")
+            raise FormatError(number, f"'{line.strip()[:60]}' is not a line of {_COMMAND}")
         if "Partition" in fields:
-            _add_partition(drafts.setdefault(name, _Draft(number)), number, name, fields)
+            _add_partition(drafts.setdefault(name, _TopicDraft(number)), number, name, fields)
         elif name in drafts:
-            raise FormatError(number, f"topic '{name}' is described again (first in line {drafts[name].line})")
+            raise FormatError(number, f"duplicate topic '{name}' (first in line {drafts[name].line})")
         else:
-            drafts[name] = _Draft(number, _count(number, fields), _configs(fields.get("Configs", "")))
+            drafts[name] = _TopicDraft(number, _parse_count(number, fields), _parse_configs(fields.get("Configs", "")))
     if not drafts:
-        raise FormatError(None, f"no topics; this should be what {_COMMAND} prints")
+        raise FormatError(None, f"no topics; expected the output of {_COMMAND}")
     return tuple(_finish(name, draft) for name, draft in drafts.items())
 
 
-def _fields(line: str) -> Iterator[tuple[str, str]]:
-    """The keys and values of a line; between tabs, a colon belongs to a value from the second one on."""
+def _split_fields(line: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values of a line; in a tab-separated field, only the first colon ends the key."""
     if "\t" in line.strip():
         for part in line.strip().split("\t"):
             key, colon, value = part.partition(":")
             if colon:
                 yield key.strip(), value.strip()
         return
-    found = list(_KEY.finditer(line))
-    ends = [match.start() for match in found[1:]] + [len(line)]
-    for match, end in zip(found, ends, strict=False):
+    matches = list(_KEY.finditer(line))
+    ends = [match.start() for match in matches[1:]] + [len(line)]
+    for match, end in zip(matches, ends, strict=False):
         yield match[1], line[match.end() : end].strip()
 
 
-def _count(number: int, fields: Mapping[str, str]) -> int:
+def _parse_count(number: int, fields: Mapping[str, str]) -> int:
     text = fields.get("PartitionCount", "")
     if not re.fullmatch(r"\d{1,9}", text):
         raise FormatError(number, f"PartitionCount: '{text[:60]}' is not a number of partitions")
     return int(text)
 
 
-def _configs(text: str) -> dict[str, str]:
-    """Read `a=b,c=d`; a value may itself have commas."""
+def _parse_configs(text: str) -> dict[str, str]:
+    """Parse `a=b,c=d`; values may contain commas."""
     configs: dict[str, str] = {}
-    last = None
+    last_key = None
     for part in text.split(","):
         key, equals, value = part.partition("=")
         if equals:
-            last = key.strip()
-            configs[last] = value
-        elif last is not None:
-            configs[last] += f",{part}"
+            last_key = key.strip()
+            configs[last_key] = value
+        elif last_key is not None:
+            configs[last_key] += f",{part}"
     return configs
 
 
-def _add_partition(draft: _Draft, number: int, topic: str, fields: Mapping[str, str]) -> None:
+def _add_partition(draft: _TopicDraft, number: int, topic: str, fields: Mapping[str, str]) -> None:
     text = fields["Partition"]
     if not re.fullmatch(r"\d{1,9}", text):
-        raise FormatError(number, f"Partition: '{text[:60]}' is not the number of a partition")
+        raise FormatError(number, f"Partition: '{text[:60]}' is not a partition number")
     partition = int(text)
     if partition in draft.replicas:
-        raise FormatError(number, f"partition {partition} of topic '{topic}' is described again")
+        raise FormatError(number, f"duplicate partition {partition} of topic '{topic}'")
     replicas = parse_broker_ids(number, "Replicas", fields.get("Replicas", ""))
     if not replicas:
         raise FormatError(number, f"partition {partition} of topic '{topic}' has no Replicas")
     if len(set(replicas)) < len(replicas):
-        raise FormatError(number, f"Replicas: broker twice in '{fields['Replicas']}'")
+        raise FormatError(number, f"Replicas: duplicate broker in '{fields['Replicas']}'")
     draft.replicas[partition] = replicas
-    draft.leaders[partition] = _leader(number, fields.get("Leader", ""))
+    draft.leaders[partition] = _parse_leader(number, fields.get("Leader", ""))
     draft.in_sync[partition] = parse_broker_ids(number, "Isr", fields["Isr"]) if "Isr" in fields else replicas
     if fields.get("Adding Replicas") or fields.get("Removing Replicas"):
         draft.moving.append(partition)
 
 
-def _leader(number: int, text: str) -> int:
+def _parse_leader(number: int, text: str) -> int:
     if text in ("none", "-1"):
         return NO_LEADER
     if not re.fullmatch(r"\d{1,10}", text):
@@ -143,16 +149,16 @@ def _leader(number: int, text: str) -> int:
     return int(text)
 
 
-def _finish(name: str, draft: _Draft) -> DescribedTopic:
+def _finish(name: str, draft: _TopicDraft) -> DescribedTopic:
     count = len(draft.replicas) if draft.count is None else draft.count
     missing = [str(partition) for partition in range(count) if partition not in draft.replicas][:5]
     if missing or len(draft.replicas) != count:
-        which = (
+        problem = (
             f"partition {', '.join(missing)} is missing"
             if missing
             else f"{len(draft.replicas)} partitions are described"
         )
-        raise FormatError(draft.line, f"topic '{name}' has {count} partitions, but {which}; describe whole topics")
+        raise FormatError(draft.line, f"topic '{name}' has {count} partitions, but {problem}; describe whole topics")
     return DescribedTopic(
         name,
         draft.line,

@@ -1,7 +1,7 @@
-"""What `Topology.describe()` prints: subtopologies with their sources, sinks and stores.
+"""Output of `Topology.describe()`: subtopologies with their sources, stores and sinks.
 
-Global stores make no tasks and are passed over. Topics stand there as in the program: repartition topics without the
-application id. The text does not say whether a store has a changelog.
+Global stores create no tasks and are skipped. Topic names are those of the program: repartition topics lack the
+application id. The output does not show whether a store has a changelog.
 
 Source: `org.apache.kafka.streams.processor.internals.InternalTopologyBuilder.TopologyDescription`.
 """
@@ -23,7 +23,14 @@ _TABLE_SOURCE = re.compile(r"KTABLE-SOURCE-\d+")
 
 @dataclass(frozen=True, slots=True)
 class DescribedSource:
-    """A source node: the topics it reads, or the pattern that it subscribes to."""
+    """A source node.
+
+    Attributes:
+        name: Name of the node.
+        line: Number of its line.
+        topics: Topics it reads; empty if it subscribes to a pattern.
+        pattern: Topic pattern that it subscribes to; None if it lists topics.
+    """
 
     name: str
     line: int
@@ -33,9 +40,13 @@ class DescribedSource:
 
 @dataclass(frozen=True, slots=True)
 class DescribedStore:
-    """A state store, and the line that names it first.
+    """A state store.
 
-    `table_of` is the topic that a table is read from: with `topology.optimization` that is the store's changelog.
+    Attributes:
+        name: Name of the store.
+        line: Number of the first line that names it.
+        table_of: Source topic of the table that the store holds; with `topology.optimization` the store's changelog.
+            None if the store does not hold a source table.
     """
 
     name: str
@@ -45,7 +56,15 @@ class DescribedStore:
 
 @dataclass(frozen=True, slots=True)
 class DescribedSubtopology:
-    """A subtopology, everything in the order of the text; `sinks` are the topics it writes, where they are fixed."""
+    """A subtopology; nodes in the order of the text.
+
+    Attributes:
+        id: Number of the subtopology.
+        line: Number of its first line.
+        sources: Source nodes.
+        stores: State stores.
+        sinks: Topics it writes, except those chosen per record.
+    """
 
     id: int
     line: int
@@ -55,92 +74,112 @@ class DescribedSubtopology:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _SubtopologyDraft:
+    """A subtopology while its lines are read.
+
+    Attributes:
+        id: Number of the subtopology.
+        line: Number of its first line.
+        is_global: Whether it fills a global store.
+        sources: Source nodes by name.
+        stores: Line number of each store.
+        store_of: Store of each processor that has exactly one.
+        predecessors: Predecessors of each processor.
+        sinks: Topics it writes, as keys.
+    """
+
     id: int
     line: int
     is_global: bool
     sources: dict[str, DescribedSource] = field(default_factory=dict)
     stores: dict[str, int] = field(default_factory=dict)
-    fills: dict[str, str] = field(default_factory=dict)
-    """The store of each processor that has just one."""
+    store_of: dict[str, str] = field(default_factory=dict)
     predecessors: dict[str, list[str]] = field(default_factory=dict)
     sinks: dict[str, None] = field(default_factory=dict)
 
 
 def parse_topology(text: str) -> tuple[DescribedSubtopology, ...]:
-    """Read the subtopologies that make tasks, in the order of the text.
+    """Parse the output of `Topology.describe()`.
+
+    Returns:
+        The subtopologies that create tasks, in the order of the text.
 
     Raises:
-        FormatError: a line is something else, or two subtopologies have one number.
+        FormatError: A line is not such output, or a subtopology number appears twice.
     """
-    drafts: dict[int, _Draft] = {}
-    draft: _Draft | None = None
+    drafts: dict[int, _SubtopologyDraft] = {}
+    draft: _SubtopologyDraft | None = None
     node: str | None = None
     for number, full_line in numbered_lines(text):
         line = full_line.strip()
         if _HEADER.fullmatch(line):
             continue
         if match := _SUBTOPOLOGY.fullmatch(line):
-            draft = _Draft(int(match[1]), number, is_global=match[2] is not None)
+            draft = _SubtopologyDraft(int(match[1]), number, is_global=match[2] is not None)
             if draft.id in drafts:
-                raise FormatError(number, f"sub-topology {draft.id} stands here again")
+                raise FormatError(number, f"duplicate sub-topology {draft.id}")
             drafts[draft.id] = draft
         elif draft is None:
-            raise FormatError(number, f"'{line[:60]}' stands before the first 'Sub-topology: 0'")
+            raise FormatError(number, f"'{line[:60]}' before the first 'Sub-topology: 0'")
         elif line.startswith(("-->", "<--")):
             if line.startswith("<--") and node is not None:
                 draft.predecessors[node] = [name.strip() for name in line[3:].split(",")]
         else:
             node = _add_node(draft, number, line)
     if draft is None:
-        raise FormatError(None, "no sub-topologies; this should be what Topology.describe() prints")
+        raise FormatError(None, "no sub-topologies; expected the output of Topology.describe()")
     return tuple(_finish(draft) for draft in drafts.values() if not draft.is_global)
 
 
-def _add_node(draft: _Draft, number: int, line: str) -> str | None:
-    """Take up a source, processor or sink; return its name where its predecessors matter."""
+def _add_node(draft: _SubtopologyDraft, number: int, line: str) -> str | None:
+    """Add a source, processor or sink.
+
+    Returns:
+        The name of a processor, whose predecessors matter; None for other nodes.
+
+    Raises:
+        FormatError: The line is none of them.
+    """
     if match := _SOURCE.fullmatch(line):
-        draft.sources[match["name"]] = _source(match["name"], number, match["topics"])
+        draft.sources[match["name"]] = _parse_source(match["name"], number, match["topics"])
         return None
     if match := _PROCESSOR.fullmatch(line):
-        stores = _names(match["stores"])
+        stores = _split_names(match["stores"])
         for store in stores:
             draft.stores.setdefault(store, number)
         if len(stores) == 1:
-            draft.fills[match["name"]] = stores[0]
+            draft.store_of[match["name"]] = stores[0]
         return match["name"]
     if match := _SINK.fullmatch(line):
         if match["topic"]:
             draft.sinks[match["topic"]] = None
         return None
-    raise FormatError(
-        number, f"'{line[:60]}' is not a source, a processor or a sink as Topology.describe() prints them"
-    )
+    raise FormatError(number, f"'{line[:60]}' is not a source, processor or sink of Topology.describe()")
 
 
-def _names(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _source(name: str, number: int, text: str) -> DescribedSource:
-    """Topics stand in square brackets, a pattern does not."""
+def _parse_source(name: str, number: int, text: str) -> DescribedSource:
+    """Return a source; topics are in square brackets, a pattern is not."""
     if text.startswith("[") and text.endswith("]"):
-        return DescribedSource(name, number, topics=tuple(_names(text[1:-1])))
+        return DescribedSource(name, number, topics=tuple(_split_names(text[1:-1])))
     return DescribedSource(name, number, pattern=text)
 
 
-def _finish(draft: _Draft) -> DescribedSubtopology:
-    tables: dict[str, str] = {}
-    for processor, store in draft.fills.items():
+def _finish(draft: _SubtopologyDraft) -> DescribedSubtopology:
+    table_of: dict[str, str] = {}
+    for processor, store in draft.store_of.items():
         for predecessor in draft.predecessors.get(processor, []):
             source = draft.sources.get(predecessor)
-            named = _TABLE_SOURCE.fullmatch(processor) or predecessor == f"{processor}-source"
-            if named and source is not None and len(source.topics) == 1:
-                tables[store] = source.topics[0]
+            is_table = _TABLE_SOURCE.fullmatch(processor) or predecessor == f"{processor}-source"
+            if is_table and source is not None and len(source.topics) == 1:
+                table_of[store] = source.topics[0]
     return DescribedSubtopology(
         draft.id,
         draft.line,
         tuple(draft.sources.values()),
-        tuple(DescribedStore(name, line, tables.get(name)) for name, line in draft.stores.items()),
+        tuple(DescribedStore(name, line, table_of.get(name)) for name, line in draft.stores.items()),
         tuple(draft.sinks),
     )

@@ -1,1 +1,1 @@
-"""A running cluster, by Kafka's API: described and listed, never joined or written."""
+"""Observation of a running cluster through Kafka's Admin API; read-only, without joining a group."""

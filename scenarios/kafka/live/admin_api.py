@@ -1,7 +1,4 @@
-"""What a look at a running cluster asks for: answers in the words of Kafka's protocol.
-
-Between those who ask over the network and those who read the answers, so that the latter do without a network.
-"""
+"""The requests that an observation sends to a cluster, as a protocol class; tests replay recorded responses."""
 
 from __future__ import annotations
 
@@ -11,51 +8,51 @@ from typing import Any, Protocol
 from assignors.model.ids import TopicPartition
 
 AdminResponse = Mapping[str, Any]
-"""A part of a response: Kafka's names of fields in snake case, with their values."""
+"""Part of a response: values by Kafka's field names in snake case."""
 
 
 class AdminApi(Protocol):
-    """A cluster that answers; nothing here changes anything on it.
+    """Read-only access to a cluster.
 
     Raises:
-        ObservationError: from every method: the cluster does not answer, or refuses to.
+        ObservationError: From every method: the cluster does not respond or denies the request.
     """
 
     def version(self) -> str:
-        """The release of the brokers, such as `4.3`, by what they support."""
+        """Return the release of the brokers, such as `4.3`, inferred from the API versions that they support."""
 
     def brokers(self) -> Sequence[AdminResponse]:
-        """DescribeCluster: every broker with `broker_id` and `rack`."""
+        """DescribeCluster: return each broker with `broker_id` and `rack`."""
 
     def groups(self) -> Sequence[AdminResponse]:
-        """ListGroups: `group_id`, `protocol_type` and, from Kafka 3.8 on, `group_type`."""
+        """ListGroups: return `group_id`, `protocol_type` and, from Kafka 3.8, `group_type` of each group."""
 
     def classic_group(self, group: str) -> AdminResponse:
-        """DescribeGroups: one group, with what its members told and were told in bytes."""
+        """DescribeGroups: return a group, with the metadata and assignment of its members as bytes."""
 
     def streams_group(self, group: str) -> AdminResponse:
-        """StreamsGroupDescribe: one group."""
+        """StreamsGroupDescribe: return a group."""
 
     def topics(self) -> Sequence[AdminResponse]:
-        """Metadata of all topics."""
+        """Metadata: return all topics."""
 
     def log_dirs(self, partitions: Mapping[str, Sequence[int]]) -> Sequence[AdminResponse]:
-        """DescribeLogDirs of these partitions of topics: `broker` and its `log_dirs`."""
+        """DescribeLogDirs: return the `log_dirs` of each `broker` for partitions, given by topic."""
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """ListOffsets: the first offset that is there."""
+        """ListOffsets: return the first offset of each partition."""
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """ListOffsets: the offset of the next record."""
+        """ListOffsets: return the log end offset of each partition."""
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
-        """DescribeConfigs of a broker."""
+        """DescribeConfigs: return configs of a broker."""
 
     def group_configs(self, group: str) -> Mapping[str, str | None]:
-        """DescribeConfigs of a group."""
+        """DescribeConfigs: return the configs of a group."""
 
     def now_ms(self) -> int:
-        """The time, in ms since 1970."""
+        """Return the current time in ms since 1970."""
 
     def wait(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait for a number of seconds."""

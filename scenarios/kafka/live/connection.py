@@ -1,6 +1,6 @@
-"""A running cluster, asked by kafka-python: describes and lists, and nothing else.
+"""Read-only access to a running cluster through kafka-python.
 
-Importing this module needs the extra `kafka`.
+Importing this module requires the extra `kafka`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scenarios.kafka.live.client_properties import ClientSettings
 from scenarios.kafka.observation.errors import ObservationError
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # Of a function by which kafka-python reads its own files.
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its own files with a deprecated function.
     import kafka
     from kafka import errors
     from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
@@ -27,140 +27,146 @@ with warnings.catch_warnings():
     from kafka.protocol.api_message import ApiMessage
 
     class StreamsGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[misc, call-arg]
-        """Asks for streams groups."""
+        """Request for the description of streams groups."""
 
     class StreamsGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ignore[misc, call-arg]
-        """Tells of them."""
+        """Response with the description of streams groups."""
 
 
 CONNECT_TIMEOUT_MS: Final = 15_000
-_ANSWER = TypeVar("_ANSWER")
+_Response = TypeVar("_Response")
 
 
 class LiveCluster:
-    """A `Cluster` behind a connection that `connect` opened."""
+    """An `AdminApi` over a connection that `connect` opened."""
 
-    def __init__(self, admin: _Admin, settings: ClientSettings) -> None:
+    def __init__(self, admin: _AdminClient, settings: ClientSettings) -> None:
         self._admin = admin
         self._settings = settings
 
     def version(self) -> str:
-        """The release of the brokers, by what they support."""
+        """Return the release of the brokers, inferred from the API versions that they support."""
         return self._admin.release()
 
     def brokers(self) -> Sequence[AdminResponse]:
         """DescribeCluster."""
-        described: Sequence[AdminResponse] = self._ask("brokers", self._admin.describe_cluster)["brokers"]
-        return described
+        brokers: Sequence[AdminResponse] = self._request("brokers", self._admin.describe_cluster)["brokers"]
+        return brokers
 
     def groups(self) -> Sequence[AdminResponse]:
         """ListGroups."""
-        return self._ask("groups", self._admin.list_groups)
+        return self._request("groups", self._admin.list_groups)
 
     def classic_group(self, group: str) -> AdminResponse:
         """DescribeGroups."""
-        return self._ask(f"group '{group}'", lambda: self._admin.describe_classic(group))
+        return self._request(f"group '{group}'", lambda: self._admin.describe_classic_group(group))
 
     def streams_group(self, group: str) -> AdminResponse:
         """StreamsGroupDescribe."""
-        return self._ask(f"group '{group}'", lambda: self._admin.describe_streams(group))
+        return self._request(f"group '{group}'", lambda: self._admin.describe_streams_group(group))
 
     def topics(self) -> Sequence[AdminResponse]:
         """Metadata."""
-        return self._ask("topics", self._admin.describe_topics)
+        return self._request("topics", self._admin.describe_topics)
 
     def log_dirs(self, partitions: Mapping[str, Sequence[int]]) -> Sequence[AdminResponse]:
         """DescribeLogDirs."""
-        asked = {topic: list(numbers) for topic, numbers in partitions.items()}
-        return self._ask("sizes of partitions", lambda: self._admin.describe_log_dirs(asked))
+        by_topic = {topic: list(numbers) for topic, numbers in partitions.items()}
+        return self._request("partition sizes", lambda: self._admin.describe_log_dirs(by_topic))
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         """ListOffsets."""
-        return self._offsets(partitions, kafka.OffsetSpec.EARLIEST)
+        return self._list_offsets(partitions, kafka.OffsetSpec.EARLIEST)
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         """ListOffsets."""
-        return self._offsets(partitions, kafka.OffsetSpec.LATEST)
+        return self._list_offsets(partitions, kafka.OffsetSpec.LATEST)
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
         """DescribeConfigs."""
-        return self._configs(ConfigResource(ConfigResourceType.BROKER, str(broker), list(keys)))
+        return self._describe_configs(ConfigResource(ConfigResourceType.BROKER, str(broker), list(keys)))
 
     def group_configs(self, group: str) -> Mapping[str, str | None]:
         """DescribeConfigs."""
-        return self._configs(ConfigResource(ConfigResourceType.GROUP, group))
+        return self._describe_configs(ConfigResource(ConfigResourceType.GROUP, group))
 
     def now_ms(self) -> int:
-        """The time of this machine."""
+        """Return the time of this machine in ms since 1970."""
         return time.time_ns() // 1_000_000
 
     def wait(self, seconds: float) -> None:
-        """Sleep."""
+        """Sleep for a number of seconds."""
         time.sleep(seconds)
 
-    def _offsets(self, partitions: Sequence[TopicPartition], spec: Any) -> Mapping[TopicPartition, int]:
+    def _list_offsets(self, partitions: Sequence[TopicPartition], spec: Any) -> Mapping[TopicPartition, int]:
         if not partitions:
             return {}
-        asked = {kafka.TopicPartition(topic, number): spec for topic, number in partitions}
-        found = self._ask("offsets", lambda: self._admin.list_partition_offsets(asked))
-        return {TopicPartition(each.topic, each.partition): told.offset for each, told in found.items()}
+        specs = {kafka.TopicPartition(topic, number): spec for topic, number in partitions}
+        offsets = self._request("offsets", lambda: self._admin.list_partition_offsets(specs))
+        return {TopicPartition(key.topic, key.partition): result.offset for key, result in offsets.items()}
 
-    def _configs(self, resource: ConfigResource) -> Mapping[str, str | None]:
+    def _describe_configs(self, resource: ConfigResource) -> Mapping[str, str | None]:
         kind = resource.resource_type.name.lower()
-        what = f"configs of {kind} {resource.name}"
-        found = self._ask(what, lambda: self._admin.describe_configs([resource], config_filter="all"))
-        return {key: entry["value"] for key, entry in found.get(kind, {}).get(resource.name, {}).items()}
+        configs = self._request(
+            f"configs of {kind} {resource.name}",
+            lambda: self._admin.describe_configs([resource], config_filter="all"),
+        )
+        return {key: entry["value"] for key, entry in configs.get(kind, {}).get(resource.name, {}).items()}
 
-    def _ask(self, what: str, question: Callable[[], _ANSWER]) -> _ANSWER:
-        """Ask, and say what was asked for where there is no answer."""
+    def _request(self, subject: str, send: Callable[[], _Response]) -> _Response:
+        """Return the response to a request; `subject` describes it in errors.
+
+        Raises:
+            ObservationError: The request is not authorized or fails.
+        """
         try:
-            return question()
+            return send()
         except errors.AuthorizationError as error:
             raise ObservationError(
-                f"not allowed to see the {what}: {hidden(str(error), self._settings)} (to look takes the operations "
-                "Describe and DescribeConfigs on the cluster, and Describe on the group and its topics)"
+                f"not authorized to describe {subject}: {mask_secrets(str(error), self._settings)} (required: the "
+                "operations Describe and DescribeConfigs on the cluster, and Describe on the group and its topics)"
             ) from None
         except errors.KafkaError as error:
-            raise ObservationError(f"no answer on the {what}: {hidden(str(error), self._settings)}") from None
+            raise ObservationError(f"no response on {subject}: {mask_secrets(str(error), self._settings)}") from None
 
 
-class _Admin(KafkaAdminClient):  # type: ignore[misc]
-    """kafka-python's client, with the two requests that it lacks: one in bytes, and one that it does not know."""
+class _AdminClient(KafkaAdminClient):  # type: ignore[misc]
+    """kafka-python's client, extended by DescribeGroups with undecoded bytes and by StreamsGroupDescribe."""
 
     def __init__(self, **configs: Any) -> None:
         try:
             super().__init__(**configs)
         except BaseException:
-            self._give_up()
+            self._close_failed()
             raise
 
     def release(self) -> str:
-        """The release of the brokers as kafka-python has inferred it."""
+        """Return the release of the brokers that kafka-python inferred."""
         return ".".join(map(str, self._manager.broker_version))
 
-    def describe_classic(self, group: str) -> AdminResponse:
-        """DescribeGroups; members' bytes untouched."""
-        return self._describe(DescribeGroupsRequest(groups=[group]), group)
+    def describe_classic_group(self, group: str) -> AdminResponse:
+        """DescribeGroups, with members' metadata and assignments as bytes."""
+        return self._describe_group(DescribeGroupsRequest(groups=[group]), group)
 
-    def describe_streams(self, group: str) -> AdminResponse:
+    def describe_streams_group(self, group: str) -> AdminResponse:
         """StreamsGroupDescribe."""
-        return self._describe(StreamsGroupDescribeRequest(group_ids=[group]), group)
+        return self._describe_group(StreamsGroupDescribeRequest(group_ids=[group]), group)
 
-    def _give_up(self) -> None:
-        """Close what a failed start leaves open: its thread would go on trying."""
+    def _close_failed(self) -> None:
+        """Close the client after a failed start; otherwise its thread would continue to retry."""
         if hasattr(self, "_net"):
             self._client.close()
             self._net.stop()
 
-    def _describe(self, request: ApiMessage, group: str) -> AdminResponse:
+    def _describe_group(self, request: ApiMessage, group: str) -> AdminResponse:
         coordinator = self._manager.run(self._find_coordinator_id, group)
         response = self._manager.run(self._manager.send, request, coordinator)
         described: AdminResponse = response.to_dict(json=False)["groups"][0]
         return described
 
 
-def hidden(text: str, settings: ClientSettings) -> str:
-    """A text with stars for the passwords in it."""
+def mask_secrets(text: str, settings: ClientSettings) -> str:
+    """Return a text with passwords replaced by stars."""
     for secret in settings.secrets():
         text = text.replace(secret, "***")
     return text
@@ -168,24 +174,27 @@ def hidden(text: str, settings: ClientSettings) -> str:
 
 @contextlib.contextmanager
 def connect(bootstrap: str, settings: ClientSettings) -> Iterator[LiveCluster]:
-    """Connect for as long as the block runs.
+    """Connect to a cluster for the duration of the block.
+
+    Yields:
+        The connected cluster.
 
     Raises:
-        ObservationError: nobody answers, or the settings are refused; never with a password in it.
+        ObservationError: No broker responds, or the settings are rejected. The message never contains a password.
     """
     servers = [server.strip() for server in bootstrap.split(",") if server.strip()]
     if not servers:
-        raise ObservationError("no cluster is named; give HOST:PORT of a broker")
-    with _kept_quiet() as complaints:
+        raise ObservationError("no cluster given; pass HOST:PORT of a broker")
+    with _capture_connection_errors() as connection_errors:
         try:
-            admin = _Admin(
+            admin = _AdminClient(
                 bootstrap_servers=servers, **{"bootstrap_timeout_ms": CONNECT_TIMEOUT_MS, **settings.arguments}
             )
         except (errors.KafkaError, OSError, ValueError, TypeError, AssertionError) as error:
-            why = hidden(complaints.reason() or str(error), settings)
+            reason = mask_secrets(connection_errors.first_reason() or str(error), settings)
             raise ObservationError(
-                f"cannot connect to {bootstrap} ({settings.arguments['security_protocol']}): {why}; check the address "
-                "and the client's settings"
+                f"cannot connect to {bootstrap} ({settings.arguments['security_protocol']}): {reason}; check the "
+                "address and the client properties"
             ) from None
         try:
             yield LiveCluster(admin, settings)
@@ -193,35 +202,35 @@ def connect(bootstrap: str, settings: ClientSettings) -> Iterator[LiveCluster]:
             admin.close()
 
 
-class _Complaints(logging.Handler):
-    """Remembers why kafka-python lost connections: what it raises at the end says only that time is up."""
+class _ConnectionErrors(logging.Handler):
+    """Collects why kafka-python lost connections; the exception it raises at the end only reports a timeout."""
 
     def __init__(self) -> None:
         super().__init__()
         self._reasons: list[str] = []
 
-    def reason(self) -> str | None:
-        """Why the first was lost, or one that was refused; what follows that is only a broker's patience ending."""
-        refused = [reason for reason in self._reasons if "uthentication" in reason]
-        return next(iter([*refused, *self._reasons]), None)
+    def first_reason(self) -> str | None:
+        """Return the first authentication failure, or else the first reason; later ones are consequences."""
+        authentication = [reason for reason in self._reasons if "uthentication" in reason]
+        return next(iter([*authentication, *self._reasons]), None)
 
     def emit(self, record: logging.LogRecord) -> None:
-        _, lost, why = record.getMessage().partition("Connection lost: ")
-        if lost:
-            self._reasons.append(why)
+        _, is_lost, reason = record.getMessage().partition("Connection lost: ")
+        if is_lost:
+            self._reasons.append(reason)
 
 
 @contextlib.contextmanager
-def _kept_quiet() -> Iterator[_Complaints]:
-    """Keep kafka-python from logging what it sends, passwords among it, and from telling of every attempt."""
+def _capture_connection_errors() -> Iterator[_ConnectionErrors]:
+    """Keep kafka-python from logging requests, which contain passwords, and every connection attempt."""
     logger = logging.getLogger("kafka")
-    level, propagate, complaints = logger.level, logger.propagate, _Complaints()
+    level, propagate, handler = logger.level, logger.propagate, _ConnectionErrors()
     logger.setLevel(logging.ERROR)
     logger.propagate = False
-    logger.addHandler(complaints)
+    logger.addHandler(handler)
     try:
-        yield complaints
+        yield handler
     finally:
-        logger.removeHandler(complaints)
+        logger.removeHandler(handler)
         logger.setLevel(level)
         logger.propagate = propagate

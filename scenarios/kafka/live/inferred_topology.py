@@ -1,134 +1,157 @@
-"""Which subtopologies a classic group has, and whose the changelogs are where no text of `Topology.describe()` tells.
+"""Subtopologies of a classic group, and the owners of its changelogs inferred without `Topology.describe()`.
 
-What a group's members tell has the topics that each task reads. It does not have the stores: those follow from what
-rules all subtopologies out but one.
+Members report the topics that each task reads, but not its stores. A changelog is assigned to a subtopology if all
+others can be excluded.
 
 Source: `org.apache.kafka.streams.processor.internals.ProcessorStateManager.storeChangelogTopic` and
-`RepartitionedInternal` on the names of internal topics.
+`RepartitionedInternal` (names of internal topics).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from assignors.model.ids import TaskId
+from scenarios.kafka.naming import is_changelog_topic, repartition_of_changelog, store_of_changelog
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedSubtopology
 
-_CHANGELOG: Final = "-changelog"
-_REPARTITION: Final = "-repartition"
+_TOPOLOGY_HINT: Final = "Save the output of Topology.describe() and pass it with --topology FILE"
 
 
-def subtopologies_of(reads: Mapping[TaskId, Sequence[str]]) -> tuple[ObservedSubtopology, ...]:
-    """The subtopologies of these tasks with their sources, by id."""
+def subtopologies_of_tasks(source_topics: Mapping[TaskId, Sequence[str]]) -> tuple[ObservedSubtopology, ...]:
+    """Return the subtopologies of tasks with their source topics, by id."""
     sources: dict[int, set[str]] = {}
-    for task, topics in reads.items():
+    for task, topics in source_topics.items():
         sources.setdefault(task.subtopology, set()).update(topics)
     return tuple(ObservedSubtopology(id, tuple(sorted(sources[id]))) for id in sorted(sources))
 
 
-def changelogs_of(application_id: str, partitions: Mapping[str, int], groups: Sequence[str]) -> tuple[str, ...]:
-    """The changelogs among topics, those of applications left out whose ids begin with this one's."""
-    prefix = f"{application_id}-"
-    others = tuple(f"{group}-" for group in groups if group.startswith(prefix))
+def find_changelogs(application_id: str, partitions: Mapping[str, int], groups: Sequence[str]) -> tuple[str, ...]:
+    """Return the changelogs of an application among topics, sorted.
+
+    Args:
+        application_id: `application.id`.
+        partitions: Number of partitions of each topic.
+        groups: All group ids; changelogs of groups whose ids start with `application_id-` are excluded.
+    """
+    other_prefixes = tuple(f"{group}-" for group in groups if group.startswith(f"{application_id}-"))
     return tuple(
         topic
         for topic in sorted(partitions)
-        if topic.startswith(prefix) and topic.endswith(_CHANGELOG) and not topic.startswith(others)
+        if is_changelog_topic(application_id, topic) and not topic.startswith(other_prefixes)
     )
 
 
-def store_of(application_id: str, changelog: str) -> str:
-    """The store whose changelog that is; a topic that is no `…-changelog` keeps its name."""
-    if not changelog.endswith("-changelog"):
-        return changelog
-    return changelog.removeprefix(f"{application_id}-").removesuffix("-changelog")
-
-
-def with_likely_stores(
-    seen: Sequence[ObservedSubtopology],
+def infer_stores(
+    subtopologies: Sequence[ObservedSubtopology],
     changelogs: Sequence[str],
     application_id: str,
     partitions: Mapping[str, int],
     stateful: frozenset[int],
 ) -> tuple[tuple[ObservedSubtopology, ...], tuple[str, ...]]:
-    """Find whose each changelog is where only one subtopology can have it.
+    """Assign each changelog to the only subtopology that can own it.
 
-    A changelog has as many partitions as its subtopology has tasks, and that must be one that has state as far as
-    members told of any. A repartition topic is read where the store of the same name is.
+    A changelog has as many partitions as its subtopology has tasks, and its owner is stateful, if members reported any
+    state. The owner also reads the repartition topic with the name of the store, if there is one.
+
+    Args:
+        subtopologies: Subtopologies with their source topics.
+        changelogs: Changelogs of the application.
+        application_id: `application.id`.
+        partitions: Number of partitions of each topic.
+        stateful: Subtopologies known to be stateful.
 
     Returns:
-        The subtopologies, and what was assumed.
+        The subtopologies with their changelogs, and assumptions.
 
     Raises:
-        ObservationError: several could have it; it asks for the topology.
+        ObservationError: A changelog has several possible owners; the message asks for the topology.
     """
-    owners, open_ones, assumptions = _owners(seen, changelogs, application_id, partitions, stateful)
-    if open_ones:
-        listed = "; ".join(
-            f"{topic} (subtopology {' or '.join(map(str, candidates))})" for topic, candidates in open_ones.items()
+    owners = _find_owners(subtopologies, changelogs, application_id, partitions, stateful)
+    if owners.ambiguous:
+        candidates = "; ".join(
+            f"{topic} (subtopology {' or '.join(map(str, ids))})" for topic, ids in owners.ambiguous.items()
         )
-        raise ask_for_topology(f"these changelogs could belong to several subtopologies: {listed}")
-    result = []
-    for each in seen:
-        own = {store_of(application_id, topic): topic for topic in changelogs if owners.get(topic) == each.id}
-        if not own and each.id in stateful:
-            own = _source_changelog(each, application_id)
+        raise ObservationError(f"changelogs with several possible subtopologies: {candidates}. {_TOPOLOGY_HINT}")
+    assumptions = list(owners.assumptions)
+    completed = []
+    for subtopology in subtopologies:
+        own = {
+            store_of_changelog(application_id, topic): topic
+            for topic in changelogs
+            if owners.by_changelog.get(topic) == subtopology.id
+        }
+        if not own and subtopology.id in stateful:
+            own = _source_as_changelog(subtopology, application_id)
             assumptions.append(
-                f"Subtopology {each.id} has state but no changelog of its own: its source {next(iter(own))} is taken "
-                "for it, as with topology.optimization."
+                f"Subtopology {subtopology.id} has state but no changelog topic: its source topic {next(iter(own))} is "
+                "assumed to be its changelog, as with topology.optimization."
             )
-        result.append(replace(each, changelogs=own))
-    return tuple(result), tuple(assumptions)
+        completed.append(replace(subtopology, changelogs=own))
+    return tuple(completed), tuple(assumptions)
 
 
-def ask_for_topology(why: str) -> ObservationError:
-    """The error where stores cannot be told from what was seen."""
-    return ObservationError(
-        f"{why}. Save what the application's Topology.describe() prints, and give it with --topology FILE"
-    )
+@dataclass(slots=True)
+class _Owners:
+    """Subtopologies that own changelogs.
+
+    Attributes:
+        by_changelog: Owner of each changelog.
+        ambiguous: Possible owners of each changelog that has several.
+        assumptions: Sentences on what was assumed.
+    """
+
+    by_changelog: dict[str, int] = field(default_factory=dict)
+    ambiguous: dict[str, list[int]] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
 
 
-def _owners(
-    seen: Sequence[ObservedSubtopology],
+def _find_owners(
+    subtopologies: Sequence[ObservedSubtopology],
     changelogs: Sequence[str],
     application_id: str,
     partitions: Mapping[str, int],
     stateful: frozenset[int],
-) -> tuple[dict[str, int], dict[str, list[int]], list[str]]:
-    owners: dict[str, int] = {}
-    open_ones: dict[str, list[int]] = {}
-    assumptions: list[str] = []
-    unseen: list[str] = []
-    deduced: list[str] = []
-    tasks = {each.id: max(partitions.get(source, 0) for source in each.sources) for each in seen}
-    readers = {source: each.id for each in seen for source in each.sources}
+) -> _Owners:
+    owners = _Owners()
+    without_owner: list[str] = []
+    inferred: list[str] = []
+    num_tasks = {
+        subtopology.id: max(partitions.get(source, 0) for source in subtopology.sources)
+        for subtopology in subtopologies
+    }
+    readers = {source: subtopology.id for subtopology in subtopologies for source in subtopology.sources}
     for topic in changelogs:
-        namesake = readers.get(f"{topic.removesuffix(_CHANGELOG)}{_REPARTITION}")
-        fitting = [id for id, count in tasks.items() if count == partitions[topic] and (not stateful or id in stateful)]
-        if namesake is not None:
-            owners[topic] = namesake
-        elif len(fitting) == 1:
-            owners[topic] = fitting[0]
-            deduced.append(f"{store_of(application_id, topic)} to {fitting[0]}")
-        elif fitting:
-            open_ones[topic] = fitting
+        reader = readers.get(repartition_of_changelog(topic))
+        candidates = [
+            id for id, count in num_tasks.items() if count == partitions[topic] and (not stateful or id in stateful)
+        ]
+        if reader is not None:
+            owners.by_changelog[topic] = reader
+        elif len(candidates) == 1:
+            owners.by_changelog[topic] = candidates[0]
+            inferred.append(f"{store_of_changelog(application_id, topic)} to {candidates[0]}")
+        elif candidates:
+            owners.ambiguous[topic] = candidates
         else:
-            unseen.append(topic)
-    if deduced:
-        assumptions.append(
-            "Stores were given to the only subtopologies that can have them, by their numbers of partitions: "
-            f"{', '.join(deduced)}. A store whose changelog is one of the sources does not show beside others."
+            without_owner.append(topic)
+    if inferred:
+        owners.assumptions.append(
+            "Stores were assigned to the only subtopologies with a matching number of partitions: "
+            f"{', '.join(inferred)}. A store whose changelog is a source topic cannot be detected beside others."
         )
-    if unseen:
-        assumptions.append(f"No running subtopology can have these changelogs, left out: {', '.join(unseen)}.")
-    return owners, open_ones, assumptions
+    if without_owner:
+        owners.assumptions.append(
+            f"Changelogs that match no running subtopology are omitted: {', '.join(without_owner)}."
+        )
+    return owners
 
 
-def _source_changelog(subtopology: ObservedSubtopology, application_id: str) -> dict[str, str]:
+def _source_as_changelog(subtopology: ObservedSubtopology, application_id: str) -> dict[str, str]:
     sources = [source for source in subtopology.sources if not source.startswith(f"{application_id}-")]
     if len(sources) != 1:
-        raise ask_for_topology(f"subtopology {subtopology.id} has state, but no changelog fits it")
+        raise ObservationError(f"subtopology {subtopology.id} has state, but no changelog matches it. {_TOPOLOGY_HINT}")
     return {sources[0]: sources[0]}

@@ -1,4 +1,4 @@
-"""A Kafka Streams group on a running cluster, of whichever protocol, once it has settled."""
+"""A running Kafka Streams group of either protocol, once it is stable."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from typing import Final, TypeVar
 
 from scenarios.kafka.live import classic_group, streams_group
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
-from scenarios.kafka.live.inferred_topology import changelogs_of, subtopologies_of, with_likely_stores
-from scenarios.kafka.observation.described_subtopologies import with_described_stores
+from scenarios.kafka.live.inferred_topology import find_changelogs, infer_stores, subtopologies_of_tasks
+from scenarios.kafka.observation.described_subtopologies import add_described_stores
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedProcess, ObservedSubtopology
 from scenarios.language.errors import format_list
 
-PATIENCE_S: Final = 60
-"""How long a group may go on rebalancing."""
+STABLE_TIMEOUT_S: Final = 60
+"""Maximum time to wait for a group to become stable."""
 
-_PAUSE_S: Final = 2
-_TEXT: Final = "the topology"
-_BUSY: Final = (14, 15, 16)
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: ask again."""
+_POLL_INTERVAL_S: Final = 2
+_TOPOLOGY_NAME: Final = "the topology"
+_RETRIABLE_ERRORS: Final = (14, 15, 16)
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
 
 _Group = TypeVar("_Group")
 
 
 @dataclass(frozen=True, slots=True)
 class RunningGroup:
-    """What was seen of a group.
+    """A stable group.
 
     Attributes:
         protocol: `classic` or `streams`.
-        processes: by process id.
-        subtopologies: by id.
-        topics: all topics of the cluster as its metadata has them, by name.
-        seen_at_ms: when, since 1970.
-        configs: the application's, as far as the coordinator has them.
-        broker_configs: the brokers' that the group overrides.
-        listed_members: of a streams group, as its coordinator lists them.
-        next_rebalance_ms: in how long a probing rebalance is due; None if none is.
-        kafka_version: the release of the assignor, if it is the coordinator.
-        assumptions: what was not seen.
+        processes: Processes, by process id.
+        subtopologies: Subtopologies, by id.
+        topics: Metadata of all topics of the cluster, by name.
+        observed_at_ms: Time of the observation, since 1970.
+        configs: Configs of the application that the coordinator knows.
+        broker_configs: Broker configs that the group overrides.
+        listed_members: Member ids of a streams group in the order in which its coordinator lists them.
+        next_rebalance_ms: Time until the next probing rebalance; None if none is scheduled.
+        kafka_version: Release of the assignor if the coordinator assigns; None otherwise.
+        assumptions: Sentences on what was not observed.
     """
 
     protocol: str
     processes: tuple[ObservedProcess, ...]
     subtopologies: tuple[ObservedSubtopology, ...]
     topics: Mapping[str, AdminResponse]
-    seen_at_ms: int
+    observed_at_ms: int
     configs: Mapping[str, str]
     broker_configs: Mapping[str, str]
     listed_members: tuple[str, ...]
@@ -56,124 +56,149 @@ class RunningGroup:
     assumptions: tuple[str, ...]
 
 
-def look_at_group(cluster: AdminApi, group: str, topology: str | None) -> RunningGroup:
-    """Wait until a group has settled, and look at it.
+def observe_group(cluster: AdminApi, group: str, topology: str | None) -> RunningGroup:
+    """Wait until a group is stable, and read its state.
+
+    Args:
+        cluster: The cluster.
+        group: `application.id`.
+        topology: Output of the application's `Topology.describe()`, if available.
+
+    Returns:
+        The state of the group.
 
     Raises:
-        ObservationError: it does not settle, or is none of Kafka Streams, or not there, or its topics are not to be
-            seen, or whose the changelogs are takes a topology.
+        ObservationError: The group does not exist, is not one of Kafka Streams or does not become stable; its topics
+            are not visible; or the owners of its changelogs are ambiguous without a topology.
     """
     groups = cluster.groups()
-    if _type_of(groups, group) == "streams":
-        return _look_at_streams(cluster, group, topology)
-    return _look_at_classic(cluster, group, topology, [str(each["group_id"]) for each in groups])
+    if _group_type(groups, group) == "streams":
+        return _observe_streams_group(cluster, group, topology)
+    return _observe_classic_group(cluster, group, topology, [str(entry["group_id"]) for entry in groups])
 
 
-def _type_of(groups: Sequence[AdminResponse], group: str) -> str:
-    """`streams` or `classic`; brokers before 3.8 do not tell, and have only classic ones."""
-    for each in groups:
-        if each["group_id"] == group:
-            kind = str(each.get("group_type") or "classic").lower()
-            if kind not in ("classic", "streams"):
-                raise ObservationError(f"group '{group}' is of type {kind}, not one of Kafka Streams")
-            return kind
-    ids = sorted(str(each["group_id"]) for each in groups)
+def _group_type(groups: Sequence[AdminResponse], group: str) -> str:
+    """Return `streams` or `classic`; brokers before 3.8 do not report the type and have only classic groups.
+
+    Raises:
+        ObservationError: The group is not visible or has another type.
+    """
+    for entry in groups:
+        if entry["group_id"] == group:
+            group_type = str(entry.get("group_type") or "classic").lower()
+            if group_type not in ("classic", "streams"):
+                raise ObservationError(f"group '{group}' has type {group_type}, not Kafka Streams")
+            return group_type
+    ids = sorted(str(entry["group_id"]) for entry in groups)
     raise ObservationError(
-        f"no group '{group}' is to be seen ({format_list('groups', ids)}). The group is the application.id; "
-        "to see it takes the operation Describe on it"
+        f"group '{group}' does not exist or is not visible ({format_list('groups', ids)}). The group is the "
+        "application.id; this requires the operation Describe on the group"
     )
 
 
-def _look_at_classic(cluster: AdminApi, group: str, topology: str | None, groups: Sequence[str]) -> RunningGroup:
-    def read(answer: AdminResponse) -> classic_group.ObservedClassicGroup | None:
-        if not classic_group.is_stable(answer):
+def _observe_classic_group(cluster: AdminApi, group: str, topology: str | None, groups: Sequence[str]) -> RunningGroup:
+    def read(response: AdminResponse) -> classic_group.ObservedClassicGroup | None:
+        if not classic_group.is_stable(response):
             return None
-        found = classic_group.read_classic_group(answer)
-        return None if found.next_rebalance_at_ms == 0 else found
+        observed = classic_group.read_classic_group(response)
+        return None if observed.next_rebalance_at_ms == 0 else observed
 
-    found = _settled(cluster, group, cluster.classic_group, read)
+    observed = _poll_until_stable(cluster, group, cluster.classic_group, read)
     now_ms = cluster.now_ms()
-    seen = subtopologies_of(found.reads)
-    topics = _topics(cluster, seen)
-    partitions = _partitions(topics)
+    subtopologies = subtopologies_of_tasks(observed.source_topics)
+    topics = _topics(cluster, subtopologies)
+    partitions = {name: len(topic["partitions"]) for name, topic in topics.items()}
     if topology is not None:
-        seen, assumptions = with_described_stores(seen, topology, group, partitions, _TEXT)
+        subtopologies, assumptions = add_described_stores(subtopologies, topology, group, partitions, _TOPOLOGY_NAME)
     else:
-        changelogs = changelogs_of(group, partitions, groups)
-        seen, assumptions = with_likely_stores(seen, changelogs, group, partitions, found.stateful)
-    due_ms = found.next_rebalance_at_ms
+        changelogs = find_changelogs(group, partitions, groups)
+        subtopologies, assumptions = infer_stores(subtopologies, changelogs, group, partitions, observed.stateful)
+    next_at_ms = observed.next_rebalance_at_ms
     return RunningGroup(
         protocol="classic",
-        processes=found.processes,
-        subtopologies=seen,
+        processes=observed.processes,
+        subtopologies=subtopologies,
         topics=topics,
-        seen_at_ms=now_ms,
+        observed_at_ms=now_ms,
         configs={},
         broker_configs={},
         listed_members=(),
-        next_rebalance_ms=None if due_ms is None else max(0, due_ms - now_ms),
+        next_rebalance_ms=None if next_at_ms is None else max(0, next_at_ms - now_ms),
         kafka_version=None,
-        assumptions=(*found.assumptions, *assumptions),
+        assumptions=(*observed.assumptions, *assumptions),
     )
 
 
-def _look_at_streams(cluster: AdminApi, group: str, topology: str | None) -> RunningGroup:
-    def read(answer: AdminResponse) -> streams_group.ObservedStreamsGroup | None:
-        return streams_group.read_streams_group(answer) if streams_group.is_settled(answer) else None
+def _observe_streams_group(cluster: AdminApi, group: str, topology: str | None) -> RunningGroup:
+    def read(response: AdminResponse) -> streams_group.ObservedStreamsGroup | None:
+        return streams_group.read_streams_group(response) if streams_group.is_stable(response) else None
 
-    found = _settled(cluster, group, cluster.streams_group, read)
+    observed = _poll_until_stable(cluster, group, cluster.streams_group, read)
     now_ms = cluster.now_ms()
-    topics = _topics(cluster, found.subtopologies)
-    seen, assumptions = found.subtopologies, tuple[str, ...]()
+    topics = _topics(cluster, observed.subtopologies)
+    subtopologies, assumptions = observed.subtopologies, tuple[str, ...]()
     if topology is not None:
-        seen, assumptions = with_described_stores(seen, topology, group, topics, _TEXT)
-    configs, broker_configs = streams_group.configs_of_group(cluster.group_configs(group))
+        subtopologies, assumptions = add_described_stores(subtopologies, topology, group, topics, _TOPOLOGY_NAME)
+    configs, broker_configs = streams_group.split_group_configs(cluster.group_configs(group))
     return RunningGroup(
         protocol="streams",
-        processes=found.processes,
-        subtopologies=seen,
+        processes=observed.processes,
+        subtopologies=subtopologies,
         topics=topics,
-        seen_at_ms=now_ms,
+        observed_at_ms=now_ms,
         configs=configs,
         broker_configs=broker_configs,
-        listed_members=found.listed_members,
+        listed_members=observed.listed_members,
         next_rebalance_ms=None,
         kafka_version=cluster.version(),
-        assumptions=(*found.assumptions, *assumptions),
+        assumptions=(*observed.assumptions, *assumptions),
     )
 
 
-def _settled(
-    cluster: AdminApi, group: str, ask: Callable[[str], AdminResponse], read: Callable[[AdminResponse], _Group | None]
+def _poll_until_stable(
+    cluster: AdminApi,
+    group: str,
+    describe: Callable[[str], AdminResponse],
+    read: Callable[[AdminResponse], _Group | None],
 ) -> _Group:
-    """Ask until the group has settled, for a bounded time."""
+    """Describe the group until `read` returns a result, up to a time limit.
+
+    Returns:
+        The result of `read`.
+
+    Raises:
+        ObservationError: The group cannot be described, or does not become stable in time.
+    """
     state = ""
-    for _ in range(PATIENCE_S // _PAUSE_S):
-        answer = ask(group)
-        code = answer["error_code"]
-        if code not in (0, *_BUSY):
-            raise ObservationError(f"group '{group}' cannot be described: {answer['error_message'] or f'error {code}'}")
-        state = str(answer["group_state"] or "not known yet")
-        found = None if code else read(answer)
-        if found is not None:
-            return found
-        cluster.wait(_PAUSE_S)
+    for _ in range(STABLE_TIMEOUT_S // _POLL_INTERVAL_S):
+        response = describe(group)
+        code = response["error_code"]
+        if code not in (0, *_RETRIABLE_ERRORS):
+            problem = response["error_message"] or f"error {code}"
+            raise ObservationError(f"group '{group}' cannot be described: {problem}")
+        state = str(response["group_state"] or "unknown")
+        observed = None if code else read(response)
+        if observed is not None:
+            return observed
+        cluster.wait(_POLL_INTERVAL_S)
     raise ObservationError(
-        f"group '{group}' has not settled within {PATIENCE_S} s (its state is {state}); look again when it has"
+        f"group '{group}' did not become stable within {STABLE_TIMEOUT_S} s (state: {state}); try again later"
     )
 
 
 def _topics(cluster: AdminApi, subtopologies: Sequence[ObservedSubtopology]) -> dict[str, AdminResponse]:
-    """The topics of the cluster by name, those that are read among them."""
+    """Return the metadata of all topics by name.
+
+    Raises:
+        ObservationError: Topics of the subtopologies are not visible.
+    """
     topics = {str(topic["name"]): topic for topic in cluster.topics() if not topic["error_code"]}
-    read = {topic for each in subtopologies for topic in (*each.sources, *each.changelogs.values())}
-    if missing := sorted(read - set(topics)):
+    required = {
+        topic for subtopology in subtopologies for topic in (*subtopology.sources, *subtopology.changelogs.values())
+    }
+    if missing := sorted(required - set(topics)):
         raise ObservationError(
-            f"{format_list('these topics of the application are not to be seen', missing)}; that takes the operation "
-            "Describe on them"
+            f"{format_list('topics of the application that are not visible', missing)}; they require the operation "
+            "Describe"
         )
     return topics
-
-
-def _partitions(topics: Mapping[str, AdminResponse]) -> dict[str, int]:
-    return {name: len(topic["partitions"]) for name, topic in topics.items()}

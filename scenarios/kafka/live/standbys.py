@@ -1,4 +1,4 @@
-"""How far the copies of tasks are, and how many there are to be, as far as that can be told from outside."""
+"""Offsets and number of standbys, inferred from an observed group."""
 
 from __future__ import annotations
 
@@ -8,52 +8,53 @@ from dataclasses import replace
 from typing import Final
 
 from assignors.model.ids import TaskId
-from scenarios.kafka.live.classic_group import sorted_tasks, task_id
 from scenarios.kafka.live.running_group import RunningGroup
 from scenarios.kafka.observation.observation import ObservedProcess, ObservedSubtopology, ObservedTopic
+from scenarios.kafka.observation.tasks import parse_task_id, sort_tasks
 
 STANDBYS: Final = "num.standby.replicas"
 
 
-def with_standbys_level(
-    running: RunningGroup, topics: Sequence[ObservedTopic]
+def with_caught_up_standbys(
+    group: RunningGroup, topics: Sequence[ObservedTopic]
 ) -> tuple[tuple[ObservedProcess, ...], tuple[str, ...]]:
-    """Offset sums of standbys as they are now, as far as they are known, and what was assumed.
+    """Return the processes with current offset sums of standbys, and assumptions.
 
-    Members of a classic group tell them when they join, which may be days ago, and the ends of changelogs are those of
-    now. Where no follow-up rebalance is due, the leader found all copies caught up, and standbys have read on since.
-    Those of a streams group tell them time and again.
+    Members of a classic group report offsets when they join, possibly days ago, while the end offsets of changelogs are
+    current. If no follow-up rebalance is scheduled, the leader found all task copies caught up, and standbys have kept
+    up since. Members of a streams group report offsets continuously.
     """
-    is_streams, warms_up = running.protocol == "streams", running.next_rebalance_ms is not None
-    if is_streams or warms_up or all(process.copies is None for process in running.processes):
-        return running.processes, ()
-    ends = _task_ends(running.subtopologies, topics)
-    level = []
-    for process in running.processes:
-        standbys = {task for thread in process.threads for task in thread.standby if task in ends}
-        copies = {**(process.copies or {}), **{task: ends[task] for task in standbys}}
-        level.append(replace(process, copies={task: copies[task] for task in sorted_tasks(copies)}))
-    return tuple(level), ("No probing rebalance is due: all standbys are taken to be caught up.",)
+    is_streams, is_warming_up = group.protocol == "streams", group.next_rebalance_ms is not None
+    if is_streams or is_warming_up or all(process.offset_sums is None for process in group.processes):
+        return group.processes, ()
+    end_offset_sums = _end_offset_sums(group.subtopologies, topics)
+    processes = []
+    for process in group.processes:
+        standbys = {task for thread in process.threads for task in thread.standby if task in end_offset_sums}
+        offset_sums = {**(process.offset_sums or {}), **{task: end_offset_sums[task] for task in standbys}}
+        processes.append(replace(process, offset_sums={task: offset_sums[task] for task in sort_tasks(offset_sums)}))
+    return tuple(processes), ("No probing rebalance is scheduled: all standbys are assumed to be caught up.",)
 
 
-def count_standbys(running: RunningGroup) -> tuple[str, tuple[str, ...]]:
-    """The number of standbys that most stateful tasks have, and the sentence that says so."""
-    threads = [thread for process in running.processes for thread in process.threads]
+def infer_num_standbys(group: RunningGroup) -> tuple[str, tuple[str, ...]]:
+    """Return the number of standbys that most stateful tasks have, and the assumption that this is the config."""
+    threads = [thread for process in group.processes for thread in process.threads]
     standbys = Counter(task for thread in threads for task in thread.standby)
-    stateful = {each.id for each in running.subtopologies if each.changelogs}
+    stateful = {subtopology.id for subtopology in group.subtopologies if subtopology.changelogs}
     active = {task for thread in threads for task in thread.active}
-    counts = Counter(standbys[task] for task in active if task_id(task).subtopology in stateful)
-    most = max(sorted(counts), key=lambda count: counts[count], default=0)
-    return str(most), (f"{STANDBYS} is taken to be {most}, which is how many standbys most stateful tasks have.",)
+    frequency = Counter(standbys[task] for task in active if parse_task_id(task).subtopology in stateful)
+    number = max(sorted(frequency), key=lambda count: frequency[count], default=0)
+    sentence = f"{STANDBYS} is assumed to be {number}, the number of standbys of most stateful tasks."
+    return str(number), (sentence,)
 
 
-def _task_ends(subtopologies: Sequence[ObservedSubtopology], topics: Sequence[ObservedTopic]) -> dict[str, int]:
-    """The sum of the end offsets of each task's changelogs."""
-    ends = {topic.name: topic.end_offsets for topic in topics if topic.end_offsets is not None}
+def _end_offset_sums(subtopologies: Sequence[ObservedSubtopology], topics: Sequence[ObservedTopic]) -> dict[str, int]:
+    """Return the sum of the end offsets of each task's changelogs."""
+    end_offsets = {topic.name: topic.end_offsets for topic in topics if topic.end_offsets is not None}
     sums: dict[str, int] = {}
-    for each in subtopologies:
-        changelogs = [ends[topic] for topic in each.changelogs.values() if topic in ends]
+    for subtopology in subtopologies:
+        changelogs = [end_offsets[topic] for topic in subtopology.changelogs.values() if topic in end_offsets]
         for partition in range(max(map(len, changelogs), default=0)):
-            of_partition = [found[partition] for found in changelogs if partition < len(found)]
-            sums[str(TaskId(each.id, partition))] = sum(of_partition)
+            task = str(TaskId(subtopology.id, partition))
+            sums[task] = sum(offsets[partition] for offsets in changelogs if partition < len(offsets))
     return sums

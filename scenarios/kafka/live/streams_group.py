@@ -1,4 +1,4 @@
-"""A group of the streams protocol (KIP-1071), from what StreamsGroupDescribe tells.
+"""A group of the streams protocol (KIP-1071), from the response of StreamsGroupDescribe.
 
 Source: `StreamsGroupDescribeResponse.json`; `org.apache.kafka.coordinator.group.streams.StreamsGroup`.
 """
@@ -10,24 +10,34 @@ from dataclasses import dataclass
 from typing import Final
 
 from scenarios.kafka.live.admin_api import AdminResponse
-from scenarios.kafka.live.classic_group import client_of, nobody_runs, sorted_tasks
-from scenarios.kafka.live.inferred_topology import store_of
+from scenarios.kafka.live.classic_group import empty_group_message
+from scenarios.kafka.naming import process_client_id, store_of_changelog
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedProcess, ObservedSubtopology, ObservedThread
+from scenarios.kafka.observation.tasks import sort_tasks
 
 _STABLE: Final = "Stable"
-_OF_THE_BROKERS: Final = {
+_BROKER_KEYS: Final = {
     "streams.heartbeat.interval.ms": "group.streams.heartbeat.interval.ms",
     "streams.assignment.interval.ms": "group.streams.assignment.interval.ms",
     "streams.session.timeout.ms": "group.streams.session.timeout.ms",
     "streams.initial.rebalance.delay.ms": "group.streams.initial.rebalance.delay.ms",
 }
-_OF_THE_APPLICATION: Final = {"streams.num.standby.replicas": "num.standby.replicas"}
+"""Broker config that each group config overrides."""
+_APPLICATION_KEYS: Final = {"streams.num.standby.replicas": "num.standby.replicas"}
+"""Application config that each group config replaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedStreamsGroup:
-    """A settled group: its processes by process id, its subtopologies by id, and its members as they were listed."""
+    """A stable group.
+
+    Attributes:
+        processes: Processes, by process id.
+        subtopologies: Subtopologies, by id.
+        listed_members: Member ids in the order of the response.
+        assumptions: Sentences on what was not observed.
+    """
 
     processes: tuple[ObservedProcess, ...]
     subtopologies: tuple[ObservedSubtopology, ...]
@@ -35,51 +45,56 @@ class ObservedStreamsGroup:
     assumptions: tuple[str, ...]
 
 
-def is_settled(answer: AdminResponse) -> bool:
-    """Whether every member of a group that StreamsGroupDescribe tells of has what it is to have.
+def is_stable(response: AdminResponse) -> bool:
+    """Return whether all members have reached their target assignment.
 
     Raises:
-        ObservationError: nobody is in it.
+        ObservationError: The group has no members.
     """
-    if answer["group_state"] in ("Empty", "Dead"):
-        raise nobody_runs(answer["group_id"])
-    return bool(answer["group_state"] == _STABLE)
+    if response["group_state"] in ("Empty", "Dead"):
+        raise ObservationError(empty_group_message(response["group_id"]))
+    return bool(response["group_state"] == _STABLE)
 
 
-def read_streams_group(answer: AdminResponse) -> ObservedStreamsGroup:
-    """Read a group that `is_settled`.
+def read_streams_group(response: AdminResponse) -> ObservedStreamsGroup:
+    """Read a group for which `is_stable` holds.
+
+    Returns:
+        The group.
 
     Raises:
-        ObservationError: it has no topology, or one with names.
+        ObservationError: The group has no topology, or a named one.
     """
-    group = answer["group_id"]
-    subtopologies = (answer["topology"] or {}).get("subtopologies")
-    if not subtopologies:
-        raise ObservationError(f"group '{group}' has no topology yet: its source topics are missing, or do not fit")
+    group = response["group_id"]
+    entries = (response["topology"] or {}).get("subtopologies")
+    if not entries:
+        raise ObservationError(f"group '{group}' has no topology yet: source topics are missing or inconsistent")
     by_process: dict[str, list[AdminResponse]] = {}
-    for member in sorted(answer["members"], key=lambda member: str(member["member_id"])):
+    for member in sorted(response["members"], key=lambda member: str(member["member_id"])):
         by_process.setdefault(member["process_id"], []).append(member)
-    seen = tuple(sorted((_subtopology(group, entry) for entry in subtopologies), key=lambda each: each.id))
-    processes = tuple(_process(process_id, by_process[process_id]) for process_id in sorted(by_process))
-    listed = tuple(str(member["member_id"]) for member in answer["members"])
-    return ObservedStreamsGroup(processes, seen, listed, tuple(_assumptions(answer["members"])))
+    subtopologies = sorted((_subtopology(group, entry) for entry in entries), key=lambda subtopology: subtopology.id)
+    processes = tuple(_observed_process(process_id, by_process[process_id]) for process_id in sorted(by_process))
+    listed_members = tuple(str(member["member_id"]) for member in response["members"])
+    return ObservedStreamsGroup(
+        processes, tuple(subtopologies), listed_members, tuple(_assumptions(response["members"]))
+    )
 
 
-def configs_of_group(told: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:
-    """A group's configs under the keys that the application and the brokers have for them."""
+def split_group_configs(group_configs: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return a group's configs under the corresponding keys of the application and of the brokers."""
 
     def renamed(keys: Mapping[str, str]) -> dict[str, str]:
-        return {key: value for of_group, key in keys.items() if (value := told.get(of_group)) is not None}
+        return {key: value for group_key, key in keys.items() if (value := group_configs.get(group_key)) is not None}
 
-    return renamed(_OF_THE_APPLICATION), renamed(_OF_THE_BROKERS)
+    return renamed(_APPLICATION_KEYS), renamed(_BROKER_KEYS)
 
 
 def _subtopology(group: str, entry: AdminResponse) -> ObservedSubtopology:
     name = str(entry["subtopology_id"])
     if not name.isdecimal():
-        raise ObservationError(f"subtopology '{name}' is not a number; scenarios have numbered ones only")
+        raise ObservationError(f"subtopology id '{name}' is not a number; named topologies cannot be simulated")
     repartition = [topic["name"] for topic in entry["repartition_source_topics"]]
-    changelogs = {store_of(group, topic["name"]): topic["name"] for topic in entry["state_changelog_topics"]}
+    changelogs = {store_of_changelog(group, topic["name"]): topic["name"] for topic in entry["state_changelog_topics"]}
     return ObservedSubtopology(
         int(name),
         tuple(sorted({*entry["source_topics"], *repartition})),
@@ -88,30 +103,28 @@ def _subtopology(group: str, entry: AdminResponse) -> ObservedSubtopology:
     )
 
 
-def _process(process_id: str, members: Sequence[AdminResponse]) -> ObservedProcess:
+def _observed_process(process_id: str, members: Sequence[AdminResponse]) -> ObservedProcess:
     first = members[0]
-    copies = {
-        f"{each['subtopology_id']}_{each['partition']}": each["offset"]
+    offset_sums = {
+        f"{task['subtopology_id']}_{task['partition']}": task["offset"]
         for member in members
-        for each in member["task_offsets"]
+        for task in member["task_offsets"]
     }
     return ObservedProcess(
         process_id,
-        client_of(member["client_id"] for member in members),
+        process_client_id(min(member["client_id"] for member in members)),
         first["rack_id"] or None,
         {tag["key"]: tag["value"] for tag in first["client_tags"]},
-        tuple(_thread(member) for member in members),
-        {task: copies[task] for task in sorted_tasks(copies)} or None,
+        tuple(_observed_thread(member) for member in members),
+        {task: offset_sums[task] for task in sort_tasks(offset_sums)} or None,
     )
 
 
-def _thread(member: AdminResponse) -> ObservedThread:
-    """A warm-up task is a standby that will not stay: Kafka's own assignor makes none."""
-    given = member["assignment"]
-    copies = [*given["standby_tasks"], *given["warmup_tasks"]]
-    return ObservedThread(
-        member["member_id"], sorted_tasks(_tasks(given["active_tasks"])), sorted_tasks(_tasks(copies))
-    )
+def _observed_thread(member: AdminResponse) -> ObservedThread:
+    """Return a thread; warm-up tasks count as standbys, since Kafka's own assignor creates none."""
+    assignment = member["assignment"]
+    standby = _tasks([*assignment["standby_tasks"], *assignment["warmup_tasks"]])
+    return ObservedThread(member["member_id"], sort_tasks(_tasks(assignment["active_tasks"])), sort_tasks(standby))
 
 
 def _tasks(entries: Sequence[AdminResponse]) -> Iterator[str]:
@@ -122,8 +135,8 @@ def _tasks(entries: Sequence[AdminResponse]) -> Iterator[str]:
 
 def _assumptions(members: Sequence[AdminResponse]) -> Iterator[str]:
     if not any(member["task_offsets"] for member in members):
-        yield "The coordinator does not tell how far copies are: all are taken to be caught up."
+        yield "The coordinator does not report task offsets: all task copies are assumed to be caught up."
     if any(member["assignment"]["warmup_tasks"] for member in members):
-        yield "Warm-up tasks are taken for standbys."
+        yield "Warm-up tasks are treated as standbys."
     if any(member["is_classic"] for member in members):
-        yield "The group is being migrated: some members still speak the classic protocol."
+        yield "The group is being migrated: some members still use the classic protocol."

@@ -1,4 +1,4 @@
-"""Topics of a running cluster: replicas, leaders, sizes, offsets, and how fast they grow.
+"""Topics of a running cluster: replicas, leaders, sizes, offsets and growth rates.
 
 Source: `MetadataResponse.json`, `DescribeLogDirsResponse.json`.
 """
@@ -7,59 +7,80 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from assignors.model.ids import TopicPartition
+from scenarios.kafka.formats.topics import NO_LEADER
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.naming import is_purged_topic
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedTopic
 
 _Offsets = Mapping[TopicPartition, int]
-_NO_LEADER: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class SeenTopics:
-    """Topics by name, and what was assumed."""
+class TopicMeasurements:
+    """Measured topics.
+
+    Attributes:
+        topics: Topics, by name.
+        assumptions: Sentences on what was assumed.
+    """
 
     topics: tuple[ObservedTopic, ...]
     assumptions: tuple[str, ...]
 
 
-def look_at_topics(
-    cluster: AdminApi, described: Sequence[AdminResponse], seconds: float, application_id: str
-) -> SeenTopics:
-    """Measure topics that the metadata describes, for `seconds` seconds; no rates if that is 0.
+def measure_topics(
+    cluster: AdminApi, metadata: Sequence[AdminResponse], seconds: float, application_id: str
+) -> TopicMeasurements:
+    """Measure topics over a period.
+
+    Args:
+        cluster: The cluster.
+        metadata: Metadata of the topics.
+        seconds: Length of the period; 0 for no rates.
+        application_id: `application.id`.
+
+    Returns:
+        The measured topics.
 
     Raises:
-        ObservationError: the cluster does not answer.
+        ObservationError: The cluster does not respond, or a topic is being created or deleted.
     """
-    topics = [_placed(topic) for topic in sorted(described, key=lambda topic: str(topic["name"]))]
-    led = [each for each, leader in _leaders(topics).items() if leader != _NO_LEADER]
-    asked = {topic.name: range(len(topic.replicas)) for topic in topics}
+    topics = [_topic_of_metadata(topic) for topic in sorted(metadata, key=lambda topic: str(topic["name"]))]
+    led = [partition for partition, leader in _leaders(topics).items() if leader != NO_LEADER]
+    partitions_of = {topic.name: range(len(topic.replicas)) for topic in topics}
 
     def sample() -> _Sample:
-        return _Sample(cluster.now_ms(), cluster.end_offsets(led), _sizes(topics, cluster.log_dirs(asked)))
+        return _Sample(cluster.now_ms(), cluster.end_offsets(led), _sizes(topics, cluster.log_dirs(partitions_of)))
 
-    starts, first = cluster.start_offsets(led), sample()
+    start_offsets, first = cluster.start_offsets(led), sample()
     last = None
     if seconds > 0:
         cluster.wait(seconds)
         last = sample()
-    measured = tuple(_measured(topic, starts, first, last, application_id) for topic in topics)
-    return SeenTopics(measured, tuple(_assumptions(measured)))
+    measured = tuple(_measured_topic(topic, start_offsets, first, last, application_id) for topic in topics)
+    return TopicMeasurements(measured, tuple(_assumptions(measured)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
+    """Offsets and sizes at one point in time.
+
+    Attributes:
+        at_ms: Time since 1970.
+        end_offsets: Log end offset by partition.
+        size_bytes: Size by partition.
+    """
+
     at_ms: int
-    ends: _Offsets
-    sizes: Mapping[TopicPartition, int]
+    end_offsets: _Offsets
+    size_bytes: Mapping[TopicPartition, int]
 
     def records_per_s(self, earlier: _Sample, partition: TopicPartition) -> float:
-        grown = self.ends.get(partition, 0) - earlier.ends.get(partition, 0)
-        return 1000 * max(0, grown) / max(1, self.at_ms - earlier.at_ms)
+        growth = self.end_offsets.get(partition, 0) - earlier.end_offsets.get(partition, 0)
+        return 1000 * max(0, growth) / max(1, self.at_ms - earlier.at_ms)
 
 
 def _leaders(topics: Iterable[ObservedTopic]) -> dict[TopicPartition, int]:
@@ -68,10 +89,10 @@ def _leaders(topics: Iterable[ObservedTopic]) -> dict[TopicPartition, int]:
     }
 
 
-def _placed(topic: AdminResponse) -> ObservedTopic:
+def _topic_of_metadata(topic: AdminResponse) -> ObservedTopic:
     partitions = sorted(topic["partitions"], key=lambda partition: int(partition["partition_index"]))
     if [partition["partition_index"] for partition in partitions] != list(range(len(partitions))) or not partitions:
-        raise ObservationError(f"topic {topic['name']} is being made or deleted; look again in a while")
+        raise ObservationError(f"topic {topic['name']} is being created or deleted; try again later")
     return ObservedTopic(
         topic["name"],
         tuple(tuple(partition["replica_nodes"]) for partition in partitions),
@@ -79,75 +100,79 @@ def _placed(topic: AdminResponse) -> ObservedTopic:
     )
 
 
-def _measured(
-    topic: ObservedTopic, starts: _Offsets, first: _Sample, last: _Sample | None, application_id: str
+def _measured_topic(
+    topic: ObservedTopic, start_offsets: _Offsets, first: _Sample, last: _Sample | None, application_id: str
 ) -> ObservedTopic:
-    """A partition without a leader has no records to be read: offsets 0, nothing written."""
+    """Return a topic with its measurements; a partition without a leader counts as empty and idle."""
     partitions = [TopicPartition(topic.name, number) for number in range(len(topic.replicas))]
-    sizes = tuple(first.sizes[each] for each in partitions if each in first.sizes)
-    told = tuple(starts.get(each, 0) for each in partitions)
-    begins: tuple[int, ...] | None = told
-    if is_purged_topic(topic.name, application_id) and any(told):
-        begins = None if last is None else _starts_on_disk(partitions, starts, first, last)
+    sizes = tuple(first.size_bytes[partition] for partition in partitions if partition in first.size_bytes)
+    readable = tuple(start_offsets.get(partition, 0) for partition in partitions)
+    on_disk: tuple[int, ...] | None = readable
+    if is_purged_topic(topic.name, application_id) and any(readable):
+        on_disk = None if last is None else _first_offsets_on_disk(partitions, start_offsets, first, last)
     return ObservedTopic(
         topic.name,
         topic.replicas,
         topic.leaders,
         sizes if len(sizes) == len(partitions) else None,
-        begins,
-        tuple(first.ends.get(each, 0) for each in partitions),
-        None if last is None else tuple(last.records_per_s(first, each) for each in partitions),
+        on_disk,
+        tuple(first.end_offsets.get(partition, 0) for partition in partitions),
+        None if last is None else tuple(last.records_per_s(first, partition) for partition in partitions),
     )
 
 
-def _starts_on_disk(
-    partitions: Sequence[TopicPartition], starts: _Offsets, first: _Sample, last: _Sample
+def _first_offsets_on_disk(
+    partitions: Sequence[TopicPartition], start_offsets: _Offsets, first: _Sample, last: _Sample
 ) -> tuple[int, ...] | None:
-    """The first offsets whose records take room; None if no record came that would tell.
+    """Return an estimate of each partition's first offset whose record occupies disk space; None without new records.
 
-    Kafka Streams purges what it has read of repartition topics, but segments with purged records stay on disk until
-    they are full. So sizes go with earlier offsets; with which ones follows from how large records are that came.
+    Kafka Streams purges the repartition topics it has read, but segments with purged records remain on disk until they
+    are full. The size therefore includes records before the start offset; their number follows from the size of the
+    records that arrived between the samples.
     """
-    records = sum(last.ends.get(each, 0) - first.ends.get(each, 0) for each in partitions)
-    size = sum(last.sizes.get(each, 0) - first.sizes.get(each, 0) for each in partitions)
-    if records <= 0 or size <= 0:
+    records = sum(last.end_offsets.get(partition, 0) - first.end_offsets.get(partition, 0) for partition in partitions)
+    size_bytes = sum(last.size_bytes.get(partition, 0) - first.size_bytes.get(partition, 0) for partition in partitions)
+    if records <= 0 or size_bytes <= 0:
         return None
-    held = {each: round(first.sizes.get(each, 0) * records / size) for each in partitions}
-    return tuple(min(starts.get(each, 0), max(0, first.ends.get(each, 0) - held[each])) for each in partitions)
+    on_disk = {partition: round(first.size_bytes.get(partition, 0) * records / size_bytes) for partition in partitions}
+    return tuple(
+        min(start_offsets.get(partition, 0), max(0, first.end_offsets.get(partition, 0) - on_disk[partition]))
+        for partition in partitions
+    )
 
 
 def _sizes(topics: Iterable[ObservedTopic], log_dirs: Sequence[AdminResponse]) -> dict[TopicPartition, int]:
-    """What the leader's replica holds on disk; that of the largest replica where the leader did not tell."""
-    told: dict[TopicPartition, dict[int, int]] = {}
-    for broker, partition, size in _replicas(log_dirs):
-        told.setdefault(partition, {})[broker] = size
+    """Return the size of each partition's leader replica, or of its largest replica if the leader's is unknown."""
+    sizes: dict[TopicPartition, dict[int, int]] = {}
+    for broker, partition, size_bytes in _replica_sizes(log_dirs):
+        sizes.setdefault(partition, {})[broker] = size_bytes
     leaders = _leaders(topics)
     return {
-        partition: held.get(leaders[partition], max(held.values()))
-        for partition, held in told.items()
+        partition: by_broker.get(leaders[partition], max(by_broker.values()))
+        for partition, by_broker in sizes.items()
         if partition in leaders
     }
 
 
-def _replicas(log_dirs: Sequence[AdminResponse]) -> Iterator[tuple[int, TopicPartition, int]]:
-    for answer in log_dirs:
-        for directory in answer["log_dirs"]:
+def _replica_sizes(log_dirs: Sequence[AdminResponse]) -> Iterator[tuple[int, TopicPartition, int]]:
+    for response in log_dirs:
+        for directory in response["log_dirs"]:
             for topic in directory["topics"]:
                 for replica in topic["partitions"]:
                     if not replica["is_future_key"]:
                         partition = TopicPartition(topic["name"], replica["partition_index"])
-                        yield answer["broker"], partition, replica["partition_size"]
+                        yield response["broker"], partition, replica["partition_size"]
 
 
 def _assumptions(topics: Sequence[ObservedTopic]) -> Iterator[str]:
-    unsized = [topic.name for topic in topics if topic.size_bytes is None]
-    if unsized:
-        yield f"No broker told the sizes of {', '.join(unsized)} (that takes Describe on the cluster)."
-    unled = [
+    without_size = [topic.name for topic in topics if topic.size_bytes is None]
+    if without_size:
+        yield f"Sizes of {', '.join(without_size)} are unknown (they require the operation Describe on the cluster)."
+    without_leader = [
         f"{topic.name}-{number}"
         for topic in topics
         for number, leader in enumerate(topic.leaders)
-        if leader == _NO_LEADER
+        if leader == NO_LEADER
     ]
-    if unled:
-        yield f"These partitions have no leader; they are taken to be empty: {', '.join(unled)}."
+    if without_leader:
+        yield f"Partitions without a leader are assumed empty: {', '.join(without_leader)}."

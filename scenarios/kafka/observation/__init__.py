@@ -1,1 +1,1 @@
-"""What is seen of a running cluster and application, by Kafka's API or in what its tools printed, as a scenario."""
+"""The observed state of a cluster and a Kafka Streams application, and the scenario written from it."""

@@ -1,4 +1,4 @@
-"""The subtopologies that `Topology.describe()` printed, with the topics of the cluster that the application runs on.
+"""Subtopologies from the output of `Topology.describe()` and the topics of the cluster.
 
 Source: `org.apache.kafka.streams.processor.internals.InternalTopologyBuilder.topologyDescription`,
 `ProcessorStateManager.storeChangelogTopic`.
@@ -11,117 +11,151 @@ from dataclasses import dataclass, field
 
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology, parse_topology
-from scenarios.kafka.naming import full_topic_name
+from scenarios.kafka.naming import changelog_topic, full_topic_name
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedSubtopology
 from scenarios.language.errors import did_you_mean
 
-Described = tuple[tuple[ObservedSubtopology, ...], tuple[str, ...]]
-"""Subtopologies by id, and what was assumed."""
+SubtopologiesAndAssumptions = tuple[tuple[ObservedSubtopology, ...], tuple[str, ...]]
+"""Subtopologies by id, and sentences on what was assumed."""
 
 
-def described_subtopologies(text: str, application_id: str, topics: Collection[str], file: str) -> Described:
-    """Find the subtopologies of a text, and the topics of the cluster that it means.
-
-    Args:
-        text: what `Topology.describe()` prints.
-        application_id: which internal topics have in front, and the text leaves out.
-        topics: all that the cluster has.
-        file: what messages call the text.
-
-    Raises:
-        ObservationError: it is something else, or a source is no topic of the cluster.
-    """
-    reading = _Reading(application_id, frozenset(topics), file)
-    seen = [reading.read(part, reading.sources(part)) for part in _described(text, file)]
-    return tuple(seen), tuple(reading.assumptions)
-
-
-def with_described_stores(
-    seen: Sequence[ObservedSubtopology], text: str, application_id: str, topics: Collection[str], file: str
-) -> Described:
-    """Add to subtopologies of which a group told the sources what a text says of their stores and of what they write.
+def describe_subtopologies(
+    text: str, application_id: str, topics: Collection[str], file: str
+) -> SubtopologiesAndAssumptions:
+    """Derive the subtopologies from the output of `Topology.describe()` alone.
 
     Args:
-        seen: subtopologies by id; with changelogs if the group told those too, as streams groups do.
-        text: what `Topology.describe()` prints.
-        application_id: of the application.
-        topics: all that the cluster has.
-        file: what messages call the text.
+        text: Output of `Topology.describe()`.
+        application_id: Prefix of internal topics, which the output omits.
+        topics: All topics of the cluster.
+        file: Name of the text in messages.
+
+    Returns:
+        Subtopologies with full topic names, and assumptions.
 
     Raises:
-        ObservationError: it is something else, or of another application.
+        ObservationError: The text is not such output, or a source topic does not exist in the cluster.
     """
-    described = {part.id: part for part in _described(text, file)}
-    if sorted(described) != [each.id for each in seen]:
-        theirs, ours = ", ".join(map(str, sorted(described))), ", ".join(str(each.id) for each in seen)
-        raise ObservationError(f"{file} has subtopologies {theirs}, but the group's tasks are of {ours}")
-    told = frozenset(topic for each in seen for topic in each.changelogs.values())
-    reading = _Reading(application_id, frozenset(topics), file, told or None)
-    return tuple(reading.add(each, described[each.id]) for each in seen), tuple(reading.assumptions)
+    resolver = _TopicResolver(application_id, frozenset(topics), file)
+    subtopologies = [
+        resolver.to_subtopology(description, resolver.source_topics(description)) for description in _parse(text, file)
+    ]
+    return tuple(subtopologies), tuple(resolver.assumptions)
 
 
-def _described(text: str, file: str) -> list[DescribedSubtopology]:
-    """The subtopologies of a text, by id."""
+def add_described_stores(
+    observed: Sequence[ObservedSubtopology], text: str, application_id: str, topics: Collection[str], file: str
+) -> SubtopologiesAndAssumptions:
+    """Add stores and written topics from the output of `Topology.describe()` to subtopologies observed in a group.
+
+    Args:
+        observed: Subtopologies by id, with their sources; with changelogs if the group reports them, as streams groups
+            do.
+        text: Output of `Topology.describe()`.
+        application_id: `application.id`.
+        topics: All topics of the cluster.
+        file: Name of the text in messages.
+
+    Returns:
+        The completed subtopologies, and assumptions.
+
+    Raises:
+        ObservationError: The text is not such output, or belongs to another application.
+    """
+    described = {description.id: description for description in _parse(text, file)}
+    observed_ids = [subtopology.id for subtopology in observed]
+    if sorted(described) != observed_ids:
+        raise ObservationError(
+            f"{file} has subtopologies {', '.join(map(str, sorted(described)))}, but the group's tasks belong to "
+            f"{', '.join(map(str, observed_ids))}"
+        )
+    reported_changelogs = frozenset(topic for subtopology in observed for topic in subtopology.changelogs.values())
+    resolver = _TopicResolver(application_id, frozenset(topics), file, reported_changelogs or None)
+    completed = tuple(resolver.complete(subtopology, described[subtopology.id]) for subtopology in observed)
+    return completed, tuple(resolver.assumptions)
+
+
+def _parse(text: str, file: str) -> list[DescribedSubtopology]:
     try:
-        return sorted(parse_topology(text), key=lambda part: part.id)
+        return sorted(parse_topology(text), key=lambda description: description.id)
     except FormatError as error:
         place = "" if error.line is None else f":{error.line}"
         raise ObservationError(f"{file}{place}: {error}") from None
 
 
 @dataclass(slots=True)
-class _Reading:
-    """Reads what was described of one cluster; `told` are the changelogs, where the group told them."""
+class _TopicResolver:
+    """Maps described topics to topics of the cluster and collects assumptions.
+
+    Attributes:
+        application_id: Prefix of internal topics.
+        topics: All topics of the cluster.
+        file: Name of the description in messages.
+        reported_changelogs: Changelogs that the group reports; None if it reports none.
+        assumptions: Sentences on what was assumed.
+    """
 
     application_id: str
     topics: frozenset[str]
     file: str
-    told: frozenset[str] | None = None
+    reported_changelogs: frozenset[str] | None = None
     assumptions: list[str] = field(default_factory=list)
 
-    def read(self, part: DescribedSubtopology, sources: Sequence[str]) -> ObservedSubtopology:
+    def to_subtopology(self, description: DescribedSubtopology, sources: Sequence[str]) -> ObservedSubtopology:
+        """Return a described subtopology with these sources, and the changelogs and written topics of the cluster."""
         changelogs: dict[str, str] = {}
         unlogged: list[str] = []
-        for store in part.stores:
+        for store in description.stores:
             changelog = self._changelog(store)
             if changelog is None:
                 unlogged.append(store.name)
             else:
                 changelogs[store.name] = changelog
-        written = {self._full_name(sink) for sink in part.sinks} & self.topics
+        writes = {self._full_name(sink) for sink in description.sinks} & self.topics
         return ObservedSubtopology(
-            part.id, tuple(sources), dict(sorted(changelogs.items())), tuple(sorted(unlogged)), tuple(sorted(written))
+            description.id,
+            tuple(sources),
+            dict(sorted(changelogs.items())),
+            tuple(sorted(unlogged)),
+            tuple(sorted(writes)),
         )
 
-    def add(self, seen: ObservedSubtopology, part: DescribedSubtopology) -> ObservedSubtopology:
-        """What the text says, and what the group told beside it; the text has better names for stores."""
-        topics = {self._full_name(topic) for source in part.sources for topic in source.topics}
-        has_pattern = any(source.pattern is not None for source in part.sources)
-        if not has_pattern and topics != set(seen.sources):
+    def complete(self, observed: ObservedSubtopology, description: DescribedSubtopology) -> ObservedSubtopology:
+        """Return an observed subtopology with the stores and sinks of its description, which names stores better.
+
+        Raises:
+            ObservationError: The description reads other topics.
+        """
+        topics = {self._full_name(topic) for source in description.sources for topic in source.topics}
+        has_pattern = any(source.pattern is not None for source in description.sources)
+        if not has_pattern and topics != set(observed.sources):
             raise ObservationError(
-                f"subtopology {seen.id} reads {', '.join(sorted(topics))} by {self.file}, but "
-                f"{', '.join(seen.sources)} in the group; is it the text of this application, with its configs?"
+                f"subtopology {observed.id} reads {', '.join(sorted(topics))} according to {self.file}, but "
+                f"{', '.join(observed.sources)} in the group; is this the topology of this application, with its "
+                "configs?"
             )
-        read = self.read(part, seen.sources)
-        beside = {name: topic for name, topic in seen.changelogs.items() if topic not in read.changelogs.values()}
+        completed = self.to_subtopology(description, observed.sources)
+        undescribed = {
+            store: topic for store, topic in observed.changelogs.items() if topic not in completed.changelogs.values()
+        }
         return ObservedSubtopology(
-            seen.id,
-            seen.sources,
-            dict(sorted({**read.changelogs, **beside}.items())),
-            read.unlogged_stores,
-            tuple(sorted({*seen.writes, *read.writes})),
+            observed.id,
+            observed.sources,
+            dict(sorted({**completed.changelogs, **undescribed}.items())),
+            completed.unlogged_stores,
+            tuple(sorted({*observed.writes, *completed.writes})),
         )
 
-    def sources(self, part: DescribedSubtopology) -> list[str]:
-        """The topics that a subtopology reads, where only the text tells."""
-        return sorted({topic for source in part.sources for topic in self._read_by(source)})
+    def source_topics(self, description: DescribedSubtopology) -> list[str]:
+        """Return the topics of the cluster that a subtopology reads."""
+        return sorted({topic for source in description.sources for topic in self._topics_of_source(source)})
 
-    def _read_by(self, source: DescribedSource) -> list[str]:
+    def _topics_of_source(self, source: DescribedSource) -> list[str]:
         if source.pattern is not None:
             raise ObservationError(
-                f"{self.file}:{source.line}: the pattern '{source.pattern}' stands for topics that the text does not "
-                "name; write them in its place, as [a, b]"
+                f"{self.file}:{source.line}: the topics of pattern '{source.pattern}' are unknown; replace it with a "
+                "list, as [a, b]"
             )
         names = [self._full_name(topic) for topic in source.topics]
         for name, topic in zip(names, source.topics, strict=True):
@@ -131,16 +165,16 @@ class _Reading:
         return names
 
     def _changelog(self, store: DescribedStore) -> str | None:
-        """The changelog of a store: its own, or else the topic of a table, as with `topology.optimization`."""
-        own = f"{self.application_id}-{store.name}-changelog"
-        if own in self.topics:
-            return own
-        topic = None if store.table_of is None else self._full_name(store.table_of)
-        if self.told is not None:
-            return topic if topic in self.told else None
-        what = "is taken not to be logged" if topic is None else f"is taken to be restored from its source {topic}"
-        self.assumptions.append(f"Store {store.name} has no changelog topic in the cluster; it {what}.")
-        return topic
+        """Return a store's changelog topic, or its table's source topic (`topology.optimization`); None if unlogged."""
+        changelog = changelog_topic(self.application_id, store.name)
+        if changelog in self.topics:
+            return changelog
+        source = None if store.table_of is None else self._full_name(store.table_of)
+        if self.reported_changelogs is not None:
+            return source if source in self.reported_changelogs else None
+        assumed = "not logged" if source is None else f"restored from its source topic {source}"
+        self.assumptions.append(f"Store {store.name} has no changelog topic in the cluster; assumed {assumed}.")
+        return source
 
     def _full_name(self, topic: str) -> str:
         return full_topic_name(topic, self.application_id, self.topics)

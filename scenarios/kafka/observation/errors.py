@@ -1,7 +1,7 @@
-"""The error of whoever looks at a cluster or at what its tools printed."""
+"""The error of cluster observations."""
 
 from __future__ import annotations
 
 
 class ObservationError(ValueError):
-    """Something needed was not to be seen; the message says what, and what to do about it."""
+    """Required information could not be observed; the message says what is missing and how to provide it."""

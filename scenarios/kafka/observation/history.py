@@ -1,4 +1,4 @@
-"""What a leader's log tells beyond one moment: who came and went when, and what each round assigned."""
+"""Successive rebalances of a group: membership changes and assignments over time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from scenarios.kafka.observation.observation import ObservedProcess
 
 @dataclass(frozen=True, slots=True)
 class MembershipChange:
-    """Processes that were there in a round and not in the one before, or the other way round.
+    """Processes that joined or left between two rebalances.
 
     Attributes:
-        at_ms: when, from the start of the trace.
-        process_ids: sorted.
-        leaves_group: whether processes that went left the group, so that it did not wait for their sessions.
+        at_ms: Time since the start of the history.
+        kind: Whether the processes joined or left.
+        process_ids: Process ids, sorted.
+        leaves_group: Whether processes that stopped left the group, so that it did not wait for their session timeout.
     """
 
     at_ms: int
@@ -26,14 +27,14 @@ class MembershipChange:
 
 @dataclass(frozen=True, slots=True)
 class ObservedRebalance:
-    """What one round assigned.
+    """The assignment of one rebalance.
 
     Attributes:
-        number: from 0, which is the assignment that the trace starts with.
-        at_ms: when it was logged, from the start of the trace.
-        active: the process of each task.
-        standby: the processes of each task that has any, sorted.
-        is_stable: whether no follow-up was asked for; None if that was not logged.
+        number: Number of the rebalance; 0 is the initial assignment of the history.
+        at_ms: Time since the start of the history.
+        active: Process id of each task's active copy.
+        standby: Process ids of each task's standby copies, sorted; tasks without standbys are omitted.
+        is_stable: Whether no follow-up rebalance was requested; None if not logged.
     """
 
     number: int
@@ -45,14 +46,14 @@ class ObservedRebalance:
 
 @dataclass(frozen=True, slots=True)
 class RebalanceHistory:
-    """Successive rounds of one group.
+    """Successive rebalances of one group.
 
     Attributes:
-        newcomers: the processes that were not there at first.
-        changes: by time.
-        rounds: by time, the first assignment included.
+        newcomers: Processes that were not members at the start.
+        changes: Membership changes, by time.
+        rebalances: Rebalances by time, including the initial assignment.
     """
 
     newcomers: tuple[ObservedProcess, ...]
     changes: tuple[MembershipChange, ...]
-    rounds: tuple[ObservedRebalance, ...]
+    rebalances: tuple[ObservedRebalance, ...]

@@ -1,7 +1,7 @@
-"""What was seen of a running cluster and of a Kafka Streams application on it.
+"""The observed state of a cluster and of a Kafka Streams application on it.
 
-Whoever looks (`live` by Kafka's API, `dumps` in what its tools printed) fills an `Observation`; `writing` makes a
-scenario of it. Tasks are text as Kafka writes them (`0_3`, `name__0_3`).
+`live` (Kafka's Admin API) and `dumps` (saved tool output) create an `Observation`; `scenario_writer` writes a scenario
+from it. Task ids are in Kafka's text form (`0_3`, `name__0_3`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ObservedBroker:
-    """A broker, and its `broker.rack`."""
+    """A broker.
+
+    Attributes:
+        id: Broker id.
+        rack: `broker.rack`; None if it has none.
+    """
 
     id: int
     rack: str | None
@@ -20,15 +25,16 @@ class ObservedBroker:
 
 @dataclass(frozen=True, slots=True)
 class ObservedTopic:
-    """A topic; every tuple has one entry a partition, and is None where that was not seen.
+    """A topic; tuples have one entry per partition, None if not observed.
 
     Attributes:
-        replicas: broker ids, the preferred leader first.
-        leaders: the broker that leads, -1 if none.
-        size_bytes: what one replica holds on disk.
-        start_offsets: the first offset whose record takes room on disk; that may be one which readers no longer get.
-        end_offsets: the offset of the next record.
-        records_per_s: how fast the end offset grows.
+        name: Topic name.
+        replicas: Broker ids of each partition, the preferred leader first.
+        leaders: Leading broker, -1 if none.
+        size_bytes: Size of one replica on disk.
+        start_offsets: First offset whose record still occupies disk space; consumers may no longer be able to read it.
+        end_offsets: Log end offset.
+        records_per_s: Growth of the end offset.
     """
 
     name: str
@@ -42,7 +48,13 @@ class ObservedTopic:
 
 @dataclass(frozen=True, slots=True)
 class ObservedThread:
-    """A stream thread, which is a member of the group, and its tasks, sorted."""
+    """A stream thread (a group member).
+
+    Attributes:
+        member_id: Member id.
+        active: Active tasks, sorted.
+        standby: Standby tasks, sorted.
+    """
 
     member_id: str
     active: tuple[str, ...]
@@ -54,15 +66,15 @@ class ObservedProcess:
     """A Kafka Streams process.
 
     Attributes:
-        process_id: its UUID.
-        client_id: what its threads' client ids have in common.
+        process_id: UUID of the process.
+        client_id: Client id that its threads share.
         rack: `client.rack`; None if it has none.
         tags: `client.tag.*`.
-        threads: its threads, by member id.
-        copies: the offset sum of every task that it has a copy of (a running, standby or dormant one), as it told when
-            it joined last; -2 (`Task.LATEST_OFFSET`) for one that ran there. Standbys of a group at rest, which have
-            read on since, stand at the end. None if that was not seen.
-        is_static: whether it has a `group.instance.id`.
+        threads: Threads, by member id.
+        offset_sums: Offset sum of each task with a local copy (active, standby or dormant), as the process reported it
+            in its last subscription; -2 (`Task.LATEST_OFFSET`) for a task that was active there. In a stable group,
+            standbys are at the end offset, because they have caught up since. None if not observed.
+        is_static: Whether it has a `group.instance.id`.
     """
 
     process_id: str
@@ -70,7 +82,7 @@ class ObservedProcess:
     rack: str | None
     tags: Mapping[str, str]
     threads: tuple[ObservedThread, ...]
-    copies: Mapping[str, int] | None = None
+    offset_sums: Mapping[str, int] | None = None
     is_static: bool = False
 
 
@@ -79,11 +91,11 @@ class ObservedSubtopology:
     """A subtopology; topics by their full names.
 
     Attributes:
-        id: the first number of its task ids.
-        sources: the topics it reads, repartition topics included.
-        changelogs: the changelog of each of its stores that has one, by the store's name.
-        unlogged_stores: its stores without a changelog.
-        writes: the topics it writes, as far as they are fixed and not changelogs.
+        id: Number of the subtopology, the first part of its task ids.
+        sources: Topics it reads, including repartition topics.
+        changelogs: Changelog topic of each logged store, by store name.
+        unlogged_stores: Stores without a changelog.
+        writes: Topics it writes, except changelogs and topics chosen per record.
     """
 
     id: int
@@ -95,23 +107,23 @@ class ObservedSubtopology:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A cluster and an application at one moment.
+    """A cluster and an application at one point in time.
 
     Attributes:
-        source: where it was seen, as the scenario's head names it (no passwords, no paths of folders above).
-        brokers: by id.
-        topics: those that the application reads and writes, by name; more if they were asked for.
+        source: Where and when it was observed, for the scenario's header; without passwords and parent folders.
+        brokers: Brokers, by id.
+        topics: Topics that the application reads and writes, by name; all topics on request.
         application_id: `application.id`.
         protocol: `classic` or `streams`.
-        subtopologies: by id.
-        processes: by process id; empty if the application does not run.
-        configs: the application's configs that were seen or given, with Kafka's keys.
-        broker_configs: the same of the brokers.
-        listed_members: the member ids of a streams group in the order in which its coordinator lists them, on which its
-            answer to ties hangs; empty for other groups.
-        next_rebalance_ms: in how long the leader will probe whether warm-ups have caught up; None if it will not.
-        kafka_version: the release of the assignor, such as `4.3`, if it was seen or given.
-        assumptions: sentences on what was not seen and what was taken for it; shown in the scenario's head.
+        subtopologies: Subtopologies, by id.
+        processes: Processes, by process id; empty if the application is not running.
+        configs: Configs of the application that were observed or given, by Kafka's keys.
+        broker_configs: Configs of the brokers, by Kafka's keys.
+        listed_members: Member ids of a streams group in the order in which its coordinator lists them, which breaks
+            ties in its assignments; empty for other groups.
+        next_rebalance_ms: Time until the next probing rebalance; None if none is scheduled.
+        kafka_version: Release of the assignor, such as `4.3`; None if unknown.
+        assumptions: Sentences on what was not observed and what was assumed instead, for the scenario's header.
     """
 
     source: str
@@ -128,7 +140,7 @@ class Observation:
     kafka_version: str | None = None
     assumptions: tuple[str, ...] = ()
 
-    def process_of_member(self) -> dict[str, str]:
-        """The process id of every member of a streams group, in the order in which its coordinator lists them."""
-        process_of = {thread.member_id: each.process_id for each in self.processes for thread in each.threads}
+    def process_by_member(self) -> dict[str, str]:
+        """Return the process id of each member of a streams group, in the order in which its coordinator lists them."""
+        process_of = {thread.member_id: process.process_id for process in self.processes for thread in process.threads}
         return {member_id: process_of[member_id] for member_id in self.listed_members}

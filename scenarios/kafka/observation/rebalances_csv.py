@@ -1,4 +1,4 @@
-"""The rounds that a leader logged, as a table that predictions can be held against."""
+"""Observed rebalances as a CSV table, for comparison with simulated ones."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from scenarios.kafka.observation.observation import Observation
 COLUMNS = ("round", "at_ms", "task", "client", "process_id", "role")
 
 
-def rebalances_csv(seen: Observation, trace: RebalanceHistory) -> str:
-    """A line for each task that a round gave to somebody: `role` is active or standby, clients are the scenario's."""
-    names = client_names([*seen.processes, *trace.newcomers])
+def rebalances_csv(observation: Observation, history: RebalanceHistory) -> str:
+    """Return a CSV table with one line for each task copy of each rebalance.
+
+    The role is `active` or `standby`; clients have their names in the scenario.
+    """
+    names = client_names([*observation.processes, *history.newcomers])
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in trace.rounds:
-        for task, process, role in _given(one):
-            writer.writerow((one.number, one.at_ms, task, names[process], process, role))
+    for rebalance in history.rebalances:
+        for task, process, role in _assignments(rebalance):
+            writer.writerow((rebalance.number, rebalance.at_ms, task, names[process], process, role))
     return text.getvalue()
 
 
-def _given(one: ObservedRebalance) -> Iterator[tuple[str, str, str]]:
-    for task, process in one.active.items():
+def _assignments(rebalance: ObservedRebalance) -> Iterator[tuple[str, str, str]]:
+    for task, process in rebalance.active.items():
         yield task, process, "active"
-    for task, processes in one.standby.items():
+    for task, processes in rebalance.standby.items():
         for process in processes:
             yield task, process, "standby"

@@ -1,4 +1,4 @@
-"""Sizes, rates and lags of what was seen, in the terms of a scenario."""
+"""Sizes, rates and lags of an observation, in the units of a scenario."""
 
 from __future__ import annotations
 
@@ -10,108 +10,122 @@ from scenarios.kafka.naming import is_purged_topic
 from scenarios.kafka.observation.observation import Observation, ObservedProcess, ObservedTopic
 
 _DEFAULT_RECORD_BYTES: Final = 1_000
-"""What a scenario takes for the size of a record if it is not given."""
+"""Record size that a scenario assumes by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicVolume:
-    """What a scenario says of a topic, an entry a partition; None where it says nothing."""
+    """Rates and sizes of a topic in a scenario; None if unknown.
+
+    Attributes:
+        bytes_per_s: Bytes produced per second, by partition.
+        size_bytes: Size by partition.
+        record_bytes: Mean record size.
+    """
 
     bytes_per_s: tuple[int, ...] | None
     size_bytes: tuple[int, ...] | None
     record_bytes: int | None
 
 
-def changelogs(seen: Observation) -> frozenset[str]:
-    """The topics that are changelogs."""
-    return frozenset(topic for part in seen.subtopologies for topic in part.changelogs.values())
+def changelog_topics(observation: Observation) -> frozenset[str]:
+    """Return the topics that are changelogs."""
+    return frozenset(topic for subtopology in observation.subtopologies for topic in subtopology.changelogs.values())
 
 
-def amounts_by_topic(seen: Observation) -> Mapping[str, TopicVolume]:
-    """Turn offsets and sizes into rates and sizes.
+def topic_volumes(observation: Observation) -> Mapping[str, TopicVolume]:
+    """Compute rates and sizes from offsets and sizes on disk.
 
-    A record is as large as a partition's bytes come to an offset, on average over the topic. Changelogs get the size
-    that this makes of their end offsets: to Kafka, a client without a copy is behind by the whole end offset, whatever
-    compaction and retention have left of the records; the simulator counts by size and size of a record.
+    The record size of a topic is its size divided by its number of offsets. The size of a changelog is its end offset
+    times the record size: Kafka counts the lag of a client without a local copy as the whole end offset, whatever
+    compaction and retention have removed, while the simulator counts lag by size and record size.
 
-    Of repartition topics Kafka Streams deletes what it has read, but the bytes stay until a segment is full. Where that
-    hides how many records the bytes are, a record is as large as one of the topics that it is made of, or larger if
-    there are more bytes than such records.
+    Kafka Streams purges the repartition topics it has read, but the bytes remain until a segment is full. If the number
+    of remaining records is therefore unknown, the record size is that of the topics the repartition topic is derived
+    from, or larger if its size requires that.
+
+    Returns:
+        The volume of each topic, by name.
     """
-    logs = changelogs(seen)
-    means = {topic.name: _bytes_per_offset(topic) for topic in seen.topics}
-    amounts = {}
-    for topic in seen.topics:
-        mean = means[topic.name]
-        if has_hidden_records(topic, seen):
-            mean = _like_what_it_is_made_of(topic, seen, means)
-        amounts[topic.name] = _amounts(topic, mean, is_changelog=topic.name in logs)
-    return amounts
+    changelogs = changelog_topics(observation)
+    record_sizes = {topic.name: _mean_record_bytes(topic) for topic in observation.topics}
+    volumes = {}
+    for topic in observation.topics:
+        record_bytes = record_sizes[topic.name]
+        if has_unknown_record_count(topic, observation):
+            record_bytes = _record_bytes_of_inputs(topic, observation, record_sizes)
+        volumes[topic.name] = _volume(topic, record_bytes, is_changelog=topic.name in changelogs)
+    return volumes
 
 
-def has_hidden_records(topic: ObservedTopic, seen: Observation) -> bool:
-    """Whether a topic's bytes and end offsets were seen, but not how many records the bytes are."""
-    told = topic.size_bytes is not None and topic.end_offsets is not None and topic.start_offsets is None
-    return told and is_purged_topic(topic.name, seen.application_id)
+def has_unknown_record_count(topic: ObservedTopic, observation: Observation) -> bool:
+    """Return whether a topic's size and end offsets are known, but not the number of records on disk."""
+    has_size_only = topic.size_bytes is not None and topic.end_offsets is not None and topic.start_offsets is None
+    return has_size_only and is_purged_topic(topic.name, observation.application_id)
 
 
-def lags_of(process: ObservedProcess, seen: Observation) -> Mapping[str, int]:
-    """By how many records the copies of a process are behind: standbys that are not level, and all dormant ones.
+def task_lags(process: ObservedProcess, observation: Observation) -> Mapping[str, int]:
+    """Return the lag in records of the task copies of a process: standbys that lag, and all dormant copies.
 
-    A copy's lag is the sum of its changelogs' end offsets less the sum of offsets that the process told.
+    The lag of a copy is the sum of the end offsets of its changelogs minus its offset sum.
     """
-    if process.copies is None:
+    if process.offset_sums is None:
         return {}
-    ends = _end_offset_sums(seen)
+    end_offset_sums = _end_offset_sums(observation)
     active = {task for thread in process.threads for task in thread.active}
     standby = {task for thread in process.threads for task in thread.standby}
     lags: dict[str, int] = {}
-    for task in standby | set(process.copies) - active:
-        if task not in ends:
+    for task in standby | set(process.offset_sums) - active:
+        if task not in end_offset_sums:
             continue
-        offset_sum = process.copies.get(task, 0)
-        lag = 0 if offset_sum < 0 else max(0, ends[task] - offset_sum)
+        offset_sum = process.offset_sums.get(task, 0)
+        lag = 0 if offset_sum < 0 else max(0, end_offset_sums[task] - offset_sum)
         if lag or task not in standby:
             lags[task] = lag
     return lags
 
 
-def _amounts(topic: ObservedTopic, mean: float | None, is_changelog: bool) -> TopicVolume:
-    record_bytes = None if mean is None else max(1, round(mean))
-    size = topic.size_bytes
+def _volume(topic: ObservedTopic, mean_record_bytes: float | None, is_changelog: bool) -> TopicVolume:
+    record_bytes = None if mean_record_bytes is None else max(1, round(mean_record_bytes))
+    size_bytes = topic.size_bytes
     if is_changelog and topic.end_offsets is not None:
-        size = tuple(end * (record_bytes or _DEFAULT_RECORD_BYTES) for end in topic.end_offsets)
-    rate = None
+        size_bytes = tuple(end * (record_bytes or _DEFAULT_RECORD_BYTES) for end in topic.end_offsets)
+    bytes_per_s = None
     if topic.records_per_s is not None:
-        each = record_bytes if is_changelog else mean
-        rate = tuple(round(records * (each or _DEFAULT_RECORD_BYTES)) for records in topic.records_per_s)
-    return TopicVolume(rate, size, record_bytes)
+        factor = (record_bytes if is_changelog else mean_record_bytes) or _DEFAULT_RECORD_BYTES
+        bytes_per_s = tuple(round(records * factor) for records in topic.records_per_s)
+    return TopicVolume(bytes_per_s, size_bytes, record_bytes)
 
 
-def _bytes_per_offset(topic: ObservedTopic) -> float | None:
+def _mean_record_bytes(topic: ObservedTopic) -> float | None:
     if topic.size_bytes is None or topic.start_offsets is None or topic.end_offsets is None:
         return None
-    offsets = sum(topic.end_offsets) - sum(topic.start_offsets)
-    return sum(topic.size_bytes) / offsets if offsets > 0 and any(topic.size_bytes) else None
+    num_offsets = sum(topic.end_offsets) - sum(topic.start_offsets)
+    return sum(topic.size_bytes) / num_offsets if num_offsets > 0 and any(topic.size_bytes) else None
 
 
-def _like_what_it_is_made_of(topic: ObservedTopic, seen: Observation, means: Mapping[str, float | None]) -> float:
-    """The mean record of what the writers of a repartition topic read; of all sources if its writers are not known."""
-    writers = [part for part in seen.subtopologies if topic.name in part.writes]
-    read = sorted({name for part in writers or seen.subtopologies for name in part.sources})
-    known = [mean for name in read if (mean := means.get(name)) is not None]
+def _record_bytes_of_inputs(
+    topic: ObservedTopic, observation: Observation, record_sizes: Mapping[str, float | None]
+) -> float:
+    """Return the mean record size of the topics read by a repartition topic's writers, or by all if those are unknown.
+
+    The result is larger if the topic has more bytes than such records.
+    """
+    writers = [subtopology for subtopology in observation.subtopologies if topic.name in subtopology.writes]
+    inputs = sorted({name for subtopology in writers or observation.subtopologies for name in subtopology.sources})
+    known = [size for name in inputs if (size := record_sizes.get(name)) is not None]
     likely = sum(known) / len(known) if known else _DEFAULT_RECORD_BYTES
     return max(likely, sum(topic.size_bytes or ()) / max(1, sum(topic.end_offsets or ())))
 
 
-def _end_offset_sums(seen: Observation) -> Mapping[str, int]:
-    """The sum of the end offsets of each task's changelogs, where all of them were seen."""
-    topics = {topic.name: topic for topic in seen.topics}
+def _end_offset_sums(observation: Observation) -> Mapping[str, int]:
+    """Return the sum of the end offsets of each task's changelogs, for subtopologies with all changelogs observed."""
+    topics = {topic.name: topic for topic in observation.topics}
     sums: dict[str, int] = {}
-    for part in seen.subtopologies:
-        ends = [topics[name].end_offsets for name in part.changelogs.values() if name in topics]
-        known = [end for end in ends if end is not None]
-        if known and len(known) == len(part.changelogs):
+    for subtopology in observation.subtopologies:
+        end_offsets = [topics[name].end_offsets for name in subtopology.changelogs.values() if name in topics]
+        known = [offsets for offsets in end_offsets if offsets is not None]
+        if known and len(known) == len(subtopology.changelogs):
             for partition in range(min(map(len, known))):
-                sums[f"{part.id}_{partition}"] = sum(end[partition] for end in known)
+                sums[f"{subtopology.id}_{partition}"] = sum(offsets[partition] for offsets in known)
     return sums

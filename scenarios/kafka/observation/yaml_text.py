@@ -1,4 +1,4 @@
-"""Small YAML: values in flow style on one line, or over several where one would be too long."""
+"""A minimal YAML writer: values in flow style, on one line or wrapped over several."""
 
 from __future__ import annotations
 
@@ -7,43 +7,45 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-Value = str | int | float | bool | Sequence["Value"] | Mapping[str, "Value"]
+YamlValue = str | int | float | bool | Sequence["YamlValue"] | Mapping[str, "YamlValue"]
 
 WIDTH: Final = 118
+"""Maximum line length."""
+
 _PLAIN = re.compile(
     r"[A-Za-z_][\w./-]*|\d{1,9}_\d{1,9}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+[smhd](\d+[smhd])*", re.ASCII
 )
-_MEANS_MORE = re.compile(r"null|true|false|yes|no|on|off|y|n", re.IGNORECASE)
+_RESERVED = re.compile(r"null|true|false|yes|no|on|off|y|n", re.IGNORECASE)
 
 
-def flow(value: Value) -> str:
-    """A value on one line."""
+def flow_text(value: YamlValue) -> str:
+    """Return a value in flow style on one line."""
     match value:
         case bool():
             return str(value).lower()
         case int() | float():
             return repr(value)
         case str():
-            is_plain = _PLAIN.fullmatch(value) and not _MEANS_MORE.fullmatch(value)
+            is_plain = _PLAIN.fullmatch(value) and not _RESERVED.fullmatch(value)
             return value if is_plain else json.dumps(value, ensure_ascii=not value.isprintable())
         case Mapping():
-            return "{" + ", ".join(f"{flow(key)}: {flow(each)}" for key, each in value.items()) + "}"
+            return "{" + ", ".join(f"{flow_text(key)}: {flow_text(item)}" for key, item in value.items()) + "}"
         case _:
-            return "[" + ", ".join(map(flow, value)) + "]"
+            return "[" + ", ".join(map(flow_text, value)) + "]"
 
 
-def entry(key: str, value: Value, indent: int) -> Iterator[str]:
-    """The lines of `key: value`; a list or mapping that is too long for one line is broken between its elements."""
+def entry_lines(key: str, value: YamlValue, indent: int) -> Iterator[str]:
+    """Yield the lines of `key: value`; a list or mapping that exceeds one line is wrapped between its elements."""
     margin = " " * indent
-    line = f"{margin}{flow(key)}: {flow(value)}"
+    line = f"{margin}{flow_text(key)}: {flow_text(value)}"
     if len(line) <= WIDTH or isinstance(value, str | int | float):
         yield line
         return
     if isinstance(value, Mapping):
-        elements, opening, closing = [f"{flow(name)}: {flow(each)}" for name, each in value.items()], "{", "}"
+        elements, opening, closing = [f"{flow_text(name)}: {flow_text(item)}" for name, item in value.items()], "{", "}"
     else:
-        elements, opening, closing = list(map(flow, value)), "[", "]"
-    yield f"{margin}{flow(key)}: {opening}"
+        elements, opening, closing = list(map(flow_text, value)), "[", "]"
+    yield f"{margin}{flow_text(key)}: {opening}"
     row = f"{margin} "
     for element in elements:
         if len(row) + len(element) + 2 > WIDTH and row.strip():
@@ -54,13 +56,13 @@ def entry(key: str, value: Value, indent: int) -> Iterator[str]:
     yield f"{margin}{closing}"
 
 
-def comment(text: str, bullet: str = "") -> Iterator[str]:
-    """A sentence as lines of a comment; nothing in it can end the comment."""
+def comment_lines(text: str, bullet: str = "") -> Iterator[str]:
+    """Yield a sentence as comment lines; characters that could end the comment are escaped."""
     row = f"# {bullet}"
     for word in text.split():
-        shown = word if word.isprintable() else repr(word)[1:-1]
-        if len(row) + len(shown) >= WIDTH and row.strip("# -"):
+        printable = word if word.isprintable() else repr(word)[1:-1]
+        if len(row) + len(printable) >= WIDTH and row.strip("# -"):
             yield row.rstrip()
             row = "#" + " " * (1 + len(bullet))
-        row += f"{shown} "
+        row += f"{printable} "
     yield row.rstrip()

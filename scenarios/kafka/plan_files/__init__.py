@@ -1,1 +1,1 @@
-"""Writers of what Kafka's own tools take."""
+"""A replica plan as files and scripts for Kafka's own tools."""

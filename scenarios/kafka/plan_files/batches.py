@@ -1,8 +1,8 @@
-"""A plan in steps small enough to be carried out one after the other.
+"""Division of a plan into batches that are executed one after another.
 
-Guarantees: every change is in one batch, in the order of topic and partition. Each batch keeps to the limits, but a
-partition too large for any of them has one alone. A partition moves whole, so that between batches it has its replicas
-of before or those of after, never a mixture.
+Guarantees: each change is in exactly one batch, in the order of topic and partition. Each batch respects the limits,
+except that a partition that exceeds them alone forms its own batch. Partitions are never split: between batches, each
+has either its old or its new replicas.
 Complexity: O(changes).
 """
 
@@ -16,12 +16,12 @@ from scenarios.kafka.plan_files.changes import ReplicaChange
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """What a batch may come to, and how fast it may be copied; None for as much as there is.
+    """Limits of a batch; None for unlimited.
 
     Attributes:
-        partitions: how many change, at least 1.
-        bytes: what has to be copied.
-        throttle_bytes_per_s: what a broker may receive and send for it.
+        partitions: Maximum number of changed partitions, at least 1.
+        bytes: Maximum number of bytes to copy.
+        throttle_bytes_per_s: Replication throttle of each broker, in and out.
     """
 
     partitions: int | None = None
@@ -30,33 +30,41 @@ class BatchLimits:
 
     @property
     def any(self) -> bool:
-        """Whether the plan is cut into batches."""
+        """Whether the plan is divided into batches."""
         return self.partitions is not None or self.bytes is not None
 
 
 def split_into_batches(changes: Sequence[ReplicaChange], limits: BatchLimits) -> list[list[ReplicaChange]]:
-    """Cut a plan into batches, in the order of its changes.
+    """Divide changes into batches, keeping their order.
+
+    Returns:
+        The changes of each batch.
 
     Raises:
-        ValueError: bytes are limited, and sizes are not known.
+        ValueError: Bytes are limited but sizes are unknown.
     """
-    cut: list[list[ReplicaChange]] = []
-    held = 0
+    batches: list[list[ReplicaChange]] = []
+    batch_bytes = 0
     for change in changes:
-        amount = _amount(change, limits)
-        if not cut or not _fits(len(cut[-1]) + 1, held + amount, limits):
-            cut.append([])
-            held = 0
-        cut[-1].append(change)
-        held += amount
-    return cut
+        copied_bytes = _limited_bytes(change, limits)
+        if not batches or not _fits(len(batches[-1]) + 1, batch_bytes + copied_bytes, limits):
+            batches.append([])
+            batch_bytes = 0
+        batches[-1].append(change)
+        batch_bytes += copied_bytes
+    return batches
 
 
-def _amount(change: ReplicaChange, limits: BatchLimits) -> int:
+def _limited_bytes(change: ReplicaChange, limits: BatchLimits) -> int:
+    """Return the bytes of a change that count towards the limit; 0 if bytes are unlimited.
+
+    Raises:
+        ValueError: Bytes are limited but the size is unknown.
+    """
     if limits.bytes is None:
         return 0
     if change.copied_bytes is None:
-        raise ValueError(f"the size of {change.key} is not known")
+        raise ValueError(f"unknown size of {change.key}")
     return change.copied_bytes
 
 

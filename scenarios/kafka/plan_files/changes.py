@@ -1,4 +1,4 @@
-"""What a plan changes, partition by partition, by names and ids."""
+"""The replica changes of a plan, by partition and broker id."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assignors.replicas.state import NO_BROKER, ClusterState
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR
 
 LogDirs = Mapping[tuple[str, int], Mapping[int, str]]
-"""The log directories of replicas, by topic and partition, then by broker."""
+"""Log directory of each replica: by topic and partition, then by broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,14 @@ class ReplicaChange:
     """A partition whose replicas, or their order, change.
 
     Attributes:
-        old: broker ids today, the preferred leader first.
-        new: those it shall have.
-        needs_election: whether somebody else leads than its new preferred leader.
-        copied_bytes: what has to be copied for it; None where sizes are not known.
-        new_log_dirs: the log directory of each new replica, ANY for any, as today where one stays; empty if none is
-            known.
-        old_log_dirs: the same of the old replicas.
+        key: The partition.
+        old: Current broker ids, the preferred leader first.
+        new: Target broker ids, the preferred leader first.
+        needs_election: Whether the current leader differs from the new preferred leader.
+        copied_bytes: Bytes to copy; None if sizes are unknown.
+        new_log_dirs: Log directory of each new replica, ANY_LOG_DIR if the broker chooses, unchanged for a replica that
+            stays; empty if none is known.
+        old_log_dirs: Log directory of each old replica; empty if none is known.
     """
 
     key: TopicPartition
@@ -41,72 +42,92 @@ class ReplicaChange:
     old_log_dirs: tuple[str, ...] = ()
 
 
-def changes(state: ClusterState, replicas: IntArray, log_dirs: LogDirs | None = None) -> tuple[ReplicaChange, ...]:
-    """What a plan changes, sorted by topic and partition.
+def replica_changes(
+    state: ClusterState, replicas: IntArray, log_dirs: LogDirs | None = None
+) -> tuple[ReplicaChange, ...]:
+    """Return the changes of a plan, by topic and partition.
 
     Args:
-        state: the cluster.
-        replicas: as `Plan.replicas`.
-        log_dirs: the log directories that are known today.
+        state: Current cluster.
+        replicas: Target replicas, as `Plan.replicas`: shape (P, R), broker rows.
+        log_dirs: Known current log directories.
     """
-    known = log_dirs or {}
+    known_dirs = log_dirs or {}
     rows = changed_rows(state, replicas)
-    copies = added_replicas(state.replicas[rows], replicas[rows]).sum(axis=1)
-    found = [
+    num_copies = added_replicas(state.replicas[rows], replicas[rows]).sum(axis=1)
+    changes = [
         ReplicaChange(
             key=state.key(row),
-            old=_ids(state, state.replicas[row]),
-            new=_ids(state, replicas[row]),
+            old=_broker_ids(state, state.replicas[row]),
+            new=_broker_ids(state, replicas[row]),
             needs_election=bool(replicas[row, 0] != state.leader[row]),
-            copied_bytes=None if state.size_bytes is None else int(state.size_bytes[row]) * int(num_copies),
-            new_log_dirs=_dirs(known, state, row, replicas[row]),
-            old_log_dirs=_dirs(known, state, row, state.replicas[row]),
+            copied_bytes=None if state.size_bytes is None else int(state.size_bytes[row]) * int(copies),
+            new_log_dirs=_log_dirs(known_dirs, state, row, replicas[row]),
+            old_log_dirs=_log_dirs(known_dirs, state, row, state.replicas[row]),
         )
-        for row, num_copies in zip(rows.tolist(), copies.tolist(), strict=True)
+        for row, copies in zip(rows.tolist(), num_copies.tolist(), strict=True)
     ]
-    return tuple(sorted(found, key=lambda change: change.key))
+    return tuple(sorted(changes, key=lambda change: change.key))
 
 
 def moves_log_dir(change: ReplicaChange) -> bool:
-    """Return whether a replica that stays on its broker goes to another known log directory."""
-    before = dict(zip(change.old, change.old_log_dirs, strict=False))
-    named = dict(zip(change.new, change.new_log_dirs, strict=False))
-    return any(name not in (ANY_LOG_DIR, before.get(broker)) for broker, name in named.items() if broker in change.old)
+    """Return whether a replica that stays on its broker moves to another, specified log directory."""
+    old_dirs = dict(zip(change.old, change.old_log_dirs, strict=False))
+    new_dirs = dict(zip(change.new, change.new_log_dirs, strict=False))
+    return any(
+        log_dir not in (ANY_LOG_DIR, old_dirs.get(broker))
+        for broker, log_dir in new_dirs.items()
+        if broker in change.old
+    )
 
 
 def is_reversible(change: ReplicaChange) -> bool:
-    """Return whether there is anything to undo that is known: other brokers, or the log directories of before."""
+    """Return whether a rollback has an effect: the brokers change, or the old log directories are known."""
     return change.old != change.new or bool(change.old_log_dirs)
 
 
 def reverse_change(change: ReplicaChange) -> ReplicaChange:
-    """Return the change that restores the old replicas: what has left is copied back."""
-    gained, lost = (len(set(one) - set(other)) for one, other in ((change.new, change.old), (change.old, change.new)))
-    if change.copied_bytes is None or (lost and not gained):
-        back = None
+    """Return the change that restores the old replicas; removed replicas are copied back."""
+    num_added = len(set(change.new) - set(change.old))
+    num_removed = len(set(change.old) - set(change.new))
+    if change.copied_bytes is None or (num_removed and not num_added):
+        copied_bytes = None
     else:
-        back = change.copied_bytes // gained * lost if gained else 0
-    dirs = change.old_log_dirs, change.new_log_dirs
-    return ReplicaChange(change.key, change.new, change.old, change.needs_election, back, *dirs)
+        copied_bytes = change.copied_bytes // num_added * num_removed if num_added else 0
+    return ReplicaChange(
+        change.key,
+        change.new,
+        change.old,
+        change.needs_election,
+        copied_bytes,
+        new_log_dirs=change.old_log_dirs,
+        old_log_dirs=change.new_log_dirs,
+    )
 
 
-def led_by_others(
+def partitions_to_elect(
     state: ClusterState, replicas: IntArray, topics: Collection[str] | None = None
 ) -> tuple[TopicPartition, ...]:
-    """Partitions of these topics that a plan leaves alone and that their preferred leader does not lead, sorted."""
-    is_led_by_other = replicas[:, 0] != state.leader
-    is_led_by_other[changed_rows(state, replicas)] = False
-    keys = [state.key(row) for row in np.flatnonzero(is_led_by_other).tolist()]
+    """Return the unchanged partitions whose leader is not their preferred leader, sorted.
+
+    Args:
+        state: Current cluster.
+        replicas: Target replicas, as `Plan.replicas`: shape (P, R), broker rows.
+        topics: Topics to consider; None for all.
+    """
+    has_other_leader = replicas[:, 0] != state.leader
+    has_other_leader[changed_rows(state, replicas)] = False
+    keys = [state.key(row) for row in np.flatnonzero(has_other_leader).tolist()]
     return tuple(sorted(key for key in keys if topics is None or key.topic in topics))
 
 
-def _dirs(known: LogDirs, state: ClusterState, row: int, rows: IntArray) -> tuple[str, ...]:
-    """Return the log directories of a partition's replicas; empty if none of them is known."""
+def _log_dirs(known_dirs: LogDirs, state: ClusterState, row: int, broker_rows: IntArray) -> tuple[str, ...]:
+    """Return the log directories of a partition's replicas; empty if none is known."""
     key = state.key(row)
-    of_brokers = known.get((key.topic, key.partition), {})
-    brokers = _ids(state, rows)
-    return tuple(of_brokers.get(broker, ANY_LOG_DIR) for broker in brokers) if of_brokers.keys() & set(brokers) else ()
+    dir_of = known_dirs.get((key.topic, key.partition), {})
+    brokers = _broker_ids(state, broker_rows)
+    return tuple(dir_of.get(broker, ANY_LOG_DIR) for broker in brokers) if dir_of.keys() & set(brokers) else ()
 
 
-def _ids(state: ClusterState, rows: IntArray) -> tuple[int, ...]:
-    return tuple(state.ids[rows[rows != NO_BROKER]].tolist())
+def _broker_ids(state: ClusterState, broker_rows: IntArray) -> tuple[int, ...]:
+    return tuple(state.ids[broker_rows[broker_rows != NO_BROKER]].tolist())

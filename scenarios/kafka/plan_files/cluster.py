@@ -1,53 +1,39 @@
-"""The files that describe a cluster, as Kafka's tools would have printed them.
-
-Source: `org.apache.kafka.tools.LogDirsCommand` (sizes); the list of brokers is the one that `importers.broker_table`
-reads.
-"""
+"""A cluster as the files that Kafka's tools would print, for use as input of `assignor-sim plan`."""
 
 from __future__ import annotations
 
-import json
-
 from assignors.replicas.state import NO_BROKER, ClusterState
-from scenarios.kafka.formats.reassignment_writer import reassignment_json
+from scenarios.kafka.formats.broker_list import ListedBroker, broker_csv
+from scenarios.kafka.formats.log_dirs import log_dirs_json
+from scenarios.kafka.formats.reassignment import reassignment_json
 
 ASSIGNMENT, BROKERS, LOG_DIRS = "assignment.json", "brokers.csv", "log_dirs.json"
+_LOG_DIR = "/var/lib/kafka"
 
 
 def cluster_files(state: ClusterState) -> dict[str, bytes]:
-    """Describe a cluster.
+    """Describe a cluster as files.
 
     Returns:
-        Content by name: who holds what, the brokers that are there and, if sizes are known, the sizes.
+        Content by file name: the assignment of replicas, the brokers that are alive and, if known, the replica sizes.
     """
-    held = (
+    assignment = (
         (state.key(row), tuple(state.ids[brokers[brokers != NO_BROKER]].tolist()))
         for row, brokers in enumerate(state.replicas)
     )
-    texts = {ASSIGNMENT: reassignment_json(held), BROKERS: _brokers_text(state)}
+    alive = (
+        ListedBroker(broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
+        for broker in state.brokers
+        if broker.is_alive
+    )
+    texts = {ASSIGNMENT: reassignment_json(assignment), BROKERS: broker_csv(alive)}
     if state.size_bytes is not None:
-        texts[LOG_DIRS] = _log_dirs_text(state, state.size_bytes.tolist())
+        sizes = state.size_bytes.tolist()
+        replicas = (
+            (int(state.ids[broker]), state.key(row), sizes[row])
+            for row, brokers in enumerate(state.replicas.tolist())
+            for broker in brokers
+            if broker != NO_BROKER
+        )
+        texts[LOG_DIRS] = log_dirs_json(replicas, _LOG_DIR)
     return {name: text.encode() for name, text in texts.items()}
-
-
-def _brokers_text(state: ClusterState) -> str:
-    rows = ["id,rack,capacity,throughput"]
-    for broker in state.brokers:
-        if broker.is_alive:
-            known = (broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
-            rows.append(",".join("" if each is None else str(each) for each in known))
-    return "\n".join(rows) + "\n"
-
-
-def _log_dirs_text(state: ClusterState, sizes: list[int]) -> str:
-    by_broker: dict[int, list[dict[str, object]]] = {}
-    for row, brokers in enumerate(state.replicas.tolist()):
-        entry = {"partition": state.name(row), "size": sizes[row], "offsetLag": 0, "isFuture": False}
-        for broker in brokers:
-            if broker != NO_BROKER:
-                by_broker.setdefault(int(state.ids[broker]), []).append(entry)
-    brokers_entry = [
-        {"broker": broker, "logDirs": [{"logDir": "/var/lib/kafka", "error": None, "partitions": by_broker[broker]}]}
-        for broker in sorted(by_broker)
-    ]
-    return json.dumps({"version": 1, "brokers": brokers_entry}) + "\n"

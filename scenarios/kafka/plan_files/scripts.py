@@ -1,8 +1,8 @@
-"""Shell scripts that carry a batch out, or undo it, by Kafka's own tools under a throttle.
+"""Shell scripts that execute a batch or roll it back with Kafka's own tools under a replication throttle.
 
 Source: `org.apache.kafka.tools.reassign.ReassignPartitionsCommand` (`executeAssignment` sets the throttle on brokers
-and topics, `verifyAssignment` prints the state of each partition and clears the throttle once nothing is in progress)
-and `org.apache.kafka.tools.LeaderElectionCommand`.
+and topics; `verifyAssignment` prints the state of each partition and removes the throttle once all are complete) and
+`org.apache.kafka.tools.LeaderElectionCommand`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ reassign() {{
   run kafka-reassign-partitions.sh --command-config --reassignment-json-file "$here/{file}" "$@"
 }}
 
-# One that was interrupted goes on.
+# Continue a reassignment that was interrupted.
 case $(reassign --verify) in
   *"is still in progress"*) ;;
   *) reassign --execute{throttles} ;;
@@ -54,22 +54,27 @@ run kafka-leader-election.sh --admin.config --election-type preferred --path-to-
 
 
 def script_text(
-    name: str, batch: str, changes: Sequence[ReplicaChange], reassignment: str, election: str, throttle_bytes_per_s: int
+    name: str,
+    action: str,
+    changes: Sequence[ReplicaChange],
+    reassignment: str,
+    election: str,
+    throttle_bytes_per_s: int,
 ) -> str:
-    """Write a script.
+    """Return a shell script.
 
     Args:
-        name: of the script itself.
-        batch: what it does, in words: `Batch 1 of 4`.
-        changes: what it carries out.
-        reassignment: the file beside it with these changes; empty if there is none.
-        election: the file beside it with the elections that follow; empty if there is none.
-        throttle_bytes_per_s: the rate per broker, in and out.
+        name: File name of the script.
+        action: What the script does, such as `Execute batch 1 of 4`.
+        changes: Changes that it executes.
+        reassignment: Name of the reassignment file in the same folder; empty if there is none.
+        election: Name of the election file in the same folder; empty if there is none.
+        throttle_bytes_per_s: Throttle of each broker, in and out.
     """
     throttles = f" --throttle {throttle_bytes_per_s}"
     if any(moves_log_dir(change) for change in changes):
         throttles += f" --replica-alter-log-dirs-throttle {throttle_bytes_per_s}"
-    text = _PREAMBLE.format(about=_about(batch, changes, throttle_bytes_per_s), name=name)
+    text = _PREAMBLE.format(about=_summary(action, changes, throttle_bytes_per_s), name=name)
     if reassignment:
         text += _REASSIGN.format(file=reassignment, throttles=throttles)
     if election:
@@ -78,24 +83,25 @@ def script_text(
 
 
 def min_duration_ms(changes: Sequence[ReplicaChange], throttle_bytes_per_s: int) -> int | None:
-    """Return a lower bound of the time that changes take, by what each broker receives; None if sizes are unknown."""
-    received: dict[int, int] = {}
+    """Return a lower bound of the time to copy changes, from the bytes each broker receives; None if unknown."""
+    received_bytes: dict[int, int] = {}
     for change in changes:
         if change.copied_bytes is None:
             return None
-        getting = [broker for broker in change.new if broker not in change.old]
-        for broker in getting:
-            received[broker] = received.get(broker, 0) + change.copied_bytes // len(getting)
-    return -(-max(received.values(), default=0) * 1000 // throttle_bytes_per_s)
+        receivers = [broker for broker in change.new if broker not in change.old]
+        for broker in receivers:
+            received_bytes[broker] = received_bytes.get(broker, 0) + change.copied_bytes // len(receivers)
+    return -(-max(received_bytes.values(), default=0) * 1000 // throttle_bytes_per_s)
 
 
-def _about(batch: str, changes: Sequence[ReplicaChange], throttle_bytes_per_s: int) -> str:
-    counted = f"{len(changes):,} partition{'s' if len(changes) != 1 else ''}"
-    least = min_duration_ms(changes, throttle_bytes_per_s)
-    if least is None:
-        return f"{batch}: {counted}, {throttle_bytes_per_s:,} bytes/s per broker."
-    copied = sum(change.copied_bytes or 0 for change in changes)
-    took = format_duration(max(1000, round(least, -3)))
+def _summary(action: str, changes: Sequence[ReplicaChange], throttle_bytes_per_s: int) -> str:
+    partitions = f"{len(changes):,} partition{'s' if len(changes) != 1 else ''}"
+    bound_ms = min_duration_ms(changes, throttle_bytes_per_s)
+    if bound_ms is None:
+        return f"{action}: {partitions}, {throttle_bytes_per_s:,} bytes/s per broker."
+    copied_bytes = sum(change.copied_bytes or 0 for change in changes)
+    duration = format_duration(max(1000, round(bound_ms, -3)))
     return (
-        f"{batch}: {counted}, {copied:,} bytes to copy; at {throttle_bytes_per_s:,} bytes/s per broker at least {took}."
+        f"{action}: {partitions}, {copied_bytes:,} bytes to copy; at least {duration} at {throttle_bytes_per_s:,} "
+        "bytes/s per broker."
     )

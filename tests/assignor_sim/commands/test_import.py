@@ -39,13 +39,13 @@ def test_dumps_become_a_scenario_and_all_that_was_found_and_assumed_is_told(fold
     assert ended.exit_code == 0, ended.output
     assert ended.stdout.splitlines() == [
         "shop (classic): 2 clients with 3 threads, 4 active tasks, 0 standbys, 3 topics on 2 brokers in 2 racks",
-        "read: a (topics), b (brokers), c (log dirs), d (topology), e (members of consumer groups)",
-        "passed over: f",
-        "assumed: No tool prints rates: nothing is produced until you give topics bytes_per_s.",
-        "assumed: Store cache has no changelog topic in the cluster; it is taken not to be logged.",
-        "assumed: kafka-consumer-groups.sh prints no standbys: there is none at the start, and the first rebalance "
-        "places them.",
-        "assumed: Stores are taken to be persistent, which nothing tells.",
+        "read: a (topics), b (brokers), c (log dirs), d (topology), e (consumer group members)",
+        "ignored: f",
+        "assumed: Dumps contain no rates: nothing is produced until you set bytes_per_s of topics.",
+        "assumed: Store cache has no changelog topic in the cluster; assumed not logged.",
+        "assumed: kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first "
+        "rebalance places them.",
+        "assumed: Stores are assumed persistent (Kafka does not expose this).",
         "scenario: shop.yaml",
         "assignor-sim run shop.yaml",
     ]
@@ -84,7 +84,7 @@ def test_the_last_round_of_a_log_alone_leaves_no_rounds(folder: Path) -> None:
 def test_standard_output_gets_the_scenario_alone(folder: Path) -> None:
     ended = of_dumps(*RACKS, "--config", "num.standby.replicas=0", "-o", "-")
     assert ended.exit_code == 0, ended.output
-    assert ended.stdout.startswith("# shop as it was seen: in a, b, c, d, e\n")
+    assert ended.stdout.startswith("# shop, imported: in a, b, c, d, e\n")
     assert "assumed:" in ended.stderr
     assert not list(folder.glob("*.yaml")) + list(folder.glob("-*"))
 
@@ -101,7 +101,7 @@ def test_properties_of_the_application_may_stand_anywhere(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--from", "dumps"), "- how many standbys there are: --config num.standby.replicas=N\n- the racks of shop-"),
+        (("--from", "dumps"), "- number of standbys: --config num.standby.replicas=N\n- racks of shop-"),
         ((), "give one of --bootstrap HOST:PORT, a running cluster, and --from DIR, a folder of dumps"),
         (("--from", "dumps", "--bootstrap", "h:1"), "give one of --bootstrap HOST:PORT"),
         (("--from", "dumps", "--seconds", "3"), "--seconds goes with --bootstrap"),

@@ -163,10 +163,10 @@ def test_a_file_of_brokers_and_one_of_sizes_take_the_place_of_a_scenarios(tmp_pa
         ("", "input: not a scenario, not JSON of kafka-reassign-partitions.sh, and not output of"),
         ("localhost:9092 (id: 1 rack: az1) -> (", "input: not a scenario, not JSON"),
         ("cluster: {brokers: 3}\nclient: 3\n", "input:"),
-        (ASSIGNMENT.replace("[1, 2]", "[1, 1]"), "input:3: partitions[1].replicas has a broker twice"),
-        (ASSIGNMENT.replace("]}\n", ""), "input:3: not JSON: Expecting ',' delimiter"),
+        (ASSIGNMENT.replace("[1, 2]", "[1, 1]"), "input:3: partitions[1].replicas has a duplicate broker"),
+        (ASSIGNMENT.replace("]}\n", ""), "input:3: invalid JSON: Expecting ',' delimiter"),
         (ASSIGNMENT.replace("1,", "2,", 1), "input:1: version is not 1;"),
-        (DESCRIPTION.replace("Replicas: 1,2", "Replicas: 1,1"), "input:2: Replicas: broker twice in '1,1'"),
+        (DESCRIPTION.replace("Replicas: 1,2", "Replicas: 1,1"), "input:2: Replicas: duplicate broker in '1,1'"),
         (DESCRIPTION.replace("Leader: 2", "Leader: 9"), "input:1: orders-0: leader 9 is not a replica"),
         (
             DESCRIPTION.replace("Isr: 2", "Isr: 2\tAdding Replicas: 2\tRemoving Replicas: "),
@@ -181,7 +181,7 @@ def test_what_is_wrong_is_named_with_its_line(text: str, message: str) -> None:
 
 def test_mistakes_in_the_other_files_are_named_with_these(tmp_path: Path) -> None:
     brokers = write(tmp_path, "b.csv", "1,az1\n1,az2\n")
-    assert mistake(ASSIGNMENT, brokers=brokers) == f"{brokers}:2: broker 1 stands here again (first in line 1)"
+    assert mistake(ASSIGNMENT, brokers=brokers) == f"{brokers}:2: duplicate broker 1 (first in line 1)"
     assert mistake(ASSIGNMENT, brokers=tmp_path / "no.csv") == f"{tmp_path / 'no.csv'}: no such file"
     sizes = sizes_file(tmp_path, orders_0=10)
     assert mistake(ASSIGNMENT, log_dirs=sizes) == f"{sizes}: no size of orders-1; the file must contain every partition"

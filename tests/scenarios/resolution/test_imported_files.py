@@ -253,20 +253,20 @@ def test_the_captured_cluster_and_application_are_what_they_were() -> None:
         (
             "topics",
             TOPICS + "hello\n",
-            "dumps/topics.txt:8: 'hello' is not a line that kafka-topics.sh --describe prints",
+            "dumps/topics.txt:8: 'hello' is not a line of kafka-topics.sh --describe",
         ),
         (
             "brokers",
             "hello\n",
-            "dumps/brokers.txt:1: 'hello' is not the id of a broker; a line of each is id,rack,capacity, such as "
+            "dumps/brokers.txt:1: 'hello' is not a broker id; write one broker per line as id,rack,capacity, such as "
             "1,az1,4 TB",
         ),
         (
             "log_dirs",
             "{}\n",
-            "dumps/log_dirs.txt:1: not the JSON that kafka-log-dirs.sh --describe prints: 'brokers' is missing",
+            "dumps/log_dirs.txt:1: not the JSON of kafka-log-dirs.sh --describe: 'brokers' is missing",
         ),
-        ("topology", "hello\n", "dumps/topology.txt:1: 'hello' stands before the first 'Sub-topology: 0'"),
+        ("topology", "hello\n", "dumps/topology.txt:1: 'hello' before the first 'Sub-topology: 0'"),
         (
             "topology",
             TOPOLOGY.replace("[customers]", "[customer]"),
@@ -292,8 +292,8 @@ def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
     folder.write("topics", "hello\n").write("topology", "hello\n").say("racks: [az1, az2]", "process_id: x")
     assert folder.told() == [
         "s.yaml:9: clients[0].process_id: several clients cannot share a process id; define one entry per client",
-        "dumps/topics.txt:1: 'hello' is not a line that kafka-topics.sh --describe prints",
-        "dumps/topology.txt:1: 'hello' stands before the first 'Sub-topology: 0'",
+        "dumps/topics.txt:1: 'hello' is not a line of kafka-topics.sh --describe",
+        "dumps/topology.txt:1: 'hello' before the first 'Sub-topology: 0'",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Messages of Kafka's protocol that kafka-python does not know, in the form in which Kafka describes its messages.
+"""Definitions of Kafka protocol messages that kafka-python lacks, in Kafka's own JSON format.
 
-Source: KIP-1071, "StreamsGroupDescribe RPC"; the fields as in Kafka 4.1 to 4.3.
+Source: KIP-1071, "StreamsGroupDescribe RPC"; fields as in Kafka 4.1 to 4.3.
 """

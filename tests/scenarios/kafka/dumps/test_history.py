@@ -133,23 +133,25 @@ def _import(folder: Path, trace: Trace) -> ObservedDumps:
 
 def test_what_was_logged_is_what_was_assigned(tmp_path: Path, first: Trace) -> None:
     found = _import(tmp_path, first)
-    assert found.trace is not None
-    assert [_seen(one) for one in found.trace.rounds] == [_given(first, each) for each in first.rounds]
-    assert [one.at_ms for one in found.trace.rounds] == [each.at_ms - first.rounds[0].at_ms for each in first.rounds]
+    assert found.history is not None
+    assert [_seen(one) for one in found.history.rebalances] == [_given(first, each) for each in first.rounds]
+    assert [one.at_ms for one in found.history.rebalances] == [
+        each.at_ms - first.rounds[0].at_ms for each in first.rounds
+    ]
 
 
 def test_a_replayed_trace_makes_every_assignment_again_that_was_logged(tmp_path: Path, first: Trace) -> None:
     found = _import(tmp_path, first)
-    assert found.trace is not None
-    again = run(loads(scenario_text(found.observation, found.trace)), "high_availability")
+    assert found.history is not None
+    again = run(loads(scenario_text(found.observation, found.history)), "high_availability")
     assert len(first.rounds) > 8
-    assert [_given(again, each) for each in again.rounds] == [_seen(one) for one in found.trace.rounds]
+    assert [_given(again, each) for each in again.rounds] == [_seen(one) for one in found.history.rebalances]
 
 
 def test_the_table_of_rounds_has_a_line_for_each_task_that_was_given(tmp_path: Path, first: Trace) -> None:
     found = _import(tmp_path, first)
-    assert found.trace is not None
-    head, *lines = rebalances_csv(found.observation, found.trace).splitlines()
+    assert found.history is not None
+    head, *lines = rebalances_csv(found.observation, found.history).splitlines()
     assert head.split(",") == list(COLUMNS)
     given = sum((each.owner != UNASSIGNED).sum() + len(each.standby) for each in first.rounds)
     assert len(lines) == given

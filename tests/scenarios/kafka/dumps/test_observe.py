@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assignors.model.ids import TaskId
-from scenarios.kafka.dumps.files import kind_of
+from scenarios.kafka.dumps.files import detect_kind
 from scenarios.kafka.dumps.observe import DumpOptions, ObservedDumps, observe_dumps
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import MembershipChange
@@ -85,9 +85,9 @@ def test_files_are_told_by_what_is_in_them(folder: Path) -> None:
         "b.txt": "brokers",
         "c.txt": "log dirs",
         "d.txt": "topology",
-        "group": "members of consumer groups",
+        "group": "consumer group members",
     }
-    assert seen.passed_over == ("notes.md", "picture.png")
+    assert seen.ignored == ("notes.md", "picture.png")
 
 
 @pytest.mark.parametrize(
@@ -95,18 +95,18 @@ def test_files_are_told_by_what_is_in_them(folder: Path) -> None:
     [
         ("brokers_3_9.txt", "brokers"),
         ("brokers_4.txt", "brokers"),
-        ("groups_3_7.txt", "members of consumer groups"),
-        ("groups_3_9.txt", "members of consumer groups"),
-        ("groups_4.txt", "members of consumer groups"),
-        ("groups_offsets.txt", "offsets of consumer groups"),
-        ("leader_2_6.log", "log of the leader"),
-        ("leader_3_3.log", "log of the leader"),
-        ("leader_4_3.log", "log of the leader"),
+        ("groups_3_7.txt", "consumer group members"),
+        ("groups_3_9.txt", "consumer group members"),
+        ("groups_4.txt", "consumer group members"),
+        ("groups_offsets.txt", "consumer group offsets"),
+        ("leader_2_6.log", "leader log"),
+        ("leader_3_3.log", "leader log"),
+        ("leader_4_3.log", "leader log"),
         ("log_dirs.txt", "log dirs"),
         ("member_bytes.txt", None),
         ("reassignment.txt", None),
-        ("streams_members.txt", "members of streams groups"),
-        ("streams_members_verbose.txt", "members of streams groups"),
+        ("streams_members.txt", "streams group members"),
+        ("streams_members_verbose.txt", "streams group members"),
         ("streams_offsets.txt", None),
         ("streams_state.txt", None),
         ("topics_2_3_old_colons.txt", "topics"),
@@ -117,18 +117,18 @@ def test_files_are_told_by_what_is_in_them(folder: Path) -> None:
     ],
 )
 def test_every_dialect_is_recognised(name: str, kind: str | None) -> None:
-    assert kind_of((DIALECTS / name).read_text()) == kind
+    assert detect_kind((DIALECTS / name).read_text()) == kind
 
 
 def test_the_log_of_a_client_that_does_not_lead_is_of_no_use_though_it_prints_configs(folder: Path) -> None:
     log = "2026-02-01 10:00:00.123 [main] INFO StreamsConfig - StreamsConfig values: \n\tapplication.id = other\n"
     (folder / "host.log").write_text(log)
-    assert _observe(folder, GROUP).passed_over == ("host.log",)
+    assert _observe(folder, GROUP).ignored == ("host.log",)
 
 
 def test_a_scenario_that_was_imported_before_is_not_taken_for_properties(folder: Path) -> None:
     (folder / "now.yaml").write_text(scenario_text(_observe(folder, GROUP).observation))
-    assert _observe(folder, GROUP).passed_over == ("now.yaml",)
+    assert _observe(folder, GROUP).ignored == ("now.yaml",)
 
 
 def test_tasks_follow_from_the_partitions_that_consumers_have(folder: Path) -> None:
@@ -157,9 +157,9 @@ def test_the_cluster_is_that_of_the_other_files(folder: Path) -> None:
 def test_what_was_assumed_is_told(folder: Path) -> None:
     seen = _observe(folder, GROUP, DumpOptions({"num.standby.replicas": "1"}, RACKS)).observation
     assert seen.assumptions == (
-        "No tool prints rates: nothing is produced until you give topics bytes_per_s.",
-        "Store cache has no changelog topic in the cluster; it is taken not to be logged.",
-        "kafka-consumer-groups.sh prints no standbys: there is none at the start, and the first rebalance places them.",
+        "Dumps contain no rates: nothing is produced until you set bytes_per_s of topics.",
+        "Store cache has no changelog topic in the cluster; assumed not logged.",
+        "kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first rebalance places them.",
     )
 
 
@@ -176,11 +176,11 @@ def test_all_that_is_missing_is_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(ObservationError) as refused:
         observe_dumps(tmp_path, "shop")
     assert str(refused.value) == (
-        "this is missing to go on with 'shop':\n"
-        "- where the replicas are: what kafka-topics.sh --describe prints\n"
-        "- what the application reads and stores: what its Topology.describe() prints\n"
-        "- who has which tasks: what kafka-consumer-groups.sh --describe --members --verbose prints, or "
-        "kafka-streams-groups.sh --describe --members --verbose, or the log of the group's leader at INFO"
+        "missing information on 'shop':\n"
+        "- replicas: output of kafka-topics.sh --describe\n"
+        "- subtopologies and stores: output of Topology.describe()\n"
+        "- assignment: output of kafka-consumer-groups.sh --describe --members --verbose or "
+        "kafka-streams-groups.sh --describe --members --verbose, or the log of the group leader at INFO"
     )
 
 
@@ -188,9 +188,9 @@ def test_racks_and_standbys_are_asked_for_where_nothing_tells_them(folder: Path)
     with pytest.raises(ObservationError) as refused:
         _observe(folder, GROUP, DumpOptions())
     assert str(refused.value) == (
-        "this is missing to go on with 'shop':\n"
-        "- how many standbys there are: --config num.standby.replicas=N\n"
-        f"- the racks of shop-{ONE}, shop-{TWO}: --rack 'PATTERN=RACK', or --rack '*=' if they have none"
+        "missing information on 'shop':\n"
+        "- number of standbys: --config num.standby.replicas=N\n"
+        f"- racks of shop-{ONE}, shop-{TWO}: --rack 'PATTERN=RACK', or --rack '*=' for no rack"
     )
 
 
@@ -198,7 +198,7 @@ def test_racks_of_clients_do_not_matter_where_brokers_have_none(folder: Path) ->
     (folder / "b.txt").unlink()
     seen = _observe(folder, GROUP, DumpOptions(TAKEN)).observation
     assert seen.brokers == (ObservedBroker(1, None), ObservedBroker(2, None))
-    assert "kafka-broker-api-versions.sh was not there: brokers are taken to have no racks." in seen.assumptions
+    assert "No output of kafka-broker-api-versions.sh: brokers are assumed to have no racks." in seen.assumptions
 
 
 def test_properties_of_the_application_count_unless_an_option_says_otherwise(folder: Path) -> None:
@@ -213,7 +213,7 @@ def test_properties_of_the_application_count_unless_an_option_says_otherwise(fol
 
 
 def test_tags_that_no_dump_has_are_missed_where_they_count(folder: Path) -> None:
-    with pytest.raises(ObservationError, match=r"which no dump has and rack\.aware\.assignment\.tags needs"):
+    with pytest.raises(ObservationError, match=r"which rack\.aware\.assignment\.tags requires and dumps lack"):
         _observe(folder, GROUP, DumpOptions({**TAKEN, "rack.aware.assignment.tags": "zone"}, RACKS))
 
 
@@ -222,7 +222,7 @@ def test_a_process_without_a_uuid_in_its_client_id_gets_one_that_is_always_the_s
     first, again = (_observe(folder, text).observation for _ in range(2))
     assert first == again
     assert "worker" in {process.client_id for process in first.processes}
-    assert any(said.startswith("The process ids of worker are not printed") for said in first.assumptions)
+    assert any(said.startswith("The process ids of worker are unknown") for said in first.assumptions)
 
 
 def test_processes_of_one_client_id_are_told_apart_by_their_hosts(folder: Path) -> None:
@@ -265,28 +265,28 @@ def test_a_leaders_log_starts_with_its_first_round_by_thread(folder: Path) -> No
 
 
 def test_a_leaders_log_is_a_trace_of_who_came_and_went_and_of_what_each_round_assigned(folder: Path) -> None:
-    trace = _observe(folder, LOG, DumpOptions({}, RACKS)).trace
+    trace = _observe(folder, LOG, DumpOptions({}, RACKS)).history
     assert trace is not None
     assert [(process.process_id, process.rack) for process in trace.newcomers] == [(THREE, "az2")]
     assert trace.changes == (
         MembershipChange(300_000, "join", (THREE,)),
         MembershipChange(1_200_000 - 45_000, "leave", (TWO,)),
     )
-    assert [(one.number, one.at_ms, one.is_stable) for one in trace.rounds] == [
+    assert [(one.number, one.at_ms, one.is_stable) for one in trace.rebalances] == [
         (0, 0, True),
         (1, 300_000, False),
         (2, 1_200_000, True),
     ]
-    assert trace.rounds[2].active == {"0_0": ONE, "0_1": THREE, "1_0": ONE, "1_1": ONE}
-    assert trace.rounds[2].standby == {"1_0": (THREE,), "1_1": (THREE,)}
+    assert trace.rebalances[2].active == {"0_0": ONE, "0_1": THREE, "1_0": ONE, "1_1": ONE}
+    assert trace.rebalances[2].standby == {"1_0": (THREE,), "1_1": (THREE,)}
 
 
 def test_a_process_that_is_missing_before_its_session_can_have_timed_out_has_left_the_group(folder: Path) -> None:
     options = DumpOptions({"session.timeout.ms": "20m"}, RACKS)
     seen = _observe(folder, LOG, options)
-    assert seen.trace is not None
-    assert seen.trace.changes[1] == MembershipChange(1_200_000, "leave", (TWO,), leaves_group=True)
-    [_, left] = loads(scenario_text(seen.observation, seen.trace)).world(1).disturbances
+    assert seen.history is not None
+    assert seen.history.changes[1] == MembershipChange(1_200_000, "leave", (TWO,), leaves_group=True)
+    [_, left] = loads(scenario_text(seen.observation, seen.history)).world(1).disturbances
     assert isinstance(left, Leave)
     assert left.leaves_group
 
@@ -296,17 +296,17 @@ def test_rounds_that_another_application_led_in_the_same_log_are_left_out(folder
     alone = _observe(folder, LOG, DumpOptions({}, RACKS))
     assert _observe(folder, both, DumpOptions({}, RACKS)) == alone
     named = LOG.replace(f"stream-thread [shop-{ONE}", "stream-thread [a-client-id-of-its-own")
-    assert _observe(folder, named, DumpOptions({}, RACKS)).trace == alone.trace
+    assert _observe(folder, named, DumpOptions({}, RACKS)).history == alone.history
 
 
 def test_a_log_of_other_applications_is_refused(folder: Path) -> None:
-    with pytest.raises(ObservationError, match=r"no round of 'shop' \(applications: kiosk\)"):
+    with pytest.raises(ObservationError, match=r"no rebalance of 'shop' \(applications: kiosk\)"):
         _observe(folder, LOG.replace("stream-thread [shop-", "stream-thread [kiosk-"), DumpOptions({}, RACKS))
 
 
 def test_a_trace_is_replayed_by_a_scenario(folder: Path) -> None:
     seen = _observe(folder, LOG, DumpOptions({}, RACKS))
-    world = loads(scenario_text(seen.observation, seen.trace)).world(1)
+    world = loads(scenario_text(seen.observation, seen.history)).world(1)
     assert [client.starts for client in world.clients] == [True, True, False]
     assert [event.at_ms for event in world.disturbances] == [300_000, 1_155_000]
     assert world.duration_ms == 1_200_000 + 1_800_000
@@ -319,21 +319,23 @@ def test_threads_that_joined_after_the_first_round_are_there_from_the_start(fold
     alone = first_round.replace(second, "]").replace(tasks, "StreamThread-1-consumer-a=[0_0, 1_0]")
     seen = _observe(folder, f"{alone}[2026-02-01 10:05:00,100]{later}", DumpOptions({}, RACKS)).observation
     assert [thread.active for thread in seen.processes[0].threads] == [("0_0", "1_0"), ()]
-    assert any(said.startswith(f"Threads of shop-{ONE} joined after the first round") for said in seen.assumptions)
+    assert any(
+        said.startswith(f"Threads of shop-{ONE} joined after the first logged rebalance") for said in seen.assumptions
+    )
 
 
 def test_a_log_without_times_cannot_be_replayed(folder: Path) -> None:
     text = re.sub(r"\[2026-.*?\] ", "", LOG)
-    with pytest.raises(ObservationError, match="has no times, so it cannot be replayed; --last takes its last round"):
+    with pytest.raises(ObservationError, match="has no times, so it cannot be replayed; use --last to import"):
         _observe(folder, text, DumpOptions({}, RACKS))
     assert len(_observe(folder, text, DumpOptions({}, RACKS, replays=False)).observation.processes) == 2
 
 
 def test_the_last_round_of_a_log_can_be_gone_on_with_instead(folder: Path) -> None:
     seen = _observe(folder, LOG, DumpOptions({}, RACKS, replays=False))
-    assert seen.trace is None
+    assert seen.history is None
     assert [process.process_id for process in seen.observation.processes] == [ONE, THREE]
-    assert any(said.startswith("The log does not tell which thread") for said in seen.observation.assumptions)
+    assert any(said.startswith("The log does not assign tasks to threads") for said in seen.observation.assumptions)
 
 
 def test_a_follow_up_that_the_first_round_asked_for_is_due_when_it_was_logged(folder: Path) -> None:
@@ -361,14 +363,14 @@ def test_the_captured_dumps_make_a_scenario_of_all_their_tasks(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("group", (DIALECTS / "groups_3_9.txt").read_text(), "group:3: ASSIGNMENT: '(0), (0,1)' lacks the names of"),
+        ("group", (DIALECTS / "groups_3_9.txt").read_text(), "group:3: ASSIGNMENT: '(0), (0,1)' lacks topic names"),
         ("group", GROUP.replace("shop ", "sho "), "group has no member of 'shop' (groups: other, sho)"),
         ("group", GROUP.replace("orders:0", "order:0"), f"group:2: shop-{ONE}-StreamThread-1-consumer reads 'order',"),
-        ("topics", TOPICS, "a.txt and topics are both topics; leave one of them in the folder"),
-        ("app", "application.id=shop2\n", "app is of the application 'shop2', not 'shop'"),
-        ("c.txt", '{"brokers": [{"logDirs": 7}]}', "c.txt:1: not the JSON that kafka-log-dirs.sh --describe prints"),
+        ("topics", TOPICS, "a.txt and topics are both topics; keep one of them in the folder"),
+        ("app", "application.id=shop2\n", "app belongs to application 'shop2', not 'shop'"),
+        ("c.txt", '{"brokers": [{"logDirs": 7}]}', "c.txt:1: not the JSON of kafka-log-dirs.sh --describe"),
         ("d.txt", TOPOLOGY.replace("[orders]", "[order]"), "d.txt:3: 'order' is not a topic of the cluster (did you"),
-        ("d.txt", TOPOLOGY.replace("[orders]", "or.*"), "d.txt:3: the pattern 'or.*' stands for topics that the text"),
+        ("d.txt", TOPOLOGY.replace("[orders]", "or.*"), "d.txt:3: the topics of pattern 'or.*' are unknown"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_file(folder: Path, name: str, text: str, message: str) -> None:

@@ -37,10 +37,10 @@ ONE = "localhost:9092 (id: 1 rack: az1) -> (\n\tProduce(0): 0 to 11 [usable: 11]
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, "no brokers; this should be what kafka-broker-api-versions.sh prints"),
-        ("hello\n", None, "no brokers; this should be what kafka-broker-api-versions.sh prints"),
-        (ONE + ONE, 4, "broker 1 stands here again (first in line 1)"),
-        (ONE.replace("id: 1", "id: -1"), 1, "-1 is not a broker id; the broker had not been reached"),
+        ("", None, "no brokers; expected the output of kafka-broker-api-versions.sh"),
+        ("hello\n", None, "no brokers; expected the output of kafka-broker-api-versions.sh"),
+        (ONE + ONE, 4, "duplicate broker 1 (first in line 1)"),
+        (ONE.replace("id: 1", "id: -1"), 1, "-1 is not a broker id; the tool did not reach the broker"),
         ("localhost:9092 (id: x rack: az1) -> (\n", 1, "'localhost:9092 (id: x rack: az1) -> (' is not a broker"),
     ],
 )

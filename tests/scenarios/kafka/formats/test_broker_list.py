@@ -44,18 +44,18 @@ def test_a_broker_can_stand_in_one_field_with_colons() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, "no brokers; a line of each is id,rack,capacity"),
+        ("", None, "no brokers; write one per line as id,rack,capacity"),
         ("id,rack\n", None, "no brokers"),
-        ("id,zone\n1,az1\n", 1, "the columns are id, rack, capacity, throughput"),
-        ("1,az1\nx,az2\n", 2, "'x' is not the id of a broker"),
-        ("1,az1\n-1,az2\n", 2, "'-1' is not the id of a broker"),
-        ("2147483648,az1\n", 1, "'2147483648' is not the id of a broker"),
-        ("1,az1\n\n1,az2\n", 3, "broker 1 stands here again (first in line 1)"),
+        ("id,zone\n1,az1\n", 1, "columns must be id, rack, capacity, throughput"),
+        ("1,az1\nx,az2\n", 2, "'x' is not a broker id"),
+        ("1,az1\n-1,az2\n", 2, "'-1' is not a broker id"),
+        ("2147483648,az1\n", 1, "'2147483648' is not a broker id"),
+        ("1,az1\n\n1,az2\n", 3, "duplicate broker 1 (first in line 1)"),
         ("1,az1,much\n", 1, "capacity: 'much' is not a size"),
-        ("1,az1,0\n", 1, "capacity: 0 is none at all"),
+        ("1,az1,0\n", 1, "capacity: must be positive"),
         ("1,az1,4 TB,4 TB\n", 1, "throughput: '4 TB' is not a rate"),
-        ("1,az1,4 TB,1 MB/s,x\n", 1, "5 fields, but there are 4 at most"),
-        ("1,a\x1bz\n", 1, "the rack of broker 1 is not a name"),
+        ("1,az1,4 TB,1 MB/s,x\n", 1, "5 fields, maximum 4"),
+        ("1,a\x1bz\n", 1, "rack of broker 1: not printable text"),
     ],
 )
 def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:

@@ -60,22 +60,24 @@ def test_pasted_text_whose_columns_are_gone_is_read_too() -> None:
 
 
 def test_what_3_8_and_3_9_print_is_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(
-        FormatError, match=r"lacks the names of topics, as Kafka 3\.8 and 3\.9 leave them out; take what"
-    ):
+    with pytest.raises(FormatError, match=r"lacks topic names \(a defect of Kafka 3\.8 and 3\.9\); use the output of"):
         _members("groups_3_9.txt")
 
 
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, "no line of titles"),
-        ("hello\n", 1, "'hello' stands before the line of titles"),
-        ("GROUP  TOPIC  PARTITION\n", 1, "no CONSUMER-ID"),
-        ("GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS\n", 1, "ask with --verbose"),
-        (TITLES + "shop c1\n", 2, "'shop c1' does not have the 6 fields of the titles"),
-        (TITLES + "shop c1 /10.0.0.7 app-1 1 orders\n", 2, "ASSIGNMENT: 'orders' is not a topic with its partitions"),
-        ("GROUP TOPIC PARTITION CONSUMER-ID HOST CLIENT-ID\ng t x c h i\n", 2, "PARTITION: 'x' is not the number"),
+        ("", None, "no header line"),
+        ("hello\n", 1, "'hello' before the header line"),
+        ("GROUP  TOPIC  PARTITION\n", 1, "no column CONSUMER-ID"),
+        ("GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS\n", 1, "run the tool with --verbose"),
+        (TITLES + "shop c1\n", 2, "'shop c1' does not match the 6 columns of the header"),
+        (TITLES + "shop c1 /10.0.0.7 app-1 1 orders\n", 2, "ASSIGNMENT: 'orders' is not a topic with partitions"),
+        (
+            "GROUP TOPIC PARTITION CONSUMER-ID HOST CLIENT-ID\ng t x c h i\n",
+            2,
+            "PARTITION: 'x' is not a partition number",
+        ),
     ],
 )
 def test_what_is_not_the_output_of_the_tool_is_refused(text: str, line: int | None, message: str) -> None:

@@ -138,32 +138,32 @@ def test_a_garbled_byte_is_refused_or_read_but_never_another_error(
 @pytest.mark.parametrize(
     ("decode", "data", "message"),
     [
-        (decode_subscription, b"", "ConsumerProtocolSubscription: version at byte 0 takes 2 bytes, but 0 are left"),
-        (decode_subscription, b"\xff\xff", "ConsumerProtocolSubscription: version -1 is none"),
+        (decode_subscription, b"", "ConsumerProtocolSubscription: version at byte 0 needs 2 bytes, but 0 are left"),
+        (decode_subscription, b"\xff\xff", "ConsumerProtocolSubscription: invalid version -1"),
         (
             decode_subscription,
             WRITTEN["subscription_plain"],
-            "SubscriptionInfo: no bytes: the member has told nothing, or is not of Kafka Streams",
+            "SubscriptionInfo: no bytes: the member sent no metadata or does not run Kafka Streams",
         ),
         (
             decode_assignment,
             WRITTEN["assignment_plain"],
-            "AssignmentInfo: no bytes: the member has told nothing, or is not of Kafka Streams",
+            "AssignmentInfo: no bytes: the member sent no metadata or does not run Kafka Streams",
         ),
         (
             decode_subscription_info,
             b"\0\0\0\x0c\0\0\0\x0c",
-            "SubscriptionInfo: version 12 is not known (1 to 11); is this a Kafka Streams application?",
+            "SubscriptionInfo: unsupported version 12 (supported: 1 to 11); is this a Kafka Streams application?",
         ),
         (
             decode_subscription_info,
             WRITTEN["subscription_info_11"] + b"\0",
-            "SubscriptionInfo version 11: 1 bytes are left over behind the last field",
+            "SubscriptionInfo version 11: 1 bytes follow the last field",
         ),
         (
             decode_assignment_info,
             WRITTEN["assignment_info_7"][:-1],
-            "AssignmentInfo version 7: nextRebalanceMs at byte 255 takes 8 bytes, but 7 are left",
+            "AssignmentInfo version 7: nextRebalanceMs at byte 255 needs 8 bytes, but 7 are left",
         ),
         (
             decode_assignment_info,
@@ -173,7 +173,7 @@ def test_a_garbled_byte_is_refused_or_read_but_never_another_error(
         (
             decode_assignment,
             WRITTEN["assignment_3"].replace(b"\0\0\0\x02\0\0\0\x0a\0\0\0\x03", b"\0\0\0\x01\0\0\0\x0a", 1),
-            "ConsumerProtocolAssignment version 3: 3 active tasks for 2 partitions; they go together",
+            "ConsumerProtocolAssignment version 3: 3 active tasks, but 2 partitions",
         ),
     ],
 )

@@ -76,10 +76,10 @@ def test_the_relevant_lines_alone_say_the_same(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, "no assignments; the log should have those of the group's leader, at INFO"),
+        ("", None, "no assignments; expected the log of the group leader at INFO"),
         ("Assignment of tasks to nodes: \n", 1, "an assignment without clients"),
-        (f"{ONE}=[activeTasks: ([0_0]) standbyTasks: ([])]\n", 1, "is not the tasks of a client: cut off"),
-        (f"Assignment of tasks to nodes: {ONE}=[activeTasks: ([0_0, 0_", 1, "is not the tasks of a client: cut off"),
+        (f"{ONE}=[activeTasks: ([0_0]) standbyTasks: ([])]\n", 1, "is not a client's assignment: truncated"),
+        (f"Assignment of tasks to nodes: {ONE}=[activeTasks: ([0_0, 0_", 1, "is not a client's assignment: truncated"),
         (f"Assignment of tasks to nodes: {ONE}=[activeTasks: ([x]) standbyTasks: ([])]", 1, "'x' is not a task"),
     ],
 )

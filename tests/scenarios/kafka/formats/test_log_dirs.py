@@ -37,28 +37,28 @@ def _json(partition: str) -> str:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, "no line begins with a brace; this should be what kafka-log-dirs.sh --describe prints"),
-        ("Querying brokers\n{not json\n", 2, "not JSON: "),
-        ("\n\n" + '{"a":' * 100_000 + "\n", 3, "not JSON: "),
-        ('{"version": 1}\n', 1, "not the JSON that kafka-log-dirs.sh --describe prints: 'brokers' is missing"),
+        ("", None, "no line starts with a brace; expected the output of kafka-log-dirs.sh --describe"),
+        ("Querying brokers\n{not json\n", 2, "invalid JSON: "),
+        ("\n\n" + '{"a":' * 100_000 + "\n", 3, "invalid JSON: "),
+        ('{"version": 1}\n', 1, "not the JSON of kafka-log-dirs.sh --describe: 'brokers' is missing"),
         (
             _json('{"partition":"orders"}'),
             2,
-            "not the JSON that kafka-log-dirs.sh --describe prints: 'size' is missing",
+            "not the JSON of kafka-log-dirs.sh --describe: 'size' is missing",
         ),
         (
             _json('{"partition":"orders","size":1}'),
             2,
-            "not the JSON that kafka-log-dirs.sh --describe prints: 'orders' is",
+            "not the JSON of kafka-log-dirs.sh --describe: 'orders' is",
         ),
         (
             _json('{"partition":"orders-1","size":-1}'),
             2,
-            "not the JSON that kafka-log-dirs.sh --describe prints: size -1",
+            "not the JSON of kafka-log-dirs.sh --describe: size -1",
         ),
-        (_json('{"partition":7,"size":1}'), 2, "not the JSON that kafka-log-dirs.sh --describe prints: "),
-        (_json("7"), 2, "not the JSON that kafka-log-dirs.sh --describe prints: "),
-        ('{"brokers": 7}\n', 1, "not the JSON that kafka-log-dirs.sh --describe prints: "),
+        (_json('{"partition":7,"size":1}'), 2, "not the JSON of kafka-log-dirs.sh --describe: "),
+        (_json("7"), 2, "not the JSON of kafka-log-dirs.sh --describe: "),
+        ('{"brokers": 7}\n', 1, "not the JSON of kafka-log-dirs.sh --describe: "),
     ],
 )
 def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:

@@ -66,12 +66,12 @@ SOURCE = "    Source: S (topics: [a])\n      --> P\n"
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, "no sub-topologies; this should be what Topology.describe() prints"),
-        ("Topologies:\n", None, "no sub-topologies; this should be what Topology.describe() prints"),
-        ("Topologies:\n" + SOURCE, 2, "'Source: S (topics: [a])' stands before the first 'Sub-topology: 0'"),
-        ("Topologies:\n  Sub-topology: 0\n" + SOURCE + "hello\n", 5, "'hello' is not a source, a processor or a sink"),
-        ("  Sub-topology: 0\n" + SOURCE + "  Sub-topology: 0\n", 4, "sub-topology 0 stands here again"),
-        ("  Sub-topology: x\n", 1, "'Sub-topology: x' stands before the first 'Sub-topology: 0'"),
+        ("", None, "no sub-topologies; expected the output of Topology.describe()"),
+        ("Topologies:\n", None, "no sub-topologies; expected the output of Topology.describe()"),
+        ("Topologies:\n" + SOURCE, 2, "'Source: S (topics: [a])' before the first 'Sub-topology: 0'"),
+        ("Topologies:\n  Sub-topology: 0\n" + SOURCE + "hello\n", 5, "'hello' is not a source, processor or sink"),
+        ("  Sub-topology: 0\n" + SOURCE + "  Sub-topology: 0\n", 4, "duplicate sub-topology 0"),
+        ("  Sub-topology: x\n", 1, "'Sub-topology: x' before the first 'Sub-topology: 0'"),
     ],
 )
 def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:

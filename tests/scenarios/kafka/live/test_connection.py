@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kafka.live import connection as live_cluster
+from scenarios.kafka.live import connection
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.observe import observe_cluster
 from scenarios.kafka.observation.errors import ObservationError
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def test_a_described_streams_group_is_read_as_kafka_writes_it() -> None:
-    response = live_cluster.StreamsGroupDescribeResponse.decode(RESPONSE, version=0).to_dict(json=False)
+    response = connection.StreamsGroupDescribeResponse.decode(RESPONSE, version=0).to_dict(json=False)
     assert response["throttle_time_ms"] == 5
     group, missing = response["groups"]
     assert (missing["error_code"], missing["error_message"]) == (69, "Group gone not found.")
@@ -63,18 +63,18 @@ def test_a_described_streams_group_is_read_as_kafka_writes_it() -> None:
 
 
 def test_the_request_is_written_as_kafka_writes_it() -> None:
-    request = live_cluster.StreamsGroupDescribeRequest(group_ids=["app"])
+    request = connection.StreamsGroupDescribeRequest(group_ids=["app"])
     assert request.encode(version=0) == REQUEST
-    assert live_cluster.StreamsGroupDescribeRequest.API_KEY == 89
+    assert connection.StreamsGroupDescribeRequest.API_KEY == 89
 
 
 LOOK = """
 import logging, socket
-from scenarios.kafka.live import connection as live_cluster
+from scenarios.kafka.live import connection
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.live.observe import observe_cluster
 
-live_cluster.CONNECT_TIMEOUT_MS = 200
+connection.CONNECT_TIMEOUT_MS = 200
 logging.basicConfig(level=logging.DEBUG)
 jaas = 'PlainLoginModule required username="alice" password="s3cr3t-of-alice";'
 properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
@@ -107,9 +107,9 @@ def test_a_password_in_what_a_cluster_answers_is_hidden(password: str, shown: st
     settings = client_settings(
         {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
     )
-    assert live_cluster.hidden(f"no alice with {password}", settings) == shown
+    assert connection.mask_secrets(f"no alice with {password}", settings) == shown
 
 
 def test_no_address_is_refused() -> None:
-    with pytest.raises(ObservationError, match="no cluster is named"):
+    with pytest.raises(ObservationError, match="no cluster given"):
         observe_cluster(" , ", "shop")

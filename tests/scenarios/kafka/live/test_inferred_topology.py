@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assignors.model.ids import TaskId
-from scenarios.kafka.live.inferred_topology import changelogs_of, subtopologies_of, with_likely_stores
+from scenarios.kafka.live.inferred_topology import find_changelogs, infer_stores, subtopologies_of_tasks
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedSubtopology
 
@@ -15,58 +15,58 @@ FOUR_EACH = {"orders": 4, "views": 4}
 
 def test_subtopologies_read_what_their_tasks_read() -> None:
     reads = {TaskId(1, 0): ("b", "a"), TaskId(1, 1): ("c",), TaskId(0, 0): ("x",)}
-    assert subtopologies_of(reads) == (ObservedSubtopology(0, ("x",)), ObservedSubtopology(1, ("a", "b", "c")))
+    assert subtopologies_of_tasks(reads) == (ObservedSubtopology(0, ("x",)), ObservedSubtopology(1, ("a", "b", "c")))
 
 
 def test_changelogs_of_an_application_whose_id_begins_alike_are_left_out() -> None:
     partitions = {"shop-a-changelog": 1, "shop-eu-b-changelog": 1, "shop-c-repartition": 1, "d-changelog": 1}
-    assert changelogs_of("shop", partitions, ["shop", "shop-eu"]) == ("shop-a-changelog",)
-    assert changelogs_of("shop", partitions, ["shop"]) == ("shop-a-changelog", "shop-eu-b-changelog")
+    assert find_changelogs("shop", partitions, ["shop", "shop-eu"]) == ("shop-a-changelog",)
+    assert find_changelogs("shop", partitions, ["shop"]) == ("shop-a-changelog", "shop-eu-b-changelog")
 
 
 def test_a_changelog_belongs_to_the_only_subtopology_with_as_many_tasks() -> None:
     partitions = {"orders": 4, "views": 3, "shop-sums-changelog": 3}
-    seen, assumptions = with_likely_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset())
+    seen, assumptions = infer_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset())
     assert [dict(each.changelogs) for each in seen] == [{}, {"sums": "shop-sums-changelog"}]
     assert "sums to 1" in assumptions[0]
 
 
 def test_a_changelog_that_two_could_have_belongs_to_the_one_with_state() -> None:
     partitions = {**FOUR_EACH, "shop-sums-changelog": 4}
-    seen, _ = with_likely_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset({1}))
+    seen, _ = infer_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset({1}))
     assert [dict(each.changelogs) for each in seen] == [{}, {"sums": "shop-sums-changelog"}]
 
 
 def test_a_changelog_that_two_could_have_asks_for_the_topology() -> None:
     partitions = {**FOUR_EACH, "shop-sums-changelog": 4}
     with pytest.raises(ObservationError, match=r"shop-sums-changelog \(subtopology 0 or 1\).* --topology FILE"):
-        with_likely_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset({0, 1}))
+        infer_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset({0, 1}))
 
 
 def test_a_changelog_belongs_where_the_repartition_topic_of_its_name_is_read() -> None:
     reader = ObservedSubtopology(2, ("shop-agg-repartition",))
     partitions = {**FOUR_EACH, "shop-agg-repartition": 4, "shop-agg-changelog": 4}
-    seen, assumptions = with_likely_stores(
-        [ORDERS, VIEWS, reader], ["shop-agg-changelog"], "shop", partitions, frozenset()
-    )
+    seen, assumptions = infer_stores([ORDERS, VIEWS, reader], ["shop-agg-changelog"], "shop", partitions, frozenset())
     assert dict(seen[2].changelogs) == {"agg": "shop-agg-changelog"}
     assert assumptions == ()
 
 
 def test_a_changelog_that_fits_nowhere_is_left_out_with_a_remark() -> None:
     partitions = {**FOUR_EACH, "shop-old-changelog": 9}
-    seen, assumptions = with_likely_stores([ORDERS, VIEWS], ["shop-old-changelog"], "shop", partitions, frozenset())
+    seen, assumptions = infer_stores([ORDERS, VIEWS], ["shop-old-changelog"], "shop", partitions, frozenset())
     assert [dict(each.changelogs) for each in seen] == [{}, {}]
-    assert assumptions == ("No running subtopology can have these changelogs, left out: shop-old-changelog.",)
+    assert assumptions == ("Changelogs that match no running subtopology are omitted: shop-old-changelog.",)
 
 
 def test_state_without_a_changelog_is_kept_in_the_only_source() -> None:
-    seen, assumptions = with_likely_stores([ORDERS, VIEWS], [], "shop", FOUR_EACH, frozenset({1}))
+    seen, assumptions = infer_stores([ORDERS, VIEWS], [], "shop", FOUR_EACH, frozenset({1}))
     assert dict(seen[1].changelogs) == {"views": "views"}
     assert "topology.optimization" in assumptions[0]
 
 
 def test_state_without_a_changelog_asks_for_the_topology_where_several_sources_could_keep_it() -> None:
     both = ObservedSubtopology(0, ("orders", "views"))
-    with pytest.raises(ObservationError, match=r"subtopology 0 has state, but no changelog fits it.*--topology FILE"):
-        with_likely_stores([both], [], "shop", FOUR_EACH, frozenset({0}))
+    with pytest.raises(
+        ObservationError, match=r"subtopology 0 has state, but no changelog matches it.*--topology FILE"
+    ):
+        infer_stores([both], [], "shop", FOUR_EACH, frozenset({0}))

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from scenarios.kafka.live.observe import observe
-from scenarios.kafka.live.running_group import PATIENCE_S
+from scenarios.kafka.live.running_group import STABLE_TIMEOUT_S
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import Observation, ObservedSubtopology
 from tests.scenarios.kafka.live.recorded_cluster import Recorded
@@ -130,7 +130,7 @@ def test_a_described_topology_says_what_is_written_and_leaves_nothing_to_assume(
     ]
     assert seen.subtopologies[2].changelogs == {"view-counts": "shop-view-counts-changelog"}
     assert {"joined", "pongs"} <= {topic.name for topic in seen.topics}
-    assert seen.assumptions == ("No probing rebalance is due: all standbys are taken to be caught up.",)
+    assert seen.assumptions == ("No probing rebalance is scheduled: all standbys are assumed to be caught up.",)
 
 
 def test_topics_have_replicas_leaders_sizes_offsets_and_rates(classic: Observation) -> None:
@@ -178,14 +178,14 @@ def test_a_partition_without_leader_is_taken_to_be_empty() -> None:
 def test_sizes_that_no_broker_tells_are_missing_with_a_remark() -> None:
     seen = look(Recorded("classic.jsonl", log_dirs=[[{"broker": 1, "log_dirs": []}]]))
     assert {topic.size_bytes for topic in seen.topics} == {None}
-    assert any(sentence.startswith("No broker told the sizes of clicks, ") for sentence in seen.assumptions)
+    assert any(sentence.startswith("Sizes of clicks, ") for sentence in seen.assumptions)
 
 
 def test_standbys_of_a_group_at_rest_are_where_their_changelogs_end(classic: Observation) -> None:
     ends = {topic.name: topic.end_offsets or () for topic in classic.topics}
     of_0_1 = ends["shop-click-counts-changelog"][1] + ends["shop-users-store-changelog"][1]
     assert classic.next_rebalance_ms is None
-    assert classic.processes[0].copies == {
+    assert classic.processes[0].offset_sums == {
         "0_1": of_0_1,
         "0_2": -2,
         "2_0": ends["shop-view-counts-changelog"][0],
@@ -200,7 +200,7 @@ def test_a_group_that_warms_up_has_the_offsets_told_and_the_time_of_the_next_pro
     assert seen.next_rebalance_ms == 599_320
     [joined] = [process for process in seen.processes if process.rack == "az3"]
     assert joined.is_static
-    assert joined.copies == {"0_0": 0, "0_2": 0}
+    assert joined.offset_sums == {"0_0": 0, "0_2": 0}
     assert [thread.standby for thread in joined.threads] == [("0_0",), ("0_2",)]
     assert seen.configs == {"num.standby.replicas": "1"}
 
@@ -225,15 +225,15 @@ def test_members_of_a_streams_group_have_racks_tags_and_tasks_but_tell_no_offset
         (("0_0", "1_0", "1_4", "2_2"), ("0_1", "2_1")),
         (("0_2", "1_2", "2_0", "3_1"), ("0_3",)),
     ]
-    assert {process.copies for process in streams.processes} == {None}
-    assert any("does not tell how far copies are" in sentence for sentence in streams.assumptions)
+    assert {process.offset_sums for process in streams.processes} == {None}
+    assert any("does not report task offsets" in sentence for sentence in streams.assumptions)
 
 
 def test_offsets_that_a_streams_group_does_tell_are_taken() -> None:
     answer = copy.deepcopy(Recorded("streams.jsonl").answers("streams_group")[-1])
     answer["members"][0]["task_offsets"] = [{"subtopology_id": "0", "partition": 3, "offset": 71}]
     seen = look(Recorded("streams.jsonl", streams_group=[answer]), "kiosk")
-    assert [process.copies for process in seen.processes if process.copies is not None] == [{"0_3": 71}]
+    assert [process.offset_sums for process in seen.processes if process.offset_sums is not None] == [{"0_3": 71}]
 
 
 def test_a_topology_names_the_stores_of_a_streams_group_whose_changelogs_are_sources() -> None:
@@ -291,18 +291,18 @@ def test_a_broker_that_is_down_but_has_replicas_is_there_without_a_rack() -> Non
     brokers = [broker for broker in Recorded("classic.jsonl").answers("brokers")[0] if broker["broker_id"] != 2]
     seen = look(Recorded("classic.jsonl", brokers=[brokers]))
     assert [(broker.id, broker.rack) for broker in seen.brokers] == [(1, "az1"), (2, None), (3, "az3")]
-    assert any("are down, so their racks are not seen: 2." in sentence for sentence in seen.assumptions)
+    assert any("Brokers 2 have replicas but are down" in sentence for sentence in seen.assumptions)
 
 
 def test_brokers_that_do_not_tell_their_configs_have_the_defaults_with_a_remark() -> None:
     seen = look(Recorded("classic.jsonl", broker_configs=[{}]))
     assert seen.broker_configs == {}
-    assert any(sentence.startswith("No broker told its configs") for sentence in seen.assumptions)
+    assert any(sentence.startswith("Broker configs are not visible") for sentence in seen.assumptions)
 
 
 def test_a_topic_of_the_application_that_is_not_to_be_seen_is_named() -> None:
     topics = [topic for topic in Recorded("classic.jsonl").answers("topics")[0] if topic["name"] != "views"]
-    with pytest.raises(ObservationError, match="not to be seen: views; that takes the operation Describe"):
+    with pytest.raises(ObservationError, match="not visible: views; they require the operation Describe"):
         look(Recorded("classic.jsonl", topics=[topics]))
 
 
@@ -322,15 +322,15 @@ def test_brokers_that_differ_in_configs_are_named() -> None:
     first, *others = Recorded("classic.jsonl").answers("broker_configs")
     other = {**first, "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
     seen = look(Recorded("classic.jsonl", broker_configs=[first, other, *others[1:]]))
-    assert "Brokers 2 have other configs than broker 1, whose are taken." in seen.assumptions
+    assert "Configs of brokers 2 differ from those of broker 1, which are used." in seen.assumptions
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"group_state": "Empty", "members": []}, "nobody is in group 'shop'"),
-        ({"protocol_data": "range"}, "its members assign partitions with 'range'"),
-        ({"protocol_type": "connect"}, "is of type connect"),
+        ({"group_state": "Empty", "members": []}, "group 'shop' has no members"),
+        ({"protocol_data": "range"}, "its partition assignor is 'range'"),
+        ({"protocol_type": "connect"}, "has type connect"),
         ({"error_code": 30, "error_message": None}, "cannot be described: error 30"),
         ({"error_code": 69, "error_message": "Group shop not found."}, "cannot be described: Group shop not found."),
     ],
@@ -341,22 +341,24 @@ def test_a_group_that_is_not_to_be_read_is_refused_with_the_reason(changes: dict
 
 
 def test_a_group_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(ObservationError, match=r"no group 'shoop' is to be seen \(groups: (kiosk, )?shop\)"):
+    with pytest.raises(
+        ObservationError, match=r"group 'shoop' does not exist or is not visible \(groups: (kiosk, )?shop\)"
+    ):
         look(Recorded("classic.jsonl"), "shoop")
 
 
 def test_a_share_group_is_refused() -> None:
     groups = [{"group_id": "shop", "protocol_type": "share", "group_type": "share"}]
-    with pytest.raises(ObservationError, match="is of type share"):
+    with pytest.raises(ObservationError, match="has type share"):
         look(Recorded("classic.jsonl", groups=[groups]))
 
 
 @pytest.mark.parametrize("changes", [{"group_state": "PreparingRebalance"}, {"error_code": 14}])
 def test_a_group_that_goes_on_rebalancing_is_given_up_after_a_bounded_time(changes: dict[str, Any]) -> None:
     cluster = with_group(**changes)
-    with pytest.raises(ObservationError, match=f"has not settled within {PATIENCE_S} s"):
+    with pytest.raises(ObservationError, match=f"did not become stable within {STABLE_TIMEOUT_S} s"):
         look(cluster)
-    assert cluster.waited_s == PATIENCE_S
+    assert cluster.waited_s == STABLE_TIMEOUT_S
 
 
 def test_a_member_with_garbled_bytes_is_named() -> None:

@@ -45,7 +45,7 @@ PROCESSES = (
             ObservedThread("c-1", ("0_0",), ()),
             ObservedThread("c-2", ("1_0",), ("1_1",)),
         ),
-        copies={"0_0": -2, "1_0": -2, "1_1": 400},
+        offset_sums={"0_0": -2, "1_0": -2, "1_1": 400},
     ),
     ObservedProcess(
         SECOND,
@@ -53,7 +53,7 @@ PROCESSES = (
         "az2",
         {"zone": "az2"},
         (ObservedThread("c-3", ("0_1", "1_1"), ()),),
-        copies={"0_1": -2, "1_0": 900, "1_1": -2, "7_0": 3},
+        offset_sums={"0_1": -2, "1_0": 900, "1_1": -2, "7_0": 3},
         is_static=True,
     ),
 )

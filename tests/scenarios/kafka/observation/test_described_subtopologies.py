@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kafka.observation.described_subtopologies import described_subtopologies, with_described_stores
+from scenarios.kafka.observation.described_subtopologies import add_described_stores, describe_subtopologies
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedSubtopology, ObservedThread, ObservedTopic
 from scenarios.kafka.observation.scenario_writer import scenario_text
@@ -67,13 +67,13 @@ JOINED = (
 
 
 def test_a_foreign_key_join_reads_and_writes_the_topics_between_its_subtopologies() -> None:
-    assert described_subtopologies(FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
+    assert describe_subtopologies(FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
 
 
 def test_a_scenario_of_a_foreign_key_join_has_its_subtopologies_stores_and_topics() -> None:
     topics = tuple(ObservedTopic(name, ((1,), (2,)), (1, 2)) for name in IN_THE_CLUSTER)
     threads = (ObservedThread("c-1", tuple(f"{part}_{number}" for part in range(3) for number in range(2)), ()),)
-    process = replace(SEEN.processes[0], threads=threads, copies=None)
+    process = replace(SEEN.processes[0], threads=threads, offset_sums=None)
     seen = replace(SEEN, topics=topics, subtopologies=JOINED, processes=(process,), next_rebalance_ms=None)
     parts = loads(scenario_text(seen)).world(1).application.subtopologies
     assert [set(part.source_topics) for part in parts] == [set(part.sources) for part in JOINED]
@@ -85,29 +85,29 @@ def test_a_scenario_of_a_foreign_key_join_has_its_subtopologies_stores_and_topic
 
 def test_a_running_group_with_a_foreign_key_join_has_the_stores_of_the_text() -> None:
     seen = [ObservedSubtopology(each.id, each.sources) for each in JOINED]
-    assert with_described_stores(seen, FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
+    assert add_described_stores(seen, FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
 
 
 def test_a_topic_of_ones_own_that_is_named_like_one_of_the_application_stays_what_it_is() -> None:
     topics = ("orders", "shop-orders", "out", "shop-out")
-    [seen], _ = described_subtopologies(TABLE, "shop", topics, TEXT)
+    [seen], _ = describe_subtopologies(TABLE, "shop", topics, TEXT)
     assert (seen.sources, seen.writes) == (("orders",), ("out",))
 
 
 def test_a_table_without_changelog_is_kept_in_its_topic_and_other_stores_without_are_not_logged() -> None:
-    [seen], assumptions = with_described_stores([ORDERS], TABLE, "shop", ("orders", "shop-out"), TEXT)
+    [seen], assumptions = add_described_stores([ORDERS], TABLE, "shop", ("orders", "shop-out"), TEXT)
     assert dict(seen.changelogs) == {"orders-table": "orders"}
     assert seen.unlogged_stores == ("seen",)
     assert seen.writes == ("shop-out",)
     assert assumptions == (
-        "Store orders-table has no changelog topic in the cluster; it is taken to be restored from its source orders.",
-        "Store seen has no changelog topic in the cluster; it is taken not to be logged.",
+        "Store orders-table has no changelog topic in the cluster; assumed restored from its source topic orders.",
+        "Store seen has no changelog topic in the cluster; assumed not logged.",
     )
 
 
 def test_a_group_that_tells_its_changelogs_knows_them_better_than_the_text() -> None:
     told = ObservedSubtopology(0, ("orders",), {"other": "shop-other-changelog"}, writes=("elsewhere",))
-    [seen], assumptions = with_described_stores([told], TABLE, "shop", ("orders", "out"), TEXT)
+    [seen], assumptions = add_described_stores([told], TABLE, "shop", ("orders", "out"), TEXT)
     assert dict(seen.changelogs) == {"other": "shop-other-changelog"}
     assert seen.unlogged_stores == ("orders-table", "seen")
     assert seen.writes == ("elsewhere", "out")
@@ -117,15 +117,18 @@ def test_a_group_that_tells_its_changelogs_knows_them_better_than_the_text() -> 
 @pytest.mark.parametrize(
     ("seen", "message"),
     [
-        ([VIEWS], "the topology has subtopologies 0, but the group's tasks are of 1"),
-        ([ObservedSubtopology(0, ("views",))], "subtopology 0 reads orders by the topology, but views in the group"),
+        ([VIEWS], "the topology has subtopologies 0, but the group's tasks belong to 1"),
+        (
+            [ObservedSubtopology(0, ("views",))],
+            "subtopology 0 reads orders according to the topology, but views in the group",
+        ),
     ],
 )
 def test_the_topology_of_another_application_is_refused(seen: list[ObservedSubtopology], message: str) -> None:
     with pytest.raises(ObservationError, match=message):
-        with_described_stores(seen, TABLE, "shop", ("orders", "views"), TEXT)
+        add_described_stores(seen, TABLE, "shop", ("orders", "views"), TEXT)
 
 
 def test_a_text_that_is_no_topology_is_refused_with_the_line() -> None:
     with pytest.raises(ObservationError, match="the topology:1: 'hello'"):
-        with_described_stores([ORDERS], "hello\n", "shop", ("orders",), TEXT)
+        add_described_stores([ORDERS], "hello\n", "shop", ("orders",), TEXT)

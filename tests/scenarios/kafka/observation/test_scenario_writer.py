@@ -52,21 +52,21 @@ def test_a_lag_is_the_sum_of_end_offsets_less_what_the_process_told() -> None:
 
 
 def test_a_standby_of_which_nothing_was_told_lacks_all_of_it() -> None:
-    processes = tuple(replace(process, copies={}) for process in SEEN.processes)
+    processes = tuple(replace(process, offset_sums={}) for process in SEEN.processes)
     first, second = _again(replace(SEEN, processes=processes)).world(1).clients
     assert first.tasks.lags == {TaskId(1, 1): 506}
     assert second.tasks.lags == {}
 
 
 def test_lags_that_were_not_seen_are_not_made_up() -> None:
-    processes = tuple(replace(process, copies=None) for process in SEEN.processes)
+    processes = tuple(replace(process, offset_sums=None) for process in SEEN.processes)
     text = scenario_text(replace(SEEN, processes=processes))
     assert "lags:" not in text
     assert "Lags are those" not in text
 
 
 def test_a_copy_that_lies_dormant_and_level_is_still_a_copy() -> None:
-    second = replace(SEEN.processes[1], copies={"1_0": -2})
+    second = replace(SEEN.processes[1], offset_sums={"1_0": -2})
     assert _again(replace(SEEN, processes=(SEEN.processes[0], second))).world(1).clients[1].tasks.lags == {
         TaskId(1, 0): 0
     }
@@ -117,7 +117,7 @@ def test_records_of_a_repartition_topic_are_like_those_that_it_is_made_of_if_it_
     seen = replace(SEEN, topics=topics)
     topic = _again(seen).world(1).cluster.topics[REPARTITION]
     assert (topic.record_bytes, topic.bytes_per_s, topic.size_bytes) == (record, (3 * record,) * 2, (size, size))
-    said = any(f"How many records of {REPARTITION} take room" in each for each in list_assumptions(seen))
+    said = any(f"The number of records on disk of {REPARTITION} is unknown" in each for each in list_assumptions(seen))
     assert said == (start is None)
 
 
@@ -188,7 +188,7 @@ def test_a_streams_group_has_its_protocol_and_its_assignor_which_knows_the_membe
 def test_the_assignor_is_that_of_the_configs(configs: dict[str, str], assignor: str) -> None:
     text = scenario_text(replace(SEEN, configs=configs))
     assert [choice.assignor for choice in loads(text).assignors] == [assignor]
-    assert ("com.example.Mine is not Kafka's" in text) == ("com.example.Mine" in configs.values())
+    assert ("com.example.Mine is a custom class" in text) == ("com.example.Mine" in configs.values())
 
 
 def test_what_a_scenario_does_not_know_is_named_without_its_value() -> None:
@@ -200,7 +200,7 @@ def test_what_a_scenario_does_not_know_is_named_without_its_value() -> None:
 
 def test_the_head_tells_where_it_was_seen_and_what_was_assumed() -> None:
     head = scenario_text(SEEN).split("\ncluster:")[0]
-    assert head.startswith("# shop as it was seen: kafka.example:9092\n# Kafka 4.3.1\n")
+    assert head.startswith("# shop, imported: kafka.example:9092\n# Kafka 4.3.1\n")
     assert "# - The moon is taken to be full.\n" in head
 
 
@@ -247,7 +247,7 @@ def test_a_large_topic_stays_within_lines_that_people_can_read() -> None:
 def test_racks_of_clients_are_left_out_where_no_broker_has_one() -> None:
     brokers = tuple(replace(broker, rack=None) for broker in SEEN.brokers)
     text = scenario_text(replace(SEEN, brokers=brokers))
-    assert "client.rack of clients is left out" in text
+    assert "client.rack of the clients is omitted" in text
     assert [client.rack for client in loads(text).world(1).clients] == [None, None]
 
 
@@ -265,7 +265,7 @@ def test_a_trace_has_its_newcomers_and_what_happened() -> None:
 @pytest.mark.parametrize(
     ("seen", "message"),
     [
-        (replace(SEEN, processes=()), "no member of 'shop' was seen, so there is nothing to start from; look again"),
+        (replace(SEEN, processes=()), "group 'shop' has no members, so there is no state to start from"),
         (
             replace(
                 SEEN, processes=(replace(SEEN.processes[0], threads=(ObservedThread("c", ("billing__0_0",), ()),)),)

@@ -14,10 +14,9 @@ import pytest
 from assignors.model.ids import TopicPartition
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from scenarios.kafka.formats.leader_election import election_json
-from scenarios.kafka.formats.reassignment import parse_reassignment
-from scenarios.kafka.formats.reassignment_writer import reassignment_json
+from scenarios.kafka.formats.reassignment import parse_reassignment, reassignment_json
 from scenarios.kafka.plan_files.batches import BatchLimits, split_into_batches
-from scenarios.kafka.plan_files.changes import ReplicaChange, changes, led_by_others, reverse_change
+from scenarios.kafka.plan_files.changes import ReplicaChange, partitions_to_elect, replica_changes, reverse_change
 from scenarios.kafka.plan_files.files import plan_files
 from scenarios.kafka.plan_files.scripts import min_duration_ms
 
@@ -44,25 +43,25 @@ def read(content: bytes) -> Any:
 
 
 def test_only_what_changes_is_written_by_topic_and_number() -> None:
-    found = changes(state(), PLAN)
+    found = replica_changes(state(), PLAN)
     assert found == (
         ReplicaChange(TopicPartition("a", 2), (12, 10), (13, 10, 11), needs_election=True, copied_bytes=600),
         ReplicaChange(TopicPartition("b", 0), (10, 11), (11, 10), needs_election=True, copied_bytes=0),
     )
-    assert changes(state(), planned(*SAME)) == ()
+    assert replica_changes(state(), planned(*SAME)) == ()
 
 
 def test_bytes_are_not_known_where_sizes_are_not() -> None:
-    assert [change.copied_bytes for change in changes(state(sizes=False), PLAN)] == [None, None]
+    assert [change.copied_bytes for change in replica_changes(state(sizes=False), PLAN)] == [None, None]
 
 
 def test_numbers_sort_as_numbers() -> None:
     everything = planned([1, 0], [2, 1], [0, 2], [0, 3])
-    assert [str(change.key) for change in changes(state(), everything)] == ["a-1", "a-2", "a-10", "b-0"]
+    assert [str(change.key) for change in replica_changes(state(), everything)] == ["a-1", "a-2", "a-10", "b-0"]
 
 
 def test_the_reassignment_is_what_kafka_takes_and_the_rollback_undoes_it() -> None:
-    files = plan_files(changes(state(), PLAN))
+    files = plan_files(replica_changes(state(), PLAN))
     assert list(files) == ["reassignment.json", "election.json", "rollback.json"]
     assert read(files["reassignment.json"]) == {
         "version": 1,
@@ -78,15 +77,15 @@ def test_the_reassignment_is_what_kafka_takes_and_the_rollback_undoes_it() -> No
 
 
 def test_whoever_leads_already_needs_no_election() -> None:
-    found = changes(state({("b", 0): 11}), PLAN)
+    found = replica_changes(state({("b", 0): 11}), PLAN)
     assert [change.needs_election for change in found] == [True, False]
 
 
 def test_partitions_that_stay_and_are_led_by_another_are_elected_too() -> None:
     standing = state({("a", 10): 12, ("a", 1): NO_BROKER, ("b", 0): 11})
-    assert led_by_others(standing, PLAN) == (TopicPartition("a", 1), TopicPartition("a", 10))
-    assert led_by_others(standing, PLAN, ("b",)) == ()
-    files = plan_files(changes(standing, planned(*SAME)), led_by_others(standing, planned(*SAME)))
+    assert partitions_to_elect(standing, PLAN) == (TopicPartition("a", 1), TopicPartition("a", 10))
+    assert partitions_to_elect(standing, PLAN, ("b",)) == ()
+    files = plan_files(replica_changes(standing, planned(*SAME)), partitions_to_elect(standing, planned(*SAME)))
     assert list(files) == ["election.json"]
     assert [entry["partition"] for entry in read(files["election.json"])["partitions"]] == [1, 10, 0]
 
@@ -97,7 +96,7 @@ def test_a_plan_that_changes_nothing_is_no_file() -> None:
 
 
 def test_every_batch_has_its_own_files_and_further_elections_are_in_the_last() -> None:
-    files = plan_files(changes(state(), PLAN), (TopicPartition("c", 0),), BatchLimits(partitions=1))
+    files = plan_files(replica_changes(state(), PLAN), (TopicPartition("c", 0),), BatchLimits(partitions=1))
     assert list(files) == [
         f"batch-{number:03}/{name}.json" for number in (1, 2) for name in ("reassignment", "election", "rollback")
     ]
@@ -106,7 +105,7 @@ def test_every_batch_has_its_own_files_and_further_elections_are_in_the_last() -
 
 
 def test_a_limit_of_zero_bytes_lets_through_what_copies_nothing() -> None:
-    cut = split_into_batches(changes(state(), PLAN), BatchLimits(bytes=0))
+    cut = split_into_batches(replica_changes(state(), PLAN), BatchLimits(bytes=0))
     assert [[str(change.key) for change in batch] for batch in cut] == [["a-2"], ["b-0"]]
 
 
@@ -128,8 +127,8 @@ def test_batches_have_every_change_once_in_order_and_keep_to_their_limits(seed: 
 
 
 def test_bytes_cannot_be_limited_where_sizes_are_not_known() -> None:
-    with pytest.raises(ValueError, match="the size of a-2 is not known"):
-        split_into_batches(changes(state(sizes=False), PLAN), BatchLimits(bytes=1))
+    with pytest.raises(ValueError, match="unknown size of a-2"):
+        split_into_batches(replica_changes(state(sizes=False), PLAN), BatchLimits(bytes=1))
 
 
 def test_kafkas_tools_take_no_file_without_partitions() -> None:
@@ -147,7 +146,7 @@ def test_names_are_written_as_json_wants_them() -> None:
 
 def test_log_dirs_stay_where_replicas_stay_and_come_back_with_a_rollback() -> None:
     log_dirs = {("a", 2): {12: "/d1", 10: "/d2"}, ("b", 0): {11: "/d3"}}
-    files = plan_files(changes(state(), PLAN, log_dirs))
+    files = plan_files(replica_changes(state(), PLAN, log_dirs))
     assert read(files["reassignment.json"])["partitions"] == [
         {"topic": "a", "partition": 2, "replicas": [13, 10, 11], "log_dirs": ["any", "/d2", "any"]},
         {"topic": "b", "partition": 0, "replicas": [11, 10], "log_dirs": ["/d3", "any"]},
@@ -163,7 +162,7 @@ def test_log_dirs_stay_where_replicas_stay_and_come_back_with_a_rollback() -> No
 
 
 def test_without_a_log_dir_that_is_known_none_is_written() -> None:
-    files = plan_files(changes(state(), PLAN, {("a", 2): {12: "/d1"}, ("a", 1): {13: "/d9"}}))
+    files = plan_files(replica_changes(state(), PLAN, {("a", 2): {12: "/d1"}, ("a", 1): {13: "/d9"}}))
     assert "/d1" not in files["reassignment.json"].decode()
     assert "log_dirs" not in files["reassignment.json"].decode()
     assert [entry.get("log_dirs") for entry in read(files["rollback.json"])["partitions"]] == [["/d1", "any"], None]
@@ -177,7 +176,7 @@ def scripts(files: dict[str, bytes]) -> dict[str, str]:
 
 
 def test_scripts_are_written_for_what_a_plan_has() -> None:
-    found = changes(state(), PLAN)
+    found = replica_changes(state(), PLAN)
     assert list(scripts(plan_files(found, (), THROTTLED))) == ["execute.sh", "rollback.sh"]
     only_elected = scripts(plan_files((), [TopicPartition("a", 1)], THROTTLED))
     assert list(only_elected) == ["execute.sh"]
@@ -188,7 +187,10 @@ def test_scripts_are_written_for_what_a_plan_has() -> None:
 
 
 def test_scripts_are_right_for_a_shell() -> None:
-    found = [*changes(state(), PLAN), ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",))]
+    found = [
+        *replica_changes(state(), PLAN),
+        ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",)),
+    ]
     for text in scripts(plan_files(found, (), THROTTLED)).values():
         checked = subprocess.run([str(shutil.which("sh")), "-n"], input=text, text=True, capture_output=True)
         assert (checked.returncode, checked.stderr) == (0, "")
@@ -198,7 +200,7 @@ def test_only_moves_between_directories_have_a_throttle_of_their_own() -> None:
     moved = ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",))
     option = "--replica-alter-log-dirs-throttle 50"
     assert option in scripts(plan_files([moved], (), THROTTLED))["execute.sh"]
-    assert option not in scripts(plan_files(changes(state(), PLAN), (), THROTTLED))["execute.sh"]
+    assert option not in scripts(plan_files(replica_changes(state(), PLAN), (), THROTTLED))["execute.sh"]
 
 
 def test_the_least_time_is_that_of_the_broker_that_receives_most() -> None:

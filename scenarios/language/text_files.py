@@ -1,0 +1,42 @@
+"""Reading of text files, limited in size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+MAX_IMPORT_BYTES: Final = 50_000_000
+"""Maximum size of an imported file: about 400,000 partitions in the output of kafka-topics.sh."""
+
+
+class UnreadableError(ValueError):
+    """A file that cannot be read as text; the message gives the reason."""
+
+
+def read_text(path: Path, max_bytes: int, too_long: str) -> str:
+    """Return the content of a text file in UTF-8.
+
+    Args:
+        path: Path of the file.
+        max_bytes: Maximum size.
+        too_long: Error message for a larger file.
+
+    Raises:
+        UnreadableError: The file is missing, not a regular file, not UTF-8 or too large.
+    """
+    try:
+        if not path.is_file():
+            raise UnreadableError("no such file" if not path.exists() else "not a file")
+        with path.open("rb") as file:
+            content = file.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnreadableError):
+            raise
+        raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(content) > max_bytes:
+        raise UnreadableError(too_long)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(f"not UTF-8 text (line {line}); save it as UTF-8") from None
