@@ -90,7 +90,7 @@ class AgreementCounts:
         """Compare one assignment; skip a problem without an expected one."""
         from scenarios.problems import answer_differences
 
-        expected = problem.expected_in(self._order)
+        expected = problem.expected_answer(self._order)
         if expected is None:
             return
         self.compared[problem.kind] += 1
