@@ -82,7 +82,11 @@ def record(
     target = stored_results_path(file)
     results = _results(load(file), assignors, on_progress)
     before = _read_if_possible(target)
-    if before is not None and not compare_results(before, results) and not _has_other_inputs(before.origin, results.origin):
+    if (
+        before is not None
+        and not compare_results(before, results)
+        and not _has_other_inputs(before.origin, results.origin)
+    ):
         return "unchanged"
     write_text(target, write_stored(results))
     return "; ".join(("stored" if before is None else _differences(before, results), *_failed_runs(results)))
@@ -154,7 +158,9 @@ def verify_file(
         before = read_stored(target.read_text(encoding="utf-8"), str(target))
         now = _results(scenario, assignors, on_progress)
     except (ScenarioError, AssignorError, StoredResultsError, OSError, UnicodeDecodeError) as error:
-        return Verification(str(file), VerificationStatus.UNREADABLE, error=str(error), seconds=time.perf_counter() - started)
+        return Verification(
+            str(file), VerificationStatus.UNREADABLE, error=str(error), seconds=time.perf_counter() - started
+        )
     differences = compare_results(before, now, allowed, metrics_only=metrics_only)
     return Verification(
         str(file),

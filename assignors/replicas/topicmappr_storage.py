@@ -15,7 +15,7 @@ from assignors.replicas.replica_lists import replica_lists, replica_table
 from assignors.replicas.state import ClusterState
 from assignors.replicas.topicmappr.go_random import GoRandom
 from assignors.replicas.topicmappr.leadership import order_by_ratio
-from assignors.replicas.topicmappr.rebalance import RelocationRules, relocate, find_short_brokers
+from assignors.replicas.topicmappr.rebalance import RelocationRules, find_short_brokers, relocate
 from assignors.replicas.topicmappr.rebuild import (
     BrokerCandidates,
     NoBrokerError,
