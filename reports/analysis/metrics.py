@@ -1,0 +1,395 @@
+"""All metrics by which assignors are compared: one title and one key each, used by every output."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reports.analysis.formatting import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_number,
+    format_percent,
+    format_rate,
+    format_usd,
+)
+from reports.analysis.metric import (
+    CostAndBound,
+    Metric,
+    above_bound,
+    above_bound_percent,
+    column_metric,
+    deciding_cost,
+    mean_cost,
+    partitions_above_bound,
+    partitions_above_bound_percent,
+    usd_per_day,
+    without_rack_redundancy_percent,
+    worst_cost,
+)
+from simulator.results.verdict import Verdict
+
+CROSS_RACK, MOVES, DOWNTIME = "Cross-rack", "Moves", "Downtime"
+CONVERGENCE, BALANCE, SAFETY = "Convergence", "Balance", "Redundancy"
+
+
+def _cost_above_bound(prefix: str, which: str, cost: CostAndBound, meaning: str) -> tuple[Metric, Metric]:
+    """Return the metric of a cost above its lower bound, and the same as a percentage."""
+    name, title = f"{prefix}cost_above_bound", f"Cost above lower bound ({which})"
+    return (
+        Metric(name, title, CROSS_RACK, meaning, format_number, True, above_bound(cost)),
+        Metric(
+            f"{name}_percent",
+            f"{title}, percent",
+            CROSS_RACK,
+            "The same as a percentage of the lower bound; unknown if the bound is 0.",
+            format_percent,
+            False,
+            above_bound_percent(cost),
+        ),
+    )
+
+
+_CROSS_RACK: tuple[Metric, ...] = (
+    column_metric(
+        "cross_rack_source_partitions",
+        "Cross-rack source partitions",
+        CROSS_RACK,
+        "Source partitions that, at the end of the run, are read by a client without a replica in its rack. This is "
+        "what rack-aware assignors count: partitions, not bytes.",
+    ),
+    column_metric(
+        "cross_rack_source_partitions_bound",
+        "Lower bound of cross-rack source partitions",
+        CROSS_RACK,
+        "No assignment has fewer cross-rack source partitions, however unbalanced it is.",
+        lower_is_better=False,
+    ),
+    Metric(
+        "cross_rack_source_partitions_above_bound",
+        "Cross-rack source partitions above lower bound",
+        CROSS_RACK,
+        "Difference to the lower bound. A balanced assignment may be unable to reach the bound.",
+        format_count,
+        True,
+        partitions_above_bound,
+    ),
+    Metric(
+        "cross_rack_source_partitions_above_bound_percent",
+        "Cross-rack source partitions above lower bound, percent",
+        CROSS_RACK,
+        "The same as a percentage of the lower bound; unknown if the bound is 0.",
+        format_percent,
+        False,
+        partitions_above_bound_percent,
+    ),
+    column_metric(
+        "cross_rack_bytes_per_s",
+        "Cross-rack traffic (steady state)",
+        CROSS_RACK,
+        "Bytes per second between racks with the final assignment, once every task runs and every standby keeps up, "
+        "with leaders and replicas as they are at the end of the run: reads, writes and replication. Consumers read "
+        "from the leader unless brokers serve the nearest replica, so this can be high without cross-rack source "
+        "partitions.",
+        format_rate,
+    ),
+    Metric(
+        "cross_rack_usd_per_day",
+        "Cross-rack cost per day (steady state)",
+        CROSS_RACK,
+        "Cost of a day of steady-state cross-rack traffic; unknown if the scenario has no price.",
+        format_usd,
+        True,
+        usd_per_day,
+    ),
+    column_metric(
+        "cross_rack_bytes",
+        "Cross-rack bytes (whole run)",
+        CROSS_RACK,
+        "Bytes sent from one rack to another since the first assignment, including restoration and warm-up.",
+        format_bytes,
+    ),
+    column_metric(
+        "cross_rack_usd",
+        "Cross-rack cost (whole run)",
+        CROSS_RACK,
+        "Cost of the cross-rack bytes; unknown if the scenario has no price.",
+        format_usd,
+    ),
+    column_metric(
+        "cross_rack_standby_partitions",
+        "Cross-rack standby partitions",
+        CROSS_RACK,
+        "Changelog partitions that, at the end of the run, standbys read without a replica in their rack.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "active_cost",
+        "Kafka's rack-aware cost, stateful tasks",
+        CROSS_RACK,
+        "Cost of the stateful active tasks as Kafka's rack-aware assignor computes it. It depends on the configured "
+        "weights: compare it only between equal configs. Unknown if rack-aware assignment is off.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "stateless_cost",
+        "Kafka's rack-aware cost, stateless tasks",
+        CROSS_RACK,
+        "The same for stateless tasks.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "standby_cost",
+        "Kafka's rack-aware cost, standbys",
+        CROSS_RACK,
+        "The same for standbys.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "total_cost",
+        "KIP-925 cost (deciding round)",
+        CROSS_RACK,
+        "Cost of all copies relative to the previous assignment, in the rebalance that decided the final assignment: "
+        "traffic_cost for each partition read across racks, non_overlap_cost for each copy on a new client.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "total_cost_bound",
+        "Lower bound of the KIP-925 cost (deciding round)",
+        CROSS_RACK,
+        "No assignment costs less in which no client has more tasks of a kind per thread than the maximum here.",
+        lower_is_better=False,
+    ),
+    *_cost_above_bound(
+        "",
+        "deciding round",
+        deciding_cost,
+        "KIP-925 cost minus its lower bound. With standbys, the bound can be lower than the cost of any assignment "
+        "unless the optimum is proven (run --prove). Rebalances after the deciding one move nothing.",
+    ),
+    *_cost_above_bound(
+        "mean_", "mean of all rounds", mean_cost, "The same, mean over all rebalances with a known cost."
+    ),
+    *_cost_above_bound("worst_", "worst round", worst_cost, "The same in the rebalance where it is highest."),
+)
+
+_MOVES: tuple[Metric, ...] = (
+    column_metric(
+        "active_moves", "Active task moves", MOVES, "How often an active task was assigned to another client."
+    ),
+    column_metric(
+        "moves_member_lost",
+        "Active task moves: client lost",
+        MOVES,
+        "Active task moves because the client that ran the task had left.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "moves_promoted",
+        "Active task moves: to a standby or warm-up",
+        MOVES,
+        "Active task moves to a client that had a standby or warm-up of the task.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "moves_returned",
+        "Active task moves: back to an earlier client",
+        MOVES,
+        "Active task moves to a client that had run the task before.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "moves_rack",
+        "Active task moves: fewer cross-rack partitions",
+        MOVES,
+        "Active task moves to a client that reads fewer of the task's partitions across racks.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "moves_balance",
+        "Active task moves: balance",
+        MOVES,
+        "Active task moves for none of the other reasons.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "thread_moves",
+        "Thread moves",
+        MOVES,
+        "How often a task was assigned to another thread of the same client.",
+    ),
+    column_metric(
+        "standby_moves",
+        "Standby moves",
+        MOVES,
+        "How often a client got a new standby or warm-up after the first round.",
+    ),
+    column_metric(
+        "restored_bytes", "Restored state", MOVES, "Bytes read from changelogs to restore state.", format_bytes
+    ),
+    column_metric(
+        "restored_again_bytes",
+        "Restored state that was lost by cleanup",
+        MOVES,
+        "Restored bytes that the same client had held before and lost when its state directory was cleaned up.",
+        format_bytes,
+    ),
+)
+
+_DOWNTIME: tuple[Metric, ...] = (
+    column_metric(
+        "worst_downtime_ms",
+        "Worst task downtime (total)",
+        DOWNTIME,
+        "Total time since the first assignment in which the task with the longest downtime was not processed.",
+        format_duration,
+    ),
+    column_metric(
+        "p99_downtime_ms",
+        "Task downtime (99th percentile)",
+        DOWNTIME,
+        "The same, 99th percentile of all tasks.",
+        format_duration,
+    ),
+    column_metric(
+        "mean_downtime_ms", "Task downtime (mean)", DOWNTIME, "The same, mean of all tasks.", format_duration
+    ),
+    column_metric("downtime_ms", "Task downtime (sum)", DOWNTIME, "The same, sum over all tasks.", format_duration),
+    column_metric(
+        "max_processing_delay_ms",
+        "Maximum processing delay",
+        DOWNTIME,
+        "Maximum unprocessed input of a task, as the time in which that much input usually arrives.",
+        format_duration,
+    ),
+    column_metric(
+        "unqueryable_ms",
+        "Time without a queryable copy",
+        DOWNTIME,
+        "Time in which no client had a copy that serves interactive queries, sum over the stateful tasks.",
+        format_duration,
+    ),
+    column_metric(
+        "unavailable_partitions",
+        "Unavailable partitions",
+        DOWNTIME,
+        "Partitions used by the application that temporarily had no leader, or too few in-sync replicas for writes. "
+        "Tasks that need such a partition are down meanwhile.",
+        lower_is_better=False,
+    ),
+    column_metric(
+        "worst_unavailable_ms",
+        "Worst partition unavailability (total)",
+        DOWNTIME,
+        "Total time of the partition that was unavailable longest.",
+        format_duration,
+        lower_is_better=False,
+    ),
+)
+
+_CONVERGENCE: tuple[Metric, ...] = (
+    column_metric("rebalances", "Rebalances", CONVERGENCE, "Rebalances in the whole run.", lower_is_better=False),
+    column_metric(
+        "rebalances_to_converge",
+        "Rebalances to converge (worst event)",
+        CONVERGENCE,
+        "Maximum number of rebalances from an event until the group converged. The start of the run counts as an event "
+        "unless it is warm. 0 if no event triggered a rebalance; unknown if the group did not converge after an event.",
+    ),
+    column_metric(
+        "time_to_converge_ms",
+        "Time to converge (worst event)",
+        CONVERGENCE,
+        "Maximum time from an event until its last rebalance was complete, every task ran and all standbys and "
+        "warm-ups had caught up. Events and unknown values as for the rebalances to converge.",
+        format_duration,
+    ),
+    column_metric(
+        "leader_compute_ms",
+        "Leader compute time (max)",
+        CONVERGENCE,
+        "Maximum time that Kafka's group leader needs to compute an assignment, predicted from the work it does. "
+        "Members wait for their tasks meanwhile; past max.poll.interval.ms, the leader is removed from the group.",
+        format_duration,
+    ),
+)
+
+_BALANCE: tuple[Metric, ...] = (
+    column_metric(
+        "load_skew",
+        "Load skew",
+        BALANCE,
+        "Maximum minus minimum tasks per thread over clients at the end of the run, standbys included.",
+        format_number,
+    ),
+    column_metric("active_skew", "Active skew", BALANCE, "The same for active tasks.", format_number),
+    column_metric("stateful_skew", "Stateful skew", BALANCE, "The same for stateful active tasks.", format_number),
+    column_metric("stateless_skew", "Stateless skew", BALANCE, "The same for stateless active tasks.", format_number),
+    column_metric("standby_skew", "Standby skew", BALANCE, "The same for standbys and warm-ups.", format_number),
+    column_metric(
+        "subtopology_skew",
+        "Subtopology skew",
+        BALANCE,
+        "Maximum difference between two clients in active tasks of one subtopology at the end of the run.",
+    ),
+)
+
+_SAFETY: tuple[Metric, ...] = (
+    column_metric(
+        "tasks_without_rack_redundancy",
+        "Tasks without rack redundancy",
+        SAFETY,
+        "Stateful tasks with all copies in one rack at the end of the run. If that rack fails, they must be restored.",
+    ),
+    Metric(
+        "tasks_without_rack_redundancy_percent",
+        "Tasks without rack redundancy, percent",
+        SAFETY,
+        "The same as a percentage of all stateful tasks.",
+        format_percent,
+        False,
+        without_rack_redundancy_percent,
+    ),
+    column_metric(
+        "worst_rack_loss",
+        "Tasks lost if the worst rack fails",
+        SAFETY,
+        "Maximum number of stateful tasks with all copies in the same rack.",
+    ),
+    column_metric(
+        "worst_client_loss",
+        "Tasks lost if the worst client fails",
+        SAFETY,
+        "Maximum number of stateful tasks with all copies on the same client, at the end of the run.",
+    ),
+    column_metric(
+        "worst_pair_loss",
+        "Tasks lost if the worst pair of clients fails",
+        SAFETY,
+        "The same for two clients that fail together.",
+    ),
+    column_metric(
+        "stateful_tasks", "Stateful tasks", SAFETY, "Stateful tasks of the application.", lower_is_better=False
+    ),
+)
+
+METRICS: Final = (*_CROSS_RACK, *_MOVES, *_DOWNTIME, *_CONVERGENCE, *_BALANCE, *_SAFETY)
+"""All metrics in display order."""
+
+METRIC: Final[dict[str, Metric]] = {metric.name: metric for metric in METRICS}
+"""All metrics by key."""
+
+NOT_CONVERGED: Final = Metric(
+    "not_converged",
+    "Runs that did not converge",
+    CONVERGENCE,
+    "1 if the run did not converge, else 0. The time to converge is compared only between runs that converged.",
+    format_number,
+    True,
+    lambda run: float(run["verdict"] != Verdict.STABLE),
+)
+
+COMPARABLE_METRICS: Final[dict[str, Metric]] = {
+    metric.name: metric for metric in (*METRICS, NOT_CONVERGED) if metric.lower_is_better
+}
+"""Metrics of which lower values are better, by key: those that significance tests can compare."""

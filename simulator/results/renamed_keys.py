@@ -21,34 +21,34 @@ RENAMED_TABLES: Final[Mapping[str, str]] = MappingProxyType({"lives": "task_stat
 
 RENAMED_KEYS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "rerun_leaders_changed": "rerun_leaders_changed",
-        "rerun_replicas_moved": "rerun_replicas_moved",
-        "requested_at_ms": "requested_at_ms",
-        "observed_ms": "observed_ms",
-        "best_known_total_cost": "best_known_total_cost",
-        "leader_compute_ms": "leader_compute_ms",
-        "downtime_ms": "downtime_ms",
-        "cross_rack_source_partitions_above_bound": "cross_rack_source_partitions_above_bound",
-        "cross_rack_source_partitions_above_bound_percent": "cross_rack_source_partitions_above_bound_percent",
-        "cross_rack_source_partitions_bound": "cross_rack_source_partitions_bound",
-        "replicas_moved_bound": "replicas_moved_bound",
-        "total_cost_bound": "total_cost_bound",
-        "mean_downtime_ms": "mean_downtime_ms",
-        "mean_total_cost_bound": "mean_total_cost_bound",
-        "max_processing_delay_ms": "max_processing_delay_ms",
-        "not_converged": "not_converged",
-        "unqueryable_ms": "unqueryable_ms",
-        "p99_downtime_ms": "p99_downtime_ms",
-        "relaxed_total_cost_bound": "relaxed_total_cost_bound",
-        "cross_rack_source_partitions": "cross_rack_source_partitions",
-        "cross_rack_standby_partitions": "cross_rack_standby_partitions",
+        "again_leaders_changed": "rerun_leaders_changed",
+        "again_replicas_moved": "rerun_replicas_moved",
+        "asked_at_ms": "requested_at_ms",
+        "at_least_ms": "observed_ms",
+        "cheapest_total_cost": "best_known_total_cost",
+        "computing_ms": "leader_compute_ms",
+        "down_ms": "downtime_ms",
+        "gap_partitions": "cross_rack_source_partitions_above_bound",
+        "gap_percent": "cross_rack_source_partitions_above_bound_percent",
+        "least_remote_source_partitions": "cross_rack_source_partitions_bound",
+        "least_replicas_moved": "replicas_moved_bound",
+        "least_total_cost": "total_cost_bound",
+        "mean_down_ms": "mean_downtime_ms",
+        "mean_least_total_cost": "mean_total_cost_bound",
+        "most_waiting_ms": "max_processing_delay_ms",
+        "not_at_rest": "not_converged",
+        "out_of_reach_ms": "unqueryable_ms",
+        "p99_down_ms": "p99_downtime_ms",
+        "relaxed_total_cost": "relaxed_total_cost_bound",
+        "remote_source_partitions": "cross_rack_source_partitions",
+        "remote_standby_partitions": "cross_rack_standby_partitions",
         "rounds_to_stable": "rebalances_to_converge",
         "stable_after_ms": "time_to_converge_ms",
-        "tasks_without_rack_redundancy": "tasks_without_rack_redundancy",
-        "tasks_without_rack_redundancy_percent": "tasks_without_rack_redundancy_percent",
-        "worst_downtime_ms": "worst_downtime_ms",
-        "worst_total_cost_bound": "worst_total_cost_bound",
-        "worst_pair_loss": "worst_pair_loss",
+        "tasks_in_one_rack": "tasks_without_rack_redundancy",
+        "tasks_in_one_rack_percent": "tasks_without_rack_redundancy_percent",
+        "worst_down_ms": "worst_downtime_ms",
+        "worst_least_total_cost": "worst_total_cost_bound",
+        "worst_two_client_loss": "worst_pair_loss",
     }
 )
 """Old keys (columns, metrics, figures) and their current ones, whatever the table."""
@@ -97,7 +97,7 @@ def rename_keys(
 def rename_columns(table: pa.Table, renamed: Mapping[str, str] = RENAMED_KEYS) -> tuple[pa.Table, list[str]]:
     """Return a table with current column names, and the old names that it had.
 
-    The ends of intervals follow: `downtime_ms_low` becomes `downtime_ms_low`.
+    The ends of intervals follow: `down_ms_low` becomes `downtime_ms_low`.
 
     Args:
         table: any table of results.
