@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from reports.analysis.explanation import ExplanationError as ExplanationError
     from reports.analysis.frontier import TrafficFrontier as TrafficFrontier
     from reports.analysis.recommendation import Recommendation as Recommendation
-    from reports.render.verification import Verification as Verification
+    from reports.analysis.stored.verification import Verification as Verification
     from scenarios.load import Scenario as Scenario
     from scenarios.load import ScenarioError as ScenarioError
     from scenarios.load import loads as loads
