@@ -57,7 +57,9 @@ class HourlyTraffic:
                 layout,
                 bytes_per_s=per_second,
                 input_records_per_s=self._input(per_second / self._record_bytes),
-                state_bytes_per_s=sum_by_row(layout.changelogs.task, per_second[layout.changelogs.partition], len(factor)),
+                state_bytes_per_s=sum_by_row(
+                    layout.changelogs.task, per_second[layout.changelogs.partition], len(factor)
+                ),
                 changelogs=self._changelogs(per_second),
                 outputs=self._output_topics(rate, factor),
             ),

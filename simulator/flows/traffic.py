@@ -195,7 +195,9 @@ class Routes:
         layout = self.layout
         partition = layout.tasks.source.values
         routes = served_from[partition] + self._count * layout.is_repartition[partition, None]
-        return self._route_table(routes, row_of_values(layout.tasks.source), layout.bytes_per_s[partition], 2 * self._count)
+        return self._route_table(
+            routes, row_of_values(layout.tasks.source), layout.bytes_per_s[partition], 2 * self._count
+        )
 
     def _changelog_reads(self, served_from: IntArray, shares: FloatArray) -> FloatArray:
         """Return the fraction of each changelog byte by rack, shape (R + 1, A, T); no rack for tasks without changelog."""
@@ -260,9 +262,7 @@ def steady_state_traffic(
     read = routes.layout.state_bytes_per_s[standby_of]
     return {
         **routes.processing(np.ones(len(running)), running, racks[owners], announces[owners]),
-        **routes.changelog_reads(
-            TrafficKind.STANDBY_READ, read, standby_of, racks[standby_on], announces[standby_on]
-        ),
+        **routes.changelog_reads(TrafficKind.STANDBY_READ, read, standby_of, racks[standby_on], announces[standby_on]),
     }
 
 

@@ -272,7 +272,9 @@ class ClassicGroupProtocolState:
     def _leave(self, member: Member, reason: str) -> list[Instruction]:
         if member not in self.members:
             members = ", ".join(map(_name, self.members)) or "none"
-            raise IllegalTransitionError(f"{_name(member)} cannot leave the group: it is not a member (members: {members})")
+            raise IllegalTransitionError(
+                f"{_name(member)} cannot leave the group: it is not a member (members: {members})"
+            )
         del self.members[member]
         if self._static.get(member.client) == member:
             del self._static[member.client]

@@ -218,7 +218,7 @@ MOVES = table_schema(
 )
 
 TASK_STATES = table_schema(
-    "One row a step in the life of a task.",
+    "One row per state of a task.",
     *_KEY,
     ("at_ms", pa.int64(), "when"),
     ("task", pa.string(), "task id"),
@@ -383,7 +383,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "tasks": TASKS,
     "assignments": ASSIGNMENTS,
     "moves": MOVES,
-    "lives": TASK_STATES,
+    "task_states": TASK_STATES,
     "traffic": TRAFFIC,
     "clients": CLIENTS,
     "reasons": REASONS,

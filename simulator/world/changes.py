@@ -155,7 +155,9 @@ class TrafficScaled:
         return f"traffic is {'' if self.factor == 1 else f'{self.factor:g} times '}that of {self.hour:02}:00"
 
 
-ElementaryChange = ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | ReassignmentStep | ConfigsSet | TrafficScaled
+ElementaryChange = (
+    ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | ReassignmentStep | ConfigsSet | TrafficScaled
+)
 
 
 @dataclass(frozen=True, slots=True)

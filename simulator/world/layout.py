@@ -73,7 +73,7 @@ class Layout:
 
     Attributes:
         tasks: T tasks, whose partitions are rows of the P partitions below.
-        listed_tasks: shape (T,); the tasks in the order in which a group leader lists them.
+        task_insertion_order: shape (T,); the tasks in the order in which a group leader lists them.
         partitions: the P partitions that tasks read (sources and changelogs) or write; those that are read come first.
         num_read: the number of partitions that are read.
         racks: the names of R racks of brokers and clients, sorted.
@@ -112,7 +112,9 @@ def lay_out(world: World) -> Layout:
     row_of: dict[TopicPartition, int] = {}
     tasks = _tasks(world, row_of)
     num_read = len(row_of)
-    writers = {name: [part.id for part in subtopologies if name in part.written_topics] for name in _written_topics(world)}
+    writers = {
+        name: [part.id for part in subtopologies if name in part.written_topics] for name in _written_topics(world)
+    }
     partitions_of = Ragged.of([_rows(topics[name], row_of) for name in writers])
     names = tuple(row_of)
     size = np.array([topics[name.topic].size_bytes[name.partition] for name in names], dtype=np.int64)
@@ -136,7 +138,9 @@ def lay_out(world: World) -> Layout:
         state_bytes=state_bytes,
         state_bytes_per_s=tasks.changelog.sum(rate).astype(np.float64),
         record_bytes=_record_bytes(changelogs, record, len(tasks)),
-        memory_share=sum_by_row(changelogs.task, changelogs.restored_share * in_memory[changelogs.partition], len(tasks)),
+        memory_share=sum_by_row(
+            changelogs.task, changelogs.restored_share * in_memory[changelogs.partition], len(tasks)
+        ),
         changelogs=changelogs,
         outputs=_output_topics(tasks, writers, read, partitions_of, rate, input_bytes_per_s),
     )
