@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assignors.optimum.proof import prove
+from assignors.optimum.proof import prove_bound
 from scenarios.assignor_specs import AssignorSpec
 from scenarios.captured_rounds import run_and_capture
 from scenarios.load import Scenario
@@ -34,7 +34,7 @@ def run_with_proofs(
     trace, shown = run_and_capture(scenario, assignor_spec, seed, question)
     weights = assignor_spec.info.weights
     proven = {
-        each.round.number: prove(
+        each.round.number: prove_bound(
             each.state, each.columns, weights.configured(each.state.assignment_configs), time_limit_s
         )
         for each in shown

@@ -19,7 +19,7 @@ from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import CostAndBound, Weights, compute_cost_and_bound
-from assignors.optimum.proof import prove
+from assignors.optimum.proof import prove_bound
 from scenarios.problems import Problem, parse_problem, read_problems
 
 ROOT = Path(__file__).parent.parent
@@ -92,7 +92,7 @@ def table() -> str:
 
 
 def _proven(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> CostAndBound | None:
-    found = prove(state, columns, weights, LIMIT_S)
+    found = prove_bound(state, columns, weights, LIMIT_S)
     if found is not None and (found.proof is None or found.bound < found.proof.cheapest):
         raise AssertionError("an optimum that is not proven has no place in this table")
     return found

@@ -120,7 +120,7 @@ def _told(
     """The front in the terms of a report."""
     import numpy as np
 
-    from assignors.objective.cost import previous
+    from assignors.model.state import previous_holders
     from reports.analysis.formatting import format_clock
     from reports.analysis.frontier import AssignorPoint, FrontierPoint, TrafficFrontier
 
@@ -128,7 +128,7 @@ def _told(
     rows = np.flatnonzero(state.tasks.stateful)
     owner = shown.columns.active[rows]
     remote = state.remote_partitions(state.tasks.source)[rows, owner].sum()
-    moved = ~previous(state)[0][rows, owner]
+    moved = ~previous_holders(state)[0][rows, owner]
     return TrafficFrontier(
         scenario=scenario.name,
         round=shown.round.number,

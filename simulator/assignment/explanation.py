@@ -13,6 +13,7 @@ from assignors.model.assignment import UNASSIGNED, TaskAssignor, TaskType
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
+from assignors.objective.cost import WeightedAssignor
 from assignors.recording.recorder import Exchange, PlacementStep, StepKind, StepRecorder
 from simulator.assignment.break_even import NoBreakEven, RepeatableDecision, break_evens, cost_matters
 from simulator.world.group_assignment import GroupAssignment
@@ -232,7 +233,7 @@ def _tags(state: ApplicationState, members: IntArray, num_clients: int) -> list[
 
 def _edges(steps: StepRecorder | None, members: IntArray) -> Iterator[CycleMove]:
     number = 0
-    for exchange in steps.told if steps is not None else ():
+    for exchange in steps.entries if steps is not None else ():
         if not isinstance(exchange, Exchange):
             continue
         sources, destinations = members[exchange.sources].tolist(), members[exchange.destinations].tolist()
@@ -261,7 +262,7 @@ class _CopySteps:
         for edge in edges:
             costs[edge.cycle] = costs.get(edge.cycle, 0) + edge.cost
         following = iter(edges)
-        for entry in steps.told if steps is not None else ():
+        for entry in steps.entries if steps is not None else ():
             if type(entry) is PlacementStep:
                 if entry.task not in tasks:
                     continue
@@ -334,6 +335,7 @@ def _break_evens(
 
 def _repeatable(record: DecisionRecord, steps: StepRecorder) -> RepeatableDecision:
     configured = record.state.assignment_configs.rack_aware_non_overlap_cost
-    own = getattr(record.assignor, "default_non_overlap_cost", 0)
-    present = own if configured is None else configured
+    assignor = record.assignor
+    default = assignor.default_weights.non_overlap_cost if isinstance(assignor, WeightedAssignor) else 0
+    present = default if configured is None else configured
     return RepeatableDecision(record.state, record.assignor, record.traffic_cost, present, steps.flows)

@@ -130,7 +130,7 @@ def _pairs(standby: BoolArray) -> tuple[IntArray, IntArray]:
 
 def _remote(state: ApplicationState, partitions: Ragged, tasks: IntArray, clients: IntArray) -> int:
     """Count the partitions that copies read from another rack."""
-    by_rack = state.partitions.remote(partitions)
+    by_rack = state.partitions.count_remote(partitions)
     return int(by_rack[tasks, state.clients.rack[clients]].sum())
 
 

@@ -12,14 +12,14 @@ import numpy as np
 
 from assignors.errors import AssignorError
 from assignors.flow import FlowEffort
-from assignors.model.assignment import AssignmentColumns, TaskAssignment, TaskAssignor
+from assignors.model.assignment import AssignmentColumns, TaskAssignor
 from assignors.model.columns import BoolArray, ClientTable, IntArray, PartitionTable, TaskTable
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
 from assignors.recording.leader_time import NEGLIGIBLE_MS, leader_time_ms, work_time_ms
 from assignors.recording.leader_work import LeaderWork
-from assignors.recording.recorder import NO_RECORDER, Exchange, PlacementStep, Recorder
+from assignors.recording.recorder import NO_RECORDER, Exchange, PlacementStep, Recorder, as_recording
 from simulator.errors import AssignorFailedError
 
 
@@ -58,14 +58,13 @@ def compute_assignment(
         AssignorFailedError: the assignor raised an error, or its answer is invalid.
     """
     compute_time = _ComputeTime(recorder)
+    recording = as_recording(assignor)
     try:
-        assignment = _assign(state, assignor, compute_time)
+        assignment = recording.assign_recorded(state, compute_time)
         columns = AssignmentColumns.of(state, assignment)
     except AssignorError as error:
         raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
-    return ComputedAssignment(
-        state, columns, compute_time.ms / leader_speed, is_recorded=hasattr(assignor, "assign_recorded")
-    )
+    return ComputedAssignment(state, columns, compute_time.ms / leader_speed, is_recorded=recording is assignor)
 
 
 class _ComputeTime(Recorder):
@@ -99,14 +98,6 @@ class _ComputeTime(Recorder):
     def exchange(self, exchange: Exchange) -> None:
         """Forward an exchange."""
         self._recorder.exchange(exchange)
-
-
-def _assign(state: ApplicationState, assignor: TaskAssignor, compute_time: _ComputeTime) -> TaskAssignment:
-    recorded = getattr(assignor, "assign_recorded", None)
-    if recorded is None:
-        return assignor.assign(state)
-    assignment: TaskAssignment = recorded(state, compute_time)
-    return assignment
 
 
 def build_state(

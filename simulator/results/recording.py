@@ -225,7 +225,7 @@ class TraceRecorder:
         """Count each task's remote source partitions by rack; reuse the array while no partition moves."""
         table, source = self._execution.locations.table, self._layout.tasks.source
         if self._last_remote_sources is None or self._last_remote_sources[0] is not table:
-            self._last_remote_sources = table, np.column_stack((table.remote(source), source.counts()))
+            self._last_remote_sources = table, np.column_stack((table.count_remote(source), source.counts()))
         return self._last_remote_sources[1]
 
     def _close(self, now_ms: int) -> None:

@@ -271,8 +271,8 @@ def _proofs(trace: Trace) -> Columns:
         {
             "round": round_.number,
             "total_cost_bound": round_.appraisal.bound,
-            "relaxed_total_cost_bound": round_.appraisal.proof.relaxed,
-            "best_known_total_cost": round_.appraisal.proof.cheapest,
+            "relaxed_total_cost_bound": round_.appraisal.proof.relaxed_bound,
+            "best_known_total_cost": round_.appraisal.proof.best_known_cost,
         }
         for round_ in trace.rounds
         if round_.appraisal is not None and round_.appraisal.proof is not None

@@ -113,7 +113,7 @@ def test_the_leader_learns_only_of_partitions_that_tasks_read() -> None:
     layout = lay_out(base)
     locations = ClusterMetadata(base, layout).locations()
     assert list(map(str, locations.table.names)) == ["clicks-0", "clicks-1"]
-    assert len(locations.table.in_rack) == len(locations.table.located) == 2
+    assert len(locations.table.in_rack) == len(locations.table.racks_known) == 2
     assert len(locations.leader_rack) == 5
 
 
@@ -180,7 +180,7 @@ def test_a_broker_that_the_cluster_does_not_have_never_lives() -> None:
     brokers.set_replicas(TopicPartition("clicks", 0), (99, 1))
     brokers.set_replicas(TopicPartition("nobody-reads-it", 0), (1,))
     locations = brokers.locations()
-    assert not locations.table.located[0]
+    assert not locations.table.racks_known[0]
     assert locations.leader_rack[0] == 1
     assert locations.served_in[0].tolist() == [False, True, False]
 
@@ -215,7 +215,7 @@ def test_the_arrays_say_of_every_partition_what_a_slow_model_says(base: World, h
         assert locations.has_leader[row] == (slow.leader[name] != NO_LEADER)
         assert locations.takes_writes[row] == slow.takes_writes(name)
         if row < layout.num_read:
-            assert locations.table.located[row] == slow.is_located(name)
+            assert locations.table.racks_known[row] == slow.is_located(name)
     for task in range(len(layout.tasks)):
         led = sum(
             float(share)
