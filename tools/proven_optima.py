@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assignor_sim.api.results import run_scenario
+from assignor_sim.api.running import run
 from assignor_sim.commands.run import PROOF_LIMIT_S
 from scenarios.load import load
 from scenarios.shipped import list_scenarios
@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 def proofs(scenario: Path) -> list[Row]:
     """The rounds of a scenario's runs of which something was proven, with their costs, and which are deciding."""
-    tables = run_scenario(load(scenario), proof_limit_s=PROOF_LIMIT_S).tables
+    tables = run(load(scenario), prove=PROOF_LIMIT_S, explain=False).tables
     key = ("assignor", "seed", "round")
     costs = {tuple(row[name] for name in key): row["total_cost"] for row in tables["rounds"].to_pylist()}
     deciding = {(row["assignor"], row["seed"], row["deciding_round"]) for row in tables["runs"].to_pylist()}

@@ -11,9 +11,9 @@ from assignor_sim.console.exits import exit_on_error
 
 
 def schema(
-    output: Annotated[Path, typer.Option("-o", "--output", help="File to write; - is standard output.")] = Path("-"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write; - for standard output.")] = Path("-"),
 ) -> None:
-    """Write the JSON Schema of scenario files, with which editors complete and check them.
+    """Write the JSON Schema of scenario files, for completion and checks in editors.
 
     Example: [bold]assignor-sim schema -o scenario.schema.json[/bold]
     """

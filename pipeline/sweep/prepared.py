@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from assignors.registry import AssignorLike
 from pipeline.sweep.batches import Batch, plan_batches
 from pipeline.sweep.design import Sweep
 from pipeline.sweep.errors import SweepError
 from pipeline.sweep.manifest import sweep_manifest
 from pipeline.sweep.run_times import predict_sweep
 from pipeline.sweep.sweep_inputs import pack_sweep_inputs
-from pipeline.worker import SweepInputs
+from pipeline.worker import SweepInputs, pickle_assignors
 from scenarios.load import Scenario
 
 ALWAYS_WRITTEN = ("runs", "rounds")
@@ -38,7 +39,7 @@ class PreparedSweep:
         return len(self.sweep.settings) * len(self.labels) * len(self.sweep.seeds)
 
 
-def prepare_sweep(sweep: Sweep, assignors: Sequence[str] = (), command: str = "") -> PreparedSweep:
+def prepare_sweep(sweep: Sweep, assignors: Sequence[AssignorLike] = (), command: str = "") -> PreparedSweep:
     """Look at a sweep's scenario and make its plan; needs no Spark.
 
     Args:
@@ -59,6 +60,11 @@ def prepare_sweep(sweep: Sweep, assignors: Sequence[str] = (), command: str = ""
     sweep_inputs = pack_sweep_inputs(
         sweep, predicted.scenario.text, sorted(predicted.imports), (*ALWAYS_WRITTEN, *sweep.tables)
     )
+    if assignors:
+        try:
+            sweep_inputs = replace(sweep_inputs, assignors=pickle_assignors(assignors, labels))
+        except ValueError as error:
+            raise SweepError(str(error)) from error
     manifest = sweep_manifest(sweep, predicted, sweep_inputs, command)
     batches = plan_batches(np.repeat(predicted.costs_ms.ravel(), len(sweep.seeds)))
     return PreparedSweep(sweep, predicted.scenario, sweep_inputs, labels, tuple(batches), manifest, predicted.wrong)

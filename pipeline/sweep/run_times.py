@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assignors import registry
 from assignors.model.configs import RackAwareStrategy
+from assignors.registry import AssignorLike
 from pipeline.sweep.design import Sweep, attribute_mistakes
 from scenarios.assignor_specs import AssignorSpec, assignor_specs
 from scenarios.language.errors import ScenarioError
@@ -70,7 +70,7 @@ class SweepPrediction:
     wrong: tuple[str, ...]
 
 
-def predict_sweep(sweep: Sweep, assignors: Sequence[str] = ()) -> SweepPrediction:
+def predict_sweep(sweep: Sweep, assignors: Sequence[AssignorLike] = ()) -> SweepPrediction:
     """Look at a sweep's scenario in its first setting, and see what each factor changes about the cost of a run.
 
     Each factor's values are tried one at a time in place of the first setting's, and the effects multiplied.
@@ -88,8 +88,7 @@ def predict_sweep(sweep: Sweep, assignors: Sequence[str] = ()) -> SweepPredictio
         scenario = load(sweep.scenario, sweep.overrides(first))
     except ScenarioError as error:
         raise attribute_mistakes(sweep, error) from None
-    names, look_up = assignors or sweep.assignors, registry.load if assignors else registry.find
-    chosen = assignor_specs(scenario, names, look_up)
+    chosen = assignor_specs(scenario, assignors or sweep.assignors, may_import=bool(assignors))
     base = np.array([predict_run_ms(scenario, one) for one in chosen])
     costs = np.tile(base, (len(sweep.settings), 1))
     imports = dict(scenario.imports)
@@ -107,7 +106,10 @@ def predict_sweep(sweep: Sweep, assignors: Sequence[str] = ()) -> SweepPredictio
                 ratios[key] = np.ones(len(chosen))
             else:
                 imports |= dict(there.imports)
-                costs_there = [predict_run_ms(there, one) for one in assignor_specs(there, names, look_up)]
+                costs_there = [
+                    predict_run_ms(there, one)
+                    for one in assignor_specs(there, assignors or sweep.assignors, may_import=bool(assignors))
+                ]
                 ratios[key] = np.array(costs_there) / base
         nearest = {key: looked_at[i * len(looked_at) // len(values)] for i, key in enumerate(values)}
         costs *= np.array([ratios[nearest[repr(setting[place])]] for setting in sweep.settings])

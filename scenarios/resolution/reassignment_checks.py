@@ -38,13 +38,13 @@ def check_reassignments(blueprint: Blueprint, seed: int, paths: Mapping[int, Sce
 
 def _check_unfinished(world: World, paths: Mapping[int, ScenarioPath], places: SourceMap) -> None:
     at_end = replicas_at(world, world.duration_ms)
-    growing = [str(name) for name in at_end.losing_ground()]
-    for said, left in at_end.left():
+    growing = [str(name) for name in at_end.falling_behind()]
+    for said, left in at_end.unfinished():
         when = f"not done when the run ends at {format_duration(world.duration_ms)}"
         advice = "set a longer duration or a higher throttle"
         message = f"{when}: {left:,} of {len(said.targets):,} partitions are left; {advice}"
         places.warn(paths[said.at_ms], message)
     if growing:
-        path = (*paths[at_end.left()[0][0].at_ms], "throttle")
+        path = (*paths[at_end.unfinished()[0][0].at_ms], "throttle")
         never = "the throttle is too low: as much is produced as it lets be copied, so this never ends"
         places.warn(path, f"{never} ({format_list('partitions', growing, most=4)})")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assignor_sim.api.results import run_scenario
+from assignor_sim.api.running import run
 from scenarios.load import load
 
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
@@ -18,7 +18,7 @@ MINUTE, HOUR = 60_000, 3_600_000
 
 @cache
 def tables(name: str, *changes: tuple[str, str]) -> dict[str, Any]:
-    return run_scenario(load(LIBRARY / f"{name}.yaml", changes)).tables
+    return run(load(LIBRARY / f"{name}.yaml", changes), explain=False).tables
 
 
 def runs(name: str, *changes: tuple[str, str]) -> dict[str, dict[str, Any]]:
@@ -153,7 +153,7 @@ def test_a_longer_initial_delay_spares_a_cold_start_its_moves() -> None:
 
 
 def test_migration_warns_of_what_is_ignored_and_shows_both() -> None:
-    comparison = run_scenario(load(LIBRARY / "migration_to_streams_groups.yaml"))
+    comparison = run(load(LIBRARY / "migration_to_streams_groups.yaml"))
     [warning] = [line for line in comparison.warnings if "ignores" in line]
     for key in ("max.warmup.replicas", "acceptable.recovery.lag", "rack.aware.assignment.strategy"):
         assert key in warning

@@ -16,7 +16,7 @@ OWN_TEST = """
 import pytest
 
 def test_it_comes_to_rest(scenario, assignor_sim):
-    comparison = assignor_sim.compare(scenario, ["sticky"])
+    comparison = assignor_sim.run(scenario, ["sticky"])
     assert comparison.tables["runs"]["verdict"].to_pylist() == ["stable"]
 
 @pytest.mark.parametrize("scenario", ["../scenarios/small.yaml"], indirect=True)

@@ -20,7 +20,7 @@ from scenarios.kafka.formats.reassignment_writer import reassignment_json
 from scenarios.kafka.plan_files.changes import changes, led_by_others
 from scenarios.kafka.plan_files.files import REASSIGNMENT, plan_files
 from scenarios.load import load
-from simulator.brokers.reassignment import ReassignmentStep
+from simulator.world.changes import ReassignmentStep
 from simulator.timeline import timeline
 from tests.assignor_sim.conftest import Shell
 from tests.real_kafka.reassigning import RECORDS, Operator, Placement, placement

@@ -131,7 +131,7 @@ def test_the_order_of_lists_does_not_matter(world: World, assignor: TaskAssignor
 @given(worlds(), assignors(), st.booleans())
 def test_asking_for_reasons_changes_nothing(world: World, assignor: TaskAssignor, break_evens: bool) -> None:
     """A run that is asked why tasks moved has the figures of one that is not."""
-    asked = figures_of(simulate(world, assignor, question=ExplanationRequest(None, break_evens=break_evens)))
+    asked = figures_of(simulate(world, assignor, explain=ExplanationRequest(None, break_evens=break_evens)))
     check_same(asked, figures(world, assignor), but=("reasons", "cycles"))
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from scenarios.assignor_specs import assignor_specs, run
+from scenarios.assignor_specs import assignor_specs
 from scenarios.load import load
-from scenarios.proofs import run_with_proofs
+from scenarios.run import run
 from scenarios.shipped import find_scenario
 from simulator.results.tabulation import tabulate
 
@@ -22,7 +22,7 @@ def tables_of(name: str, assignor: str) -> tuple[dict[str, pa.Table], dict[str, 
     """The tables of a run, without proofs and with them."""
     scenario = load(find_scenario(Path(name)))
     [one] = assignor_specs(scenario, [assignor])
-    traces = (run(scenario, one), run_with_proofs(scenario, one, 60.0))
+    traces = (run(scenario, one), run(scenario, one, prove=60.0))
     plain, proven = (tabulate(trace, assignor, 1) for trace in traces)
     return plain, proven
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import TaskId
-from scenarios.assignor_specs import assignor_specs
-from scenarios.captured_rounds import CapturedRound, run_and_capture
 from scenarios.language.yaml_reader import read_yaml
 from scenarios.load import loads
-from simulator.results.trace import Round, Trace
+from scenarios.run import run
+from simulator.results.trace import CapturedRound, Round, Trace
 from tools.fidelity.applications import PROBING_INTERVAL_MS
 
 
@@ -91,7 +90,8 @@ def simulate_document(
         ScenarioError: it is not right.
     """
     scenario = loads(json.dumps(document), source)
-    return run_and_capture(scenario, assignor_specs(scenario, [assignor])[0])
+    trace = run(scenario, assignor, capture=True)
+    return trace, tuple(trace.captured_rounds)
 
 
 def forecast(trace: Trace, from_ms: int, until_ms: int) -> GroupPrediction:

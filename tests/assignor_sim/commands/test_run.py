@@ -254,4 +254,4 @@ def test_proofs_are_in_what_is_printed_in_tables_and_in_the_manifest(shell: Shel
 def test_a_limit_without_a_proof_is_refused(shell: Shell, small: Path, options: list[str]) -> None:
     ended = shell("run", "small.yaml", *options)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "--prove-limit SECONDS goes with --prove, and is more than 0\n"
+    assert ended.err == "--prove-limit: requires --prove and a number above 0\n"

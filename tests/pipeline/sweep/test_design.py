@@ -126,7 +126,7 @@ def test_a_sweep_names_built_in_assignors_only(tmp_path: Path) -> None:
     marker = tmp_path / "imported"
     (tmp_path / "sneaky.py").write_text(f"open({json.dumps(str(marker))}, 'w')")
     sweep = load_sweep(write_sweep(tmp_path, SWEEP + "assignors: ['sneaky:Mine']\n"))
-    with pytest.raises(Exception, match="not a built-in assignor"):
+    with pytest.raises(Exception, match="unknown assignor"):
         predict_sweep(sweep)
     assert not marker.exists()
 

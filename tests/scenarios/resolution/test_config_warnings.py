@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenarios.assignor_specs import run
 from scenarios.load import loads
+from scenarios.run import run
 from simulator.results.tabulation import tabulate
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in
 

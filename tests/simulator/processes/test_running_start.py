@@ -37,19 +37,19 @@ class Photograph:
         self.taken: World | None = None
 
     def __call__(self, execution: Execution) -> None:
-        if execution._now_ms == self._at_ms and self.taken is None:
+        if execution.now_ms == self._at_ms and self.taken is None:
             self.taken = self._take(execution)
 
     def _take(self, execution: Execution) -> World:
         topic = self._base.cluster.topics[CHANGELOG]
-        end = execution.restoration._end[execution._layout.tasks.stateful]
+        end = execution.restoration.end_bytes[execution.layout.tasks.stateful]
         sizes = tuple(np.rint(end).astype(int).tolist())
         topics = {**self._base.cluster.topics, CHANGELOG: dataclasses.replace(topic, size_bytes=sizes)}
         return dataclasses.replace(
             self._base,
             cluster=dataclasses.replace(self._base.cluster, topics=topics),
             clients=tuple(
-                dataclasses.replace(client, starts=execution._fleet.up[row], tasks=held(execution, row))
+                dataclasses.replace(client, starts=execution.fleet.up[row], tasks=held(execution, row))
                 for row, client in enumerate(self._base.clients)
             ),
             duration_ms=self._base.duration_ms - self._at_ms,
@@ -58,9 +58,9 @@ class Photograph:
 
 
 def held(execution: Execution, client: int) -> HeldTasks:
-    ids, assignment, restoration = execution._layout.tasks.ids, execution.assignment, execution.restoration
+    ids, assignment, restoration = execution.layout.tasks.ids, execution.assignment, execution.restoration
     roles = (assignment.owner == client, assignment.standby[:, client])
-    threads = range(execution._fleet.num_threads(client))
+    threads = range(execution.fleet.num_threads(client))
     active, standby = (
         tuple(
             tuple(ids[row] for row in np.flatnonzero(role & (assignment.thread[:, client] == thread)).tolist())
@@ -69,7 +69,7 @@ def held(execution: Execution, client: int) -> HeldTasks:
         for role in roles
     )
     there = np.flatnonzero(restoration.holds_copy(np.array([client]))[:, 0]).tolist()
-    behind = (restoration._end - restoration._held[:, client]) / execution._layout.record_bytes
+    behind = (restoration.end_bytes - restoration.held_bytes[:, client]) / execution.layout.record_bytes
     open_ = set(np.flatnonzero(roles[0] | roles[1]).tolist())
     lags = {ids[row]: int(behind[row]) for row in there if behind[row] >= 1 or row not in open_}
     return HeldTasks(active, standby, lags)
@@ -202,8 +202,8 @@ def test_a_group_that_nothing_happens_to_stays_as_it_was_found(protocol: GroupPr
     assert (verdict.verdict, verdict.round) == (Verdict.STABLE, INITIAL_ROUND)
     assert (verdict.rebalances, verdict.time_to_converge_ms) == (0, 0)
     assert (trace.downtime_ms == 0).all()
-    assert trace.after.restored_bytes == 0
-    assert trace.story("1_3") == ["0 s, round 0 (found running): runs on c1, standby on c0"]
+    assert trace.final_totals.restored_bytes == 0
+    assert trace.describe("1_3") == ["0 s, round 0 (found running): runs on c1, standby on c0"]
 
 
 def test_what_was_found_is_measured_and_is_no_rebalance() -> None:
@@ -221,7 +221,7 @@ def test_what_was_found_is_measured_and_is_no_rebalance() -> None:
 def test_what_was_found_is_told_as_the_reason_of_where_it_is_and_of_later_moves() -> None:
     left = dataclasses.replace(found(*HALVES), disturbances=(Leave(HOUR, ("c1",)),))
     question = ExplanationRequest((TaskId(1, 0), TaskId(1, 3)), break_evens=False)
-    rows = tabulate(simulate(left, HighAvailability(), question=question), "some", 1)["reasons"].to_pylist()
+    rows = tabulate(simulate(left, HighAvailability(), explain=question), "some", 1)["reasons"].to_pylist()
     assert [
         (row["task"], row["role"], row["to_client"], row["kind"]) for row in rows if row["round"] == INITIAL_ROUND
     ] == [
@@ -247,8 +247,8 @@ def test_copies_are_where_their_lags_say() -> None:
     assert lags[1] == [[True, True], [True, False], [True, False], [True, True], [False, True], [True, True]]
     assert trace.rounds[0].restoring == 1, "1_0 runs once it has read 1,000 records"
     assert trace.rounds[0].warming_up == 1
-    assert GIGABYTES > trace.after.restored_bytes > 0
-    assert trace.lives.story(12)[-1] == "0.101 s: running on c0"
+    assert GIGABYTES > trace.final_totals.restored_bytes > 0
+    assert trace.task_states.describe(12)[-1] == "0.101 s: running on c0"
 
 
 def test_a_rebalance_that_was_asked_for_before_comes_when_it_is_due() -> None:

@@ -248,7 +248,7 @@ AT_REST = (
 )
 
 
-def at_rest(tables: Rows) -> list[float | None]:
+def steady(tables: Rows) -> list[float | None]:
     [run], last = tables["runs"], tables["rounds"][-1]
     assert all(run[name] == last[name] for name in AT_REST)
     return [run[name] for name in AT_REST]
@@ -257,9 +257,9 @@ def at_rest(tables: Rows) -> list[float | None]:
 def test_brokers_that_are_back_without_a_rebalance_leave_no_trace_in_the_traffic_at_rest() -> None:
     base = with_configs(world(), num_standby_replicas=1)
     again = ConfigChange(HOUR + 30 * MINUTE, base.application.assignment_configs)
-    undisturbed = at_rest(rows(base, again))
+    undisturbed = steady(rows(base, again))
     assert None not in undisturbed
-    assert at_rest(rows(base, BrokerLoss(HOUR, (0, 1), 2 * HOUR), again)) == undisturbed
-    gone = at_rest(rows(base, BrokerLoss(HOUR, (0, 1)), again))
+    assert steady(rows(base, BrokerLoss(HOUR, (0, 1), 2 * HOUR), again)) == undisturbed
+    gone = steady(rows(base, BrokerLoss(HOUR, (0, 1)), again))
     assert gone[0] != undisturbed[0], "others lead what they led"
-    assert at_rest(rows(base, again, BrokerLoss(3 * HOUR, (0, 1)))) == gone, "it is that of the end, whenever they went"
+    assert steady(rows(base, again, BrokerLoss(3 * HOUR, (0, 1)))) == gone, "it is that of the end, whenever they went"
