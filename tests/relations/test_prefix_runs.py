@@ -151,13 +151,13 @@ class Photograph:
     def __init__(self, world: World, at_ms: int) -> None:
         self._world = world
         self._at_ms = at_ms
-        self.taken: World | None = None
+        self.captured: World | None = None
         self.is_level = False
         self.downtime_ms = np.zeros(0)
 
     def __call__(self, execution: Execution) -> None:
-        if execution.now_ms == self._at_ms and self.taken is None:
-            self.taken = self._take(execution)
+        if execution.now_ms == self._at_ms and self.captured is None:
+            self.captured = self._take(execution)
             self.downtime_ms = execution.totals().downtime_ms
             self.is_level = bool(execution.restoration.caught_up().all())
 
@@ -224,13 +224,13 @@ def test_a_run_cut_in_two_is_one_run(world: World, assignor: TaskAssignor, data:
     then = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS + cut_ms) for each in later)
     one = dataclasses.replace(world, disturbances=(*early, TrafficChange(cut_ms, 1.0), *then), duration_ms=DURATION_MS)
     went_on = run(one, assignor, photograph)
-    assert photograph.taken is not None
-    assume(photograph.is_level and any(each.starts for each in photograph.taken.clients))
+    assert photograph.captured is not None
+    assume(photograph.is_level and any(each.starts for each in photograph.captured.clients))
     due_ms = None if last.followup_delay_ms is None else last.at_ms + last.followup_delay_ms - cut_ms
     again = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS) for each in later)
     other = run(
         dataclasses.replace(
-            photograph.taken, disturbances=again, next_rebalance_ms=due_ms, duration_ms=DURATION_MS - cut_ms
+            photograph.captured, disturbances=again, next_rebalance_ms=due_ms, duration_ms=DURATION_MS - cut_ms
         ),
         assignor,
     )

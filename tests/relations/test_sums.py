@@ -169,7 +169,7 @@ def test_the_states_of_a_task_divide_its_time(world: World, assignor: TaskAssign
     tables = figures_of(trace)
     begins_ms = trace.rounds[0].at_ms if trace.rounds else world.duration_ms
     steps: dict[str, list[Row]] = defaultdict(list)
-    for each in tables["lives"]:
+    for each in tables["task_states"]:
         steps[each["task"]].append(each)
     for task in tables["tasks"]:
         found = intervals(steps[task["task"]], world.duration_ms)
@@ -212,7 +212,7 @@ def test_tasks_run_on_clients_that_are_up(world: World, assignor: TaskAssignor) 
     trace = run(world, assignor)
     up = alive(trace)
     steps: dict[str, list[Row]] = defaultdict(list)
-    for each in figures_of(trace)["lives"]:
+    for each in figures_of(trace)["task_states"]:
         steps[each["task"]].append(each)
     for listed in steps.values():
         for state, client, since, until in intervals(listed, world.duration_ms):
@@ -231,7 +231,7 @@ def test_counters_never_fall(world: World, assignor: TaskAssignor) -> None:
     for before, after in pairwise(tables["rounds"]):
         assert before["until_ms"] == after["at_ms"]
         assert before["round"] < after["round"]
-    for name in ("events", "lives"):
+    for name in ("events", "task_states"):
         moments = [each["at_ms"] for each in tables[name]]
         assert moments == sorted(moments)
         assert not moments or moments[-1] < world.duration_ms or moments[-1] == tables["rounds"][-1]["until_ms"]

@@ -135,7 +135,7 @@ def check_tables(trace: Trace) -> None:
     reasons = ("member_lost", "promoted", "returned", "rack", "balance")
     assert run["active_moves"] == sum(run[f"moves_{reason}"] for reason in reasons)
     assert run["active_moves"] + run["standby_moves"] == len(tables["moves"])
-    assert len(tables["lives"]) == sum(len(steps.tasks) for steps in trace.task_states.transitions)
+    assert len(tables["task_states"]) == sum(len(steps.tasks) for steps in trace.task_states.transitions)
     check_costs(run, [row for row in rounds if row["round"] != INITIAL_ROUND] or rounds)
     copies = [np.count_nonzero(each.owner != UNASSIGNED) + len(each.standby) for each in trace.rounds]
     assert len(tables["assignments"]) == sum(copies)

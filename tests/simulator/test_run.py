@@ -149,7 +149,7 @@ def test_a_task_that_moves_is_given_back_in_one_round_and_given_in_the_next() ->
     second, third = trace.rounds[1:3]
     assert len(second.withheld)
     assert second.reconciled_at_ms is None
-    assert third.reason == "tasks to hand over"
+    assert third.reason == "follow-up rebalance: revoked tasks can be assigned"
     assert len(third.withheld) == 0
     assert third.reconciled_at_ms == third.at_ms
     steps = [(steps.at_ms, steps.state) for steps in trace.task_states.transitions if second.withheld[0] in steps.tasks]

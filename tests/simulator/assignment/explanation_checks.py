@@ -114,7 +114,7 @@ def assert_true(each: Explained) -> None:
 
 def assert_leads_there(each: Explained, reason: MoveExplanation) -> None:
     """The steps follow one on another, and end where the copy is."""
-    steps = list(reason.taken)
+    steps = list(reason.steps)
     if reason.source != UNASSIGNED and reason.source not in each.members:
         lost = steps.pop(0)
         assert (lost.kind, lost.source, lost.destination) == (MEMBER_LOST, reason.source, UNASSIGNED)
@@ -137,7 +137,7 @@ def assert_cycles(each: Explained) -> None:
     racks, tasks = each.state.partitions.in_rack, each.state.tasks
     row_of = {client: row for row, client in enumerate(each.members.tolist())}
     traffic_cost, non_overlap_cost = each.costs
-    kinds = {taken.edge.cycle: taken.kind for reason in each.reasons.moves for taken in reason.taken if taken.edge}
+    kinds = {taken.edge.cycle: taken.kind for reason in each.reasons.moves for taken in reason.steps if taken.edge}
     for number in sorted({edge.cycle for edge in each.reasons.edges}):
         edges = [edge for edge in each.reasons.edges if edge.cycle == number]
         for edge, following in zip(edges, edges[1:] + edges[:1], strict=True):

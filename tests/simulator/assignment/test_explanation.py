@@ -44,7 +44,7 @@ def test_every_reason_is_one_that_the_assignor_had(assignor: RecordingTaskAssign
     for seed in range(30):
         for each in task_states(assignor, seed, STEPS_ALONE):
             assert_true(each)
-            kinds.update(str(taken.kind) for reason in each.reasons.moves for taken in reason.taken)
+            kinds.update(str(taken.kind) for reason in each.reasons.moves for taken in reason.steps)
     assert kinds[MEMBER_LOST] > 10
     if isinstance(assignor, HighAvailability):
         assert {RACK, SPREAD, *map(str, (StepKind.WAITS, StepKind.WARM_UP, StepKind.SWAPPED))} <= set(kinds)

@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused() -> None:
         settled(A).join(A)
     with pytest.raises(IllegalTransitionError, match=r"^b cannot leave the group: it is not a member$"):
         settled(A).leave(B, "b left")
-    with pytest.raises(IllegalTransitionError, match=r"^a group that has a target is not waiting for its first"):
+    with pytest.raises(IllegalTransitionError, match=r"^a group that has a target does not wait for its first"):
         settled(A).end_initial_delay()
     with pytest.raises(IllegalTransitionError, match=r"does not wait for its first members$"):
         StreamsGroupProtocolState().end_initial_delay()

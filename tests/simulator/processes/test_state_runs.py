@@ -41,7 +41,7 @@ def test_a_client_that_was_away_for_long_finds_its_disk_as_it_was() -> None:
     moved = trace.rounds[1].owner != trace.rounds[0].owner
     missed = int((stateful & moved).sum()) * 2 * HOUR // 1000 * 100_000
     again = trace.final_totals.restored_again_bytes
-    restored_later = trace.final_totals.restored_bytes - trace.rounds[-1].before.restored_bytes
+    restored_later = trace.final_totals.restored_bytes - trace.rounds[-1].totals_before.restored_bytes
     assert again == 0, "it reads what was written since, not what it had"
     assert restored_later < missed * 1.1
 
@@ -210,7 +210,7 @@ def test_bytes_at_rest_are_the_steady_bytes_for_as_long_as_it_lasts() -> None:
     [only] = trace.rounds
     seconds = (only.until_ms - only.at_ms) / 1000
     for kind, per_second in only.steady_state.items():
-        assert only.bytes[kind] == pytest.approx(per_second * seconds, rel=1e-3), kind
+        assert only.traffic[kind] == pytest.approx(per_second * seconds, rel=1e-3), kind
 
 
 @pytest.mark.parametrize("records_per_s", [None, 10**9])

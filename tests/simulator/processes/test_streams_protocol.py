@@ -66,8 +66,8 @@ def test_in_a_streams_group_nothing_is_computed_while_nobodys_heart_beats() -> N
     events = Crash(HOUR + 1_000, ("c0",)), Crash(HOUR + 6_000, ("c1",)), back
     trace = run(of_streams(with_late(world(2), "late")), *events, assignor=StreamsGroupSticky())
     assert [(each.requested_at_ms, each.at_ms, each.reason) for each in trace.rounds[1:]] == [
-        (HOUR + 45 * SECOND, HOUR + 48 * SECOND, "c0 was not heard of, late joined"),
-        (HOUR + 50 * SECOND, HOUR + 53 * SECOND, "c1 was not heard of"),
+        (HOUR + 45 * SECOND, HOUR + 48 * SECOND, "c0: session timed out, late joined"),
+        (HOUR + 50 * SECOND, HOUR + 53 * SECOND, "c1: session timed out"),
     ]
 
 

@@ -81,7 +81,7 @@ def test_a_task_is_down_for_as_long_as_its_life_says() -> None:
     state: dict[str, str] = {}
     since, down = dict(end), dict(end)
     first = tables["rounds"][0]["at_ms"]
-    for step in [*tables["lives"], *({"task": t, "at_ms": 12 * HOUR, "state": "end"} for t in end)]:
+    for step in [*tables["task_states"], *({"task": t, "at_ms": 12 * HOUR, "state": "end"} for t in end)]:
         task, at_ms = step["task"], step["at_ms"]
         if state.get(task) not in (None, "running"):
             down[task] += at_ms - max(first, since[task])
@@ -232,7 +232,7 @@ def test_what_an_assignment_costs_is_told_of_the_round_that_decided_it_and_not_o
     [run], last = tables["runs"], tables["rounds"][-1]
     deciding = tables["rounds"][run["deciding_round"] - 1]
     assert deciding["withheld_tasks"] > 0, "tasks move"
-    assert (last["reason"], last["active_moves"]) == ("tasks to hand over", 0), "what was decided is carried out"
+    assert (last["reason"], last["active_moves"]) == ("follow-up rebalance: revoked tasks can be assigned", 0), "what was decided is carried out"
     assert (run["total_cost"], run["total_cost_bound"]) == (deciding["total_cost"], deciding["total_cost_bound"])
     assert run["total_cost"] - run["total_cost_bound"] > last["total_cost"] - last["total_cost_bound"]
     above = [row["total_cost"] - row["total_cost_bound"] for row in tables["rounds"]]
