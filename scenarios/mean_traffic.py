@@ -47,7 +47,7 @@ def mean_traffic(world: World) -> TrafficRates:
 
 def _write_rates(layout: Layout, leader_racks: list[str | None]) -> Mapping[TaskId, Mapping[str, int]]:
     """Return the rate at which each task writes to leaders in each rack, in bytes per second, without changelogs."""
-    written = layout.written
+    written = layout.outputs
     shares: list[dict[str, float]] = [{} for _ in written.topics]
     topic_of, partition_of = row_of_values(written.partitions).tolist(), written.partitions.values.tolist()
     for topic, partition, share in zip(topic_of, partition_of, written.partition_share.tolist(), strict=True):

@@ -16,7 +16,7 @@ from assignors.model.assignment import TaskAssignor
 from simulator.flows.execution import Execution
 from simulator.flows.traffic import TrafficKind
 from simulator.results.trace import Trace
-from simulator.timeline import TrafficScaled
+from simulator.world.changes import TrafficScaled
 from simulator.world.world import Start, Topic, World
 from tests.relations.figures import Row, figures, figures_of, run, total
 from tests.relations.relation import relation
@@ -30,7 +30,7 @@ STILL_BROKERS = WorldLimits(events=(*CLIENT_EVENTS, *OTHER_EVENTS))
 
 def carried(trace: Trace, *kinds: TrafficKind) -> float:
     """Add up the bytes of some kinds, of all if none is named."""
-    return math.fsum(float(each.bytes[kind].sum()) for each in trace.rounds for kind in kinds or TrafficKind)
+    return math.fsum(float(each.traffic[kind].sum()) for each in trace.rounds for kind in kinds or TrafficKind)
 
 
 class Last:
@@ -70,7 +70,7 @@ def test_what_is_produced_is_processed_or_waits(world: World, assignor: TaskAssi
     """Bytes read from sources plus bytes that wait are the bytes produced, in any hour of the day."""
     trace = run(world, assignor)
     if trace.rounds:
-        waiting = trace.after.backlog_s * trace.layout.input_bytes_per_s
+        waiting = trace.final_totals.backlog_s * trace.layout.input_bytes_per_s
         processed = carried(trace, *READS)
         assert processed + waiting.sum() == pytest.approx(produced_bytes(trace).sum(), rel=1e-9, abs=1)
 
@@ -85,7 +85,7 @@ def test_changelogs_grow_by_what_is_written(world: World, assignor: TaskAssignor
         return
     own = {store.changelog for part in world.application.subtopologies for store in part.stores}
     sources = {name for part in world.application.subtopologies for name in part.source_topics}
-    grown = float((last.execution.restoration._end - trace.layout.state_bytes).sum())
+    grown = float((last.execution.restoration.end_bytes - trace.layout.state_bytes).sum())
     written = carried(trace, TrafficKind.CHANGELOG_WRITE)
     if own & sources:
         assert grown >= written - 1
