@@ -16,7 +16,7 @@ from tests.browser.conftest import Open
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import HOSTILE, MANIFEST, four_assignors
 
-SENTENCE = "Balance, first → away: from 2 and 0 tasks a thread to 1 and 1."
+SENTENCE = "Balance, first → away: from 2 and 0 tasks per thread to 1 and 1."
 NAMES = ("first", "away", "late", "az1", "az2", "0_0", "0_1", "1_0", "eager", "calm", "balance")
 
 
@@ -140,7 +140,7 @@ def test_a_click_on_a_task_tells_its_story_in_both_runs(open_page: Open) -> None
         "0:00:00, round 1 Given to away (az2). It ran at once.",
         "0:00:00, round 1 A copy is kept on first (az1).",
         "0:10:00, round 2 From away (az2) to late (az1): client lost. "
-        "Balance, away → late: from 2 and 0 tasks a thread to 1 and 1. "
+        "Balance, away → late: from 2 and 0 tasks per thread to 1 and 1. "
         "It stood still for 90 s, 30 s of it to restore its state.",
     ]
     assert "The copy on first (az1) becomes the task itself. It has no copy now." in " ".join(calm[-1].split())
@@ -180,7 +180,7 @@ def test_a_click_on_a_metric_puts_the_assignors_in_its_order(open_page: Open) ->
     shown = open_page(compared())
     heads = shown.locator("table.comparison thead th")
     came = heads.all_inner_texts()
-    row = shown.get_by_role("button", name="Tasks moved")
+    row = shown.get_by_role("button", name="Active task moves")
     row.click()
     assert heads.all_inner_texts() == ["sticky", "HA none", "HA balance_subtopology", "HA min_traffic"]
     row.click()

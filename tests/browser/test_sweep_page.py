@@ -160,7 +160,7 @@ def test_heat_maps_of_any_factors_and_one_assignor(open_page: Open) -> None:
     choices.get_by_label("Metric").select_option("Time to converge (worst event)")
     expect(shown.locator("#sweep-1-heat-table caption")).to_have_text("Time to converge (worst event), rival")
     assert heat(shown)[1:] == [["1", "3 s", "3 s"], ["5", "n/a", "3 s"]]
-    choices.get_by_label("Metric").select_option("Tasks moved")
+    choices.get_by_label("Metric").select_option("Active task moves")
     shades = [each.get_attribute("class") for each in shown.locator("#sweep-1-heat-table td").all()]
     assert shades == ["heat-3", "heat-0", "heat-10", "heat-10"]
 
@@ -177,7 +177,7 @@ def test_differences_are_filtered_by_setting_and_counted(open_page: Open) -> Non
     assert forest(shown)[0] == ["rate=5, standbys=1", "+$8.00", "+$7.00", "+$9.00", "rival"]
     part.get_by_label("rate").select_option("1")
     assert [line[:2] for line in forest(shown)] == [["rate=1, standbys=1", "−$3.00"], ["rate=1, standbys=0", "−$2.00"]]
-    part.get_by_label("Metric").select_option("Tasks moved")
+    part.get_by_label("Metric").select_option("Active task moves")
     part.get_by_label("Order").select_option("least first")
     assert [line[:2] for line in forest(shown)] == [["rate=1, standbys=1", "+1"], ["rate=1, standbys=0", "+2"]]
     expect(part).to_contain_text("surely more in 1, not sure in 1.")

@@ -78,7 +78,7 @@ def test_a_client_knows_its_rack_its_threads_and_when_it_was_there() -> None:
 
 def test_what_is_known_of_a_move_is_told_with_it() -> None:
     eager, calm = player_data(player_runs())["runs"]
-    assert eager["told"]["3:2"] == "Balance, first → away: from 2 and 0 tasks a thread to 1 and 1."
+    assert eager["told"]["3:2"] == "Balance, first → away: from 2 and 0 tasks per thread to 1 and 1."
     assert set(eager["told"]) == {"2:1", "2:3", "3:2"}
     assert set(calm["told"]) == {"2:1", "2:3"}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.paired_comparison import (
-    COMPARABLE_METRICS,
     DEFAULT_METRICS,
     FailedRun,
     MetricComparison,
