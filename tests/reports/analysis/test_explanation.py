@@ -50,7 +50,7 @@ def moved(source: str = "app-0", target: str = "app-1", **changes: Any) -> dict[
             {**edge, "edge": 1, "task": "0_3", "from_client": source, "to_client": target, **there},
             {**edge, "edge": 2, "task": "0_2", "from_client": target, "to_client": source, **back},
         ],
-        lives=[
+        task_states=[
             {"at_ms": 6_000, "task": "0_3", "state": "running", "client": source},
             {"at_ms": 60_000, "task": "0_3", "state": "revoked", "client": source},
             {"at_ms": 63_000, "task": "0_3", "state": "assigned", "client": target},
@@ -66,7 +66,7 @@ def test_a_move_is_told_with_its_steps_its_cycle_its_cost_and_what_it_took() -> 
         "",
         "Round 2: app-0 → app-1  (0:01:00, configs changed)",
         "  1. round-robin placed it on app-0",
-        "  2. racks, app-0 → app-1, along a cycle that saves:",
+        "  2. racks, app-0 → app-1, in a cycle that reduces cost:",
         "       0_3: app-0 → app-1, 10 → 0 + 1 for moving = -9",
         "       0_2: app-1 → app-0, 0 → 0 = +0",
         f"       in all -9; with a {CONFIG} of 10 it would not have saved",

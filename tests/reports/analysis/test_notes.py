@@ -76,7 +76,7 @@ def test_fewest_partitions_that_are_not_fewest_bytes_are_pointed_out() -> None:
     assert (note.scenario, note.assignors) == ("rack_outage", ("a", "b"))
     assert note.text.startswith(
         "a has the fewest cross-rack source partitions, 3 versus 9, but b sends fewer bytes between racks in the steady state: "
-        "12 MB/s against 15 MB/s. Kafka's cost counts partitions"
+        "12 MB/s versus 15 MB/s. Kafka's cost counts partitions"
     )
 
 

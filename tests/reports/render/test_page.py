@@ -239,7 +239,13 @@ def test_the_numbers_behind_the_bars_stand_in_tables() -> None:
     assert worst[1] == ["1", "25 s0_2", "25 s0_2", "25 s0_2", "15 min0_2"]
     assert worst[3] == ["3", "–", "–", "–", "5 min0_0"]
     assert moves[-1] == ["all", "18", "18", "18", "18"]
-    assert [row[0] for row in moves[1:]] == ["client lost", "to a standby or warm-up", "back to an earlier client", "balance", "all"]
+    assert [row[0] for row in moves[1:]] == [
+        "client lost",
+        "to a standby or warm-up",
+        "back to an earlier client",
+        "balance",
+        "all",
+    ]
     assert kinds[1:] == [
         ["sources read", "1 GB", "2 GB", "3 GB", "4 GB"],
         ["replication of these", "1 GB", "2 GB", "3 GB", "4 GB"],

@@ -62,9 +62,9 @@ def test_two_assignors_are_compared_in_a_round() -> None:
 
 def test_what_is_not_there_is_said_with_what_there_is() -> None:
     tables = results()
-    with pytest.raises(RunLookupError, match=r"^HA, seed 7, has no round 9 \(rounds 1 to 4\)$"):
+    with pytest.raises(RunLookupError, match=r"^no round 9 of HA, seed 7 \(rounds: 1 to 4\)$"):
         diff_rounds(tables, "HA", 9)
-    with pytest.raises(RunLookupError, match=r"^sticky, seed 7, has no round 2 \(rounds 1 to 1\)$"):
+    with pytest.raises(RunLookupError, match=r"^no round 2 of sticky, seed 7 \(rounds: 1 to 1\)$"):
         diff_assignors(tables, ("HA", "sticky"), 2)
     with pytest.raises(RunLookupError, match=r"^'ha' in these results \(assignors: HA, sticky\)$"):
         diff_rounds(tables, "ha", 2)
@@ -115,7 +115,9 @@ def test_how_the_assignor_came_to_a_move_is_told_where_it_was_recorded() -> None
     diff = diff_rounds(results({RECORDED: HA}), RECORDED, 2)
     steps = ("to b, the least loaded client: 1.5 tasks per thread",)
     assert [each.steps for each in diff.tasks] == [steps, (steps[0].replace("to b", "to c"),), ()]
-    assert "to a standby or warm-up: to b, the least loaded client: 1.5 tasks per thread\n" in draw([diff], 100, color=False)
+    assert "to a standby or warm-up: to b, the least loaded client: 1.5 tasks per thread\n" in draw(
+        [diff], 100, color=False
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE)

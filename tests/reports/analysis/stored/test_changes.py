@@ -156,7 +156,7 @@ def test_a_change_of_the_scenario_is_told_from_one_of_the_model_and_from_any_oth
     model = dataclasses.replace(now, model=2)
     version = dataclasses.replace(now, versions={**now.versions, "numpy": "2.0.0"})
     both = dataclasses.replace(text, model=2)
-    kinds = [causes(then, now).kind for then in (text, imported, model, both, version, now)]
+    kinds = [compare_origins(then, now).kind for then in (text, imported, model, both, version, now)]
     assert kinds == ["scenario", "scenario", "model", "both", "other", "other"]
     assert str(compare_origins(imported, now)) == "the scenario has changed since (new.txt, topics.txt)"
     assert str(compare_origins(model, now)) == "assignor-sim's model has changed since (2 then, 3 now)"
