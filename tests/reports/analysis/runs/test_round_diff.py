@@ -66,7 +66,7 @@ def test_what_is_not_there_is_said_with_what_there_is() -> None:
         diff_rounds(tables, "HA", 9)
     with pytest.raises(RunLookupError, match=r"^no round 2 of sticky, seed 7 \(rounds: 1 to 1\)$"):
         diff_assignors(tables, ("HA", "sticky"), 2)
-    with pytest.raises(RunLookupError, match=r"^'ha' in these results \(assignors: HA, sticky\)$"):
+    with pytest.raises(RunLookupError, match=r"^no assignor 'ha' in these results \(assignors: HA, sticky\)$"):
         diff_rounds(tables, "ha", 2)
     with pytest.raises(RunLookupError, match=r"^8 is not a seed of HA \(seeds: 7\)$"):
         diff_rounds(tables, "HA", 2, seed=8)
