@@ -110,7 +110,7 @@ def test_a_change_of_the_scenario_is_told_from_one_of_the_model(file: Path) -> N
     change(file, older)
     ended = run("verify", file)
     assert ended.exit_code == 1
-    assert "1 difference; assignor-sim's model has changed since (0 then, " in ended.output
+    assert "1 difference; the model of assignor-sim has changed since (0 then, " in ended.output
 
 
 def test_a_comment_in_the_scenario_changes_no_result_and_is_said_all_the_same(file: Path) -> None:

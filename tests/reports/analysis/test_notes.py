@@ -108,7 +108,7 @@ def test_partitions_that_were_unavailable_are_mentioned_once_for_all_assignors()
     down = {"unavailable_partitions": 3, "worst_unavailable_ms": 7_200_000}
     assert said({"assignor": "HA", **down}, {"assignor": "sticky", **down}) == [
         "3 partitions had no leader or too few in-sync replicas, for up to 2 h; tasks that read or write them were "
-        "down meanwhile (table unavailable_partitions)."
+        "down (table unavailable_partitions)."
     ]
     one = {"unavailable_partitions": 1, "worst_unavailable_ms": 60_000}
     assert said(one)[0].startswith("1 partition had no leader or too few in-sync replicas, for up to 60 s")

@@ -159,6 +159,6 @@ def test_a_change_of_the_scenario_is_told_from_one_of_the_model_and_from_any_oth
     kinds = [compare_origins(then, now).kind for then in (text, imported, model, both, version, now)]
     assert kinds == ["scenario", "scenario", "model", "both", "other", "other"]
     assert str(compare_origins(imported, now)) == "the scenario has changed since (new.txt, topics.txt)"
-    assert str(compare_origins(model, now)) == "assignor-sim's model has changed since (2 then, 3 now)"
+    assert str(compare_origins(model, now)) == "the model of assignor-sim has changed since (2 then, 3 now)"
     assert str(compare_origins(now, now)) == "neither the scenario nor the model has changed, nor any version"
     assert str(compare_origins(version, now)).endswith("; versions: numpy 2.0.0 then, 2.4.6 now")
