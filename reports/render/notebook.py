@@ -97,9 +97,9 @@ def _scenario(scenario: str, rows: Sequence[ComparisonRow], columns: Sequence[Co
     yield "</tr></thead><tbody>"
     for row in rows:
         yield f"<tr><th scope='row' style='{_NAME}'>{_text(row.assignor)}</th>"
-        for column, best_rows in zip(columns, winners, strict=True):
+        for column, column_winners in zip(columns, winners, strict=True):
             cell = _text(str(column.cell(row)))
-            yield f"<td style='{_NUMBER}'>{f'<b>{cell}&#8202;*</b>' if row in best_rows else cell}</td>"
+            yield f"<td style='{_NUMBER}'>{f'<b>{cell}&#8202;*</b>' if row in column_winners else cell}</td>"
         yield "</tr>"
     yield "</tbody></table>"
 

@@ -109,7 +109,9 @@ def _about(manifests: Sequence[Manifest], *, simulated: bool) -> Iterator[Sectio
         metrics = [(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)]
         yield Section("reading", "Definitions", "run/reading.html.j2", {"metrics": metrics})
     if manifests:
-        yield Section("making", "How this report was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]})
+        yield Section(
+            "making", "How this report was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]}
+        )
 
 
 def _over_time(tables: Tables) -> dict[str, Any]:

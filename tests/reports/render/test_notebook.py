@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from html.parser import HTMLParser
+
+import pytest
 
 from reports.analysis.comparison import TableError
 from reports.render.figures.run_figures import RUN_FIGURES

@@ -72,7 +72,7 @@ def test_what_is_not_there_is_said_with_what_there_is() -> None:
         diff_rounds(tables, "HA", 2, seed=8)
     assert select_assignors(tables, []) == ["HA", "sticky"]
     with pytest.raises(RunLookupError, match="assignors: none"):
-        labels(results({}), ["HA"])
+        select_assignors(results({}), ["HA"])
 
 
 def test_a_diff_is_drawn_with_clients_tasks_and_reasons(second: RoundDiff) -> None:
