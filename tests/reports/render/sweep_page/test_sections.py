@@ -58,7 +58,7 @@ def test_a_cell_that_is_best_at_several_things_stands_in_one_line() -> None:
     best = [{**scenario["best"][0], "objective": name} for name in ("cross_rack_usd", "active_moves")]
     both = read_sweep(replace(made, summary={**made.summary, "scenarios": [{**scenario, "best": best}]}))
     [_, line] = table(page(None, sweeps=[both]), "sweep-1-best")
-    assert line[0] == "Cross-rack cost, whole run: $8.00$6.00–$12.00Tasks moved: 64.5–9"
+    assert line[0] == "Cross-rack cost, whole run: $8.00$6.00–$12.00Active task moves: 64.5–9"
 
 
 def test_the_command_makes_the_setting_with_all_that_the_sweep_sets() -> None:

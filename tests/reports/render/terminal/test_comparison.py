@@ -37,13 +37,13 @@ def test_a_hundred_columns_keep_what_matters_and_say_what_is_left_out() -> None:
     text = render(four_assignors(), width=100, color=False)
     assert "+44%" in text
     assert "11/48" in text
-    assert "Hidden for lack of width: standby moves, state restored." in text
+    assert "Hidden for lack of width: standby moves, restored state, load skew." in text
     assert "52.4 GB" not in text
 
 
 def test_what_says_nothing_has_no_column() -> None:
     plain = render(four_assignors(), width=160, color=False)
-    assert not re.search(r"\bcost\b|\bleader\b|\$", plain)
+    assert not re.search(r"\bleader\b|\$", plain)
     runs = [
         {"assignor": "a", "cross_rack_usd": 12.5},
         {"assignor": "b", "cross_rack_usd": 10.25, "leader_compute_ms": 1e3},

@@ -83,12 +83,12 @@ def test_the_best_of_each_objective_says_how_many_others_are_as_good() -> None:
 
 def test_only_what_is_weighed_and_not_next_to_nothing_matters() -> None:
     text = render(SUMMARY, width=120, color=False)
-    assert "– Tasks moved: traffic_cost 83 %\n" in text
+    assert "– Active task moves: traffic_cost 83 %\n" in text
     assert "skew" not in text
 
 
 def test_what_is_sure_against_the_baseline_stands_in_one_line() -> None:
-    expected = "– min_traffic vs. sticky: Cross-rack cost, whole run lower in 5 of 6 settings\n"
+    expected = "– min_traffic vs. sticky: Cross-rack cost (whole run) lower in 5 of 6 settings\n"
     assert expected in render(SUMMARY, width=120, color=False)
 
 
