@@ -136,7 +136,7 @@ def test_a_bar_has_its_parts_and_what_they_come_to() -> None:
     assert texts(figure).count("18") == 4
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "client lost",
-        "to a copy",
+        "to a standby or warm-up",
         "back to where it was",
         "balance",
     ]
