@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from reports.analysis.cells import UNKNOWN, Cell
+from reports.analysis.cells import UNKNOWN, Cell, Grid
 from reports.analysis.formatting import NumberFormat, format_bytes, format_count, format_duration
-from reports.analysis.grids import Grid
 from reports.analysis.plans.results import PlanResults
 
 _COLUMNS: Final[Mapping[str, tuple[str, NumberFormat]]] = {

@@ -242,7 +242,7 @@ def test_the_numbers_behind_the_bars_stand_in_tables() -> None:
     assert [row[0] for row in moves[1:]] == [
         "client lost",
         "to a standby or warm-up",
-        "back to where it was",
+        "back to an earlier client",
         "balance",
         "all",
     ]

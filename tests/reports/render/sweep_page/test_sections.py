@@ -44,10 +44,10 @@ def table(text: str, name: str) -> list[list[str]]:
 
 def test_the_best_settings_come_first_with_what_they_cost_against_the_baseline() -> None:
     head, cheap, still, fast = table(ordinary(), "sweep-1-best")
-    assert head[2:] == ["Cross-rack cost (whole run)", "Tasks moved", "Time to converge (worst event)"]
+    assert head[2:] == ["Cross-rack cost (whole run)", "Active task moves", "Time to converge (worst event)"]
     assert cheap[:2] == ["Cross-rack cost (whole run): $8.00$6.00–$12.00", "rivalrate=1, standbys=0"]
-    assert cheap[2] == "★ $8.00$6.00–$12.00−$2.00 against the baseline (−$3.00 to −$1.00)"
-    assert cheap[3] == "64.5–9+2 against the baseline (+1 to +3)"
+    assert cheap[2] == "★ $8.00$6.00–$12.00−$2.00 vs. baseline (−$3.00 to −$1.00)"
+    assert cheap[3] == "64.5–9+2 vs. baseline (+1 to +3)"
     assert still[2] == "$22.00$16.50–$33.00"
     assert fast[0] == "Time to converge (worst event): 1 s750 ms–1.5 s; 1 other cell alike"
 

@@ -193,7 +193,7 @@ import sys
 import pyarrow as pa
 from reports.render.terminal.comparison import render
 render({"runs": pa.ipc.open_file(sys.argv[1]).read_all()}, "table", width=100)
-print([name for name in ("matplotlib", "pandas", "jinja2", "simulator") if name in sys.modules])
+print([name for name in ("matplotlib", "pandas", "jinja2", "simulator.world") if name in sys.modules])
 """
     command = [sys.executable, "-c", code, str(tmp_path / "runs.arrow")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
