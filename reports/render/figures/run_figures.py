@@ -47,7 +47,7 @@ def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
     most = max((value for line in lines for value in line.most if value is not None), default=0)
     factor, unit = byte_unit(most)
     plot = PlotOptions(
-        title=_title("Traffic between racks", tables),
+        title=_title("Cross-rack traffic", tables),
         y_label=f"cross-rack traffic ({unit}/s)",
         factor=factor,
         whole_numbers=False,

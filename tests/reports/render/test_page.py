@@ -281,7 +281,7 @@ def test_money_is_shown_where_there_is_a_price() -> None:
     assert "$" not in text_of(parse(ordinary()).findall("body/main")[0])
     [comparison] = grids(parse(page(tables([{"cross_rack_usd": 6.2}]), {})), "comparison")
     assert ["Cross-rack cost (whole run)", "$6.20"] in comparison
-    assert ["Cost of that, a day", "$71.28"] in comparison
+    assert ["Cross-rack cost per day (steady state)", "$71.28"] in comparison
 
 
 def test_what_is_to_be_said_stands_below_the_comparison() -> None:

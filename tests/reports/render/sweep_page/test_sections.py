@@ -58,7 +58,7 @@ def test_a_cell_that_is_best_at_several_things_stands_in_one_line() -> None:
     best = [{**scenario["best"][0], "objective": name} for name in ("cross_rack_usd", "active_moves")]
     both = read_sweep(replace(made, summary={**made.summary, "scenarios": [{**scenario, "best": best}]}))
     [_, line] = table(page(None, sweeps=[both]), "sweep-1-best")
-    assert line[0] == "Cross-rack cost (whole run): $8.00$6.00–$12.00Tasks moved: 64.5–9"
+    assert line[0] == "Cross-rack cost (whole run): $8.00$6.00–$12.00Active task moves: 64.5–9"
 
 
 def test_the_command_makes_the_setting_with_all_that_the_sweep_sets() -> None:
@@ -85,7 +85,7 @@ def test_the_front_is_in_its_order_and_without_dominated_cells() -> None:
         ("rate=5, standbys=0", "steady"),
         ("rate=5, standbys=1", "steady"),
     ]
-    assert "5 of 7 cells are on the front" in ordinary()
+    assert "5 of 7 cells are Pareto-optimal" in ordinary()
 
 
 def test_the_heat_map_has_the_two_factors_that_explain_most() -> None:
@@ -100,7 +100,7 @@ def test_one_factor_makes_no_heat_map_and_says_so() -> None:
     made = sweep()
     alone = replace(made, factors=tuple(replace(each, levels=each.levels[:1]) for each in made.factors))
     assert heat_map(alone) is None
-    assert "There are no two factors that differ." in page(None, sweeps=[alone])
+    assert "Fewer than two factors vary." in page(None, sweeps=[alone])
 
 
 def test_sure_differences_go_before_large_ones() -> None:
@@ -208,7 +208,7 @@ def test_runs_and_sweeps_stand_in_one_page() -> None:
     tree = parse(page(player_runs(), MANIFEST, sweeps=[sweep(), sweep({"weights": "again"})]))
     headings = [text_of(each) for each in tree.iter("h2")]
     assert headings[0] == "Comparison"
-    assert headings[-4:] == ["Sweep weights", "Sweep again", "How to read this", "How it was made"]
+    assert headings[-4:] == ["Sweep weights", "Sweep again", "Definitions", "How this report was made"]
     ids = [each.get("id") for each in tree.iter() if each.get("id")]
     assert len(ids) == len(set(ids))
     assert {"sweep-1-data", "sweep-2-data", "player-data"} <= set(ids)
@@ -247,7 +247,7 @@ def test_a_directory_is_read_back(tmp_path: Path) -> None:
 def test_a_sweep_of_which_nothing_is_worked_out_says_what_to_do(tmp_path: Path) -> None:
     directory = write(aggregate(), tmp_path / "weights")
     (directory / "aggregate" / "summary.json").unlink()
-    with pytest.raises(TableError, match=f"worked out yet; work it out with: assignor-sim aggregate {directory}"):
+    with pytest.raises(TableError, match=f"not aggregated yet; run: assignor-sim aggregate {directory}"):
         read_aggregate(directory)
 
 

@@ -78,7 +78,7 @@ def test_a_narrow_terminal_does_without_intervals_and_every_line_fits() -> None:
 def test_the_best_of_each_objective_says_how_many_others_are_as_good() -> None:
     lines = render(SUMMARY, width=140, color=False).splitlines()
     [moved] = [line for line in lines if line.startswith("Active task moves")]
-    assert " ".join(moved.split()) == "Tasks moved sticky traffic_cost=1 (and 2 more with equal mean) 4"
+    assert " ".join(moved.split()) == "Active task moves sticky traffic_cost=1 (and 2 more with equal mean) 4"
 
 
 def test_only_what_is_weighed_and_not_next_to_nothing_matters() -> None:
