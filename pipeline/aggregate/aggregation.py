@@ -24,6 +24,7 @@ from pipeline.aggregate.sensitivity import EFFECTS, effects
 from pipeline.aggregate.stored_sweeps import AggregateError, StoredSweep, factor_columns, find_sweeps
 from pipeline.aggregate.summary import FRONT_AND_FACTS, MAX_FACTORS, build_summary, scenario_front
 from pipeline.aggregate.tables import AGGREGATE_SCHEMAS, OBJECTIVES
+from simulator.results.renamed_keys import RENAMED_RUN_KEYS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -105,9 +106,18 @@ def _settings_schema(sweep: StoredSweep) -> pa.Schema:
 
 
 def _read(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
-    """Read the columns of a schema by name; passing the schema saves Spark a job that infers it."""
-    read = spark.read.schema(_spark_schema(schema)).option("recursiveFileLookup", "true").parquet(path)
-    return read.toDF(*schema.names)
+    """Read columns by name, also under their old names; passing the schema saves a Spark job that infers it."""
+    from pyspark.sql import functions
+
+    old_names = {new: old for old, new in RENAMED_RUN_KEYS.items() if new in schema.names}
+    old_fields = [schema.field(new).with_name(old) for new, old in old_names.items()]
+    both = pa.schema([*schema, *old_fields])
+    rows = spark.read.schema(_spark_schema(both)).option("recursiveFileLookup", "true").parquet(path).toDF(*both.names)
+    columns = (
+        functions.coalesce(name, old_names[name]).alias(name) if name in old_names else functions.col(name)
+        for name in schema.names
+    )
+    return rows.select(*columns)
 
 
 def _fronts(every: DataFrame) -> DataFrame:

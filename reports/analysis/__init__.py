@@ -1,1 +1,1 @@
-"""TODO reports/analysis."""
+"""Analysis of results without rendering: metrics, comparison, statistics, explanation, sweeps and plans."""

@@ -12,6 +12,7 @@ from reports.analysis.metric import Metric
 from reports.analysis.metrics import METRIC
 
 UNKNOWN = "n/a"
+NO_RACK = "no rack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,19 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.text} ({', '.join(self.notes)})" if self.notes else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table with a title per column and a title per line.
+
+    Attributes:
+        columns: titles of the columns.
+        lines: title and cells of each line.
+    """
+
+    columns: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[Cell, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class Spread:
         median: median over the runs in which the metric is known.
         minimum: minimum over the same runs.
         maximum: maximum over the same runs.
-        runs: number of these runs.
+        runs: number of runs in which the metric is known.
     """
 
     median: float

@@ -130,7 +130,11 @@ def _check_task(tables: Tables, run: Row, task: str) -> None:
 
 
 def _rows(tables: Tables, name: str, **wanted: object) -> list[dict[str, Any]]:
-    """Return the rows of a table in which the given columns have the given values."""
+    """Return the rows of a table in which the given columns have the given values.
+
+    Raises:
+        TableError: the table is missing.
+    """
     if name not in tables:
         raise TableError(f"table {name!r} is missing; run the scenario again with this version")
     table: pa.Table = tables[name]

@@ -274,7 +274,7 @@ _DOWNTIME: tuple[Metric, ...] = (
         "Unavailable partitions",
         DOWNTIME,
         "Partitions used by the application that temporarily had no leader, or too few in-sync replicas for writes. "
-        "Tasks that need such a partition are down meanwhile.",
+        "Tasks that need such a partition are down until it is available again.",
         lower_is_better=False,
     ),
     column_metric(
@@ -309,7 +309,7 @@ _CONVERGENCE: tuple[Metric, ...] = (
         "Leader compute time (max)",
         CONVERGENCE,
         "Maximum time that Kafka's group leader needs to compute an assignment, predicted from the work it does. "
-        "Members wait for their tasks meanwhile; past max.poll.interval.ms, the leader is removed from the group.",
+        "Members wait for their tasks until then; after max.poll.interval.ms, the leader is removed from the group.",
         format_duration,
     ),
 )

@@ -69,8 +69,7 @@ def _unavailability(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[No
                 scenario,
                 tuple(_names(rows)),
                 f"{partitions} had no leader or too few in-sync replicas{_named(row.unavailable)}, for up to "
-                f"{format_duration(worst.maximum)}; tasks that read or write them were down meanwhile (table "
-                "unavailable_partitions).",
+                f"{format_duration(worst.maximum)}; tasks that read or write them were down (table unavailable_partitions).",
             )
             return
 
@@ -135,8 +134,8 @@ def _conflict(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
                 scenario,
                 (fewest_row.assignor, least_row.assignor),
                 f"{fewest_row.assignor} has the fewest cross-rack source partitions, "
-                f"{_versus(fewest_row, least_row, partitions)}, but {least_row.assignor} sends fewer bytes between racks "
-                f"{when}: {_versus(least_row, fewest_row, metric)}. {_WHY}",
+                f"{_versus(fewest_row, least_row, partitions)}, but {least_row.assignor} sends fewer bytes between "
+                f"racks {when}: {_versus(least_row, fewest_row, metric)}. {_WHY}",
             )
             return
 

@@ -87,7 +87,7 @@ class SearchRound:
     Attributes:
         settings: number of evaluated configurations.
         seeds: number of seeds per configuration.
-        best: lowest mean objective of those that meet the limits; None without any.
+        best: lowest mean objective of the configurations that meet the limits; None without any.
     """
 
     settings: int

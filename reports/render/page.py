@@ -8,12 +8,12 @@ from typing import Any
 
 from reports.analysis.comparison import ComparisonRow, Tables, compare_runs, rows_by_scenario
 from reports.analysis.formatting import format_clock, format_count, format_rate
-from reports.analysis.grids import MAX_TASKS, breakdown_grid, prices, series_grid, task_grid, worst_tasks
 from reports.analysis.metrics import METRICS
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
 from reports.analysis.runs.client_loads import client_loads, load_grid
 from reports.analysis.runs.convergence_grid import convergence_grid
+from reports.analysis.runs.grids import MAX_TASKS, breakdown_grid, prices, series_grid, task_grid, worst_tasks
 from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep

@@ -32,6 +32,7 @@ RENAMED_KEYS: Final[Mapping[str, str]] = MappingProxyType(
         "gap_percent": "cross_rack_source_partitions_above_bound_percent",
         "least_remote_source_partitions": "cross_rack_source_partitions_bound",
         "least_replicas_moved": "replicas_moved_bound",
+        "least_ms": "min_copy_ms",
         "least_total_cost": "total_cost_bound",
         "mean_down_ms": "mean_downtime_ms",
         "mean_least_total_cost": "mean_total_cost_bound",

@@ -83,13 +83,13 @@ def check_writable(directory: Path, kind: str | None = None) -> None:
 
 
 def read_results(directory: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """Read the tables and the manifest of a result directory.
+    """Read a result directory; warn if an earlier release wrote it with keys that were renamed since.
 
     Returns:
-        The tables by name, and the manifest.
+        The tables with current names and columns, and the manifest.
 
     Raises:
-        ResultsError: it is not a result directory.
+        ResultsError: the directory is not a result directory.
     """
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))

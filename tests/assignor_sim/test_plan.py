@@ -84,7 +84,7 @@ def test_the_comparison_begins_with_the_cluster_as_it_stands(folder: Path) -> No
     assert lines[0] == "today.json: 3 brokers, 3 racks, 2 topics, 6 partitions, 12 replicas"
     names = [line.split()[0] for line in lines if line.startswith(("today ", "…"))]
     assert names == ["today", *(f"…{f'{HERE}{name}'[-23:]}" for name in ("InTurn", "Drawn"))]
-    assert "replicas out of turn: 0, proven to be best" in ended.stdout
+    assert "replicas out of turn: 0, proven optimal" in ended.stdout
 
 
 def test_a_plan_is_a_reassignment_an_election_and_a_rollback(folder: Path) -> None:

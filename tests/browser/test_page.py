@@ -16,7 +16,7 @@ from tests.browser.conftest import Open
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import HOSTILE, MANIFEST, four_assignors
 
-SENTENCE = "Balance, first → away: from 2 and 0 tasks a thread to 1 and 1."
+SENTENCE = "Balance, first → away: from 2 and 0 tasks per thread to 1 and 1."
 NAMES = ("first", "away", "late", "az1", "az2", "0_0", "0_1", "1_0", "eager", "calm", "balance")
 
 
@@ -137,10 +137,10 @@ def test_a_click_on_a_task_tells_its_story_in_both_runs(open_page: Open) -> None
     eager, calm = (section.locator("li").all_inner_texts() for section in told.locator("section").all())
     lines = [" ".join(text.split()) for text in eager]
     assert lines == [
-        "0:00:00, round 1 Given to away (az2). Ran immediately.",
+        "0:00:00, round 1 Assigned to away (az2). Ran immediately.",
         "0:00:00, round 1 Standby added on first (az1).",
         "0:10:00, round 2 From away (az2) to late (az1): client lost. "
-        "Balance, away → late: from 2 and 0 tasks a thread to 1 and 1. "
+        "Balance, away → late: from 2 and 0 tasks per thread to 1 and 1. "
         "Down for 90 s, 30 s of it restoring state.",
     ]
     assert "The copy on first (az1) becomes the active task. No copies remain." in " ".join(calm[-1].split())

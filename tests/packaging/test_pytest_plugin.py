@@ -67,7 +67,7 @@ def test_scenarios_are_tests_that_fail_with_what_has_changed(project: Project) -
     stored.write_text(text.replace('"0_3": ["app-', '"0_3": ["pod-', 1), encoding="utf-8")
     failed = project.pytest("--assignor-scenarios", "scenarios")
     assert failed.returncode == 1
-    assert "round 1: task 0_3 was on pod-" in failed.stdout
+    assert "round 1: task 0_3: stored on pod-" in failed.stdout
     assert "Traceback" not in failed.stdout
 
 

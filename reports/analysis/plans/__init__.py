@@ -1,1 +1,1 @@
-"""TODO reports/analysis/plans."""
+"""Plans of replica assignors: metrics, load distributions, move matrices and batches."""

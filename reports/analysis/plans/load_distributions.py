@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reports.analysis.cells import UNKNOWN, Cell
+from reports.analysis.cells import NO_RACK, UNKNOWN, Cell, Grid
 from reports.analysis.formatting import NumberFormat, format_bytes, format_count
-from reports.analysis.grids import NO_RACK, Grid
 from reports.analysis.plans.plan_row import TODAY
 from reports.analysis.plans.results import PlanResults
 

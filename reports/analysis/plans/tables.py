@@ -15,7 +15,7 @@ BROKERS = table_schema(
     ("may_hold", pa.bool_(), "whether a plan may place replicas on the broker"),
     ("leaders", pa.int64(), "partitions of which the broker is the preferred leader"),
     ("replicas", pa.int64(), "replicas on the broker"),
-    ("bytes", pa.int64(), "size of these replicas; null if sizes are unknown"),
+    ("bytes", pa.int64(), "total size of the replicas; null if sizes are unknown"),
     ("capacity_bytes", pa.int64(), "disk capacity of the broker; null if unknown"),
 )
 
@@ -27,7 +27,7 @@ MOVES = table_schema(
      "`copy`: the leader, null if the partition has none"),
     ("target", pa.int64(), "the broker that gets the replica"),
     ("replicas", pa.int64(), "number of replicas"),
-    ("bytes", pa.int64(), "size of these replicas; null if sizes are unknown"),
+    ("bytes", pa.int64(), "total size of the replicas; null if sizes are unknown"),
 )  # fmt: skip
 
 BATCHES = table_schema(
@@ -36,9 +36,9 @@ BATCHES = table_schema(
     ("batch", pa.int64(), "number of the batch, from 1"),
     ("partitions", pa.int64(), "partitions that are reassigned"),
     ("replicas", pa.int64(), "replicas to copy"),
-    ("bytes", pa.int64(), "size of these replicas; null if sizes are unknown"),
+    ("bytes", pa.int64(), "total size of the replicas; null if sizes are unknown"),
     ("elections", pa.int64(), "partitions for which the preferred leader is elected afterwards"),
-    ("least_ms", pa.int64(), "lower bound of the time to copy; null without a throttle or sizes"),
+    ("min_copy_ms", pa.int64(), "lower bound of the time to copy; null without a throttle or sizes"),
 )
 
 PLAN_SCHEMAS = {"brokers": BROKERS, "moves": MOVES, "batches": BATCHES}

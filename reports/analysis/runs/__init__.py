@@ -1,1 +1,1 @@
-"""TODO reports/analysis/runs."""
+"""Analysis of one or several runs: round diffs, breakdowns, time series, loads and tables."""

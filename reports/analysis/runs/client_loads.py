@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.analysis.cells import Cell
+from reports.analysis.cells import NO_RACK, Cell, Grid
 from reports.analysis.comparison import Tables, rows_of_run
 from reports.analysis.formatting import format_number
-from reports.analysis.grids import NO_RACK, Grid
 from reports.analysis.runs.breakdowns import Key, assignor_label, runs_by_assignor
 
 MAX_CLIENTS = 1_000

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from reports.analysis.cells import Cell, event_cell
+from reports.analysis.cells import Cell, Grid, event_cell
 from reports.analysis.comparison import Tables, rows_of_run
 from reports.analysis.formatting import format_clock
-from reports.analysis.grids import Grid
 from reports.analysis.runs.breakdowns import assignor_label, runs_by_assignor
 
 _NO_REBALANCE = Cell("–")

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.analysis.cells import Cell
+from reports.analysis.cells import NO_RACK, Cell
 from reports.analysis.comparison import Tables
 from reports.analysis.formatting import format_bytes
-from reports.analysis.grids import NO_RACK, cost_note, price_of
 from reports.analysis.runs.breakdowns import TRAFFIC_KINDS, Key, assignor_label, runs_by_assignor, traffic_bytes
+from reports.analysis.runs.grids import cost_note, price_of
 
 ALL = "all"
 """Key of the sum over all kinds of traffic."""

@@ -1,1 +1,1 @@
-"""TODO reports/analysis/stored."""
+"""Stored results of scenarios, and their differences from current results."""

@@ -14,7 +14,7 @@ ROUND_KEYS: Final = ("round", "at_ms", "reason", "active_moves", "standby_moves"
 """Columns of the table `rounds` that are stored."""
 
 TaskPlacements = Mapping[str, Sequence[str | None]]
-"""For each task with copies: the client of the active task, None if there is none, then those of the standbys, sorted."""
+"""Clients of each task with copies: that of the active task or None, then those of its standbys, sorted."""
 
 
 def stored_rounds(rounds: Sequence[Mapping[str, Any]], copies: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

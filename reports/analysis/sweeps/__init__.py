@@ -1,1 +1,1 @@
-"""TODO reports/analysis/sweeps."""
+"""Aggregated sweeps: best cells, tables and heat map."""

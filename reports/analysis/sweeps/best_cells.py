@@ -17,7 +17,7 @@ class BestCell:
     """A cell that has the lowest mean of some objectives.
 
     Attributes:
-        least: title and mean of each of these objectives, and the number of other cells with the same mean.
+        least: title and mean of each such objective, and the number of other cells with the same mean.
         cell: the cell.
         cells: means of all objectives, with the differences from the baseline as notes.
         is_best: whether the cell has the lowest mean, by objective.

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reports.analysis.cells import UNKNOWN, Cell
+from reports.analysis.cells import UNKNOWN, Cell, Grid
 from reports.analysis.formatting import format_count
-from reports.analysis.grids import Grid
 from reports.analysis.metric import Metric
 from reports.analysis.metrics import METRIC
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate, Row, title

@@ -17,22 +17,25 @@ FORMATS = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
 
 COLUMNS: tuple[Column, ...] = (
-    metric_column("cross_rack_source_partitions", "cross-rack\npartitions"),
-    metric_column("cost_above_bound", "cost above\nbound", cost_above_bound_cell),
-    metric_column("cross_rack_bytes_per_s", "cross-rack\ntraffic"),
-    metric_column("cross_rack_usd", "cross-rack\ncost"),
+    metric_column("cross_rack_source_partitions", "cross-\nrack par-\ntitions"),
+    metric_column("cost_above_bound", "cost\nabove\nbound", cost_above_bound_cell, title="Cost above lower bound"),
+    metric_column("cross_rack_bytes_per_s", "cross-\nrack\ntraffic"),
+    metric_column("cross_rack_usd", "cross-\nrack\ncost"),
     metric_column("active_moves", "active\nmoves"),
     metric_column("standby_moves", "standby\nmoves"),
     metric_column("restored_bytes", "state\nrestored"),
-    metric_column("worst_downtime_ms", "worst\ndowntime"),
-    metric_column("rebalances_to_converge", "rebal. to\nconverge"),
-    metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell),
+    metric_column("worst_downtime_ms", "worst\ndown-\ntime"),
+    metric_column("rebalances_to_converge", "rebal-\nances to\nconverge", title="Rebalances to converge"),
+    metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell, title="Time to converge"),
     metric_column("leader_compute_ms", "leader\ncompute"),
     metric_column("load_skew", "load\nskew"),
-    metric_column("subtopology_skew", "subtop.\nskew"),
-    metric_column("tasks_without_rack_redundancy", "no rack\nredundancy", rack_redundancy_cell),
+    metric_column("subtopology_skew", "subto-\npology\nskew"),
+    metric_column("tasks_without_rack_redundancy", "no rack\nredun-\ndancy", rack_redundancy_cell),
 )
-"""Columns of the table and of Markdown; JSON and CSV have all metrics."""
+"""Columns of the table and of Markdown; JSON and CSV have all metrics.
+
+The legend below the table replaces the qualifiers of three titles.
+"""
 
 _SHOWN_FROM = {"cross_rack_usd": 0, "leader_compute_ms": WORTH_MENTIONING_MS}
 """Metrics that are shown only if an assignor reaches this value."""
@@ -109,11 +112,11 @@ def _markdown(rows: Sequence[ComparisonRow]) -> str:
 def _markdown_table(rows: Sequence[ComparisonRow], columns: Sequence[Column]) -> str:
     winners = [best_rows(rows, column.metric) for column in columns]
     lines = [
-        ["assignor", *(column.header.replace("\n", " ") for column in columns)],
+        ["assignor", *(column.title for column in columns)],
         ["---", *("---:" for _ in columns)],
     ]
     for row in rows:
         cells = [str(column.cell(row)) for column in columns]
-        marked = [f"**{cell}**" if row in best_rows else cell for cell, best_rows in zip(cells, winners, strict=True)]
+        marked = [f"**{cell}**" if row in winning else cell for cell, winning in zip(cells, winners, strict=True)]
         lines.append([markdown_text(row.assignor), *marked])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -112,7 +112,7 @@ def test_a_round_in_which_a_task_stayed_says_since_when(shell: Shell, results: P
         (("--task", "nonsense"), "'nonsense' is not a task"),
         (("--task", "0_0", "--round", "99"), "has no round 99 (rounds: 1 to "),
         (("--task", "0_0", "--seed", "9"), "with seed 9 (seeds: 1)"),
-        (("--task", "0_0", "--assignor", "nobody"), "'nobody' is not an assignor of these results"),
+        (("--task", "0_0", "--assignor", "nobody"), "'nobody' in these results"),
     ],
 )
 def test_what_is_not_there_is_named(shell: Shell, results: Path, arguments: tuple[str, ...], said: str) -> None:

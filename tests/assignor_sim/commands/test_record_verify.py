@@ -68,7 +68,7 @@ def test_a_planted_change_of_one_task_in_one_round_is_found_and_named(file: Path
     headline, title, line = ended.output.splitlines()
     assert headline == f"{file}: 1 difference; neither the scenario nor the model has changed, nor any version"
     assert title.strip() == "high_availability, seed 1"
-    assert line.strip().startswith("round 3: task 0_3 was on app-2, standby on late, now on ")
+    assert line.strip().startswith("round 3: task 0_3: stored on app-2, standby on late, now on ")
 
 
 class Swapped:
@@ -110,14 +110,14 @@ def test_a_change_of_the_scenario_is_told_from_one_of_the_model(file: Path) -> N
     change(file, older)
     ended = run("verify", file)
     assert ended.exit_code == 1
-    assert "1 difference; assignor-sim's model has changed since (0 then, " in ended.output
+    assert "1 difference; the model of assignor-sim has changed since (0 then, " in ended.output
 
 
 def test_a_comment_in_the_scenario_changes_no_result_and_is_said_all_the_same(file: Path) -> None:
     file.write_text(f"# A comment.\n{SMALL}", encoding="utf-8")
     ended = run("verify", file)
     assert ended.exit_code == 0
-    assert ended.output == f"{file}: as stored, though the scenario has changed since (its text)\n"
+    assert ended.output == f"{file}: as stored, although the scenario has changed since (its text)\n"
     assert run("record", file).output.endswith("stored, same results\n")
     assert run("verify", file).output == f"{file}: as stored\n"
 
@@ -140,7 +140,7 @@ def test_of_a_directory_all_that_has_stored_results_is_verified_and_the_rest_nam
     ended = run("verify", file.parent, "--junit", file.parent / "out.xml")
     assert ended.exit_code == 0
     assert "small.yaml: as stored\n" in ended.stdout
-    assert "new.yaml: nothing is stored; assignor-sim record " in ended.stderr
+    assert "new.yaml: no stored results; run assignor-sim record " in ended.stderr
     suites = ElementTree.parse(file.parent / "out.xml").getroot()
     assert [(suite.get("tests"), suite.get("skipped")) for suite in suites] == [("1", "1"), ("2", "0")]
 
@@ -182,5 +182,5 @@ def test_ones_own_assignor_is_recorded_and_verified_by_name(
     assert run("verify", file, "--assignor", "own_assignor:Mine").exit_code == 0
     ended = run("verify", file)
     assert ended.exit_code == 1
-    assert "own_assignor:Mine, seed 1\n    is not run any more" in ended.output
+    assert "own_assignor:Mine, seed 1\n    stored, but no longer run" in ended.output
     sys.modules.pop("own_assignor")

@@ -233,7 +233,7 @@ def test_why_a_run_never_comes_to_rest_stands_below_the_table(shell: Shell, smal
     clients = "clients[late].reports=never"
     ended = shell("run", "small.yaml", "--assignor", "high_availability", "--set", clients)
     assert ended.code == 0, ended.err
-    assert "– high_availability never comes to rest: late-0 never reports the offsets of its copies.\n" in ended.out
+    assert "– high_availability never converges: late-0 never reports the offsets of its copies.\n" in ended.out
 
 
 def test_proofs_are_in_what_is_printed_in_tables_and_in_the_manifest(shell: Shell, small: Path) -> None:

@@ -102,7 +102,7 @@ def test_differences_are_those_of_the_others_from_the_baseline(weights: Made) ->
         (1, "sticky", -3.0),
         (2, "sticky", 0.0),
     ]
-    assert [row["effect_unknown"] for row in rows] == ["all differences are equal"] * 2 + ["one pair only"]
+    assert [row["effect_unknown"] for row in rows] == ["all differences are equal"] * 2 + ["only one pair"]
 
 
 def test_the_front_leaves_out_a_cell_with_an_error_and_names_dominators(weights: Made) -> None:

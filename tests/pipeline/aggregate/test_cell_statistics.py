@@ -81,7 +81,7 @@ def test_nobody_is_better_by_a_metric_of_which_less_is_not_better() -> None:
 def test_without_the_baselines_runs_there_are_no_pairs_but_a_reason() -> None:
     for others in ([], [run(0, "ha", 1, error="ValueError: no")]):
         row = of(run(0, "sticky", 1, active_moves=2), *others)["sticky", "active_moves"]
-        assert (row["pairs"], row["effect_unknown"]) == (0, "no seed of which both are known")
+        assert (row["pairs"], row["effect_unknown"]) == (0, "no seed with both values known")
         assert (row["baseline"], row["mean"]) == ("ha", 2.0)
 
 
@@ -89,7 +89,7 @@ def test_one_seed_has_no_interval_rather_than_one_of_no_width() -> None:
     row = of(run(0, "ha", 1, active_moves=2), run(0, "sticky", 1, active_moves=3))["sticky", "active_moves"]
     assert (row["mean"], row["ci_low"], row["ci_high"], row["sd"]) == (3.0, None, None, None)
     assert (row["mean_difference"], row["difference_low"], row["excludes_zero"]) == (1.0, None, None)
-    assert row["effect_unknown"] == "one pair only"
+    assert row["effect_unknown"] == "only one pair"
 
 
 def test_intervals_do_not_go_below_nothing() -> None:

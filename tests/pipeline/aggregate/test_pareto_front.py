@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 
 from pipeline.aggregate.cell_statistics import CELL_STATISTICS
-from pipeline.aggregate.front import NOT_DOMINATED, dominators, pareto_front
+from pipeline.aggregate.front import pareto_front
 from pipeline.aggregate.summary import scenario_front
 from pipeline.aggregate.tables import OBJECTIVES
+from reports.analysis.pareto import NOT_DOMINATED, dominators
 
 INF = float("inf")
 Row = dict[str, Any]

@@ -165,7 +165,7 @@ def test_metrics_have_names_of_their_own_and_are_columns_or_derived() -> None:
 
 
 def test_a_missing_table_is_named() -> None:
-    with pytest.raises(TableError, match=r"'runs' is missing \(there are: rounds\)"):
+    with pytest.raises(TableError, match=r"table 'runs' is missing \(tables: rounds\)"):
         compare_runs({"rounds": tables()["rounds"]})
 
 

@@ -50,7 +50,7 @@ def moved(source: str = "app-0", target: str = "app-1", **changes: Any) -> dict[
             {**edge, "edge": 1, "task": "0_3", "from_client": source, "to_client": target, **there},
             {**edge, "edge": 2, "task": "0_2", "from_client": target, "to_client": source, **back},
         ],
-        lives=[
+        task_states=[
             {"at_ms": 6_000, "task": "0_3", "state": "running", "client": source},
             {"at_ms": 60_000, "task": "0_3", "state": "revoked", "client": source},
             {"at_ms": 63_000, "task": "0_3", "state": "assigned", "client": target},
@@ -65,14 +65,13 @@ def test_a_move_is_told_with_its_steps_its_cycle_its_cost_and_what_it_took() -> 
         "0_3 in plausible, own, seed 1",
         "",
         "Round 2: app-0 → app-1  (0:01:00, configs changed)",
-        "  1. to app-0, as clients are dealt the tasks in turn",
-        "  2. racks, app-0 → app-1, along a cycle that saves:",
+        "  1. round-robin placed it on app-0",
+        "  2. racks, app-0 → app-1, in a cycle that reduces cost:",
         "       0_3: app-0 → app-1, 10 → 0 + 1 for moving = -9",
         "       0_2: app-1 → app-0, 0 → 0 = +0",
-        f"       in all -9; with a {CONFIG} of 10 it would not have saved",
-        "       anything",
+        f"       total -9; no reduction with a {CONFIG} of 10",
         f"  A {CONFIG} of 10 would have kept it on app-0.",
-        "  It ran there from 0:01:05 on, after 5 s in which it was not processed.",
+        "  It ran there from 0:01:05 on, after a downtime of 5 s.",
     ]
 
 
@@ -107,11 +106,11 @@ def test_whether_somebody_has_looked_for_costs_is_known() -> None:
     nobody = explain(moved(break_even=None, no_break_even="not_asked"), "own", 1, "0_3")
     assert not looked.lacks_break_evens
     assert nobody.lacks_break_evens
-    assert f"Which {CONFIG} would have kept it is not known." in draw([nobody], 120, color=False)
+    assert f"The {CONFIG} that would have kept it was not computed." in draw([nobody], 120, color=False)
 
 
 @pytest.mark.parametrize(
-    ("why", "said"), [("no_racks", "Racks played no part"), ("any_cost", f"No {CONFIG} that was tried"), ("new", "")]
+    ("why", "said"), [("no_racks", "Racks had no influence"), ("any_cost", f"No {CONFIG} that was tried"), ("new", "")]
 )
 def test_why_no_cost_would_have_kept_it_is_said(why: str, said: str) -> None:
     move = explain(moved(break_even=None, no_break_even=why), "own", 1, "0_3", 2).moves[0]
@@ -137,28 +136,28 @@ AFTER = {"load_from_after": 2.5, "load_to_after": 1.5}
 @pytest.mark.parametrize(
     ("kind", "numbers", "words"),
     [
-        ("balanced", AFTER, "balance, a → b: from 3 and 1 tasks a thread to 2.5 and 1.5"),
-        ("kept", {"held": 2, "room": 4}, "to b, which ran it before and has room: 2 of 4 tasks so far"),
-        ("stood_by", {}, "to b, which stood by before and is not to be relieved: 1 tasks a thread"),
+        ("balanced", AFTER, "balance, a → b: from 3 and 1 tasks per thread to 2.5 and 1.5"),
+        ("kept", {"held": 2, "room": 4}, "to b, which ran it before and has capacity: 2 of 4 tasks so far"),
+        ("stood_by", {}, "to b, which had a standby before and is not overloaded: 1 tasks per thread"),
         ("kept", {"load_to": None}, "to b, which ran it before"),
         (
             "waits",
             {"lag_from": 5_000, "lag_to": -2},
-            "a is 5,000 records behind (acceptable: 100); until it is caught up, b has it, which ran it",
+            "b (ran it) keeps it until a (lag 5,000; acceptable: 100) catches up",
         ),
-        ("caught_up", {"lag_to": 7}, "stays on b, which is caught up: it is 7 records behind (acceptable: 100)"),
+        ("caught_up", {"lag_to": 7}, "stays on b, which is caught up (lag 7; acceptable: 100)"),
         (
             "caught_up",
             {"lag_to": 7, "acceptable_lag": 2**63 - 1},
-            "stays on b, which is caught up: it is 7 records behind (any lag is acceptable)",
+            "stays on b, which is caught up (lag 7; any lag is acceptable)",
         ),
         (
             "closest",
             {"lag_to": -3},
-            "stays on b, which has a copy of unknown offsets (acceptable: 100), but nobody is less behind",
+            "stays on b (lag unknown; acceptable: 100): no client has a lower lag",
         ),
-        ("tags", {}, "to b (zone=1), whose tags its other copies lack: 1 tasks a thread"),
-        ("member_lost", {}, "a was gone"),
+        ("tags", {}, "to b (zone=1), with tags that its other copies lack: 1 tasks per thread"),
+        ("member_lost", {}, "a had left the group"),
     ],
 )
 def test_steps_in_words(kind: str, numbers: dict[str, Any], words: str) -> None:

@@ -25,10 +25,10 @@ def test_an_ordinary_comparison_needs_no_words() -> None:
     ("run", "text"),
     [
         ({"verdict": "failed", "cause": "round 2: no such task."}, "sticky failed: round 2: no such task."),
-        ({"verdict": "never", "cause": "x grows"}, "sticky never comes to rest: x grows."),
+        ({"verdict": "never", "cause": "x grows"}, "sticky never converges: x grows."),
         (
             {"verdict": "cycling", "verdict_round": 9, "repeats_round": 5},
-            "sticky goes in circles: round 9 brings back the assignment of round 5.",
+            "sticky cycles: round 9 repeats the assignment of round 5.",
         ),
     ],
 )
@@ -41,21 +41,21 @@ def test_of_several_seeds_each_way_to_end_is_told_once_with_an_example() -> None
     assert said(
         {"seed": 1}, {"seed": 2, **bad}, {"seed": 3, **bad}, {"seed": 4, "verdict": "failed", "cause": "no"}
     ) == [
-        "sticky goes in circles (2 of 4 runs, as with seed 2): round 9 brings back the assignment of round 5.",
-        "sticky failed (1 of 4 runs, as with seed 4): no.",
+        "sticky cycles (2 of 4 runs, for example seed 2): round 9 repeats the assignment of round 5.",
+        "sticky failed (1 of 4 runs, for example seed 4): no.",
     ]
 
 
 def test_a_leader_that_computes_for_seconds_is_mentioned_and_a_faster_one_is_not() -> None:
     assert said({"seed": 1, "leader_compute_ms": 900.0}) == []
     slow = {"seed": 1, "leader_compute_ms": 2_000.0}, {"seed": 2, "leader_compute_ms": 12_400.0}
-    assert said(*slow) == ["sticky: the group leader would compute for about 12.4 s."]
+    assert said(*slow) == ["sticky: the group leader needs about 12.4 s to compute."]
 
 
 def test_a_leader_that_is_put_out_of_the_group_is_told_of_once() -> None:
     cause = "the group leader would compute for 400 s, and is put out of the group after 300 s (max.poll.interval.ms)"
     assert said({"verdict": "never", "cause": cause, "leader_compute_ms": 400_000.0}) == [
-        f"sticky never comes to rest: {cause}."
+        f"sticky never converges: {cause}."
     ]
     assert len(said({"verdict": "never", "cause": "x grows", "leader_compute_ms": 4_000.0})) == 2
 
@@ -75,8 +75,8 @@ def test_fewest_partitions_that_are_not_fewest_bytes_are_pointed_out() -> None:
     [note] = found
     assert (note.scenario, note.assignors) == ("rack_outage", ("a", "b"))
     assert note.text.startswith(
-        "a reads the fewest partitions across racks, 3 against 9, but b sends fewer bytes between racks at rest: "
-        "12 MB/s against 15 MB/s. Kafka's cost counts partitions"
+        "a has the fewest cross-rack source partitions, 3 versus 9, but b sends fewer bytes between racks in the steady state: "
+        "12 MB/s versus 15 MB/s. Kafka's cost counts partitions"
     )
 
 
@@ -85,7 +85,7 @@ def test_what_agrees_at_rest_may_disagree_over_the_whole_run() -> None:
         {"assignor": "a", "cross_rack_source_partitions": 3, "cross_rack_bytes": 15e9},
         {"assignor": "b", "cross_rack_source_partitions": 9, "cross_rack_bytes": 12e9},
     )
-    assert "but b sends fewer bytes between racks in the whole run: 12 GB against 15 GB." in text
+    assert "but b sends fewer bytes between racks in the whole run: 12 GB versus 15 GB." in text
 
 
 def test_nothing_is_pointed_out_where_some_of_the_best_agree_or_nobody_can_compare() -> None:
@@ -101,14 +101,14 @@ def test_nothing_is_pointed_out_where_some_of_the_best_agree_or_nobody_can_compa
 def test_a_note_names_its_scenario() -> None:
     runs: list[dict[str, Any]] = [{"scenario": "one"}, {"scenario": "two", "leader_compute_ms": 5e3}]
     [note] = notes(compare_runs(tables(runs)))
-    assert note == Note("two", ("sticky",), "sticky: the group leader would compute for about 5 s.")
+    assert note == Note("two", ("sticky",), "sticky: the group leader needs about 5 s to compute.")
 
 
 def test_partitions_that_were_unavailable_are_mentioned_once_for_all_assignors() -> None:
     down = {"unavailable_partitions": 3, "worst_unavailable_ms": 7_200_000}
     assert said({"assignor": "HA", **down}, {"assignor": "sticky", **down}) == [
         "3 partitions had no leader or too few in-sync replicas, for up to 2 h; tasks that read or write them were "
-        "down meanwhile (table unavailable_partitions)."
+        "down (table unavailable_partitions)."
     ]
     one = {"unavailable_partitions": 1, "worst_unavailable_ms": 60_000}
     assert said(one)[0].startswith("1 partition had no leader or too few in-sync replicas, for up to 60 s")

@@ -34,7 +34,7 @@ def test_without_a_proof_the_gap_stands_alone() -> None:
 
 
 def test_a_proven_optimum_is_said_in_the_cell_and_below_the_table() -> None:
-    said = "Proven optimum, the lowest cost at equal balance in the deciding round: 36 of sticky."
+    said = "Proven optimum (lowest cost at equal balance, deciding round): 36 (sticky)."
     assert cell_and_notes({}) == ("+33% (proven)", [said])
     printed = render(of_seeds({}), width=160, color=False)
     assert re.search(r" proven\s", printed)
@@ -50,13 +50,13 @@ def test_what_is_not_proven_says_between_which_costs_the_optimum_is() -> None:
 def test_of_several_seeds_the_optima_are_a_range() -> None:
     cell, [said] = cell_and_notes({}, {"total_cost_bound": 30, "best_known_total_cost": 30})
     assert cell == "+33% (proven)"
-    assert said.endswith(": 30–36 of sticky.")
+    assert said.endswith(": 30–36 (sticky).")
 
 
 def test_of_several_seeds_those_without_a_proof_are_counted() -> None:
     cell, said = cell_and_notes({}, OPEN, {})
     assert cell == "+33% (proven 2/3)"
-    assert said == ["sticky: the optimum is not proven (1 of 3 runs, as with seed 1); it is between 36 and 40."]
+    assert said == ["sticky: the optimum is not proven (1 of 3 runs, for example seed 1); it is between 36 and 40."]
 
 
 def test_only_the_last_round_counts_for_a_run() -> None:
@@ -68,13 +68,13 @@ def test_optima_of_several_assignors_are_told_in_one_sentence() -> None:
     made = tables([{"assignor": name} for name in names], proofs=[{"assignor": name} for name in names[:2]])
     [note] = notes(compare_runs(made))
     assert note.assignors == ("a", "b")
-    assert note.text.endswith(": 36 of a, 36 of b.")
+    assert note.text.endswith(": 36 (a), 36 (b).")
 
 
 def test_every_round_on_the_page_says_whether_its_bound_is_proven() -> None:
     proofs = [{"round": 1}, {"round": 2, **OPEN}]
     [run] = first_runs(tables(rounds=[{"round": number} for number in (1, 2, 3)], proofs=proofs))
-    place = HEADERS.index("Cost by KIP-925 (bound)")
+    place = HEADERS.index("KIP-925 cost (bound)")
     assert [cells[place] for cells in run.cells] == ["48 (36 proven)", "48 (36, optimum up to 40)", "48 (36)"]
 
 

@@ -138,12 +138,12 @@ def test_differences_that_only_rounding_tells_apart_are_equal() -> None:
 def test_one_pair_has_a_difference_and_nothing_to_judge_it_by() -> None:
     of = only(paired(column(3, NAN), column(1, 5)))
     assert (of.pairs, of.mean, of.interval, of.excludes_zero) == (1, 2.0, None, None)
-    assert (of.effect, of.effect_unknown) == (None, "one pair only")
+    assert (of.effect, of.effect_unknown) == (None, "only one pair")
 
 
 def test_no_pair_has_nothing_but_a_reason() -> None:
     of = only(paired(column(3, NAN), column(NAN, 5)))
-    assert of == PairedDifference(0, effect_unknown="no seed of which both are known")
+    assert of == PairedDifference(0, effect_unknown="no seed with both values known")
 
 
 def test_a_baseline_of_nothing_has_no_relative_difference() -> None:

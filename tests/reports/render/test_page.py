@@ -125,7 +125,7 @@ def test_the_comparison_has_every_assignor_and_marks_the_best() -> None:
     rows = [[text_of(cell) for cell in row] for row in table.iter("tr")]
     assert rows[0] == ["", "HA none", "HA min_traffic", "HA balance_subtopology", "sticky"]
     assert ["Verdict", "stable", "stable", "stable", "stable"] in rows
-    assert ["Gap to the bound", "+16 (44%)", "★ at bound", "+3 (8%)", "+16 (44%)"] in rows
+    assert ["Cross-rack source partitions above lower bound", "+16 (44%)", "★ at bound", "+3 (8%)", "+16 (44%)"] in rows
     assert ["Cross-rack traffic (steady state)", "48.3 MB/s", "★ 30.1 MB/s", "32.6 MB/s", "48.3 MB/s"] in rows
     assert ["Kafka's cost, stateful", "480", "480", "480", "n/a"] in rows
     assert ["Tasks in one rack", "★ 3/48", "★ 3/48", "★ 3/48", "11/48"] in rows
@@ -239,7 +239,13 @@ def test_the_numbers_behind_the_bars_stand_in_tables() -> None:
     assert worst[1] == ["1", "25 s0_2", "25 s0_2", "25 s0_2", "15 min0_2"]
     assert worst[3] == ["3", "–", "–", "–", "5 min0_0"]
     assert moves[-1] == ["all", "18", "18", "18", "18"]
-    assert [row[0] for row in moves[1:]] == ["client lost", "to a copy", "back to where it was", "balance", "all"]
+    assert [row[0] for row in moves[1:]] == [
+        "client lost",
+        "to a standby or warm-up",
+        "back to an earlier client",
+        "balance",
+        "all",
+    ]
     assert kinds[1:] == [
         ["sources read", "1 GB", "2 GB", "3 GB", "4 GB"],
         ["replication of these", "1 GB", "2 GB", "3 GB", "4 GB"],
@@ -274,15 +280,15 @@ def test_traffic_from_rack_to_rack_is_a_matrix_an_assignor_with_what_it_costs() 
 def test_money_is_shown_where_there_is_a_price() -> None:
     assert "$" not in text_of(parse(ordinary()).findall("body/main")[0])
     [comparison] = grids(parse(page(tables([{"cross_rack_usd": 6.2}]), {})), "comparison")
-    assert ["Cost of that", "$6.20"] in comparison
-    assert ["Cost of that, a day", "$71.28"] in comparison
+    assert ["Cross-rack cost (whole run)", "$6.20"] in comparison
+    assert ["Cross-rack cost per day (steady state)", "$71.28"] in comparison
 
 
 def test_what_is_to_be_said_stands_below_the_comparison() -> None:
     assert not with_class(parse(ordinary()), "notes")
     run = {"verdict": "never", "cause": "the copy of 0_1 on app-2 grows as fast as it is restored"}
     [found] = with_class(parse(page(tables([run]), {})), "notes")
-    assert text_of(found) == f"sticky never comes to rest: {run['cause']}."
+    assert text_of(found) == f"sticky never converges: {run['cause']}."
 
 
 def test_a_page_says_how_it_was_made() -> None:

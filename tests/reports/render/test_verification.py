@@ -8,19 +8,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.analysis.stored.changes import ResultChange, causes
+from reports.analysis.stored.changes import ResultChange, compare_origins
+from reports.analysis.stored.verification import Verification, VerificationStatus
 from reports.render.junit import junit
-from reports.render.verification import FORMATS, Verification, as_text, render
+from reports.render.verification import FORMATS, as_text, render
 from tests.reports.sample_runs import HOSTILE
 from tests.reports.sample_stored_results import ORIGIN
 
-SINCE = causes(ORIGIN, ORIGIN)
+SINCE = compare_origins(ORIGIN, ORIGIN)
 MOVED = ResultChange("ha", 1, "task", "0_3", 2, ["a"], ["b", "c"])
 WORSE = ResultChange("ha", 1, "metric", "active_moves", None, 4, 5)
-SAME = Verification("calm.yaml", "same", (), SINCE, runs=[("ha", 1), ("sticky", 1)])
-CHANGED = Verification("wild.yaml", "changed", [WORSE, MOVED], SINCE, runs=[("ha", 1), ("sticky", 1)])
-WRONG = Verification("bad.yaml", "error", error="bad.yaml:3: no\nbad.yaml:4: no either")
-BARE = Verification("new.yaml", "not stored")
+SAME = Verification("calm.yaml", VerificationStatus.SAME, (), SINCE, runs=[("ha", 1), ("sticky", 1)])
+CHANGED = Verification("wild.yaml", VerificationStatus.CHANGED, [WORSE, MOVED], SINCE, runs=[("ha", 1), ("sticky", 1)])
+WRONG = Verification("bad.yaml", VerificationStatus.UNREADABLE, error="bad.yaml:3: no\nbad.yaml:4: no either")
+BARE = Verification("new.yaml", VerificationStatus.NOT_STORED)
 EVERY = (SAME, CHANGED, WRONG, BARE)
 
 
@@ -29,16 +30,16 @@ def test_text_says_what_has_changed_run_by_run() -> None:
         "calm.yaml: as stored\n"
         "wild.yaml: 2 differences; neither the scenario nor the model has changed, nor any version\n"
         "  ha, seed 1\n"
-        "    active_moves: 4 was stored, now 5 (+25 %, worse)\n"
-        "    round 2: task 0_3 was on a, now on b, standby on c\n"
+        "    active_moves: stored 4, now 5 (+25 %, worse)\n"
+        "    round 2: task 0_3: stored on a, now on b, standby on c\n"
         "bad.yaml:3: no\nbad.yaml:4: no either\n"
-        "new.yaml: nothing is stored; assignor-sim record new.yaml\n"
+        "new.yaml: no stored results; run assignor-sim record new.yaml\n"
     )
 
 
 def test_of_very_many_changes_the_first_rounds_are_shown_and_json_has_them_all() -> None:
     many = [ResultChange("ha", 1, "task", f"0_{number}", number, ["a"], ["b"]) for number in range(1, 101)]
-    verification = Verification("wild.yaml", "changed", many, SINCE)
+    verification = Verification("wild.yaml", VerificationStatus.CHANGED, many, SINCE)
     lines = as_text(verification).splitlines()
     assert len(lines) < 20
     assert lines[-1].strip() == "… and 88 more up to round 100; --format json lists them all"
@@ -73,7 +74,7 @@ def test_junit_has_a_suite_a_scenario_and_a_case_a_run() -> None:
     assert (same.get("failures"), changed.get("failures"), wrong.get("errors"), bare.get("skipped")) == tuple("0111")
     failed, passed = changed
     assert (failed.get("name"), passed.get("name")) == ("ha, seed 1", "sticky, seed 1")
-    assert "task 0_3 was on a" in (failed.findtext("failure") or "")
+    assert "task 0_3: stored on a" in (failed.findtext("failure") or "")
     assert not list(passed)
 
 
@@ -81,8 +82,8 @@ def test_junit_has_a_suite_a_scenario_and_a_case_a_run() -> None:
 def test_whatever_a_name_holds_is_text_in_every_format(name: str) -> None:
     change = ResultChange(name, 1, "task", name, 2, [name], [None, name])
     every = [
-        Verification(name, "changed", [change], causes(ORIGIN, ORIGIN), runs=[(name, 1)]),
-        Verification(name, "error", error=name),
+        Verification(name, VerificationStatus.CHANGED, [change], compare_origins(ORIGIN, ORIGIN), runs=[(name, 1)]),
+        Verification(name, VerificationStatus.UNREADABLE, error=name),
     ]
     json.loads(render(every, "json"))
     ElementTree.fromstring(junit(every))

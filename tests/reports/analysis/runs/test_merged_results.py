@@ -45,5 +45,5 @@ def test_a_page_of_two_directories_says_how_each_was_made() -> None:
 
 def test_results_of_an_older_version_are_named_with_what_they_lack() -> None:
     old = {name: table for name, table in player_runs().items() if name != "clients"}
-    with pytest.raises(TableError, match="old: the table 'clients' is missing; run it again"):
+    with pytest.raises(TableError, match="old: table 'clients' is missing; run the scenario again"):
         merge_results([ResultDirectory("new", player_runs(), {}), ResultDirectory("old", old, {})])

@@ -62,13 +62,13 @@ def test_two_assignors_are_compared_in_a_round() -> None:
 
 def test_what_is_not_there_is_said_with_what_there_is() -> None:
     tables = results()
-    with pytest.raises(RunLookupError, match=r"^HA, seed 7, has no round 9 \(rounds 1 to 4\)$"):
+    with pytest.raises(RunLookupError, match=r"^no round 9 of HA, seed 7 \(rounds: 1 to 4\)$"):
         diff_rounds(tables, "HA", 9)
-    with pytest.raises(RunLookupError, match=r"^sticky, seed 7, has no round 2 \(rounds 1 to 1\)$"):
+    with pytest.raises(RunLookupError, match=r"^no round 2 of sticky, seed 7 \(rounds: 1 to 1\)$"):
         diff_assignors(tables, ("HA", "sticky"), 2)
-    with pytest.raises(RunLookupError, match=r"^'ha' is not an assignor of these results \(assignors: HA, sticky\)$"):
+    with pytest.raises(RunLookupError, match=r"^no assignor 'ha' in these results \(assignors: HA, sticky\)$"):
         diff_rounds(tables, "ha", 2)
-    with pytest.raises(RunLookupError, match=r"^8 is not a seed of HA \(seeds: 7\)$"):
+    with pytest.raises(RunLookupError, match=r"^no seed 8 of HA \(seeds: 7\)$"):
         diff_rounds(tables, "HA", 2, seed=8)
     assert select_assignors(tables, []) == ["HA", "sticky"]
     with pytest.raises(RunLookupError, match="assignors: none"):
@@ -79,7 +79,7 @@ def test_a_diff_is_drawn_with_clients_tasks_and_reasons(second: RoundDiff) -> No
     assert draw([second], 100, color=False) == (
         "HA, seed 7: round 2\n"
         "0:00:02  follow-up\n"
-        "2 of 3 tasks moved (1 to a copy, 1 client lost); standbys of 1 more differ.\n"
+        "2 of 3 tasks moved (1 to a standby or warm-up, 1 client lost); standbys of 1 more differ.\n"
         "\n"
         "client   active   standby   lost   gained\n"
         "─────────────────────────────────────────\n"
@@ -88,8 +88,8 @@ def test_a_diff_is_drawn_with_clients_tasks_and_reasons(second: RoundDiff) -> No
         "c         0 → 1     0 → 1          0_10\n"
         "\n"
         "task   round 1   round 2   reason\n"
-        "────────────────────────────────────────\n"
-        "0_2    a (b)     b (a)     to a copy\n"
+        "──────────────────────────────────────────────────\n"
+        "0_2    a (b)     b (a)     to a standby or warm-up\n"
         "0_10   b         c         client lost\n"
         "1_0    a         a (c)     standbys only\n"
     )
@@ -113,9 +113,11 @@ def test_a_record_is_json_with_the_same_in_fields(second: RoundDiff) -> None:
 
 def test_how_the_assignor_came_to_a_move_is_told_where_it_was_recorded() -> None:
     diff = diff_rounds(results({RECORDED: HA}), RECORDED, 2)
-    steps = ("to b, which has least to do: 1.5 tasks a thread",)
+    steps = ("to b, the least loaded client: 1.5 tasks per thread",)
     assert [each.steps for each in diff.tasks] == [steps, (steps[0].replace("to b", "to c"),), ()]
-    assert "to a copy: to b, which has least to do: 1.5 tasks a thread\n" in draw([diff], 100, color=False)
+    assert "to a standby or warm-up: to b, the least loaded client: 1.5 tasks per thread\n" in draw(
+        [diff], 140, color=False
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE)

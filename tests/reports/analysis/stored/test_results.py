@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reports.analysis.stored.results import StoredResultsError, read_stored, stored, write_stored
-from reports.analysis.stored.rounds import MOST_CHANGES, places, restored, stored_rounds
+from reports.analysis.stored.results import StoredResultsError, collect_results, read_stored, write_stored
+from reports.analysis.stored.rounds import MAX_CHANGES, placements, placements_by_round, stored_rounds
+from simulator.results.renamed_keys import RenamedKeysWarning
+from simulator.results.tables import SCHEMAS
 from tests.reports import sample_runs
 from tests.reports.sample_stored_results import ORIGIN, results, rounds
 
@@ -37,7 +40,7 @@ def test_the_first_round_is_stored_whole_and_later_ones_by_what_changed() -> Non
 
 
 def test_what_every_round_decided_comes_back_from_the_changes() -> None:
-    assert [dict(each or {}) for each in restored(rounds(FIRST, THEN, FIRST))] == [
+    assert [dict(each or {}) for each in placements_by_round(rounds(FIRST, THEN, FIRST))] == [
         {"0_0": ["a", "b"], "0_1": ["b"], "0_2": [None, "a"]},
         {"0_0": ["b"], "0_1": ["b"]},
         {"0_0": ["a", "b"], "0_1": ["b"], "0_2": [None, "a"]},
@@ -45,11 +48,11 @@ def test_what_every_round_decided_comes_back_from_the_changes() -> None:
 
 
 def test_a_large_run_is_stored_as_digests_alone() -> None:
-    tasks = {f"0_{number}": "a" for number in range(MOST_CHANGES)}
+    tasks = {f"0_{number}": "a" for number in range(MAX_CHANGES)}
     whole, digests = rounds(tasks), rounds(tasks, {**tasks, "0_0": "b"})
     assert whole[0]["changes"] is not None
     assert [each["changes"] for each in digests] == [None, None]
-    assert list(restored(digests)) == [None, None]
+    assert list(placements_by_round(digests)) == [None, None]
     assert digests[0]["digest"] == whole[0]["digest"] != digests[1]["digest"]
 
 
@@ -58,14 +61,14 @@ def test_the_order_of_rows_does_not_matter() -> None:
         {"round": 1, "task": task, "client": client, "role": role}
         for task, client, role in (("0_0", "c", "standby"), ("0_0", "b", "standby"), ("0_0", "a", "active"))
     ]
-    assert places(copies) == places(copies[::-1]) == {"0_0": ["a", "b", "c"]}
+    assert placements(copies) == placements(copies[::-1]) == {"0_0": ["a", "b", "c"]}
     row = {**sample_runs.ROUND, "round": 1}
     assert list(stored_rounds([row], copies)) == list(stored_rounds([row], copies[::-1]))
 
 
 def test_floats_are_stored_to_nine_digits() -> None:
     tables = sample_runs.tables(runs=[{"cross_rack_bytes": 123_456_789_123.4}])
-    [run] = stored(tables, "rack_outage", ORIGIN).runs.values()
+    [run] = collect_results(tables, "rack_outage", ORIGIN).runs.values()
     assert run.figures["cross_rack_bytes"] == 123_456_789_000.0
 
 
@@ -95,7 +98,19 @@ def test_anything_else_is_refused(text: str) -> None:
         read_stored(text, "here.json")
 
 
-def test_figures_stored_under_their_old_names_are_read_under_the_new_ones() -> None:
+def test_results_that_the_last_release_stored_are_read_with_current_keys_and_a_warning() -> None:
+    old = (Path(__file__).parent / "written_by_0_1.expected.json").read_text(encoding="utf-8")
+    with pytest.warns(RenamedKeysWarning, match=r"^old\.json: .*computing_ms, down_ms, .*until release 0\.3\.0"):
+        read = read_stored(old, "old.json")
+    [run] = read.runs.values()
+    assert list(run.figures) == [name for name in SCHEMAS["runs"].names if name not in ("scenario", "assignor", "seed")]
+    assert list(run.figures.values()) == list(json.loads(old)["runs"][0]["figures"].values())
+    assert (run.figures["rebalances"], run.figures["downtime_ms"]) == (38, 9_000)
+    assert len(run.rounds) == 38
+
+
+@pytest.mark.filterwarnings("ignore::simulator.results.renamed_keys.RenamedKeysWarning")
+def test_keys_that_were_renamed_before_the_last_release_are_read_too() -> None:
     now = results(FIRST, THEN, rebalances_to_converge=17, time_to_converge_ms=5_448_000)
     text = write_stored(now)
     old = text.replace("rebalances_to_converge", "rounds_to_stable").replace("time_to_converge_ms", "stable_after_ms")

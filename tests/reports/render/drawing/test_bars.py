@@ -12,7 +12,6 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from reports.analysis.comparison import TableError
-from reports.analysis.grids import breakdown_grid, worst_tasks
 from reports.analysis.runs.breakdowns import (
     DOWN_CLASSES,
     MOVE_REASONS,
@@ -21,6 +20,7 @@ from reports.analysis.runs.breakdowns import (
     moves_by_reason,
     tasks_by_downtime,
 )
+from reports.analysis.runs.grids import breakdown_grid, worst_tasks
 from reports.render.drawing.style import PAPER, part_style
 from reports.render.figures.run_figures import downtime, figure_bytes, kinds_of_traffic, reasons_of_moves
 from simulator.flows.traffic import TrafficKind
@@ -136,8 +136,8 @@ def test_a_bar_has_its_parts_and_what_they_come_to() -> None:
     assert texts(figure).count("18") == 4
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "client lost",
-        "to a copy",
-        "back to where it was",
+        "to a standby or warm-up",
+        "back to an earlier client",
         "balance",
     ]
 

@@ -76,7 +76,7 @@ def test_traffic_is_in_the_unit_of_its_axis() -> None:
     figure = cross_rack_traffic(four_assignors())
     axes = axes_of(figure)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("time (minutes)", "cross-rack traffic (MB/s)")
-    assert axes.get_title(loc="left") == "Traffic between racks: rack_outage"
+    assert axes.get_title(loc="left") == "Cross-rack traffic: rack_outage"
     none = steps(figure)[0]
     assert numbers(none.get_xdata()) == [0, 20, 30, 40, 50, 60]
     assert numbers(none.get_ydata()) == [41, 55, 52, 50, 48.3, 48.3]

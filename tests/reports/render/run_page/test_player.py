@@ -78,7 +78,7 @@ def test_a_client_knows_its_rack_its_threads_and_when_it_was_there() -> None:
 
 def test_what_is_known_of_a_move_is_told_with_it() -> None:
     eager, calm = player_data(player_runs())["runs"]
-    assert eager["told"]["3:2"] == "Balance, first → away: from 2 and 0 tasks a thread to 1 and 1."
+    assert eager["told"]["3:2"] == "Balance, first → away: from 2 and 0 tasks per thread to 1 and 1."
     assert set(eager["told"]) == {"2:1", "2:3", "3:2"}
     assert set(calm["told"]) == {"2:1", "2:3"}
 
@@ -91,7 +91,7 @@ def test_a_cycle_is_told_with_the_steps_that_were_part_of_it() -> None:
     edge = {**key, "cycle": 1, "edge": 1, "cycle_cost": -8, "cycle_break_even": 5}
     made["cycles"] = pa.Table.from_pylist([edge], schema=SCHEMAS["cycles"])
     told = player_data(made)["runs"][0]["told"]["3:2"]
-    assert told.startswith("Racks, first → away, along a cycle that saves: in all -8")
+    assert told.startswith("Racks, first → away, in a cycle that reduces cost: total -8")
 
 
 def test_sentences_that_are_too_many_are_left_to_another_command(monkeypatch: pytest.MonkeyPatch) -> None:

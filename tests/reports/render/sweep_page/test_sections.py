@@ -44,10 +44,10 @@ def table(text: str, name: str) -> list[list[str]]:
 
 def test_the_best_settings_come_first_with_what_they_cost_against_the_baseline() -> None:
     head, cheap, still, fast = table(ordinary(), "sweep-1-best")
-    assert head[2:] == ["Cross-rack cost, whole run", "Tasks moved", "Time to converge (worst event)"]
-    assert cheap[:2] == ["Cross-rack cost, whole run: $8.00$6.00–$12.00", "rivalrate=1, standbys=0"]
-    assert cheap[2] == "★ $8.00$6.00–$12.00−$2.00 against the baseline (−$3.00 to −$1.00)"
-    assert cheap[3] == "64.5–9+2 against the baseline (+1 to +3)"
+    assert head[2:] == ["Cross-rack cost (whole run)", "Active task moves", "Time to converge (worst event)"]
+    assert cheap[:2] == ["Cross-rack cost (whole run): $8.00$6.00–$12.00", "rivalrate=1, standbys=0"]
+    assert cheap[2] == "★ $8.00$6.00–$12.00−$2.00 vs. baseline (−$3.00 to −$1.00)"
+    assert cheap[3] == "64.5–9+2 vs. baseline (+1 to +3)"
     assert still[2] == "$22.00$16.50–$33.00"
     assert fast[0] == "Time to converge (worst event): 1 s750 ms–1.5 s; 1 other cell alike"
 
@@ -58,7 +58,7 @@ def test_a_cell_that_is_best_at_several_things_stands_in_one_line() -> None:
     best = [{**scenario["best"][0], "objective": name} for name in ("cross_rack_usd", "active_moves")]
     both = read_sweep(replace(made, summary={**made.summary, "scenarios": [{**scenario, "best": best}]}))
     [_, line] = table(page(None, sweeps=[both]), "sweep-1-best")
-    assert line[0] == "Cross-rack cost, whole run: $8.00$6.00–$12.00Tasks moved: 64.5–9"
+    assert line[0] == "Cross-rack cost (whole run): $8.00$6.00–$12.00Active task moves: 64.5–9"
 
 
 def test_the_command_makes_the_setting_with_all_that_the_sweep_sets() -> None:
@@ -135,7 +135,7 @@ def test_what_sums_of_floats_leave_of_nothing_is_nothing() -> None:
 def test_what_matters_is_told_of_every_metric() -> None:
     rows = table(ordinary(), "sweep-1-sensitivity")
     assert rows[0] == ["Metric", "rate", "standbys", "assignor"]
-    assert rows[1] == ["Cross-rack cost, whole run", "60 %", "10 %", "5 %"]
+    assert rows[1] == ["Cross-rack cost (whole run)", "60 %", "10 %", "5 %"]
     assert table(ordinary(), "sweep-1-levels")[2][:2] == ["rate=5", "$21.75± $0.5012 runs"]
 
 
@@ -247,7 +247,7 @@ def test_a_directory_is_read_back(tmp_path: Path) -> None:
 def test_a_sweep_of_which_nothing_is_worked_out_says_what_to_do(tmp_path: Path) -> None:
     directory = write(aggregate(), tmp_path / "weights")
     (directory / "aggregate" / "summary.json").unlink()
-    with pytest.raises(TableError, match=f"worked out yet; work it out with: assignor-sim aggregate {directory}"):
+    with pytest.raises(TableError, match=f"not aggregated yet; run: assignor-sim aggregate {directory}"):
         read_aggregate(directory)
 
 
@@ -261,5 +261,5 @@ def test_an_aggregate_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_an_aggregate_of_several_sweeps_is_refused(tmp_path: Path) -> None:
     made = aggregate()
     twice = replace(made, summary={**made.summary, "sweeps": made.summary["sweeps"] * 2})
-    with pytest.raises(TableError, match="is not about the sweep beside it alone"):
+    with pytest.raises(TableError, match="aggregates other sweeps too"):
         read_aggregate(write(twice, tmp_path / "weights"))

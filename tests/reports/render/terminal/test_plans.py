@@ -128,8 +128,8 @@ def test_what_was_proved_is_said() -> None:
         row = PlanRow("s", "feasible", figures=PLANNED, objective="replicas moved", value=12, bound=bound)
         return text(row).splitlines()[-1]
 
-    assert said(12) == "– s: replicas moved: 12, proven to be best"
-    assert said(11) == "– s: replicas moved: 12, with 11 as proven bound"
+    assert said(12) == "– s: replicas moved: 12, proven optimal"
+    assert said(11) == "– s: replicas moved: 12, proven bound 11"
     assert said(None) == "– s: replicas moved: 12"
 
 

@@ -30,12 +30,12 @@ def test_a_sparkline_has_a_bar_for_each_value_and_the_lowest_for_nothing_alone(
 
 def test_few_moves_of_a_round_are_told_one_by_one() -> None:
     text = draw(results(), width=120, color=False)
-    assert "0_2 a → b (to a copy), 0_10 b → c (client lost), 1 new standby" in text
+    assert "0_2 a → b (to a standby or warm-up), 0_10 b → c (client lost), 1 new standby" in text
 
 
 def test_many_moves_are_counted_by_their_reasons() -> None:
     text = draw(results({"HA": ({f"0_{n}": "a" for n in range(8)}, {f"0_{n}": "b" for n in range(8)})}), width=120)
-    assert "8 tasks moved (6 balance, 1 to a copy, 1 client lost)" in text
+    assert "8 tasks moved (6 balance, 1 to a standby or warm-up, 1 client lost)" in text
 
 
 def test_rounds_that_change_nothing_for_the_same_reason_stand_in_one_line() -> None:
@@ -53,7 +53,7 @@ def test_every_assignor_has_its_verdict_and_its_rounds() -> None:
 
 def test_a_figure_that_is_nothing_throughout_is_left_out() -> None:
     text = draw(results(), width=120, color=False)
-    assert "tasks moved" in text
+    assert "active task moves" in text
     assert "tasks not at final client" not in text
 
 

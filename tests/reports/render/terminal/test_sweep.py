@@ -77,18 +77,18 @@ def test_a_narrow_terminal_does_without_intervals_and_every_line_fits() -> None:
 
 def test_the_best_of_each_objective_says_how_many_others_are_as_good() -> None:
     lines = render(SUMMARY, width=140, color=False).splitlines()
-    [moved] = [line for line in lines if line.startswith("Tasks moved")]
-    assert " ".join(moved.split()) == "Tasks moved sticky traffic_cost=1 (and 2 more with equal mean) 4"
+    [moved] = [line for line in lines if line.startswith("Active task moves")]
+    assert " ".join(moved.split()) == "Active task moves sticky traffic_cost=1 (and 2 more with equal mean) 4"
 
 
 def test_only_what_is_weighed_and_not_next_to_nothing_matters() -> None:
     text = render(SUMMARY, width=120, color=False)
-    assert "– Tasks moved: traffic_cost 83 %\n" in text
+    assert "– Active task moves: traffic_cost 83 %\n" in text
     assert "skew" not in text
 
 
 def test_what_is_sure_against_the_baseline_stands_in_one_line() -> None:
-    expected = "– min_traffic vs. sticky: Cross-rack cost, whole run lower in 5 of 6 settings\n"
+    expected = "– min_traffic vs. sticky: Cross-rack cost (whole run) lower in 5 of 6 settings\n"
     assert expected in render(SUMMARY, width=120, color=False)
 
 

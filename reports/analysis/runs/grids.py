@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from reports.analysis.cells import UNKNOWN, Cell
+from reports.analysis.cells import UNKNOWN, Cell, Grid
 from reports.analysis.comparison import Tables, table
 from reports.analysis.formatting import NumberFormat, format_clock, format_duration, format_usd
 from reports.analysis.metric import Run, usd_per_byte
@@ -17,21 +16,6 @@ WORST = 20
 
 MAX_TASKS = 2_000
 """Maximum number of tasks in the table of all tasks."""
-
-NO_RACK = "no rack"
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table with a title per column and a title per line.
-
-    Attributes:
-        columns: titles of the columns.
-        lines: title and cells of each line.
-    """
-
-    columns: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[Cell, ...]], ...]
 
 
 def breakdown_grid(stack: Breakdown, usd: Sequence[float | None] = ()) -> Grid:
