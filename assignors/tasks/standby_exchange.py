@@ -191,9 +191,9 @@ def exchange_pairs(walk: PairWalk, search: PairSearch, log: ExchangeLog) -> None
     for _ in range(MAX_ROUNDS):
         moved = False
         for position in range(len(clients)):
-            for other in range(position + 1, len(clients)):
-                first = min(clients[position], clients[other])
-                second = max(clients[position], clients[other])
+            for later in range(position + 1, len(clients)):
+                first = min(clients[position], clients[later])
+                second = max(clients[position], clients[later])
                 if rack[first] != rack[second]:
                     may_pay = max_saving[first][rack[second]] + max_saving[second][rack[first]] > cost_of_moves
                     if may_pay or len(log.flows) > 0:

@@ -1,4 +1,4 @@
-"""No answer that Kafka ever gave to the recorded problems costs less than its bound."""
+"""No recorded assignment of Kafka costs less than its bound."""
 
 from __future__ import annotations
 

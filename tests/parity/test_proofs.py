@@ -1,4 +1,4 @@
-"""No answer that Kafka gave to the recorded problems costs less than what is proven to be the optimum."""
+"""No recorded assignment of Kafka costs less than the proven optimum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded sequences of rebalances, replayed round by round on the simulator's own way from state to assignment."""
+"""Recorded sequences of rebalances, replayed through the simulator's states."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Held = dict[ProcessId, tuple[BoolArray, BoolArray]]
 
 
 def previous_of(state: ApplicationState, held: Held) -> tuple[BoolArray, BoolArray]:
-    """What each client held when it was last a member; one that comes back still knows what it had."""
+    """Return the tasks that each client held when it was last a member; a client that returns still has them."""
     nothing = np.zeros(len(state.tasks), dtype=np.bool_)
     pairs = [held.get(process_id, (nothing, nothing)) for process_id in state.clients.ids]
     return np.stack([active for active, _ in pairs], axis=1), np.stack([standby for _, standby in pairs], axis=1)

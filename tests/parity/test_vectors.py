@@ -1,6 +1,6 @@
-"""Real Kafka answered these problems; so do we, task for task.
+"""Assignments equal those of real Kafka, task for task.
 
-`data/` holds 1,500 random problems, 208 odd or failing ones and 61 that hit rare tie-breaks, with the answers of
+`data/` contains 1,500 random problems, 208 unusual or failing ones and 61 with rare tie-breaks, with the assignments of
 Kafka's own classes.
 """
 
