@@ -137,7 +137,7 @@ def rounds(state: ApplicationState, assignor: TaskAssignor) -> Iterator[tuple[Ap
             ],
             previous_standby=[tuple(ids[t] for t in np.flatnonzero(held)) for held in columns.standby.T],
         )
-    raise AssertionError("it does not come to rest")
+    raise AssertionError("it does not reach rest")
 
 
 def kept_in_the_end(state: ApplicationState) -> set[tuple[TaskId, ProcessId]]:

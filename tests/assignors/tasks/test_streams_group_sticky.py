@@ -55,7 +55,7 @@ def test_the_recorded_problems_are_of_all_kinds() -> None:
             "A: 0_0 0_1 | B: 0_2 0_3 | C:",
             "0_0 0_1 0_2 0_3",
             "A: 0_0 0_1 | B: 0_2 | C: 0_3",
-            id="the share sinks once somebody has it",
+            id="the share sinks once a client has it",
         ),
         pytest.param("A: | B: (0_1) | C:", "0_0 0_1 0_2", "A: 0_0 | B: 0_1 | C: 0_2", id="a standby takes over"),
         pytest.param(
