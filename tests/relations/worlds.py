@@ -160,7 +160,7 @@ def _clients(draw: st.DrawFn, limits: WorldLimits, name: str, is_classic: bool) 
 
 @st.composite
 def _applications(draw: st.DrawFn, limits: WorldLimits, brokers: int) -> tuple[Application, dict[str, Topic]]:
-    """Draw a chain: each subtopology may read the repartition topic of the one before, and writes output or the next."""
+    """Draw a chain: a subtopology may read the repartition topic of the one before, and writes output or the next."""
     topics: dict[str, Topic] = {}
     parts = []
     count = draw(st.integers(1, 3))
