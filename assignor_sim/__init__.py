@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from assignor_sim.api.frontier import FrontierError as FrontierError
     from assignor_sim.api.frontier import frontier as frontier
     from assignor_sim.api.loading import load as load
+    from assignor_sim.api.plan_comparison import PlanComparison as PlanComparison
+    from assignor_sim.api.plan_comparison import plan as plan
     from assignor_sim.api.recommendations import recommend as recommend
     from assignor_sim.api.regression import record as record
     from assignor_sim.api.regression import verify as verify
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from assignors.model.state import KafkaStreamsState as KafkaStreamsState
     from assignors.model.state import TaskInfo as TaskInfo
     from assignors.model.state import TaskTopicPartition as TaskTopicPartition
+    from assignors.replicas.state import ClusterState as ClusterState
     from assignors.tasks.fallback_prior import FallbackPrior as FallbackPrior
     from assignors.tasks.high_availability import HighAvailability as HighAvailability
     from assignors.tasks.incremental import Incremental as Incremental
@@ -70,7 +73,7 @@ if TYPE_CHECKING:
     from reports.analysis.explanation import ExplanationError as ExplanationError
     from reports.analysis.frontier import TrafficFrontier as TrafficFrontier
     from reports.analysis.recommendation import Recommendation as Recommendation
-    from reports.render.verification import Verification as Verification
+    from reports.analysis.stored.verification import Verification as Verification
     from scenarios.load import Scenario as Scenario
     from scenarios.load import ScenarioError as ScenarioError
     from scenarios.load import loads as loads
@@ -85,6 +88,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.explanations": ("TaskExplanations",),
     "assignor_sim.api.frontier": ("FrontierError", "frontier"),
     "assignor_sim.api.loading": ("load",),
+    "assignor_sim.api.plan_comparison": ("PlanComparison", "plan"),
     "assignor_sim.api.recommendations": ("recommend",),
     "assignor_sim.api.regression": ("record", "verify"),
     "assignor_sim.api.results": ("RunResult", "open"),
@@ -104,6 +108,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignors.model.configs": ("AssignmentConfigs", "RackAwareStrategy"),
     "assignors.model.ids": ("ProcessId", "TaskId", "TopicPartition"),
     "assignors.model.state": ("ApplicationState", "KafkaStreamsState", "TaskInfo", "TaskTopicPartition"),
+    "assignors.replicas.state": ("ClusterState",),
     "assignors.tasks.fallback_prior": ("FallbackPrior",),
     "assignors.tasks.high_availability": ("HighAvailability",),
     "assignors.tasks.incremental": ("Incremental",),

@@ -33,7 +33,7 @@ def prefer_checkout() -> None:
     """Import the project's packages from the checkout from now on; do nothing in an installed wheel.
 
     Raises:
-        ImportError: another package of one of these names has been imported already.
+        ImportError: another package of the same name has been imported already.
     """
     if os.path.isdir(os.path.join(_HERE, PACKAGES[0])) or CheckoutFinder in sys.meta_path:
         return

@@ -37,8 +37,8 @@ RUN_SCHEMA = pa.schema(
         ("seed", pa.int64()),
     ]
 )
-"""One row per run. `position` is its place in the sweep, `run_id` a hash of its inputs, `overrides` a JSON list of pairs
-(path, value), `assignor` a label of the scenario or of `SweepInputs.assignors`, or a registered name."""
+"""One row per run. `position` is its place in the sweep, `run_id` a hash of its inputs, `overrides` a JSON list of
+pairs (path, value), `assignor` a label of the scenario or of `SweepInputs.assignors`, or a registered name."""
 
 _CACHED_SCENARIOS = 4
 

@@ -74,7 +74,12 @@ def assignor_specs(
 
 
 def make_assignor(spec: AssignorSpec, world: World) -> TaskAssignor:
-    """Build the assignor for a run; one that weighs bytes and has no traffic rates gets the mean rates of the world.
+    """Build the assignor for a run.
+
+    An assignor that weighs bytes and has no traffic rates gets the mean rates of the world.
+
+    Returns:
+        The assignor.
 
     Raises:
         UnknownAssignorError: the assignor rejects its parameters.

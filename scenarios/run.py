@@ -59,7 +59,7 @@ def run(
 
 
 def _with_proven_bounds(trace: Trace, spec: AssignorSpec, time_limit_s: float) -> Trace:
-    """Return the trace with each round's lower bound raised to the proven minimum, as far as that is found in time."""
+    """Return the trace with each round's lower bound raised to the proven minimum, if it is found in time."""
     weights = spec.info.weights
     appraisals = {
         captured.round.number: prove_bound(

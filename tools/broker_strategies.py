@@ -1,4 +1,4 @@
-"""Puts real output into docs/explanation/broker-strategies.md: `python -m tools.broker_strategies`."""
+"""Write current command output into docs/explanation/broker-strategies.md: `python -m tools.broker_strategies`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ BLOCK = re.compile(r"<!-- (?P<command>[^\n]*) -->\n```\n(?P<output>.*?)```\n", r
 
 
 def commands(text: str) -> list[str]:
-    """The commands of which the page holds the output."""
-    return [found["command"] for found in BLOCK.finditer(text)]
+    """Return the commands whose output the page shows."""
+    return [match["command"] for match in BLOCK.finditer(text)]
 
 
 def refreshed(text: str) -> str:
-    """The page with today's output."""
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder)
-        assignor_sim("generate", "cluster", "--out", "forty", folder=here)
+    """Return the page with current output."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        assignor_sim("generate", "cluster", "--out", "forty", folder=folder)
 
-        def put(found: re.Match[str]) -> str:
-            command = found["command"]
-            output = assignor_sim(*command.split(), folder=here)
+        def current_block(match: re.Match[str]) -> str:
+            command = match["command"]
+            output = assignor_sim(*command.split(), folder=folder)
             return f"<!-- {command} -->\n```\n$ assignor-sim {command}\n{output}\n```\n"
 
-        return BLOCK.sub(put, text)
+        return BLOCK.sub(current_block, text)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""How far Kafka's recorded answers are from the proven optimum: `python -m tools.optimality_gap` puts it into the docs.
+"""Gap between Kafka's recorded answers and the optimum; `python -m tools.optimality_gap` writes it into the docs.
 
-It takes a minute or two.
+The run time is a few minutes.
 """
 
 from __future__ import annotations
@@ -30,33 +30,41 @@ MARK = "<!-- Measured by `python -m tools.optimality_gap`. -->"
 
 
 @dataclass(frozen=True)
-class Appraised:
-    """What Kafka answered to a problem, and what that costs."""
+class AnswerCost:
+    """The cost of Kafka's answer to a problem.
+
+    Attributes:
+        id: Id of the problem.
+        kind: Assignor and strategy.
+        cost: Cost and bound.
+    """
 
     id: str
     kind: tuple[str, str]
-    appraisal: CostAndBound
+    cost: CostAndBound
 
 
-Judge = Callable[[ApplicationState, AssignmentColumns, Weights], CostAndBound | None]
+CostFunction = Callable[[ApplicationState, AssignmentColumns, Weights], CostAndBound | None]
 
 
-def appraised(name: str, judge: Judge = compute_cost_and_bound, every: int = 1) -> Iterator[Appraised]:
-    """Kafka's answers to each of the problems of a file, where racks are known and Kafka had an answer.
+def answer_costs(
+    name: str, cost_function: CostFunction = compute_cost_and_bound, every: int = 1
+) -> Iterator[AnswerCost]:
+    """Yield the costs of Kafka's answers to the problems of a file, if racks are known and Kafka has an answer.
 
     Args:
-        name: of the file.
-        judge: appraises an answer.
-        every: of how many problems one is looked at.
+        name: Name of the file.
+        cost_function: Function that computes the cost of an answer.
+        every: Use only every n-th problem.
     """
     with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as source:
         for problem in islice(read_problems(source, name), None, None, every):
             if not problem.expected or not problem.expected.get("assignment"):
                 continue
             state = parse_problem(problem.problem)
-            found = judge(state, _columns(state, problem), _weights(state, problem))
-            if found is not None:
-                yield Appraised(problem.id, problem.kind, found)
+            cost = cost_function(state, _columns(state, problem), _weights(state, problem))
+            if cost is not None:
+                yield AnswerCost(problem.id, problem.kind, cost)
 
 
 def _weights(state: ApplicationState, problem: Problem) -> Weights:
@@ -67,44 +75,44 @@ def _columns(state: ApplicationState, problem: Problem) -> AssignmentColumns:
     assert problem.expected is not None
     active = np.full(len(state.tasks), UNASSIGNED, dtype=np.int64)
     standby = np.zeros((len(state.tasks), len(state.clients)), dtype=np.bool_)
-    for client, held in problem.expected["assignment"].items():
+    for client, tasks in problem.expected["assignment"].items():
         column = state.row_of_client[ProcessId.parse(client)]
-        active[[state.row_of_task[TaskId.parse(task)] for task in held["active"]]] = column
-        standby[[state.row_of_task[TaskId.parse(task)] for task in held["standby"]], column] = True
+        active[[state.row_of_task[TaskId.parse(task)] for task in tasks["active"]]] = column
+        standby[[state.row_of_task[TaskId.parse(task)] for task in tasks["standby"]], column] = True
     return AssignmentColumns(active, standby, None)
 
 
 def table() -> str:
-    """A row an assignor and strategy: how far above the optimum Kafka's answers are."""
+    """Return a table with one row per assignor and strategy: the gap between Kafka's answers and the optimum."""
     kinds = defaultdict(list)
-    for each in appraised("public", _proven):
-        kinds[each.kind].append(each.appraisal)
+    for answer in answer_costs("public", _proven):
+        kinds[answer.kind].append(answer.cost)
     rows = [
-        "| assignor | strategy | problems | at the optimum | half are within | nine in ten within |",
+        "| assignor | strategy | problems | optimal | median gap | 90th percentile of the gap |",
         "|---|---|---|---|---|---|",
     ]
-    for (assignor, strategy), found in sorted(kinds.items()):
-        above = np.array([_percent(each) for each in found])
-        half, nine = (f"{np.quantile(above, q):,.0f} %" for q in (0.5, 0.9))
-        at = f"{(above == 0).mean():.0%}".replace("%", " %")
-        rows.append(f"| {registry.find(assignor).name} | {strategy} | {len(found)} | {at} | {half} | {nine} |")
+    for (assignor, strategy), costs in sorted(kinds.items()):
+        gaps = np.array([_gap_percent(cost) for cost in costs])
+        median, p90 = (f"{np.quantile(gaps, q):,.0f} %" for q in (0.5, 0.9))
+        optimal = f"{(gaps == 0).mean():.0%}".replace("%", " %")
+        rows.append(f"| {registry.find(assignor).name} | {strategy} | {len(costs)} | {optimal} | {median} | {p90} |")
     return "\n".join(rows)
 
 
 def _proven(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> CostAndBound | None:
-    found = prove_bound(state, columns, weights, LIMIT_S)
-    if found is not None and (found.proof is None or found.bound < found.proof.cheapest):
-        raise AssertionError("an optimum that is not proven has no place in this table")
-    return found
+    cost = prove_bound(state, columns, weights, LIMIT_S)
+    if cost is not None and (cost.proof is None or cost.bound < cost.proof.best_known_cost):
+        raise AssertionError("optimum not proven; the table requires proofs")
+    return cost
 
 
-def _percent(each: CostAndBound) -> float:
-    """How far above the optimum; what lies above an optimum of 0 counts against 1."""
-    return 100.0 * (each.cost - each.bound) / max(each.bound, 1)
+def _gap_percent(cost: CostAndBound) -> float:
+    """Return the gap in percent of the optimum; relative to 1 if the optimum is 0."""
+    return 100.0 * (cost.cost - cost.bound) / max(cost.bound, 1)
 
 
 def refreshed(text: str) -> str:
-    """The page with today's figures behind its mark."""
+    """Return the page with current figures after its mark."""
     head, _, rest = text.partition(MARK)
     _, _, tail = rest.partition("\n\n## ")
     return f"{head}{MARK}\n\n{table()}\n\n## {tail}"

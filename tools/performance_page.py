@@ -1,4 +1,4 @@
-"""The tables of docs/reference/performance.md, from what `make bench` measured.
+"""The tables of docs/reference/performance.md, from the measurements of `make bench`.
 
 python -m tools.performance_page out/bench.json            prints them
 python -m tools.performance_page out/bench.json --write    writes them into the page
@@ -24,7 +24,7 @@ PREDICTED = ("test_an_assignment", "test_a_fresh_application", "test_a_large_app
 
 
 def report(bench: Json) -> str:
-    """All tables, one section each; those of which nothing was measured are left out."""
+    """Return all tables, one section each; tables without measurements are omitted."""
     sections = [
         ("Where", _machine(bench)),
         ("Assignments", _table(ASSIGNMENT_HEAD, map(_assignment, _of(bench, "test_an_assignment")))),
@@ -66,7 +66,7 @@ def _ratio(kafka: Json, ours_ms: float) -> str:
 
 
 def _shape(name: str) -> str:
-    """The name of a problem for people."""
+    """Return the readable name of a problem."""
     kind, assignor, size, *rest = name.split("-")
     if kind == "scale":
         return f"`{assignor}` {size}, {rest[0]} round"
@@ -91,7 +91,7 @@ def _scenario(row: Json) -> Sequence[str]:
 
 
 def _days(bench: Json) -> str:
-    """How long a simulated day takes, and where its time goes."""
+    """Return the run time of a simulated day, and the share of each part."""
     found = list(_with(bench, "day_goal_s"))
     if not found:
         return ""
@@ -114,7 +114,7 @@ PREDICTION_HEAD = ("problem", "edges", "looks", "predicted", "Kafka", "a look", 
 
 
 def _predictions(bench: Json) -> str:
-    """Predicted and measured; how much slower this machine is than the prediction's, and how far off each is then."""
+    """Return predicted and measured run times, and the error after correcting for this machine's speed."""
     found = [row for row in _of(bench, *PREDICTED) if {"predicted_ms", "kafka"} <= row["extra_info"].keys()]
     ratios = [ratio for row in found if (ratio := _slower(row)) is not None]
     if not ratios:
@@ -122,8 +122,8 @@ def _predictions(bench: Json) -> str:
     middle = median(ratios)
     off = [abs(ratio / middle - 1) for ratio in ratios]
     return _table(PREDICTION_HEAD, (_prediction(row, middle) for row in found)) + (
-        f"\nThe median of Kafka / predicted is {middle:.2f}: by so much this machine was slower than the one that the\n"
-        f"prediction is for. *Off* is what is left then: {median(off):.0%} in the median, {max(off):.0%} at most.\n"
+        f"\nThe median of Kafka / predicted is {middle:.2f}: this machine is slower by that factor than that of\n"
+        f"the prediction. *Off* is the remaining error: median {median(off):.0%}, maximum {max(off):.0%}.\n"
     )
 
 
@@ -138,7 +138,7 @@ def _prediction(row: Json, middle: float) -> Sequence[str]:
 
 
 def _slower(row: Json) -> float | None:
-    """Kafka's time over the predicted one; None if Kafka was stopped."""
+    """Return Kafka's run time divided by the predicted one; None if Kafka was stopped."""
     measured_ms, predicted_ms = row["extra_info"]["kafka"]["median_ms"], row["extra_info"]["predicted_ms"]
     return None if measured_ms is None else float(measured_ms / predicted_ms)
 
@@ -149,13 +149,13 @@ def _kafkas_time(kafka: Json) -> str:
 
 
 def _of(bench: Json, *tests: str) -> Iterator[Json]:
-    """What these tests measured, in the order of their names, numbers as numbers."""
+    """Return the measurements of tests, sorted by name with numbers in numeric order."""
     found = [row for row in bench["benchmarks"] if row["name"].partition("[")[0] in tests]
     return iter(sorted(found, key=lambda row: [part.zfill(9) for part in re.split(r"(\d+)", row["name"])]))
 
 
 def _with(bench: Json, key: str) -> Iterator[Json]:
-    """What was measured with this about it."""
+    """Return the measurements that have this extra information."""
     return (row for row in bench["benchmarks"] if key in row["extra_info"])
 
 
@@ -164,7 +164,7 @@ def _median_ms(row: Json) -> float:
 
 
 def _time(ms: float) -> str:
-    """Three digits, in the unit that people would choose."""
+    """Return a time with three digits in a readable unit."""
     for unit, size, most in (("ms", 1, 1_000), ("s", 1_000, 600), ("min", 60_000, 120)):
         if ms < most * size:
             return f"{ms / size:.3g} {unit}"
@@ -180,7 +180,7 @@ def _rounded(ratio: float) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
-    """A table in Markdown whose columns stand straight in a terminal, too; nothing if there are no rows."""
+    """Return a Markdown table with aligned columns; empty without rows."""
     lines = [head, *rows]
     if len(lines) == 1:
         return ""
@@ -190,7 +190,7 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
 
 
 def write_page(bench: Json, page: Path = PAGE) -> None:
-    """Put the tables into the page, after what is written there by hand."""
+    """Replace the generated part of the page by the tables."""
     head = page.read_text(encoding="utf-8").partition(MARK)[0]
     page.write_text(f"{head}{MARK}\n{report(bench)}", encoding="utf-8")
 
@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("bench", type=Path, help="what pytest-benchmark wrote")
+    parser.add_argument("bench", type=Path, help="JSON file of pytest-benchmark")
     parser.add_argument("--write", action="store_true", help="write the page")
     options = parser.parse_args(arguments)
     bench = json.loads(options.bench.read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
-"""What Spark costs: the same runs by Spark and by a plain pool of processes, in one go on one machine.
+"""Overhead of Spark: the same runs by Spark and by a pool of processes on one machine.
 
-`python -m tools.pipeline_benchmark [--runs 1000] [--write]` times a small scenario's runs three ways: a pool of two
-processes, Spark with two cores, Spark with one. All three make the same tables and write them as Parquet; `--write`
-puts the figures into docs/reference/pipeline-performance.md.
+`python -m tools.pipeline_benchmark [--runs 1000] [--write]` measures the runs of a small scenario with a pool of two
+processes, with Spark on two cores, and with Spark on one core. All three write the same tables as Parquet; `--write`
+writes the figures into docs/reference/pipeline-performance.md.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ seeds: {seeds}
 
 
 def prepared_of(runs: int, folder: Path) -> PreparedSweep:
-    """A sweep of so many runs of a small scenario."""
+    """Return a sweep with this number of runs of a small scenario."""
     file = folder / "overhead.yaml"
     file.write_text(SWEEP.format(scenario="cold_start", seeds=runs // 4))
     return prepare_sweep(load_sweep(file))
 
 
 def by_pool(prepared: PreparedSweep, out: Path) -> float:
-    """Seconds that a pool of processes takes, its start and all files included."""
+    """Return the run time in seconds of a pool of processes, including its start and all files."""
     started = time.monotonic()
     out.mkdir(parents=True)
     with ProcessPoolExecutor(CORES) as pool:
@@ -66,34 +66,34 @@ def _simulate(sweep_inputs: SweepInputs, chunk: pa.Table) -> pa.Table:
 
 
 def by_spark(prepared: PreparedSweep, out: Path, cores: int) -> tuple[float, float]:
-    """Seconds that a sweep takes once Spark is there, and that Spark takes to be there.
+    """Return the run time of a sweep on a started Spark, and the time to start Spark, in seconds.
 
-    With one core, Java and the worker share that core: Spark's `local[1]` alone would let Java use the others.
+    With one core, Java and the worker share that core; `local[1]` alone would let Java use the others.
     """
-    every = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, sorted(every)[:cores])
+    all_cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(all_cores)[:cores])
     started = time.monotonic()
     try:
         with connect(f"local[{cores}]", java_works_little=True) as spark:
-            there = time.monotonic()
+            started_at = time.monotonic()
             run_sweep(spark, prepared, str(out))
-            done = time.monotonic()
+            finished_at = time.monotonic()
     finally:
-        os.sched_setaffinity(0, every)
-    return done - there, there - started
+        os.sched_setaffinity(0, all_cores)
+    return finished_at - started_at, started_at - started
 
 
 def measure(runs: int) -> dict[str, float]:
-    """All figures, in seconds; every way has warm kernels, since the pool goes first and last."""
+    """Return all figures; kernels are warm in each measurement, because a pool runs first."""
     with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder)
-        prepared = prepared_of(runs, here)
-        by_pool(prepared_of(40, here), here / "warming")
-        prepared = prepared_of(runs, here)
-        two, start = by_spark(prepared, here / "spark-2", CORES)
-        one, _ = by_spark(prepared, here / "spark-1", 1)
-        pool = by_pool(prepared, here / "pool")
-        size = sum(file.stat().st_size for file in (here / "spark-2").rglob("*.parquet"))
+        work_folder = Path(folder)
+        prepared = prepared_of(runs, work_folder)
+        by_pool(prepared_of(40, work_folder), work_folder / "warming")
+        prepared = prepared_of(runs, work_folder)
+        two, start = by_spark(prepared, work_folder / "spark-2", CORES)
+        one, _ = by_spark(prepared, work_folder / "spark-1", 1)
+        pool = by_pool(prepared, work_folder / "pool")
+        size = sum(file.stat().st_size for file in (work_folder / "spark-2").rglob("*.parquet"))
     return {
         "runs": prepared.total,
         "batches": len(prepared.batches),
@@ -109,14 +109,14 @@ def measure(runs: int) -> dict[str, float]:
 
 
 def page(text: str, figures: list[dict[str, float]]) -> str:
-    """The page with new figures behind its mark."""
+    """Return the page with new figures after its mark."""
     head, _, _ = text.partition(MARK)
     rows = [
-        f"| {each['runs']:,.0f} | {each['pool_s']:.1f} s | {each['spark_two_cores_s']:.1f} s | "
-        f"{each['spark_one_core_s']:.1f} s | {each['overhead']:.2f} | {each['overhead_with_start']:.2f} | "
-        f"{each['efficiency']:.2f} | {each['runs'] / each['spark_two_cores_s'] / CORES:.1f} | "
-        f"{each['bytes_per_run']:,.0f} |"
-        for each in figures
+        f"| {row['runs']:,.0f} | {row['pool_s']:.1f} s | {row['spark_two_cores_s']:.1f} s | "
+        f"{row['spark_one_core_s']:.1f} s | {row['overhead']:.2f} | {row['overhead_with_start']:.2f} | "
+        f"{row['efficiency']:.2f} | {row['runs'] / row['spark_two_cores_s'] / CORES:.1f} | "
+        f"{row['bytes_per_run']:,.0f} |"
+        for row in figures
     ]
     return "\n".join(
         [
@@ -137,10 +137,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, nargs="+", default=[1_000])
     parser.add_argument("--write", action="store_true")
-    told = parser.parse_args()
-    figures = [measure(runs) for runs in told.runs]
+    options = parser.parse_args()
+    figures = [measure(runs) for runs in options.runs]
     print(json.dumps(figures, indent=2))
-    if told.write:
+    if options.write:
         PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
-"""What `run --prove` adds to bounds of shipped scenarios: `python -m tools.proven_optima` puts it into the docs.
+"""Effect of `run --prove` on the bounds of shipped scenarios; `python -m tools.proven_optima` writes it into the docs.
 
-It takes a minute or two.
+The run time is a few minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def proofs(scenario: Path) -> list[Row]:
-    """The rounds of a scenario's runs of which something was proven, with their costs, and which are deciding."""
+    """Return the rounds of a scenario with a proof, with their costs and whether they are the deciding round."""
     tables = run(load(scenario), prove=PROOF_LIMIT_S, explain=False).tables
     key = ("assignor", "seed", "round")
     costs = {tuple(row[name] for name in key): row["total_cost"] for row in tables["rounds"].to_pylist()}
@@ -70,11 +70,11 @@ def _above(cost: int, least: int) -> str:
 
 
 def refreshed(text: str, every: dict[str, list[Row]]) -> str:
-    """The page with these figures behind its mark."""
+    """Return the page with these figures after its mark."""
     head, _, rest = text.partition(MARK)
     _, _, tail = rest.partition("\n\n## ")
-    told = "Of the deciding rounds, which `run` and the page show, it raised these:"
-    tables = f"{_joined(_all_rounds(every))}\n\n{told}\n\n{_joined(_deciding_rounds(every))}"
+    heading = "It raised the bound of the following deciding rounds, which `run` and the page show:"
+    tables = f"{_joined(_all_rounds(every))}\n\n{heading}\n\n{_joined(_deciding_rounds(every))}"
     return f"{head}{MARK}\n\n{tables}\n\n## {tail}"
 
 

@@ -1,4 +1,4 @@
-"""Puts real output into the README: `python tools/readme.py`."""
+"""Write current command output into the README: `python tools/readme.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAN = (
     *("plan", "cross_zone_bill", "--add-broker", "9:az1", "--add-broker", "10:az2", "--add-broker", "11:az3"),
     *("--strategy", "kafka_generate", "--strategy", "kafka_assigner", "--strategy", "exact_flow"),
 )
-"""What the README shows of brokers."""
+"""The `plan` command of the README."""
 
 MISTAKES = (
     ("rack.aware.assignment.strategy: min_traffic", "rack.aware.assignment.strategy: cheapest"),
@@ -25,11 +25,11 @@ MISTAKES = (
     ("replication_factor: 2", "replication_factor: 9"),
     ("threads: 4, starts", "threads: 4, start"),
 )
-"""What is spoilt in the README's scenario to show what a mistake looks like."""
+"""Replacements in the README's scenario that cause the errors it shows."""
 
 
 def assignor_sim(*arguments: str, folder: Path) -> str:
-    """What the command line prints, 120 columns wide."""
+    """Return the output of a command at a width of 120 columns."""
     done = subprocess.run(
         [sys.executable, "-m", "assignor_sim", *arguments],
         cwd=folder,
@@ -42,18 +42,18 @@ def assignor_sim(*arguments: str, folder: Path) -> str:
 
 
 def block(text: str, mark: str, content: str, language: str = "") -> str:
-    """The text with this content in the fenced block that follows the mark."""
+    """Return the text with new content in the fenced block that follows the mark."""
     pattern = re.compile(rf"(<!-- {re.escape(mark)}[^\n]*-->\n```{language}\n)(.*?)(```\n)", re.DOTALL)
     return pattern.sub(lambda found: found[1] + content + "\n" + found[3], text, count=1)
 
 
 def scenario(text: str) -> str:
-    """The README's scenario."""
+    """Return the README's scenario."""
     return text.split("```yaml\n")[1].split("```")[0]
 
 
 def refreshed(text: str) -> str:
-    """The README with today's output."""
+    """Return the README with current output."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         bad = scenario(text)

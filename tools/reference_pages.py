@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference that are made from the code: `python tools/reference_pages.py`."""
+"""Write the pages of docs/reference that are generated from the code: `python tools/reference_pages.py`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
 TABLES = """# Result tables
 
-`assignor-sim run … --out DIR` writes each of these tables as `DIR/NAME.parquet`, next to `DIR/manifest.json`, which
-says how they came about (scenario text and its hash, what it imported and what was inferred from that, assignors with
-their settings, seeds, versions, command). pandas, DuckDB and Spark read them as they are. The same scenario, assignors
-and seeds give the same bytes.
+`assignor-sim run … --out DIR` writes each table as `DIR/NAME.parquet`, next to `DIR/manifest.json` with their origin
+(scenario text and its hash, imported files and what was inferred from them, assignors with their settings, seeds,
+versions, command). pandas, DuckDB and Spark can read them directly. The same scenario, assignors and seeds give the
+same bytes.
 
-Columns may be added in later versions; a column's name and meaning stay. Times are in milliseconds since the start of
+Later versions may add columns; a column's name and meaning do not change. Times are in milliseconds since the start of
 the run, data in bytes.
 
 <!-- Made by `python tools/reference_pages.py` from the schemas in simulator/results/tables.py. -->
@@ -34,28 +34,28 @@ the run, data in bytes.
 
 SCENARIOS = """# Scenario files
 
-A scenario is one YAML file (YAML 1.2: `no` and `on` are text). Every key is checked, and every mistake named with file
-and line; unknown keys are mistakes. No tag constructs anything, and nothing in a file runs code. `assignor-sim schema`
-writes the JSON Schema of all this, with which editors complete and check: put
+A scenario is one YAML file (YAML 1.2: `no` and `on` are text). Every key is checked, and every error is reported with
+file and line; unknown keys are errors. YAML tags have no effect, and a file cannot run code. `assignor-sim schema`
+writes the JSON Schema, with which editors complete and validate: put
 `# yaml-language-server: $schema=scenario.schema.json` on the first line.
 
 Times are numbers of milliseconds or text such as `20m`, `1h 30m`, `500ms`; sizes are bytes or `5 GB`, `512 MiB`; rates
-are bytes per second or `40 MB/s`; how often something happens is text such as `2/h` or `5/d`. A topic's rate and size
-are those of the whole topic, or a list with one entry a partition. Paths of files are relative to the scenario.
-`--set clients[0].count=6` on the command line changes a value before the file is checked; lists of named things also
-take a name, as in `--set cluster.topics[orders].size='1 TB'`.
+are bytes per second or `40 MB/s`; frequencies are text such as `2/h` or `5/d`. A topic's rate and size are totals of
+the topic, or a list with one entry per partition. File paths are relative to the scenario.
+`--set clients[0].count=6` on the command line changes a value before the file is validated; entries of lists can also
+be selected by name, as in `--set cluster.topics[orders].size='1 TB'`.
 
-A file may have 400 kB and 60,000 values, and describe 1,000 brokers, 10,000 clients, 100,000 partitions and 20 million
-tasks × clients; larger ones are refused at once, with what to do instead. What an imported file may have is 50 MB.
+Limits: 400 kB and 60,000 values per file, 1,000 brokers, 10,000 clients, 100,000 partitions and 20 million
+tasks × clients; 50 MB per imported file. Larger scenarios are rejected with advice.
 
 <!-- Made by `python tools/reference_pages.py` from the models that scenarios/language/schema.py gathers. -->
 """
 
 SWEEPS = """# Sweep files
 
-A sweep is one YAML file, read and checked as [scenario files](scenarios.md) are: it names a scenario, what is varied in
-it (factors), and how settings are chosen from these. Every setting with every assignor and every seed is a run.
-`assignor-sim sweep FILE --out DIR` makes them; [how to](../how-to/sweep-settings.md).
+A sweep is one YAML file, validated like [scenario files](scenarios.md): it names a scenario, the factors to vary, and
+the design that selects settings. Every combination of setting, assignor and seed is a run.
+`assignor-sim sweep FILE --out DIR` executes them; [how to](../how-to/sweep-settings.md).
 
 ```yaml
 scenario: order_processing            # a file beside this one, or a shipped scenario
@@ -70,37 +70,37 @@ seeds: 10                             # 1 to 10
 
 AGGREGATES = """# Tables of an aggregate
 
-`assignor-sim aggregate DIR…` writes each of these tables as a folder with one Parquet file, next to `summary.json`:
-into `DIR/aggregate`, or wherever `--out` says, which several sweeps need. pandas, DuckDB and Spark read them as they
-are. The same runs give the same bytes, however they are spread over files and machines.
+`assignor-sim aggregate DIR…` writes each table as a folder with one Parquet file, next to `summary.json`: into
+`DIR/aggregate`, or the folder of `--out`, which is required for several sweeps. pandas, DuckDB and Spark can read them
+directly. The same runs give the same bytes, however they are distributed over files and machines.
 
-A *cell* is an assignor in a setting of a sweep; its runs differ by their seeds alone. Metrics are those that
-`assignor-sim run` compares by. [Reading a sweep](../explanation/reading-a-sweep.md) says how each figure is made and
-what it is good for. Columns may be added in later versions; a column's name and meaning stay.
+A *cell* is an assignor in a setting of a sweep; its runs differ only by seed. Metrics are those of `assignor-sim run`.
+[Reading a sweep](../explanation/reading-a-sweep.md) explains each figure. Later versions may add columns; a column's
+name and meaning do not change.
 
-`summary.json` holds what people read first: `sweeps` (what they varied, and how many runs ended how), `scenarios` (for
-each its objectives, the front up to 200 cells, and the best cell of each objective with its interval),
-`against_baseline` (in how many settings an assignor surely has less or more than the baseline), `sensitivity` (up to
-three factors a metric) and `left_out` (what does not count here, and why).
+`summary.json` contains the main results: `sweeps` (factors, and the numbers of runs by outcome), `scenarios` (for each
+its objectives, the Pareto front up to 200 cells, and the best cell of each objective with its interval),
+`against_baseline` (the number of settings with significant differences to the baseline), `sensitivity` (up to three
+factors per metric) and `left_out` (runs and metrics that are excluded, with the reason).
 
 <!-- Made by `python tools/reference_pages.py` from the schemas in pipeline/aggregate/tables.py. -->
 """
 
 INGESTED = """# Ingested tables
 
-`assignor-sim ingest … --out DIR` writes each of these tables as a folder of Parquet, `DIR/NAME/`, next to
-`DIR/manifest.json`, which says how they came about (sources, mapping, versions, command, how many rows were read,
-passed over and malformed). A table without a source is not there. pandas, DuckDB and Spark read them as they are. Rows
-are sorted by their first columns.
+`assignor-sim ingest … --out DIR` writes each table as a folder of Parquet files, `DIR/NAME/`, next to
+`DIR/manifest.json` with their origin (sources, mapping, versions, command, numbers of rows read, ignored and
+malformed). A table without a source is omitted. pandas, DuckDB and Spark can read them directly. Rows are sorted by
+their first columns.
 
 <!-- Made by `python tools/reference_pages.py` from the columns in pipeline/ingest/tables.py. -->
 """
 
 PLANS = """# Tables of a plan folder
 
-`assignor-sim plan … --out DIR` writes each of these tables as `DIR/NAME.parquet`, next to `DIR/manifest.json`, which
-holds the [figures](plan-criteria.md) of each strategy, the request, versions and the command. pandas, DuckDB and Spark
-read them as they are. Columns may be added in later versions; a column's name and meaning stay.
+`assignor-sim plan … --out DIR` writes each table as `DIR/NAME.parquet`, next to `DIR/manifest.json` with the
+[figures](plan-criteria.md) of each strategy, the request, versions and the command. pandas, DuckDB and Spark can read
+them directly. Later versions may add columns; a column's name and meaning do not change.
 
 <!-- Made by `python tools/reference_pages.py` from the schemas in reports/analysis/plans/tables.py. -->
 """
@@ -149,7 +149,7 @@ SECTIONS = {
 
 
 def pages() -> dict[Path, str]:
-    """Every page, by its file."""
+    """Return the text of each page, by path."""
     return {
         REFERENCE / "tables.md": _tables(),
         REFERENCE / "scenarios.md": _scenarios(),
@@ -188,7 +188,7 @@ def _scenarios() -> str:
     models = schema["$defs"]
     missing = set(models) - set(SECTIONS)
     if missing:
-        raise LookupError(f"SECTIONS says nothing of {', '.join(sorted(missing))}")
+        raise LookupError(f"SECTIONS lacks {', '.join(sorted(missing))}")
     sections = [_section("The file", schema)]
     sections += [_section(f"`{path}`", models[name]) for name, path in SECTIONS.items()]
     return SCENARIOS + "".join(sections)

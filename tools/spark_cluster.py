@@ -1,6 +1,6 @@
 """A standalone Spark cluster on this machine, from the installed pyspark: a master and workers, each a process.
 
-`python -m tools.spark_cluster --workers 2` starts one, says its URL and stops it on Ctrl-C.
+`python -m tools.spark_cluster --workers 2` starts a cluster, prints its URL and stops it on Ctrl-C.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 HOST = "127.0.0.1"
-PATIENCE_S = 120
+START_TIMEOUT_S = 120
 
 
 class ClusterError(Exception):
-    """A process of the cluster did not come up; has the end of its log."""
+    """A process of the cluster did not start; the message contains the end of its log."""
 
 
 class Node:
-    """A master or worker with its log; a worker's executors are in its process group and end with it."""
+    """A master or worker with its log; a worker's executors are in its process group and stop with it."""
 
     def __init__(self, name: str, folder: Path, *arguments: str) -> None:
         self.name = name
@@ -48,12 +48,12 @@ class Node:
             )
 
     def await_line(self, pattern: str) -> re.Match[str]:
-        """Wait for a line of the log.
+        """Wait for a line of the log and return its match.
 
         Raises:
-            ClusterError: it does not come.
+            ClusterError: The process exits or does not log the line in time.
         """
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline and self._process.poll() is None:
             found = re.search(pattern, self._log.read_text(errors="replace"))
             if found:
@@ -62,7 +62,7 @@ class Node:
         raise ClusterError(f"{self.name} did not start:\n{self._log.read_text(errors='replace')[-2_000:]}")
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """End it and what it started."""
+        """Stop the process and its child processes."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, how)
         try:
@@ -72,7 +72,7 @@ class Node:
 
 
 class Cluster:
-    """A running cluster: its URL, and its workers, which can be killed one by one."""
+    """A running cluster: its URL, and its workers, which can be killed individually."""
 
     def __init__(self, url: str, workers: list[Node]) -> None:
         self.url = url
@@ -81,23 +81,23 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster(workers: int = 2, cores: int = 1, memory: str = "1g") -> Iterator[Cluster]:
-    """Start a cluster, and stop it at the end whatever happens.
+    """Start a cluster for the duration of the block.
 
     Args:
-        workers: how many.
-        cores: of each worker.
-        memory: of each worker, for its executors.
+        workers: Number of workers.
+        cores: Cores of each worker.
+        memory: Memory of each worker for its executors.
     """
     nodes: list[Node] = []
     with tempfile.TemporaryDirectory(prefix="spark-cluster-", ignore_cleanup_errors=True) as folder:
-        here = Path(folder)
+        work_folder = Path(folder)
         try:
-            nodes.append(Node("master", here, MASTER, "--host", HOST, "--port", "0", "--webui-port", "0"))
+            nodes.append(Node("master", work_folder, MASTER, "--host", HOST, "--port", "0", "--webui-port", "0"))
             url = nodes[0].await_line(rf"Starting Spark master at (spark://{HOST}:[0-9]+)")[1]
-            said = ("--host", HOST, "--cores", str(cores), "--memory", memory, "--webui-port", "0")
+            arguments = ("--host", HOST, "--cores", str(cores), "--memory", memory, "--webui-port", "0")
             for number in range(workers):
-                work = ("--work-dir", str(here / f"work-{number}"))
-                nodes.append(Node(f"worker-{number}", here, WORKER, *said, *work, url))
+                work = ("--work-dir", str(work_folder / f"work-{number}"))
+                nodes.append(Node(f"worker-{number}", work_folder, WORKER, *arguments, *work, url))
             for node in nodes[1:]:
                 node.await_line("Successfully registered with master")
             yield Cluster(url, nodes[1:])
@@ -109,11 +109,11 @@ def cluster(workers: int = 2, cores: int = 1, memory: str = "1g") -> Iterator[Cl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--cores", type=int, default=1, help="of each worker")
-    parser.add_argument("--memory", default="1g", help="of each worker")
-    told = parser.parse_args()
-    with cluster(told.workers, told.cores, told.memory) as running:
-        print(f"{running.url} ({told.workers} workers of {told.cores} cores); Ctrl-C stops it", flush=True)
+    parser.add_argument("--cores", type=int, default=1, help="cores of each worker")
+    parser.add_argument("--memory", default="1g", help="memory of each worker")
+    options = parser.parse_args()
+    with cluster(options.workers, options.cores, options.memory) as running:
+        print(f"{running.url} ({options.workers} workers of {options.cores} cores); Ctrl-C stops it", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             signal.pause()
 

@@ -14,7 +14,7 @@ from assignors.errors import AssignorError
 from assignors.model.ids import TaskId
 from reports.analysis.explanation import Explanation
 from reports.analysis.explanation import explain as explain_tables
-from reports.analysis.runs.run_rows import labels as checked_labels
+from reports.analysis.runs.run_rows import select_assignors
 from scenarios.assignor_specs import AssignorSpec, assignor_spec
 from scenarios.load import Scenario
 from scenarios.run import run
@@ -78,7 +78,7 @@ def explain(
         RunLookupError: the result has no assignor of that label.
     """
     explanations, remarks = [], []
-    for label in checked_labels(result.tables, assignors):
+    for label in select_assignors(result.tables, assignors):
         explanation = explain_tables(result.tables, label, seed, task, round_)
         if explanation.lacks_break_evens:
             if on_progress is not None:

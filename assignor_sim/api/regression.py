@@ -15,20 +15,21 @@ from assignor_sim.api.running import run
 from assignor_sim.text_files import write_text
 from assignors.errors import AssignorError
 from assignors.registry import AssignorLike
-from reports.analysis.stored.changes import causes, changes
+from reports.analysis.stored.changes import compare_origins, compare_results
 from reports.analysis.stored.results import (
     ResultOrigin,
     StoredResults,
     StoredResultsError,
+    collect_results,
     read_stored,
-    stored,
     write_stored,
 )
 from reports.analysis.stored.tolerance import Tolerance, parse_tolerances
-from reports.render.verification import CHANGED, NOT_STORED, SAME, UNREADABLE, Verification
+from reports.analysis.stored.verification import Verification, VerificationStatus
 from scenarios.load import Scenario, ScenarioError, load
 from scenarios.shipped import find_scenario
 from simulator.model_version import MODEL_VERSION
+from simulator.results.verdict import Verdict
 
 SUFFIX: Final = ".expected.json"
 _PACKAGES: Final = ("assignor-sim", "numba", "numpy", "ortools", "simpy")
@@ -81,7 +82,11 @@ def record(
     target = stored_results_path(file)
     results = _results(load(file), assignors, on_progress)
     before = _read_if_possible(target)
-    if before is not None and not changes(before, results) and not _has_other_inputs(before.origin, results.origin):
+    if (
+        before is not None
+        and not compare_results(before, results)
+        and not _has_other_inputs(before.origin, results.origin)
+    ):
         return "unchanged"
     write_text(target, write_stored(results))
     return "; ".join(("stored" if before is None else _differences(before, results), *_failed_runs(results)))
@@ -147,19 +152,21 @@ def verify_file(
     started = time.perf_counter()
     target = stored_results_path(file)
     if file.exists() and not target.exists():
-        return Verification(str(file), NOT_STORED)
+        return Verification(str(file), VerificationStatus.NOT_STORED)
     try:
         scenario = load(file)
         before = read_stored(target.read_text(encoding="utf-8"), str(target))
         now = _results(scenario, assignors, on_progress)
     except (ScenarioError, AssignorError, StoredResultsError, OSError, UnicodeDecodeError) as error:
-        return Verification(str(file), UNREADABLE, error=str(error), seconds=time.perf_counter() - started)
-    differences = changes(before, now, allowed, metrics_only=metrics_only)
+        return Verification(
+            str(file), VerificationStatus.UNREADABLE, error=str(error), seconds=time.perf_counter() - started
+        )
+    differences = compare_results(before, now, allowed, metrics_only=metrics_only)
     return Verification(
         str(file),
-        CHANGED if differences else SAME,
+        VerificationStatus.CHANGED if differences else VerificationStatus.SAME,
         differences,
-        causes(before.origin, now.origin),
+        compare_origins(before.origin, now.origin),
         runs=list(now.runs),
         seconds=time.perf_counter() - started,
     )
@@ -189,7 +196,7 @@ def _results(
         model=MODEL_VERSION,
         versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
     )
-    return stored(result.tables, scenario.name, origin)
+    return collect_results(result.tables, scenario.name, origin)
 
 
 def _read_if_possible(target: Path) -> StoredResults | None:
@@ -201,20 +208,20 @@ def _read_if_possible(target: Path) -> StoredResults | None:
 
 
 def _differences(before: StoredResults, results: StoredResults) -> str:
-    differences = changes(before, results)
+    differences = compare_results(before, results)
     if not differences:
         return "stored, same results"
     plural = "s" if len(differences) > 1 else ""
-    return f"stored, {len(differences)} difference{plural}; {causes(before.origin, results.origin)}"
+    return f"stored, {len(differences)} difference{plural}; {compare_origins(before.origin, results.origin)}"
 
 
 def _failed_runs(results: StoredResults) -> Iterator[str]:
     for (assignor, seed), stored_run in results.runs.items():
-        if stored_run.figures["verdict"] == "failed":
+        if stored_run.figures["verdict"] == Verdict.FAILED:
             yield f"{assignor}, seed {seed}, failed: {stored_run.figures['cause']}"
 
 
 def _has_other_inputs(before: ResultOrigin, now: ResultOrigin) -> bool:
     """Return whether the scenario or the model changed; versions of packages do not count."""
-    since = causes(before, now)
+    since = compare_origins(before, now)
     return bool(since.scenario or since.model)

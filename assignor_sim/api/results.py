@@ -195,7 +195,7 @@ class RunResult:
 def open(directory: str | os.PathLike[str]) -> RunResult:
     """Read a result from a directory that `RunResult.save` or `assignor-sim run --out` wrote.
 
-    The result has the same methods as in memory, as far as a directory can hold what they need: it has no traces.
+    The result has the same methods as in memory, but no traces.
 
     Args:
         directory: the directory.

@@ -98,7 +98,7 @@ def _as_list(assignor: AssignorLike | Sequence[AssignorLike] | None) -> list[Ass
 
 
 def _proof_counts(proofs: pa.Table, limit_s: float) -> dict[str, Any]:
-    """Return the number of rounds with a proof attempt, and of those with a proven minimum."""
+    """Return the number of rounds with a proof attempt, and the number of proven minimums."""
     rows = proofs.to_pylist()
     exact = sum(row["total_cost_bound"] == row["best_known_total_cost"] for row in rows)
     return {"limit_s": limit_s, "rounds": len(rows), "proven": exact, "unproven": len(rows) - exact}

@@ -116,7 +116,7 @@ def read_stored_scenario(directory: Path, manifest: Mapping[str, Any]) -> Scenar
     except ScenarioError as error:
         raise StoredScenarioError(str(error)) from None
     if _sha256(scenario) != about["sha256"]:
-        raise StoredScenarioError(f"{directory / about['file']}: is not the scenario of these results")
+        raise StoredScenarioError(f"{directory / about['file']}: is not the scenario of the results")
     for name, digest in dict(scenario.imports).items():
         if about["imports"].get(name) != digest:
             raise StoredScenarioError(f"{name}: has changed since these results were written")

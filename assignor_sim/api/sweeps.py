@@ -72,7 +72,7 @@ def prepare(
 
     Args:
         sweep: a sweep file, or the name of a shipped sweep.
-        assignors: assignors in place of those of the sweep.
+        assignors: assignors in place of the sweep's.
         command: the command line, for the manifest.
 
     Returns:
@@ -100,7 +100,7 @@ def sweep(
     Args:
         sweep: a sweep file, the name of a shipped sweep, or a prepared sweep.
         out: folder or URI for the tables.
-        assignors: assignors in place of those of the sweep, as in `run`. An object must be importable by the workers:
+        assignors: assignors in place of the sweep's, as in `run`. An object must be importable by the workers:
             defined in a module, not in a notebook cell. A prepared sweep has its assignors.
         resume: whether to complete an interrupted sweep in `out`.
         spark: the Spark session; by default the active one, else Spark embedded in this process on all cores.

@@ -79,7 +79,8 @@ def compare(
 
 def _metrics(names: Sequence[str]) -> Sequence[str]:
     """Return the metrics to compare; the default ones if none is named."""
-    from reports.analysis.paired_comparison import COMPARABLE_METRICS, DEFAULT_METRICS
+    from reports.analysis.metrics import COMPARABLE_METRICS
+    from reports.analysis.paired_comparison import DEFAULT_METRICS
     from reports.analysis.stored.tolerance import parse_tolerance
 
     for name in names:
@@ -89,7 +90,7 @@ def _metrics(names: Sequence[str]) -> Sequence[str]:
 
 def _limits(texts: Sequence[str]) -> dict[str, Tolerance]:
     """Return the margin by which each metric of `--fail-if-worse` may be worse."""
-    from reports.analysis.paired_comparison import COMPARABLE_METRICS
+    from reports.analysis.metrics import COMPARABLE_METRICS
     from reports.analysis.stored.tolerance import parse_tolerance
 
     return {
@@ -116,8 +117,10 @@ def _exit(comparison: PairedComparison, limits: Mapping[str, Tolerance]) -> None
 
 
 def _worse(comparison: PairedComparison, limits: Mapping[str, Tolerance]) -> Iterator[str]:
+    from reports.analysis.paired_comparison import ComparisonVerdict
+
     for finding in comparison.findings:
-        if finding.verdict != "worse" or finding.metric not in limits:
+        if finding.verdict is not ComparisonVerdict.WORSE or finding.metric not in limits:
             continue
         if finding.baseline is None or finding.mean is None:
             continue

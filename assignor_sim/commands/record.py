@@ -17,7 +17,7 @@ def record(
     ],
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Assignor in place of those that the scenario lists, as in run. Repeatable."),
+        typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),
     ] = None,
 ) -> None:
     """Simulate scenarios and store their results beside them, as NAME.expected.json.

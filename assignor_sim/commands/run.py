@@ -99,7 +99,9 @@ def run(
 
 def _exit_if_failed(result: RunResult) -> None:
     """Print the runs that failed, and exit with code 2 if there are any."""
-    failed = [row for row in result.tables["runs"].to_pylist() if row["verdict"] == "failed"]
+    from simulator.results.verdict import Verdict
+
+    failed = [row for row in result.tables["runs"].to_pylist() if row["verdict"] == Verdict.FAILED]
     for row in failed:
         print(f"{row['assignor']}, seed {row['seed']}: {row['cause']}", file=sys.stderr)
     if failed:

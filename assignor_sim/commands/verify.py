@@ -35,7 +35,7 @@ def verify(
     ] = False,
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Assignor in place of those that the scenario lists, as in run. Repeatable."),
+        typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
     format_: Annotated[VerifyFormat, typer.Option("--format", help="Output format.")] = VerifyFormat.TEXT,
@@ -52,9 +52,11 @@ def verify(
     from assignor_sim.text_files import write_text
     from reports.analysis.stored.results import StoredResultsError
     from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
+    from reports.analysis.stored.verification import VerificationStatus
     from reports.render.junit import junit as junit_xml
-    from reports.render.verification import CHANGED, NOT_STORED, UNREADABLE, render
+    from reports.render.verification import render
 
+    unreadable, not_stored = VerificationStatus.UNREADABLE, VerificationStatus.NOT_STORED
     verifications = []
     with exit_on_error(StoredResultsError, ToleranceError, OSError):
         allowed = parse_tolerances(tolerance or ())
@@ -65,7 +67,7 @@ def verify(
                 )
             verifications.append(verification)
             if format_ is VerifyFormat.TEXT:
-                stream = sys.stderr if verification.status in (UNREADABLE, NOT_STORED) else sys.stdout
+                stream = sys.stderr if verification.status in (unreadable, not_stored) else sys.stdout
                 print(render([verification], format_.value), end="", flush=True, file=stream)
         if format_ is not VerifyFormat.TEXT:
             print(render(verifications, format_.value), end="")
@@ -73,7 +75,7 @@ def verify(
             write_text(junit, junit_xml(verifications).decode())
     statuses = {verification.status for verification in verifications}
     only_directories = all(argument.is_dir() for argument in scenarios)
-    if UNREADABLE in statuses or (NOT_STORED in statuses and not only_directories) or statuses == {NOT_STORED}:
+    if unreadable in statuses or (not_stored in statuses and not only_directories) or statuses == {not_stored}:
         raise typer.Exit(BAD_INPUT)
-    if CHANGED in statuses:
+    if VerificationStatus.CHANGED in statuses:
         raise typer.Exit(DIFFERENT)

@@ -13,7 +13,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def exit_on_error(*kinds: type[Exception]) -> Iterator[None]:
-    """Print exceptions of these kinds to standard error and exit with code 2."""
+    """Print exceptions of the given kinds to standard error and exit with code 2."""
     try:
         yield
     except kinds as error:

@@ -15,8 +15,7 @@ from reports.analysis.metric import Run
 from reports.analysis.metrics import METRICS
 from reports.analysis.statistics import Floats, PairedDifference, SampleSummary, paired, summarize
 from simulator.results.tables import RUNS
-
-_NO_ASSIGNMENT = ("failed", "empty")
+from simulator.results.verdict import WITHOUT_ASSIGNMENT, Verdict
 
 CELL_STATISTICS = tuple(
     pa.field(field.name, field.type)
@@ -88,14 +87,14 @@ def cell_statistics(sweep: StoredSweep, runs: pa.Table) -> pa.Table:
 
 
 def _cell(assignor: str, runs: Sequence[Run]) -> _Cell:
-    assigned = [run for run in runs if run["error"] is None and run["verdict"] not in _NO_ASSIGNMENT]
+    assigned = [run for run in runs if run["error"] is None and run["verdict"] not in WITHOUT_ASSIGNMENT]
     errors = sum(run["error"] is not None for run in runs)
     return _Cell(
         assignor=assignor,
         runs=len(runs),
         errors=errors,
         failed=len(runs) - errors - len(assigned),
-        stable=sum(run["verdict"] == "stable" for run in assigned) / len(runs),
+        stable=sum(run["verdict"] == Verdict.STABLE for run in assigned) / len(runs),
         seeds=tuple(run["seed"] for run in assigned),
         values=np.array([[metric.of(run) for metric in METRICS] for run in assigned], dtype=np.float64).reshape(
             len(assigned), len(METRICS)

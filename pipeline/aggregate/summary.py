@@ -11,7 +11,7 @@ import pyarrow as pa
 from pipeline.aggregate.front import pareto_front
 from pipeline.aggregate.stored_sweeps import StoredSweep
 from pipeline.aggregate.tables import FRONT, MONEY, OBJECTIVES
-from reports.analysis.statistics import LEVEL, RESAMPLES
+from reports.analysis.statistics import CONFIDENCE, RESAMPLES
 
 Row = Mapping[str, Any]
 Json = dict[str, Any]
@@ -68,7 +68,7 @@ def build_summary(sweeps: Sequence[StoredSweep], facts: Sequence[Json], stronges
     scenarios = [fact["scenario"] for fact in facts]
     return {
         "kind": "aggregate",
-        "level": LEVEL,
+        "level": CONFIDENCE,
         "resamples": RESAMPLES,
         "sweeps": [_sweep(sweep, counts[sweep.name]) for sweep in sweeps],
         "scenarios": scenarios,

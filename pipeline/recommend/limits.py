@@ -11,6 +11,7 @@ from pipeline.recommend.objective import Objective
 from reports.analysis.metric import Run
 from reports.analysis.metrics import METRIC
 from scenarios.language.units import parse_duration_ms
+from simulator.results.verdict import WITHOUT_ASSIGNMENT, Verdict
 
 DOES_NOT_CONVERGE = "does not converge"
 """Reason for a run that has not converged at its end."""
@@ -113,11 +114,13 @@ def violations(run: Run, objective: Objective, within: Sequence[Limit]) -> list[
     """
     if run["error"] is not None:
         return [ConstraintViolation(f"raises an error ({run['error']})", _FAILED_SIZE)]
-    if run["verdict"] in ("failed", "empty"):
+    if run["verdict"] in WITHOUT_ASSIGNMENT:
         return [ConstraintViolation(f"ends without an assignment ({run['cause'] or run['verdict']})", _FAILED_SIZE)]
     reasons = [ConstraintViolation(f"exceeds {limit}", excess) for limit in within if (excess := limit.excess(run))]
     used_metrics = {*objective.metrics, *(limit.metric for limit in within)}
-    if run["verdict"] not in ("stable", "restoring") or (run["verdict"] == "restoring" and used_metrics & _CONVERGENCE):
+    if run["verdict"] not in (Verdict.STABLE, Verdict.RESTORING) or (
+        run["verdict"] == Verdict.RESTORING and used_metrics & _CONVERGENCE
+    ):
         reasons.append(ConstraintViolation(DOES_NOT_CONVERGE, _NOT_CONVERGED_SIZE))
     elif objective.of(run) is None:
         reasons.append(

@@ -99,5 +99,5 @@ class SweepDocument(ScenarioSection):
         default=[1], description="Random seeds of the runs of each setting and assignor; a number n means 1 to n."
     )
     tables: list[
-        Literal["tasks", "assignments", "moves", "lives", "traffic", "losses", "events", "convergence", "clients"]
+        Literal["tasks", "assignments", "moves", "task_states", "traffic", "losses", "events", "convergence", "clients"]
     ] = Field(default=[], description="Result tables besides runs and rounds.")

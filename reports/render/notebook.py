@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from reports.analysis.cells import Column
-from reports.analysis.comparison import ComparisonRow, Tables, best, compare_runs, rows_by_scenario, table
+from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario, table
 from reports.analysis.comparison_records import RECORD_KEYS, records
 from reports.analysis.notes import notes
 from reports.analysis.text import printable
@@ -90,16 +90,16 @@ def comparison_html(tables: Tables, warnings: Sequence[str] = ()) -> str:
 
 
 def _scenario(scenario: str, rows: Sequence[ComparisonRow], columns: Sequence[Column]) -> Iterator[str]:
-    winners = [best(rows, column.metric) for column in columns]
+    winners = [best_rows(rows, column.metric) for column in columns]
     yield f"<table><caption>{_text(scenario)}</caption><thead><tr><th scope='col' style='{_NAME}'>assignor</th>"
     for column in columns:
         yield f"<th scope='col' style='{_HEADER}' title='{escape(column.metric.meaning)}'>{_text(column.title)}</th>"
     yield "</tr></thead><tbody>"
     for row in rows:
         yield f"<tr><th scope='row' style='{_NAME}'>{_text(row.assignor)}</th>"
-        for column, best_rows in zip(columns, winners, strict=True):
+        for column, column_winners in zip(columns, winners, strict=True):
             cell = _text(str(column.cell(row)))
-            yield f"<td style='{_NUMBER}'>{f'<b>{cell}&#8202;*</b>' if row in best_rows else cell}</td>"
+            yield f"<td style='{_NUMBER}'>{f'<b>{cell}&#8202;*</b>' if row in column_winners else cell}</td>"
         yield "</tr>"
     yield "</tbody></table>"
 

@@ -12,7 +12,7 @@ from reports.analysis.grids import MAX_TASKS, breakdown_grid, prices, series_gri
 from reports.analysis.metrics import METRICS
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.analysis.runs.client_loads import load_grid, loads
+from reports.analysis.runs.client_loads import client_loads, load_grid
 from reports.analysis.runs.convergence_grid import convergence_grid
 from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
@@ -95,7 +95,7 @@ def _of_runs(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]
     told = {"by_event": convergence_grid(tables), **shared}
     yield Section("convergence", "Convergence", "run/convergence.html.j2", told)
     yield Section("downtime", "Downtime", "run/downtime.html.j2", {**_downtime(tables), **shared})
-    load = load_grid(loads(tables))
+    load = load_grid(client_loads(tables))
     yield Section("load", "Load per thread", "run/load.html.j2", {"load": load, **shared})
     moves = breakdown_grid(moves_by_reason(tables))
     yield Section("moves", "Moves", "run/moves.html.j2", {"moves": moves, **shared})
@@ -107,9 +107,11 @@ def _of_runs(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]
 def _about(manifests: Sequence[Manifest], *, simulated: bool) -> Iterator[Section]:
     if simulated:
         metrics = [(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)]
-        yield Section("reading", "How to read this", "run/reading.html.j2", {"metrics": metrics})
+        yield Section("reading", "Definitions", "run/reading.html.j2", {"metrics": metrics})
     if manifests:
-        yield Section("making", "How it was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]})
+        yield Section(
+            "making", "How this report was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]}
+        )
 
 
 def _over_time(tables: Tables) -> dict[str, Any]:
@@ -140,7 +142,7 @@ def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
         **shared,
     }
     data = {"matrix-data": [each.as_data() for each in matrices]}
-    return Section("traffic", "Traffic between racks", "run/traffic.html.j2", context, data)
+    return Section("traffic", "Cross-rack traffic", "run/traffic.html.j2", context, data)
 
 
 def _made(manifest: Manifest) -> dict[str, Any]:

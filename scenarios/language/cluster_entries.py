@@ -125,7 +125,7 @@ BrokersEntry = Annotated[
 
 
 class ClusterSection(ScenarioSection):
-    """The Kafka cluster."""
+    """The brokers and topics of the cluster."""
 
     brokers: BrokersEntry | None = Field(default=None, description="Brokers: their number and racks, or a list.")
     configs: BrokerConfigs = Field(default_factory=BrokerConfigs, description="Broker configs, with Kafka's own keys.")

@@ -137,7 +137,7 @@ class AssignorConfigs(ScenarioSection):
     )
 
     def changes(self) -> dict[str, Any]:
-        """Return the configs that are set, by field of `AssignmentConfigs`; each is validated on its own."""
+        """Return the configs that are set, by field of `AssignmentConfigs`; combinations are not validated."""
         values: dict[str, Any] = self.model_dump(include=set(AssignorConfigs.model_fields) & self.model_fields_set)
         if "rack_aware_assignment_tags" in values:
             values["rack_aware_assignment_tags"] = tuple(values["rack_aware_assignment_tags"])

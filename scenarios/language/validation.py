@@ -239,7 +239,7 @@ def _describe_unknown(path: ScenarioPath, document: type[BaseModel]) -> str:
     known = sorted({_key(name, field) for model in models for name, field in model.model_fields.items()})
     if any(issubclass(model, AssignorConfigs | BrokerConfigs) for model in models):
         proper_place = _proper_place(key, models)
-        return f"unknown or unsupported config ({proper_place or did_you_mean(key, known)})"
+        return f"unknown or misplaced config ({proper_place or did_you_mean(key, known)})"
     return f"unknown key ({did_you_mean(key, known)})"
 
 

@@ -1,7 +1,8 @@
 """Parse YAML into plain data and record the line of every value.
 
-ruamel.yaml composes the nodes. This module converts them by the core schema of YAML 1.2 to dicts, lists, strings, numbers, booleans
-and None, so `no`, `on` and `10:00` stay strings. A tag never constructs any other type, and keys are always strings. `MAX_BYTES`, `MAX_NODES` and `MAX_DEPTH` bound the time that a hostile or accidental file can take.
+ruamel.yaml composes the nodes. This module converts them by the core schema of YAML 1.2 to dicts, lists, strings,
+numbers, booleans and None, so `no`, `on` and `10:00` stay strings. A tag never constructs any other type, and keys are
+always strings. `MAX_BYTES`, `MAX_NODES` and `MAX_DEPTH` bound the time for a hostile or accidentally large file.
 
 Source: YAML 1.2.2, sections 10.2 and 10.3 (tag resolution); merge keys as in https://yaml.org/type/merge.html.
 """
@@ -127,7 +128,7 @@ class _CachingComposer(Composer):
 
 
 class _NoResolver(VersionedResolver):
-    """A resolver that marks nodes without a tag, so that `_NodeConverter` can tell them from tagged ones."""
+    """A resolver that gives nodes without an explicit tag a common tag, to distinguish them from tagged nodes."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Tag:
         return _UNTAGGED
@@ -190,7 +191,14 @@ class _NodeConverter:
         return {key: self.convert(value_node, (*path, key), _line(key_node)) for key, key_node, value_node in entries}
 
     def _entries(self, node: Node, depth: int) -> Iterator[tuple[str, Node, Node]]:
-        """Yield the entries of a mapping, its own before those merged by `<<`; the first entry of a key wins."""
+        """Yield the entries of a mapping, its own before those merged by `<<`; the first entry of a key wins.
+
+        Yields:
+            Key, key node and value node.
+
+        Raises:
+            YamlReadError: a key is duplicate or invalid, `<<` does not merge mappings, or a limit is exceeded.
+        """
         if depth > MAX_DEPTH:
             raise _too_deep(_line(node))
         lines: dict[str, int] = {}

@@ -14,7 +14,7 @@ from assignors.replicas.planning import PlanError
 from assignors.replicas.programs.user_constraints import parse_constraints
 from assignors.replicas.registry import load, make
 from scenarios.language.errors import Mistake, ScenarioError, format_list
-from scenarios.resolution.imported_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
 _REQUIRED: Final = {
     "time_limit_s": "--time-limit",

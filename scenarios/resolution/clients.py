@@ -37,26 +37,26 @@ class ResolvedClients:
     origins: dict[str, ScenarioPath]
 
     def find(self, names: Sequence[str], path: ScenarioPath, source_map: SourceMap) -> tuple[str, ...]:
-        """The clients that names stand for, each once; unknown names are noted as mistakes."""
-        found: dict[str, None] = {}
+        """Return the clients that names refer to, without duplicates; report unknown names."""
+        clients: dict[str, None] = {}
         for i, name in enumerate(names):
             if name in self.groups:
-                found.update(dict.fromkeys(self.groups[name]))
+                clients.update(dict.fromkeys(self.groups[name]))
             elif self.is_complete:
-                at = path if len(names) == 1 else (*path, i)
-                source_map.add_mistake(
-                    at, f"{format_value(name)} is not a client ({did_you_mean(name, list(self.groups), 'clients')})"
-                )
-        return tuple(found)
+                name_path = path if len(names) == 1 else (*path, i)
+                hint = did_you_mean(name, list(self.groups), "clients")
+                source_map.add_mistake(name_path, f"unknown client {format_value(name)} ({hint})")
+        return tuple(clients)
 
     def check_tags(self, tags: Sequence[str], path: ScenarioPath, source_map: SourceMap) -> None:
-        """Note a mistake for the first client that lacks one of `rack.aware.assignment.tags`, which Kafka refuses."""
+        """Report the first client without one of `rack.aware.assignment.tags`, which Kafka Streams refuses to start."""
         for plan in self.plans:
             for tag in tags:
                 if tag not in plan.tags and source_map.is_valid(*self.origins[plan.name]):
-                    has = format_list("it has", sorted(plan.tags))
+                    tags_of_client = format_list("tags", sorted(plan.tags))
                     source_map.add_mistake(
-                        path, f"client '{plan.name}' has no tag {format_value(tag)} ({has}); Kafka refuses to start it"
+                        path,
+                        f"client '{plan.name}' has no tag {format_value(tag)} ({tags_of_client}); Kafka refuses to start it",
                     )
                     return
 

@@ -102,6 +102,9 @@ def _warn_about_default_costs(context: WarningContext) -> Iterator[tuple[Scenari
     """Warn about sticky assignors whose default costs make the rack-aware strategy ineffective.
 
     Source: `LegacyStickyTaskAssignor`; `TaskAssignmentUtils.canPerformRackAwareOptimization`, Kafka 4.3.1.
+
+    Yields:
+        Path and message of each warning.
     """
     read = max(
         (len(subtopology.source_topics) for subtopology in context.subtopologies if subtopology.stores), default=0
@@ -121,7 +124,7 @@ def _warn_about_default_costs(context: WarningContext) -> Iterator[tuple[Scenari
         ):
             yield (
                 path,
-                f"{choice.label}: a cross-rack partition costs {costs.traffic_cost} and a move {costs.non_overlap_cost}, "
+                f"{choice.label}: a cross-rack partition costs {costs.traffic_cost}, a move {costs.non_overlap_cost}, "
                 f"and stateful tasks read at most {read} partitions, so {strategy} moves none of them; set {keys}",
             )
 
@@ -151,6 +154,9 @@ def _warn_about_tags_and_racks(context: WarningContext) -> Iterator[tuple[Scenar
     """Warn about tags together with `client.rack`: tags take precedence for standbys (KIP-925, D, option III).
 
     Source: `StandbyTaskAssignorFactory`, `TaskAssignmentUtils.defaultStandbyTaskAssignment`, Kafka 4.3.1.
+
+    Yields:
+        Path and message of each warning.
     """
     announcing = [plan for plan in context.clients.plans if plan.rack is not None and plan.announces_rack]
     for number, choice in enumerate(context.choices):
@@ -167,6 +173,9 @@ def _warn_about_remaining_members(context: WarningContext) -> Iterator[tuple[Sce
     """Warn about `leaves_group: false` in streams groups, whose members always leave on close.
 
     Source: `simulator.world.leave_on_close`.
+
+    Yields:
+        Path and message of each warning.
     """
     own = GroupProtocol(context.document.application.configs.group_protocol)
     if GroupProtocol.STREAMS not in {choice.protocol or own for choice in context.choices}:

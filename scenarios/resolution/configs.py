@@ -114,7 +114,7 @@ def _check_less(
 
 
 def _first_set_key(configs: ScenarioSection, *fields: str) -> str:
-    """Return the key of the first of these fields that is set, to locate a mistake in their combination."""
+    """Return the key of the first field that is set, to locate a mistake in a combination of fields."""
     return _key(configs, next((field for field in fields if field in configs.model_fields_set), fields[0]))
 
 

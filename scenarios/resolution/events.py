@@ -146,7 +146,7 @@ def _resolve_bounce(
     if clients and not any(racks[client] for client in clients) and context.source_map.is_valid("clients"):
         for key, is_set in (("order", event.order == "by_rack"), ("client_rack", event.client_rack is not None)):
             if is_set:
-                context.source_map.add_mistake((*path, key), "none of these clients has a rack")
+                context.source_map.add_mistake((*path, key), "the clients have no rack")
     context.clients.check_tags(event.configs.rack_aware_assignment_tags, (*path, "configs"), context.source_map)
     return RollingBouncePlan(
         at_ms=at_ms,

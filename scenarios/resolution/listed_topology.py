@@ -81,10 +81,8 @@ class _TopicNames:
         short = self.repartition or {}
         in_cluster = self.topics is not None and name in self.topics
         if name in short and in_cluster:
-            self.source_map.add_mistake(
-                path,
-                f"{format_value(name)} is ambiguous: a topic of the cluster, or {format_value(short[name])}; use the full name",
-            )
+            meanings = f"a topic of the cluster or {format_value(short[name])}"
+            self.source_map.add_mistake(path, f"{format_value(name)} is ambiguous: {meanings}; use the full name")
             return None
         if name in short:
             return short[name]
@@ -93,7 +91,7 @@ class _TopicNames:
         if self.topics is not None and self.repartition is not None:
             candidates = sorted({*self.topics, *short})
             self.source_map.add_mistake(
-                path, f"{format_value(name)} is an unknown topic ({did_you_mean(name, candidates, 'topics')})"
+                path, f"unknown topic {format_value(name)} ({did_you_mean(name, candidates, 'topics')})"
             )
         return None
 
@@ -105,10 +103,12 @@ def _reporter(path: ScenarioPath, source_map: SourceMap) -> ReportMistake:
 def _repartition(
     entries: Sequence[SubtopologyEntry], application_id: str, source_map: SourceMap
 ) -> dict[str, str] | None:
-    invalid = [
+    unknown_names = [
         entry for entry in invalid_entries(entries) if not isinstance(entry.value, dict) or "repartition" in entry.value
     ]
-    if invalid or not all(source_map.is_valid(*SUBTOPOLOGIES, i, "repartition") for i, _ in valid_entries(entries)):
+    if unknown_names or not all(
+        source_map.is_valid(*SUBTOPOLOGIES, i, "repartition") for i, _ in valid_entries(entries)
+    ):
         return None
     names = [written.name for _, entry in valid_entries(entries) for _, written in valid_entries(entry.repartition)]
     return {name: repartition_topic(application_id, name) for name in names}
@@ -136,9 +136,9 @@ def _add_joins(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioP
             if topic in topics:
                 members.append(SourceDraft(topic, _reporter(at, names.source_map)))
             elif draft.is_valid:
+                sources = format_list("sources", entry.sources)
                 names.source_map.add_mistake(
-                    at,
-                    f"{format_value(name)} is not a source of this subtopology ({format_list('sources', entry.sources)})",
+                    at, f"{format_value(name)} is not a source of this subtopology ({sources})"
                 )
         draft.copartitioned.append(members)
 

@@ -54,7 +54,7 @@ def split_evenly(total: int, num_partitions: int) -> tuple[int, ...]:
 
 
 def default_traffic(num_partitions: int, defaults: PartitionDefaults) -> PartitionTraffic:
-    """Return the traffic of partitions for which nothing is set."""
+    """Return the default traffic of partitions."""
     return PartitionTraffic(
         (defaults.bytes_per_s,) * num_partitions, (defaults.size,) * num_partitions, defaults.record_size
     )

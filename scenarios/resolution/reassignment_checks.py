@@ -40,13 +40,13 @@ def check_reassignments(
 
 def _check_unfinished(world: World, paths: Mapping[int, ScenarioPath], source_map: SourceMap) -> None:
     at_end = replicas_at(world, world.duration_ms)
-    lagging = [str(name) for name in at_end.losing_ground()]
-    for reassignment, left in at_end.left():
+    lagging = [str(name) for name in at_end.falling_behind()]
+    for reassignment, left in at_end.unfinished():
         status = f"not complete when the run ends at {format_duration(world.duration_ms)}"
         advice = "set a longer duration or a higher throttle"
         message = f"{status}: {left:,} of {len(reassignment.targets):,} partitions remain; {advice}"
         source_map.add_warning(paths[reassignment.at_ms], message)
     if lagging:
-        path = (*paths[at_end.left()[0][0].at_ms], "throttle")
+        path = (*paths[at_end.unfinished()[0][0].at_ms], "throttle")
         problem = "the throttle does not exceed the produce rate, so the reassignment never completes"
         source_map.add_warning(path, f"{problem} ({format_list('partitions', lagging, most=4)})")

@@ -22,9 +22,7 @@ def resolve_churn(
         source_map.add_mistake(path, "set crashes, joins or both, such as crashes: 2/h")
     starting = {plan.name for plan in context.clients.plans if plan.starts}
     if event.joins is not None and clients and starting.issuperset(clients):
-        source_map.add_mistake(
-            (*path, "joins"), "all of these clients are up from the start; set starts: false for some"
-        )
+        source_map.add_mistake((*path, "joins"), "all clients are up from the start; set starts: false for some")
     if event.until is not None and event.until <= at_ms:
         message = f"{format_duration(event.until)} is not after the start of the event, {format_duration(at_ms)} (at)"
         source_map.add_mistake((*path, "until"), message)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from dataclasses import dataclass
 
-from simulator.timeline import ClientDown, ClientUp, timeline
+from simulator.timeline import timeline
+from simulator.world.changes import ClientDown, ClientUp
 from simulator.world.disturbances import Join
 from simulator.world.world import World
 

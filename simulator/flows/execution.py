@@ -121,7 +121,7 @@ class Execution:
         self._traffic = TrafficTotals(len(layout.racks))
         self._reassignment_bytes_per_s = self._rack_matrix(())
         self._reassignment_bytes = self._rack_matrix(())
-        self._down_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
+        self._downtime_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._out_of_reach_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._is_queryable: BoolArray = ~layout.tasks.stateful
 
@@ -147,7 +147,7 @@ class Execution:
         if passed_ms <= 0:
             return
         self.now_ms = now_ms
-        self._down_ms += ~self.processed * passed_ms
+        self._downtime_ms += ~self.processed * passed_ms
         self._out_of_reach_ms += ~self._is_queryable * passed_ms
         self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
         work = self.processing.advance(passed_ms / 1000)
@@ -298,7 +298,7 @@ class Execution:
         return RunTotals(
             self.restoration.restored_bytes,
             self.restoration.restored_again_bytes,
-            self._down_ms.copy(),
+            self._downtime_ms.copy(),
             self._out_of_reach_ms.copy(),
             self.processing.backlog_s.copy(),
         )

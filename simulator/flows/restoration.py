@@ -94,7 +94,14 @@ class Restoration:
         self._growth: FloatArray = np.zeros(shape[0], dtype=np.float64)
         self._owner: IntArray = np.full(shape[0], UNASSIGNED, dtype=np.int64)
         self._caught_up_once: BoolArray = np.zeros(shape, dtype=np.bool_)
-        self._set_copies(*(np.zeros(0, dtype=np.int64) for _ in range(2)), np.zeros(0, dtype=np.bool_))
+        self.copies = AssignedCopies(
+            np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+        )
+        self.rate: FloatArray = np.zeros(0, dtype=np.float64)
+        self._is_paused: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._is_unreadable: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._caught_up: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._read_bytes: FloatArray = np.zeros((2, 0), dtype=np.float64)
         self.restored_bytes = 0.0
         self.restored_again_bytes = 0.0
 
@@ -203,7 +210,7 @@ class Restoration:
 
     def restored_tasks(self) -> BoolArray:
         """Return which tasks have all their state where they run, by the last update, shape (T,)."""
-        restored = (self._owner != UNASSIGNED) & ~self._stateful
+        restored: BoolArray = (self._owner != UNASSIGNED) & ~self._stateful
         restored[self.copies.task[self._caught_up & self.copies.active]] = True
         return restored
 
@@ -388,11 +395,11 @@ class Restoration:
 
     def _set_copies(self, task: IntArray, client: IntArray, active: BoolArray) -> None:
         self.copies = AssignedCopies(task.astype(np.int64), client.astype(np.int64), active)
-        self.rate: FloatArray = np.zeros(len(task), dtype=np.float64)
-        self._is_paused: BoolArray = np.zeros(len(task), dtype=np.bool_)
-        self._is_unreadable: BoolArray = np.zeros(len(task), dtype=np.bool_)
-        self._caught_up: BoolArray = np.zeros(len(task), dtype=np.bool_)
-        self._read_bytes: FloatArray = np.zeros((2, len(task)), dtype=np.float64)
+        self.rate = np.zeros(len(task), dtype=np.float64)
+        self._is_paused = np.zeros(len(task), dtype=np.bool_)
+        self._is_unreadable = np.zeros(len(task), dtype=np.bool_)
+        self._caught_up = np.zeros(len(task), dtype=np.bool_)
+        self._read_bytes = np.zeros((2, len(task)), dtype=np.float64)
 
     def _is_assigned(self) -> BoolArray:
         assigned = np.zeros(self.held_bytes.shape, dtype=np.bool_)

@@ -73,7 +73,7 @@ class Layout:
 
     Attributes:
         tasks: T tasks, whose partitions are rows of the P partitions below.
-        listed_tasks: shape (T,); the tasks in the order in which a group leader lists them.
+        task_insertion_order: shape (T,); the tasks in the order in which a group leader lists them.
         partitions: the P partitions that tasks read (sources and changelogs) or write; those that are read come first.
         num_read: the number of partitions that are read.
         racks: the names of R racks of brokers and clients, sorted.

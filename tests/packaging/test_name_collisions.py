@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
 from tests.assignor_sim.conftest import SMALL
 
@@ -61,16 +59,6 @@ class Project:
             env={**os.environ, "PYTHONPATH": str(self.path), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             timeout=120,
         )
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The contents of a wheel, as pip unpacks them."""
-    folder = tmp_path_factory.mktemp("wheel")
-    wheel = next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"]))
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
-    return folder / "site"
 
 
 def user_project(folder: Path) -> Path:

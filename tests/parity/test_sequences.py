@@ -1,4 +1,4 @@
-"""Recorded sequences of rebalances, replayed through the simulator's states."""
+"""Recorded sequences of rebalances, replayed round by round through the simulator's rebalance function."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from tests.parity.test_vectors import vectors
 
 
 def sequences(assignor: str) -> dict[str, list[Problem]]:
-    found: dict[str, list[Problem]] = {}
+    problems_of: dict[str, list[Problem]] = {}
     for problem in vectors("public"):
         if problem.id.startswith("seq") and problem.problem["assignor"] == assignor:
-            found.setdefault(problem.id.split("/")[0], []).append(problem)
-    return found
+            problems_of.setdefault(problem.id.split("/")[0], []).append(problem)
+    return problems_of
 
 
-Held = dict[ProcessId, tuple[BoolArray, BoolArray]]
+TasksOfClients = dict[ProcessId, tuple[BoolArray, BoolArray]]
 
 
-def previous_of(state: ApplicationState, held: Held) -> tuple[BoolArray, BoolArray]:
-    """Return the tasks that each client held when it was last a member; a client that returns still has them."""
-    nothing = np.zeros(len(state.tasks), dtype=np.bool_)
-    pairs = [held.get(process_id, (nothing, nothing)) for process_id in state.clients.ids]
+def previous_of(state: ApplicationState, tasks_of: TasksOfClients) -> tuple[BoolArray, BoolArray]:
+    """Return the tasks of each client when it was last a member; a returning client keeps its previous tasks."""
+    no_tasks = np.zeros(len(state.tasks), dtype=np.bool_)
+    pairs = [tasks_of.get(process_id, (no_tasks, no_tasks)) for process_id in state.clients.ids]
     return np.stack([active for active, _ in pairs], axis=1), np.stack([standby for _, standby in pairs], axis=1)
 
 
 @pytest.mark.parametrize("name", list(sequences("ha")))
 def test_a_sequence_replays_round_by_round(name: str) -> None:
     assignor = registry.make(registry.find("high_availability"))
-    held: Held = {}
+    tasks_of: TasksOfClients = {}
     for problem in sequences("ha")[name]:
         recorded = parse_problem(problem.problem)
         state = build_state(
@@ -44,26 +44,26 @@ def test_a_sequence_replays_round_by_round(name: str) -> None:
             recorded.clients,
             recorded.partitions,
             recorded.lags,
-            previous_of(recorded, held),
+            previous_of(recorded, tasks_of),
             recorded.assignment_configs,
         )
         assert tuple(state.previous_active) == recorded.previous_active
         assert tuple(state.previous_standby) == recorded.previous_standby
-        decided = compute_assignment(state, assignor)
+        result = compute_assignment(state, assignor)
         for column, process_id in enumerate(state.clients.ids):
-            held[process_id] = decided.columns.active == column, decided.columns.standby[:, column]
+            tasks_of[process_id] = result.columns.active == column, result.columns.standby[:, column]
         assert problem.expected is not None
-        assert named(decided) == problem.expected["assignment"], problem.id
-        asked = decided.columns.followup_rebalance_delay_ms is not None
-        assert asked == problem.expected["probing_rebalance"], problem.id
+        assert named(result) == problem.expected["assignment"], problem.id
+        requests_followup = result.columns.followup_rebalance_delay_ms is not None
+        assert requests_followup == problem.expected["probing_rebalance"], problem.id
 
 
-def named(decided: ComputedAssignment) -> dict[str, dict[str, list[str]]]:
-    ids, columns = decided.state.tasks.ids, decided.columns
+def named(result: ComputedAssignment) -> dict[str, dict[str, list[str]]]:
+    ids, columns = result.state.tasks.ids, result.columns
     return {
         str(process_id): {
             "active": [str(ids[t]) for t in np.flatnonzero(columns.active == c) if columns.active[t] != UNASSIGNED],
             "standby": [str(ids[t]) for t in np.flatnonzero(columns.standby[:, c])],
         }
-        for c, process_id in enumerate(decided.state.clients.ids)
+        for c, process_id in enumerate(result.state.clients.ids)
     }

@@ -1,6 +1,6 @@
-"""Assignments equal those of real Kafka, task for task.
+"""The reimplementation gives the answers that a real Kafka recorded, task for task.
 
-`data/` contains 1,500 random problems, 208 unusual or failing ones and 61 with rare tie-breaks, with the assignments of
+`data/` contains 1,500 random problems, 208 with anomalies or errors and 61 with rare tie-breaks, with the answers of
 Kafka's own classes.
 """
 
@@ -30,14 +30,16 @@ CASES = sorted({(name, *problem.kind) for name in ("public", "extras", "rare") f
 @pytest.mark.parametrize("order", list(CollectionOrder))
 @pytest.mark.parametrize(("name", "assignor", "strategy"), CASES)
 def test_every_answer_is_kafkas(name: str, assignor: str, strategy: str, order: CollectionOrder) -> None:
-    asked = [problem for problem in vectors(name) if problem.kind == (assignor, strategy)]
-    wrong = {
+    problems = [problem for problem in vectors(name) if problem.kind == (assignor, strategy)]
+    wrong_answers = {
         problem.id: found
-        for problem in asked
-        if (found := answer_differences(problem.expected_in(order) or {}, solve_problem(problem, name, order=order)))
+        for problem in problems
+        if (
+            found := answer_differences(problem.expected_answer(order) or {}, solve_problem(problem, name, order=order))
+        )
     }
-    assert asked
-    assert not wrong
+    assert problems
+    assert not wrong_answers
 
 
 def test_the_vectors_are_all_there() -> None:

@@ -1,6 +1,6 @@
-"""Two applications of a real cluster, imported from it and from what Kafka's own tools print of them.
+"""Import of two applications from a real cluster and from the output of Kafka's own tools.
 
-Every import is made by the command, as a user types it, while both applications run and nobody writes to them.
+Every import runs the command line, while both applications run and no records are written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CONFIGS = {**BROKER_CONFIGS, **STREAMS_BROKER_CONFIGS, "group.streams.num.standb
 RACKS = ("--rack", "*-one=az1", "--rack", "*-two=az2")
 ACTIVE, STATEFUL = 26, 14
 RECORDS = 500
-QUIET_S, CALM_WITHIN_S = 3.0, 60
+QUIET_S, IDLE_TIMEOUT_S = 3.0, 60
 
 PRINTED = {
     "topics": ("TopicCommand", "--describe"),
@@ -46,23 +46,23 @@ PRINTED = {
 OF_THE_CLUSTER = ("topics", "brokers", "log_dirs", "topology")
 
 Tasks = Mapping[str, tuple[frozenset[str], frozenset[str]]]
-"""Active tasks and standbys, by process id or by the name of a client."""
+"""Active and standby tasks, by process id or by client name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """What became of the applications.
+class ImportedApplications:
+    """The imported applications.
 
     Attributes:
-        shell: in a folder with what was imported and what was printed: a folder of dumps for each of its sources.
-        told: what the applications themselves say, by application and process id.
-        ended: the commands that imported and ran, by application.
-        before: what the cluster told before anybody looked.
-        after: what it told when all had been imported.
+        shell: Shell in a folder with the imported scenarios and a folder of dumps for each source.
+        reported: Tasks that the applications report, by application and process id.
+        ended: Results of the `import` and `run` commands, by application.
+        before: State of the cluster before the imports.
+        after: State of the cluster after the imports.
     """
 
     shell: Shell
-    told: Mapping[str, Tasks]
+    reported: Mapping[str, Tasks]
     ended: Mapping[str, tuple[Ended, Ended]]
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -72,28 +72,34 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedApplications]:
     shell = Shell(tmp_path_factory.mktemp("imported"))
     spec = ClusterSpec(brokers=3, broker_configs=CONFIGS)
-    with KafkaCluster(spec) as cluster, Hosts(cluster) as hosts, ThreadPoolExecutor(2) as aside:
+    with KafkaCluster(spec) as cluster, Hosts(cluster) as hosts, ThreadPoolExecutor(2) as executor:
         prepare(cluster, RECORDS)
         one, two = hosts.add("one", "az1"), hosts.add("two", "az2")
         for host in (one, two):
             host.start(APPLICATIONS)
-        topology = aside.submit(describe_topology, cluster)
-        hosts.wait_until("all tasks run, and nothing changes", lambda: _is_at_rest(hosts), CALM_WITHIN_S)
-        tools = {name: aside.submit(cluster.run_tool, *tool) for name, tool in PRINTED.items()}
-        before = _once_calm(cluster, hosts)
+        topology = executor.submit(describe_topology, cluster)
+        hosts.wait_until("all tasks run, and nothing changes", lambda: _is_stable(hosts), IDLE_TIMEOUT_S)
+        tools = {name: executor.submit(cluster.run_tool, *tool) for name, tool in PRINTED.items()}
+        before = _wait_until_idle(cluster, hosts)
         ended = {application: _import(shell, cluster, application) for application in APPLICATIONS}
         printed = {name: tool.result() for name, tool in {**tools, "topology": topology}.items()}
-        after = _look(cluster, hosts)
+        after = _cluster_state(cluster, hosts)
         logs = {host.name: host.log.read_text(encoding="utf-8") for host in (one, two)}
         for folder, own in {"by-consumers": ["consumers"], "by-members": ["members"], "by-log": []}.items():
             texts = {name: printed[name] for name in [*OF_THE_CLUSTER, *own]} | ({} if own else logs)
             (shell.folder / folder).mkdir()
             for name, text in texts.items():
                 shell.write(f"{folder}/{name}.txt", text)
-        yield Scene(shell, {each: _told(hosts, each) for each in APPLICATIONS}, ended, before, after)
+        yield ImportedApplications(
+            shell,
+            {application_id: _reported_tasks(hosts, application_id) for application_id in APPLICATIONS},
+            ended,
+            before,
+            after,
+        )
 
 
 def _import(shell: Shell, cluster: KafkaCluster, application: str) -> tuple[Ended, Ended]:
@@ -101,73 +107,82 @@ def _import(shell: Shell, cluster: KafkaCluster, application: str) -> tuple[Ende
     return shell("import", *where, "-o", f"{application}.yaml"), shell("run", f"{application}.yaml")
 
 
-def _is_at_rest(hosts: Hosts) -> bool:
+def _is_stable(hosts: Hosts) -> bool:
     latest_ms = round((time.time() - QUIET_S) * 1000)
-    return all(_has_settled([host.story(each) for host in hosts.running()], latest_ms) for each in APPLICATIONS)
+    return all(
+        _is_group_stable([host.task_history(application_id) for host in hosts.running()], latest_ms)
+        for application_id in APPLICATIONS
+    )
 
 
-def _has_settled(stories: list[Any], latest_ms: int) -> bool:
-    if not all(story and story[-1].state == "RUNNING" and story[-1].at_ms < latest_ms for story in stories):
+def _is_group_stable(histories: list[Any], latest_ms: int) -> bool:
+    if not all(history and history[-1].state == "RUNNING" and history[-1].at_ms < latest_ms for history in histories):
         return False
-    counts = [sum(len(getattr(story[-1], role)) for story in stories) for role in ("active", "standby")]
+    counts = [sum(len(getattr(history[-1], role)) for history in histories) for role in ("active", "standby")]
     return counts == [ACTIVE, STATEFUL]
 
 
-def _once_calm(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
-    """What the cluster tells once nothing is read, written or committed any more."""
-    deadline_s = time.monotonic() + CALM_WITHIN_S
-    last = _look(cluster, hosts)
+def _wait_until_idle(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
+    """Return the state of the cluster once nothing is read, written or committed any more."""
+    deadline_s = time.monotonic() + IDLE_TIMEOUT_S
+    previous_state = _cluster_state(cluster, hosts)
     while True:
         time.sleep(1.5)  # Longer than the commit interval.
-        told = _look(cluster, hosts)
-        if told == last:
-            return told
+        state = _cluster_state(cluster, hosts)
+        if state == previous_state:
+            return state
         assert time.monotonic() < deadline_s, "the applications still read"
-        last = told
+        previous_state = state
 
 
-def _look(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
-    """Members, epochs, generations and committed offsets of the groups; all groups, topics and end offsets."""
+def _cluster_state(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
+    """Return members, epochs, generations and committed offsets of the groups; all groups, topics and end offsets."""
     with KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers) as admin:
         committed = admin.list_group_offsets(dict.fromkeys(APPLICATIONS))
-    with connect(cluster.bootstrap_servers, client_settings({})) as seen:
-        topics = {topic["name"]: len(topic["partitions"]) for topic in seen.topics()}
+    with connect(cluster.bootstrap_servers, client_settings({})) as cluster_api:
+        topics = {topic["name"]: len(topic["partitions"]) for topic in cluster_api.topics()}
         partitions = [TopicPartition(name, number) for name in topics for number in range(topics[name])]
         return {
-            "committed": {each: dict(offsets) for each, offsets in committed.items()},
-            "classic": seen.classic_group(CLASSIC),
-            "streams": seen.streams_group(STREAMS),
-            "groups": sorted(str(group["group_id"]) for group in seen.groups()),
-            "ends": {each: end for each, end in seen.end_offsets(partitions).items() if each.topic[:2] != "__"},
+            "committed": {group: dict(offsets) for group, offsets in committed.items()},
+            "classic": cluster_api.classic_group(CLASSIC),
+            "streams": cluster_api.streams_group(STREAMS),
+            "groups": sorted(str(group["group_id"]) for group in cluster_api.groups()),
+            "ends": {
+                partition: end
+                for partition, end in cluster_api.end_offsets(partitions).items()
+                if not partition.topic.startswith("__")
+            },
             "joins": [generation for host in hosts.all() for generation in _generations(host)],
         }
 
 
 def _generations(host: Host) -> list[str]:
-    """The generations of the classic group that threads of a host joined, as they logged them."""
+    """Return the generations of the classic group that threads of a host joined, according to their log."""
     return re.findall(r"Successfully joined group with generation .*generationId=(\d+)", host.log.read_text())
 
 
-def _told(hosts: Hosts, application: str) -> Tasks:
-    last = {host.process_id(application): host.story(application)[-1] for host in hosts.all()}
-    return {process: (told.active, told.standby) for process, told in last.items()}
+def _reported_tasks(hosts: Hosts, application: str) -> Tasks:
+    latest = {host.process_id(application): host.task_history(application)[-1] for host in hosts.all()}
+    return {process: (tasks.active, tasks.standby) for process, tasks in latest.items()}
 
 
 def _all(tasks: tuple[tuple[Any, ...], ...]) -> frozenset[str]:
     return frozenset(str(task) for thread in tasks for task in thread)
 
 
-def _had(client: Client) -> tuple[frozenset[str], frozenset[str]]:
+def _tasks_of_client(client: Client) -> tuple[frozenset[str], frozenset[str]]:
     return _all(client.tasks.active), _all(client.tasks.standby)
 
 
 def _by_name(world: World) -> Tasks:
-    return {client.name: _had(client) for client in world.clients}
+    return {client.name: _tasks_of_client(client) for client in world.clients}
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_a_running_application_is_imported_and_run_by_the_two_commands(scene: Scene, application: str) -> None:
-    imported, ran = scene.ended[application]
+def test_a_running_application_is_imported_and_run_by_the_two_commands(
+    imports: ImportedApplications, application: str
+) -> None:
+    imported, ran = imports.ended[application]
     assert (imported.code, imported.err) == (0, "")
     assert imported.out.splitlines()[-1] == f"assignor-sim run {application}.yaml"
     assert ran.code == 0, ran.err
@@ -175,9 +190,13 @@ def test_a_running_application_is_imported_and_run_by_the_two_commands(scene: Sc
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_the_scenario_has_the_tasks_that_the_application_says_it_has(scene: Scene, application: str) -> None:
-    world = scene.world(f"{application}.yaml")
-    assert {str(client.process_id): _had(client) for client in world.clients} == scene.told[application]
+def test_the_scenario_has_the_tasks_that_the_application_says_it_has(
+    imports: ImportedApplications, application: str
+) -> None:
+    world = imports.world(f"{application}.yaml")
+    assert {str(client.process_id): _tasks_of_client(client) for client in world.clients} == imports.reported[
+        application
+    ]
     assert {client.name: client.rack for client in world.clients} == {
         f"{application}-one": "az1",
         f"{application}-two": "az2",
@@ -197,44 +216,50 @@ def _compare_clusters(one: World, other: World) -> None:
     ]
 
 
-def test_what_the_consumer_group_tool_prints_gives_the_same_active_tasks(scene: Scene) -> None:
+def test_what_the_consumer_group_tool_prints_gives_the_same_active_tasks(imports: ImportedApplications) -> None:
     where = ("--from", "by-consumers", "--group", CLASSIC, "-o", "by-consumers.yaml")
-    ended = scene.shell("import", *where, *RACKS, "--config", f"{STANDBYS}=1")
+    ended = imports.shell("import", *where, *RACKS, "--config", f"{STANDBYS}=1")
     assert (ended.code, ended.err) == (0, "")
-    live, printed = scene.world(f"{CLASSIC}.yaml"), scene.world("by-consumers.yaml")
+    live, printed = imports.world(f"{CLASSIC}.yaml"), imports.world("by-consumers.yaml")
     assert {name: active for name, (active, _) in _by_name(printed).items()} == {
         name: active for name, (active, _) in _by_name(live).items()
     }
     _compare_clusters(live, printed)
 
 
-def test_what_the_leader_logged_gives_the_same_active_tasks_and_standbys(scene: Scene) -> None:
-    ended = scene.shell("import", "--from", "by-log", "--group", CLASSIC, "-o", "by-log.yaml", "--last", *RACKS)
+def test_what_the_leader_logged_gives_the_same_active_tasks_and_standbys(imports: ImportedApplications) -> None:
+    ended = imports.shell("import", "--from", "by-log", "--group", CLASSIC, "-o", "by-log.yaml", "--last", *RACKS)
     assert (ended.code, ended.err) == (0, "")
-    live, printed = scene.world(f"{CLASSIC}.yaml"), scene.world("by-log.yaml")
-    assert {str(client.process_id): _had(client) for client in printed.clients} == scene.told[CLASSIC]
+    live, printed = imports.world(f"{CLASSIC}.yaml"), imports.world("by-log.yaml")
+    assert {str(client.process_id): _tasks_of_client(client) for client in printed.clients} == imports.reported[CLASSIC]
     assert _by_name(printed) == _by_name(live)
     _compare_clusters(live, printed)
 
 
-def test_what_the_streams_group_tool_prints_gives_the_same_tasks_by_thread_and_the_same_members(scene: Scene) -> None:
-    ended = scene.shell("import", "--from", "by-members", "--group", STREAMS, "-o", "by-members.yaml", *RACKS)
+def test_what_the_streams_group_tool_prints_gives_the_same_tasks_by_thread_and_the_same_members(
+    imports: ImportedApplications,
+) -> None:
+    ended = imports.shell("import", "--from", "by-members", "--group", STREAMS, "-o", "by-members.yaml", *RACKS)
     assert (ended.code, ended.err) == (0, "")
-    live, printed = scene.world(f"{STREAMS}.yaml"), scene.world("by-members.yaml")
+    live, printed = imports.world(f"{STREAMS}.yaml"), imports.world("by-members.yaml")
     assert {client.name: (client.tasks.active, client.tasks.standby) for client in printed.clients} == {
         client.name: (client.tasks.active, client.tasks.standby) for client in live.clients
     }
     _compare_clusters(live, printed)
-    named = [load(scene.shell.folder / file).assignors[0].parameters for file in (f"{STREAMS}.yaml", "by-members.yaml")]
-    members = {member["member_id"] for member in scene.after["streams"]["members"]}
+    named = [
+        load(imports.shell.folder / file).assignors[0].parameters for file in (f"{STREAMS}.yaml", "by-members.yaml")
+    ]
+    members = {member["member_id"] for member in imports.after["streams"]["members"]}
     assert set(named[0]["members"]) == members
-    assert [list(each["members"].items()) for each in named] == [list(named[0]["members"].items())] * 2
+    assert [list(application_id["members"].items()) for application_id in named] == [
+        list(named[0]["members"].items())
+    ] * 2
 
 
-def test_an_import_changes_nothing_on_the_cluster(scene: Scene) -> None:
-    assert scene.after == scene.before
-    assert scene.before["classic"]["group_state"] == scene.before["streams"]["group_state"] == "Stable"
-    assert len(scene.before["classic"]["members"]) == len(scene.before["streams"]["members"]) == 4
-    assert set(scene.before["committed"]) == set(APPLICATIONS)
-    assert all(scene.before["committed"].values())
-    assert scene.before["joins"]
+def test_an_import_changes_nothing_on_the_cluster(imports: ImportedApplications) -> None:
+    assert imports.after == imports.before
+    assert imports.before["classic"]["group_state"] == imports.before["streams"]["group_state"] == "Stable"
+    assert len(imports.before["classic"]["members"]) == len(imports.before["streams"]["members"]) == 4
+    assert set(imports.before["committed"]) == set(APPLICATIONS)
+    assert all(imports.before["committed"].values())
+    assert imports.before["joins"]

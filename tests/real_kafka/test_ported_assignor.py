@@ -1,4 +1,4 @@
-"""An assignor in Java and its twin in Python: put to the same problems, they answer the same."""
+"""An assignor in Java and its port to Python give the same answers to the same problems."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def kafka() -> Iterator[KafkaOracle]:
 
 
 def problems() -> Iterator[Json]:
-    """Random problems of all kinds, odd ones among them."""
+    """Yield random problems of all kinds, including anomalies."""
     return ({**problem, "assignor": JAVA} for problem in generate(SEED, PROBLEMS))
 
 
 def test_both_answer_every_problem_alike(kafka: KafkaOracle) -> None:
-    twin = registry.load(PYTHON)
+    port = registry.load(PYTHON)
     wrong, seen = [], Counter[str]()
     for problem, kafkas in kafka.ask(problems()):
-        ours = solve_problem(Problem(0, problem), "generated", twin)
+        ours = solve_problem(Problem(0, problem), "generated", port)
         wrong += [f"{problem['id']}: {each}" for order in kafkas for each in answer_differences(kafkas[order], ours)]
         held = {role for tasks in (ours["assignment"] or {}).values() for role, ids in tasks.items() if ids}
         seen.update({"problems", *held})

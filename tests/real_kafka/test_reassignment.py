@@ -1,4 +1,4 @@
-"""Plans for brokers, carried out by Kafka's own tools: what the cluster then has is what was planned."""
+"""Replica plans that Kafka's own tools execute lead to the planned cluster."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from scenarios.kafka.formats.reassignment import parse_reassignment, reassignmen
 from scenarios.kafka.plan_files.changes import partitions_to_elect, replica_changes
 from scenarios.kafka.plan_files.files import REASSIGNMENT, plan_files
 from scenarios.load import load
-from simulator.brokers.reassignment import ReassignmentStep
 from simulator.timeline import timeline
+from simulator.world.changes import ReassignmentStep
 from tests.assignor_sim.conftest import Shell
-from tests.real_kafka.reassigning import RECORDS, Operator, Placement, placement
+from tests.real_kafka.reassigning import RECORDS, Operator, ReplicasAndLeader, replicas_and_leaders
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tools.kafka_cluster.java import find_main_class
 
 CROWDED = {"orders": [(1, 2)] * 9, "clicks": [(2, 1), (2, 1), (1, 2), (1, 2)]}
-"""Two topics whose replicas all lie on two brokers, most of them led by the first."""
+"""Two topics whose replicas are all on two brokers, most of them led by the first."""
 
 SCENARIO = """\
 name: copying
@@ -48,19 +48,19 @@ def cluster() -> Iterator[KafkaCluster]:
 
 @pytest.fixture(scope="module")
 def brokers(cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `kafka-broker-api-versions.sh` prints of the cluster."""
+    """Return a file with the output of `kafka-broker-api-versions.sh`."""
     path = tmp_path_factory.mktemp("brokers") / "brokers.txt"
     path.write_text(cluster.run_tool("BrokerApiVersionsCommand"), encoding="utf-8")
     return path
 
 
 def planned(strategy: str, state: ClusterState, request: PlanRequest) -> tuple[ClusterState, Mapping[str, bytes]]:
-    """The cluster as the strategy plans it, and the files of the plan."""
+    """Return the cluster as planned by a strategy, and the files of the plan."""
     plan = planning.plan(registry.make(registry.find_strategy(strategy)), state, request)
     assert plan.replicas is not None, plan.reason
-    changed = replica_changes(state, plan.replicas)
-    assert changed
-    return state.with_replicas(plan.replicas), plan_files(changed, partitions_to_elect(state, plan.replicas))
+    changes = replica_changes(state, plan.replicas)
+    assert changes
+    return state.with_replicas(plan.replicas), plan_files(changes, partitions_to_elect(state, plan.replicas))
 
 
 def test_leaders_are_where_a_strategy_that_moves_no_replica_wants_them(
@@ -68,9 +68,9 @@ def test_leaders_are_where_a_strategy_that_moves_no_replica_wants_them(
 ) -> None:
     operator = Operator(cluster, "led", tmp_path)
     operator.create(CROWDED)
-    goal, files = planned("leader_max_flow", operator.look(brokers), PlanRequest())
-    operator.carry_out(operator.write(files))
-    assert placement(operator.look(brokers)) == placement(goal)
+    goal, files = planned("leader_max_flow", operator.read_cluster_state(brokers), PlanRequest())
+    operator.execute(operator.write(files))
+    assert replicas_and_leaders(operator.read_cluster_state(brokers)) == replicas_and_leaders(goal)
     assert operator.throttles() == []
 
 
@@ -80,20 +80,20 @@ def test_every_partition_has_one_more_replica_as_planned_and_one_less_after_the_
     operator = Operator(cluster, "grown", tmp_path)
     operator.create(CROWDED)
     offsets = operator.end_offsets()
-    before = operator.look(brokers)
+    before = operator.read_cluster_state(brokers)
     goal, files = planned("greedy_per_topic", before, PlanRequest(replication_factor=3))
     plan = operator.write(files)
-    operator.carry_out(plan)
-    assert placement(operator.look(brokers)) == placement(goal)
+    operator.execute(plan)
+    assert replicas_and_leaders(operator.read_cluster_state(brokers)) == replicas_and_leaders(goal)
     operator.roll_back(plan)
-    assert placement(operator.look(brokers)) == placement(before)
+    assert replicas_and_leaders(operator.read_cluster_state(brokers)) == replicas_and_leaders(before)
     assert operator.end_offsets() == offsets
     assert set(offsets.values()) == {RECORDS}
     assert operator.throttles() == []
 
 
-def promised(plan: Path) -> Placement:
-    """What the batches of a plan say that its partitions shall have, led by the first."""
+def target_replicas(plan: Path) -> ReplicasAndLeader:
+    """Return the target replicas in the batches of a plan, led by the first."""
     files = [path.read_text(encoding="utf-8") for path in sorted(plan.glob(f"batch-*/{REASSIGNMENT}"))]
     moves = [move for text in files for move in parse_reassignment(text)]
     return {f"{move.topic}-{move.partition}": (move.replicas, move.replicas[0]) for move in moves}
@@ -106,22 +106,22 @@ def test_a_broker_is_emptied_by_the_commands_of_the_how_to(
     operator.create(CROWDED)
     shell = Shell(tmp_path)
     described = shell.write("topics.txt", operator.describe())
-    before = placement(read_cluster("topics.txt", described.read_text(encoding="utf-8")).state)
+    before = replicas_and_leaders(read_cluster("topics.txt", described.read_text(encoding="utf-8")).state)
     shell.write("sizes.txt", cluster.run_tool("LogDirsCommand", "--describe"))
-    asked = ["--strategy", "exact_flow", "--remove-broker", "2", "--out", "plan", "--batch-partitions", "8"]
-    ended = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *asked)
+    arguments = ["--strategy", "exact_flow", "--remove-broker", "2", "--out", "plan", "--batch-partitions", "8"]
+    ended = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *arguments)
     assert (ended.code, ended.err) == (0, "")
     assert len(list(tmp_path.glob("plan/batch-*"))) == 2
 
-    operator.carry_out(tmp_path / "plan")
-    after = placement(operator.look(brokers))
+    operator.execute(tmp_path / "plan")
+    after = replicas_and_leaders(operator.read_cluster_state(brokers))
     assert all(2 not in replicas and leader == replicas[0] for replicas, leader in after.values())
-    assert after == {**before, **promised(tmp_path / "plan")}
+    assert after == {**before, **target_replicas(tmp_path / "plan")}
     assert operator.throttles() == []
 
 
 def tools_of(cluster: KafkaCluster, folder: Path) -> Path:
-    """Kafka's tools as the shell scripts of a Kafka installation are called."""
+    """Write shell scripts with the names of a Kafka installation's tools; return their folder."""
     folder.mkdir()
     for script, name in (
         ("kafka-reassign-partitions.sh", "ReassignPartitionsCommand"),
@@ -138,7 +138,7 @@ def test_scripts_carry_a_plan_made_elsewhere_out_and_undo_it(
 ) -> None:
     operator = Operator(cluster, "given", tmp_path)
     operator.create(CROWDED)
-    before = placement(operator.look(brokers))
+    before = replicas_and_leaders(operator.read_cluster_state(brokers))
     sizes = cluster.run_tool("LogDirsCommand", "--describe")
     described = json.loads(next(line for line in sizes.splitlines() if line.startswith("{")))
     [log_dir] = [each["logDirs"][0]["logDir"] for each in described["brokers"] if each["broker"] == 3]
@@ -149,8 +149,8 @@ def test_scripts_carry_a_plan_made_elsewhere_out_and_undo_it(
     shell.write("theirs.json", json.dumps({"partitions": entries}))
     shell.write("topics.txt", operator.describe())
     shell.write("sizes.txt", sizes)
-    asked = ["--from", "theirs.json", "--throttle", "20 MB/s", "--batch-partitions", "3", "--out", "plan"]
-    ended = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *asked)
+    arguments = ["--from", "theirs.json", "--throttle", "20 MB/s", "--batch-partitions", "3", "--out", "plan"]
+    ended = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *arguments)
     assert (ended.code, ended.err) == (0, "")
     settings = {"KAFKA_BIN": str(tools_of(cluster, tmp_path / "bin")), "INTERVAL": "0.2"}
     environment = {**os.environ, **settings, "BOOTSTRAP": cluster.bootstrap_servers}
@@ -163,12 +163,15 @@ def test_scripts_carry_a_plan_made_elsewhere_out_and_undo_it(
     batches = sorted((tmp_path / "plan").glob("batch-*"))
     for batch in batches:
         assert "is completed." in run(batch / "execute.sh")
-    assert placement(operator.look(brokers)) == {**before, **promised(tmp_path / "plan")}
+    assert replicas_and_leaders(operator.read_cluster_state(brokers)) == {
+        **before,
+        **target_replicas(tmp_path / "plan"),
+    }
     assert operator.throttles() == []
     assert "is completed." in run(batches[0] / "execute.sh")
     for batch in reversed(batches):
         run(batch / "rollback.sh")
-    after = placement(operator.look(brokers))
+    after = replicas_and_leaders(operator.read_cluster_state(brokers))
     assert {key: held for key, (held, _) in after.items()} == {key: held for key, (held, _) in before.items()}
     assert operator.throttles() == []
 

@@ -1,4 +1,4 @@
-"""A group leader without the end offsets of changelogs: what the simulator takes from Kafka's source, on a real one."""
+"""A real group leader that cannot fetch the end offsets of changelogs behaves as simulated."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ TOLERANCE_S = 5
 
 
 def logged_s(host: Host, text: str, before_s: float | None = None) -> float:
-    """When the host logged a text first; with `before_s`, when it did last before that."""
+    """Return the time at which the host logged a text first; with `before_s`, the last time before that."""
     lines = [line for line in host.log.read_text(errors="replace").splitlines() if text in line]
     times = [datetime.fromisoformat(match[0]).timestamp() for line in lines if (match := re.match(r"\S+ \S+", line))]
     return times[0] if before_s is None else max(at_s for at_s in times if at_s < before_s)
 
 
 def is_running(host: Host) -> bool:
-    story = host.story(APPLICATION)
-    return bool(story) and story[-1].state == "RUNNING" and story[-1].running_threads == 1
+    task_history = host.task_history(APPLICATION)
+    return bool(task_history) and task_history[-1].state == "RUNNING" and task_history[-1].running_threads == 1
 
 
 def test_a_leader_gives_up_on_end_offsets_after_a_minute_and_leaves_all_tasks_where_they_are() -> None:
@@ -38,13 +38,13 @@ def test_a_leader_gives_up_on_end_offsets_after_a_minute_and_leaves_all_tasks_wh
         host = hosts.add("one", "az1")
         host.start({APPLICATION: CONFIGS})
         hosts.wait_until("the application runs", lambda: is_running(host), 120)
-        before = host.story(APPLICATION)[-1].active
+        before = host.task_history(APPLICATION)[-1].active
         assert before
-        # Changelogs have one replica each, dealt out over both brokers; with the broker goes a rack of the metadata, so
-        # that the member joins anew by itself.
+        # Each changelog has one replica, on one of two brokers; without the broker, its rack disappears from the
+        # metadata, and the member rejoins by itself.
         cluster.kill_broker(2)
         hosts.wait_until("the leader falls back", lambda: FOLLOWS_UP in host.log.read_text(errors="replace"), 180)
         gave_up_s = logged_s(host, GIVES_UP)
         assert abs(gave_up_s - logged_s(host, ASKS, gave_up_s) - API_TIMEOUT_MS / 1000) < TOLERANCE_S
         assert logged_s(host, FALLS_BACK) >= gave_up_s
-        assert host.story(APPLICATION)[-1].active == before
+        assert host.task_history(APPLICATION)[-1].active == before

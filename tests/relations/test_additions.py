@@ -145,7 +145,7 @@ def test_the_end_does_not_reach_back(world: World, assignor: TaskAssignor, until
     for name in ("rounds", "assignments", "moves", "traffic"):
         for tables in (whole, short):
             tables[name] = [row for row in tables[name] if row["round"] in done]
-    for name in ("lives", "events"):
+    for name in ("task_states", "events"):
         for tables in (whole, short):
             tables[name] = [row for row in tables[name] if row["at_ms"] < until_ms]
     for outages in (whole["unavailable_partitions"], short["unavailable_partitions"]):

@@ -16,7 +16,7 @@ from assignors.model.assignment import TaskAssignor
 from simulator.flows.execution import Execution
 from simulator.flows.traffic import TrafficKind
 from simulator.results.trace import Trace
-from simulator.timeline import TrafficScaled
+from simulator.world.changes import TrafficScaled
 from simulator.world.world import Start, Topic, World
 from tests.relations.figures import Row, figures, figures_of, run, total
 from tests.relations.relation import relation
@@ -30,7 +30,7 @@ STILL_BROKERS = WorldLimits(events=(*CLIENT_EVENTS, *OTHER_EVENTS))
 
 def carried(trace: Trace, *kinds: TrafficKind) -> float:
     """Return the bytes of some kinds of traffic; of all kinds if none is given."""
-    return math.fsum(float(each.bytes[kind].sum()) for each in trace.rounds for kind in kinds or TrafficKind)
+    return math.fsum(float(each.traffic[kind].sum()) for each in trace.rounds for kind in kinds or TrafficKind)
 
 
 class Last:
@@ -70,7 +70,7 @@ def test_what_is_produced_is_processed_or_waits(world: World, assignor: TaskAssi
     """Bytes read from sources plus bytes of lag equal the bytes produced, in each hour of the day."""
     trace = run(world, assignor)
     if trace.rounds:
-        waiting = trace.after.backlog_s * trace.layout.input_bytes_per_s
+        waiting = trace.final_totals.backlog_s * trace.layout.input_bytes_per_s
         processed = carried(trace, *READS)
         assert processed + waiting.sum() == pytest.approx(produced_bytes(trace).sum(), rel=1e-9, abs=1)
 
@@ -85,7 +85,7 @@ def test_changelogs_grow_by_what_is_written(world: World, assignor: TaskAssignor
         return
     own = {store.changelog for part in world.application.subtopologies for store in part.stores}
     sources = {name for part in world.application.subtopologies for name in part.source_topics}
-    grown = float((last.execution.restoration._end - trace.layout.state_bytes).sum())
+    grown = float((last.execution.restoration.end_bytes - trace.layout.state_bytes).sum())
     written = carried(trace, TrafficKind.CHANGELOG_WRITE)
     if own & sources:
         assert grown >= written - 1
@@ -169,7 +169,7 @@ def test_the_states_of_a_task_divide_its_time(world: World, assignor: TaskAssign
     tables = figures_of(trace)
     begins_ms = trace.rounds[0].at_ms if trace.rounds else world.duration_ms
     steps: dict[str, list[Row]] = defaultdict(list)
-    for each in tables["lives"]:
+    for each in tables["task_states"]:
         steps[each["task"]].append(each)
     for task in tables["tasks"]:
         found = intervals(steps[task["task"]], world.duration_ms)
@@ -212,7 +212,7 @@ def test_tasks_run_on_clients_that_are_up(world: World, assignor: TaskAssignor) 
     trace = run(world, assignor)
     up = alive(trace)
     steps: dict[str, list[Row]] = defaultdict(list)
-    for each in figures_of(trace)["lives"]:
+    for each in figures_of(trace)["task_states"]:
         steps[each["task"]].append(each)
     for listed in steps.values():
         for state, client, since, until in intervals(listed, world.duration_ms):
@@ -231,7 +231,7 @@ def test_counters_never_fall(world: World, assignor: TaskAssignor) -> None:
     for before, after in pairwise(tables["rounds"]):
         assert before["until_ms"] == after["at_ms"]
         assert before["round"] < after["round"]
-    for name in ("events", "lives"):
+    for name in ("events", "task_states"):
         moments = [each["at_ms"] for each in tables[name]]
         assert moments == sorted(moments)
         assert not moments or moments[-1] < world.duration_ms or moments[-1] == tables["rounds"][-1]["until_ms"]

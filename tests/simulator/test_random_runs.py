@@ -17,7 +17,7 @@ from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import INITIAL_ROUND, Trace, num_rebalances
 from simulator.run import simulate
-from simulator.timeline import TrafficScaled
+from simulator.world.changes import TrafficScaled
 from simulator.world.world import Start, World
 from tests.conftest import PROFILE
 from tests.simulator.invariants import InvariantChecker
@@ -32,7 +32,7 @@ def test_a_run_keeps_the_rules_whatever_happens(world: World, assignor: TaskAssi
     watch = InvariantChecker(world)
     trace = simulate(world, assignor, observe=watch)
     assert trace.failure is None
-    assert watch.looks >= len(trace.rounds)
+    assert watch.observations >= len(trace.rounds)
     check_rounds(trace)
     check_bytes(trace)
     check_verdict(trace, watch)
@@ -66,18 +66,18 @@ def check_bytes(trace: Trace) -> None:
 
     In a warm start nothing waits, as if the application had run before.
     """
-    ledger = {kind: sum(float(each.bytes[kind].sum()) for each in trace.rounds) for kind in TrafficKind}
+    ledger = {kind: sum(float(each.traffic[kind].sum()) for each in trace.rounds) for kind in TrafficKind}
     caught_up = ledger[TrafficKind.RESTORE_READ] + ledger[TrafficKind.WARMUP_READ]
-    assert caught_up == pytest.approx(trace.after.restored_bytes, rel=1e-6, abs=1)
+    assert caught_up == pytest.approx(trace.final_totals.restored_bytes, rel=1e-6, abs=1)
     if not trace.rounds:
         return
     came_s = usual_input_s(trace, trace.world.duration_ms)
     if trace.world.start is Start.WARM:
         came_s -= usual_input_s(trace, trace.rounds[0].at_ms)
-    processed = trace.layout.input_bytes_per_s * (came_s - trace.after.backlog_s)
+    processed = trace.layout.input_bytes_per_s * (came_s - trace.final_totals.backlog_s)
     read = ledger[TrafficKind.SOURCE_READ] + ledger[TrafficKind.REPARTITION_READ]
     assert read == pytest.approx(float(processed.sum()), rel=1e-6, abs=1)
-    assert (trace.after.backlog_s <= trace.max_processing_delay_s).all()
+    assert (trace.final_totals.backlog_s <= trace.max_processing_delay_s).all()
 
 
 def usual_input_s(trace: Trace, until_ms: int) -> float:
@@ -95,7 +95,7 @@ def check_verdict(trace: Trace, watch: InvariantChecker) -> None:
     verdict = convergence(trace)
     if verdict.verdict is Verdict.STABLE and trace.rounds[-1].members.size:
         assert watch.last is not None
-        up = np.array(watch.last._fleet.up)
+        up = np.array(watch.last.fleet.up)
         if up.any():
             assert (watch.last.assignment.owner == trace.rounds[-1].owner).all()
             assert sorted(trace.rounds[-1].members.tolist()) == np.flatnonzero(up).tolist()
@@ -135,7 +135,7 @@ def check_tables(trace: Trace) -> None:
     reasons = ("member_lost", "promoted", "returned", "rack", "balance")
     assert run["active_moves"] == sum(run[f"moves_{reason}"] for reason in reasons)
     assert run["active_moves"] + run["standby_moves"] == len(tables["moves"])
-    assert len(tables["lives"]) == sum(len(steps.tasks) for steps in trace.lives.steps)
+    assert len(tables["task_states"]) == sum(len(steps.tasks) for steps in trace.task_states.transitions)
     check_costs(run, [row for row in rounds if row["round"] != INITIAL_ROUND] or rounds)
     copies = [np.count_nonzero(each.owner != UNASSIGNED) + len(each.standby) for each in trace.rounds]
     assert len(tables["assignments"]) == sum(copies)

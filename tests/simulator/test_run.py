@@ -28,7 +28,7 @@ def test_a_group_starts_after_the_initial_delay_which_is_longer_while_members_co
 def test_a_warm_start_is_stable_at_once() -> None:
     trace = run(world())
     assert trace.rounds[0].restoring == 0
-    assert trace.after.restored_bytes == 0
+    assert trace.final_totals.restored_bytes == 0
     assert not trace.downtime_ms.any()
     verdict = convergence(trace)
     assert (verdict.verdict, verdict.round, verdict.time_to_converge_ms) == (Verdict.STABLE, 1, 0)
@@ -39,7 +39,7 @@ def test_a_warm_start_is_stable_at_once() -> None:
 def test_a_cold_start_restores_everything_first() -> None:
     trace = run(dataclasses.replace(world(), start=Start.COLD))
     assert trace.rounds[0].restoring == 6
-    assert trace.after.restored_bytes == pytest.approx(GIGABYTES)
+    assert trace.final_totals.restored_bytes == pytest.approx(GIGABYTES)
     stateful = trace.layout.tasks.stateful
     assert set(trace.downtime_ms[~stateful].tolist()) == {0}
     assert set(trace.downtime_ms[stateful].tolist()) == {60 * SECOND, 120 * SECOND}, "one or two a client, at 10 MB/s"
@@ -51,7 +51,7 @@ def test_a_crash_is_noticed_a_session_timeout_after_the_last_heartbeat() -> None
     assert second.requested_at_ms == HOUR + 45 * SECOND, "hearts beat every three seconds, last at the hour"
     assert second.at_ms == HOUR + 48 * SECOND, "the others learn of it with their next heartbeat"
     assert members(trace)[1] == [0, 2, 3]
-    assert trace.lives.story(int(ran_on(trace, 1)[0]))[:2] == ["6 s: running on c1", "3601 s: unassigned"]
+    assert trace.task_states.describe(int(ran_on(trace, 1)[0]))[:2] == ["6 s: running on c1", "3601 s: unassigned"]
 
 
 def test_a_bounce_shorter_than_the_session_timeout_waits_for_the_old_member_to_be_missed() -> None:
@@ -61,7 +61,7 @@ def test_a_bounce_shorter_than_the_session_timeout_waits_for_the_old_member_to_b
     assert len(trace.rounds) == 3, "one rebalance a client"
     assert members(trace)[-1] == [0, 1, 2, 3]
     assert set(trace.downtime_ms[ran_on(trace, 0)].tolist()) == {45 * SECOND}
-    assert trace.after.restored_bytes == 0, "its disk is there"
+    assert trace.final_totals.restored_bytes == 0, "its disk is there"
 
 
 def test_a_bounce_of_clients_that_say_that_they_leave_waits_for_nobody() -> None:
@@ -95,7 +95,7 @@ def test_a_static_member_that_was_down_when_tasks_were_handed_out_gets_its_own_w
     trace = run(slow, Crash(10 * SECOND, ("c1",), 20 * SECOND))
     assert at(trace) == at(free), "nobody noticed"
     own = ran_on(trace, 1)
-    assert (trace.lives.state[own] == TaskState.RUNNING).all()
+    assert (trace.task_states.state[own] == TaskState.RUNNING).all()
     assert trace.downtime_ms[own].min() == 30 * SECOND - at(trace)[0]
 
 
@@ -149,10 +149,10 @@ def test_a_task_that_moves_is_given_back_in_one_round_and_given_in_the_next() ->
     second, third = trace.rounds[1:3]
     assert len(second.withheld)
     assert second.reconciled_at_ms is None
-    assert third.reason == "tasks to hand over"
+    assert third.reason == "follow-up rebalance: revoked tasks can be assigned"
     assert len(third.withheld) == 0
     assert third.reconciled_at_ms == third.at_ms
-    steps = [(steps.at_ms, steps.state) for steps in trace.lives.steps if second.withheld[0] in steps.tasks]
+    steps = [(steps.at_ms, steps.state) for steps in trace.task_states.transitions if second.withheld[0] in steps.tasks]
     assert steps[:4] == [
         (6 * SECOND, TaskState.ASSIGNED),
         (6 * SECOND, TaskState.RUNNING),
@@ -198,8 +198,8 @@ def test_a_task_in_memory_that_goes_to_another_thread_is_restored_again() -> Non
     kept = run(with_late(base, "late"), *comes_and_goes)
     trace = run(with_late(in_memory(base), "late"), *comes_and_goes)
     assert sum(each.thread_moves for each in trace.rounds) >= 1
-    assert trace.after.restored_again_bytes > 0
-    assert kept.after.restored_again_bytes == 0, "what is on disk stays there"
+    assert trace.final_totals.restored_again_bytes > 0
+    assert kept.final_totals.restored_again_bytes == 0, "what is on disk stays there"
 
 
 def test_a_client_is_there_at_once_only_if_every_thread_gives_back_or_waits() -> None:

@@ -1,1 +1,1 @@
-"""Predictions put to the test: what a real Kafka does, beside what was said before: `python -m tools.fidelity`."""
+"""Comparison of the simulator's predictions with the behavior of a real Kafka: `python -m tools.fidelity`."""

@@ -1,4 +1,4 @@
-"""Put predictions to the test on real Kafkas, and tell how it went.
+"""Compare predictions with real Kafka clusters and report the result.
 
 python -m tools.fidelity --kafka 4.3.1 --kafka 3.9.1
 python -m tools.fidelity --write
@@ -15,31 +15,32 @@ from tools.fidelity.steps import run_steps
 from tools.kafka_cluster.java import ClusterError
 
 RELEASES = ("4.3.1", "3.9.1")
-"""The newest, and one of the line before."""
+"""The latest release, and one of the previous major version."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code: 1 if something did not come as predicted."""
-    parser = argparse.ArgumentParser(description="Predict what a real Kafka Streams group will do, and look.")
+    """Run the command line; return exit code 1 if any prediction was wrong, 2 if a cluster failed."""
+    parser = argparse.ArgumentParser(description="Compare predictions with real Kafka Streams groups.")
     parser.add_argument("--kafka", action="append", metavar="VERSION", help=f"default: {' and '.join(RELEASES)}")
     parser.add_argument("--write", action="store_true", help="write the tables of docs/explanation/fidelity.md")
     options = parser.parse_args(arguments)
-    differs = False
+    has_differences = False
     try:
         for version in options.kafka or RELEASES:
-            confirmed = run_steps(version)
-            write_confirmations(version, confirmed)
-            for each in confirmed:
-                print(
-                    f"{version}  {each.step:35} {each.application:15} {'; '.join(each.differences) or 'as predicted'}"
-                )
-                differs |= bool(each.differences)
-    except ClusterError as problem:
-        print(f"error: {problem}", file=sys.stderr)
+            confirmations = run_steps(version)
+            write_confirmations(version, confirmations)
+            for confirmation in confirmations:
+                result = "; ".join(confirmation.differences) or "as predicted"
+                print(f"{version}  {confirmation.step:35} {confirmation.application:15} {result}")
+                has_differences |= bool(confirmation.differences)
+    except ClusterError as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
     if options.write:
-        write_page([one for version in options.kafka or RELEASES for one in read_confirmations(version)])
-    return 1 if differs else 0
+        write_page(
+            [confirmation for version in options.kafka or RELEASES for confirmation in read_confirmations(version)]
+        )
+    return 1 if has_differences else 0
 
 
 if __name__ == "__main__":

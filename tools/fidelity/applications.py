@@ -1,4 +1,4 @@
-"""The applications that are watched, all of them click counting: one for each way in which Kafka may assign."""
+"""The tested applications: the click-counting application in one variant for each way in which Kafka assigns tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STANDBYS = "num.standby.replicas"
 
 SESSION_TIMEOUT_MS = 6_000
 INITIAL_DELAY_MS = 8_000
-"""Long enough for all hosts to come in one lot, however busy the machine is."""
+"""Long enough for all hosts to join in one rebalance, even on a busy machine."""
 STREAMS_HEARTBEAT_MS = 1_000
 PROBING_INTERVAL_MS = 60_000
 """The minimum that Kafka accepts."""
@@ -23,7 +23,7 @@ BROKER_CONFIGS: Mapping[str, object] = {
     "group.initial.rebalance.delay.ms": INITIAL_DELAY_MS,
     "group.min.session.timeout.ms": 1_000,
 }
-"""Short times, so that a crash is missed soon."""
+"""Short timeouts, so that the group detects a crash quickly."""
 
 STREAMS_BROKER_CONFIGS: Mapping[str, object] = {
     "group.streams.heartbeat.interval.ms": STREAMS_HEARTBEAT_MS,
@@ -32,7 +32,7 @@ STREAMS_BROKER_CONFIGS: Mapping[str, object] = {
     "group.streams.min.session.timeout.ms": SESSION_TIMEOUT_MS,
     "group.streams.initial.rebalance.delay.ms": INITIAL_DELAY_MS,
 }
-"""The same of the streams protocol, for releases that have it."""
+"""The same timeouts of the streams protocol, for releases that support it."""
 
 COMMON: Mapping[str, object] = {
     "num.stream.threads": 2,
@@ -45,71 +45,73 @@ COMMON: Mapping[str, object] = {
     "probing.rebalance.interval.ms": PROBING_INTERVAL_MS,
     "internal.leave.group.on.close": "true",
 }
-"""What all applications are run with."""
+"""Kafka Streams configs of all applications."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestedApplication:
-    """An application, and who assigns for it.
+    """An application and its assignor.
 
     Attributes:
-        id: its `application.id`.
-        title: what tables call it.
-        assignor: who predicts, by a name that `assignors.registry.load` understands.
-        configs: Kafka Streams configs beyond the common ones.
-        later: what of these changes when all hosts come back after a blackout, if anything.
-        since: the first release that can run it.
-        hangs_on_timing: whether its assignor asks who had a copy of a task, however far behind. Which copies a member
-            tells of hangs on what it has opened, and on disk written down, when it happens to join.
+        id: `application.id`.
+        title: Name in tables.
+        assignor: Name of the simulated assignor, as `assignors.registry.load` accepts it.
+        configs: Kafka Streams configs in addition to the common ones.
+        configs_after_blackout: Configs that change when all hosts return after the blackout.
+        since: First release that supports it.
+        depends_on_timing: Whether its assignor uses previous owners regardless of lag. Which tasks a member reports
+            depends on what it has opened and written to disk when it joins.
     """
 
     id: str
     title: str
     assignor: str = "high_availability"
     configs: Mapping[str, object] = field(default_factory=dict)
-    later: Mapping[str, object] = field(default_factory=dict)
+    configs_after_blackout: Mapping[str, object] = field(default_factory=dict)
     since: tuple[int, int] = (3, 8)
     depends_on_timing: bool = False
 
     def runs_on(self, kafka_version: str) -> bool:
-        """Whether a release can run it."""
+        """Return whether a release supports it."""
         major, minor = kafka_version.split(".")[:2]
         release = int(major), int(minor)
         return self.since <= release
 
     @property
     def uses_streams_groups(self) -> bool:
-        """Whether the group coordinator assigns."""
+        """Whether the group coordinator assigns tasks (streams protocol)."""
         return self.configs.get("group.protocol") == "streams"
 
 
 TESTED_APPLICATIONS = (
-    TestedApplication("ha", "high availability, 1 standby", configs={STANDBYS: 1}, later={STANDBYS: 2}),
-    TestedApplication("ha-bare", "high availability, no standby", later={STANDBYS: 1}),
+    TestedApplication(
+        "ha", "high availability, 1 standby", configs={STANDBYS: 1}, configs_after_blackout={STANDBYS: 2}
+    ),
+    TestedApplication("ha-bare", "high availability, no standby", configs_after_blackout={STANDBYS: 1}),
     TestedApplication(
         "ha-traffic",
         "high availability, 1 standby, min_traffic",
         configs={STANDBYS: 1, STRATEGY: "min_traffic"},
-        later={STRATEGY: "balance_subtopology"},
+        configs_after_blackout={STRATEGY: "balance_subtopology"},
     ),
     TestedApplication(
         "ha-balance",
         "high availability, 1 standby, balance_subtopology",
         configs={STANDBYS: 1, STRATEGY: "balance_subtopology"},
-        later={STRATEGY: "none"},
+        configs_after_blackout={STRATEGY: "none"},
     ),
     TestedApplication(
         "ha-tags",
         "high availability, 1 standby in another zone",
         configs={STANDBYS: 1, "rack.aware.assignment.tags": RACK_TAG},
-        later={STANDBYS: 2},
+        configs_after_blackout={STANDBYS: 2},
     ),
     TestedApplication(
         "ha-warmup",
-        "high availability, nobody is caught up without a copy",
+        "high availability, acceptable lag 0",
         configs={"acceptable.recovery.lag": 0, "max.warmup.replicas": 4},
     ),
-    # Without standbys: it hands those out in the order of a set of objects without hash code, another in each process.
+    # Without standbys: it assigns them in the iteration order of a set that differs between JVMs.
     TestedApplication(
         "sticky",
         "sticky (KIP-924)",
@@ -126,7 +128,7 @@ TESTED_APPLICATIONS = (
     ),
     TestedApplication(
         "stay-put",
-        "an assignor of one's own (KIP-924), 1 standby",
+        "custom assignor (KIP-924), 1 standby",
         "tests.real_kafka.stay_put:StayPut",
         {STANDBYS: 1, "task.assignor.class": "assignorsim.StayPut", "num.stream.threads": 1},
         depends_on_timing=True,
@@ -135,7 +137,7 @@ TESTED_APPLICATIONS = (
         "streams",
         "streams group (KIP-1071)",
         "streams_group_sticky",
-        # Which of several threads of a process had a task is more than a scenario tells.
+        # A scenario does not state which of several threads of a process had a task.
         {"group.protocol": "streams", "num.stream.threads": 1},
         since=(4, 2),
     ),

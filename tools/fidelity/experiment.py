@@ -1,4 +1,4 @@
-"""What is done to real applications, step by step, and what was said before each step beside what came of it."""
+"""An experiment: each step is predicted from an imported scenario, then performed on real applications and compared."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 from scenarios.kafka.live.observe import observe_cluster
 from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.scenario_writer import scenario_text
 from simulator.results.trace import CapturedRound, Trace
 from tools.fidelity.applications import COMMON, PROBING_INTERVAL_MS, SESSION_TIMEOUT_MS, TestedApplication
-from tools.fidelity.coordinator_log import computed_at_ms
-from tools.fidelity.leader_log import LeaderDecision, logged_rebalances, replay, warmed_up_early
+from tools.fidelity.coordinator_log import target_assignment_times_ms
+from tools.fidelity.leader_log import LeaderDecision, parse_leader_decisions, replay, warmed_up_early
 from tools.fidelity.prediction import (
     GroupPrediction,
     TaskDistribution,
-    forecast,
-    probing_rounds,
+    count_probing_rounds,
+    predict_period,
     read_document,
     simulate_document,
 )
 from tools.fidelity.scenario_edits import (
     DOWN_MS,
     EVENT_AT_MS,
-    LONG_MS,
+    STEP_DURATION_MS,
     Document,
     with_absence,
     with_blackout,
@@ -38,38 +37,38 @@ from tools.kafka_cluster.applications import Host, Hosts, HostTasks
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError
 
-BLACKOUT = "all crash, and are back with other configs"
-ALL_TASKS = 26
+BLACKOUT = "all crash and return with other configs"
+NUM_TASKS = 26
 QUIET_S = 3.0
-"""Longer than any pause within a rebalance: members hear of one within a heartbeat, which is a second."""
-REST_TIMEOUT_S = 90
+"""Longer than any pause within a rebalance: members learn of one within a heartbeat interval of one second."""
+STABLE_TIMEOUT_S = 90
 PROBING_TIMEOUT_S = 400
 SAMPLE_S = 0.2
-LOOKS_AT_ONCE = 4
+CONCURRENT_OBSERVATIONS = 4
 IDLE_S = 2.0
 """Longer than the commit interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What was said and what came of it, for one application and one stage of a step.
+    """Prediction and observation of one step and one application.
 
     Attributes:
-        kafka: the release.
-        step: what happened.
-        application: its id.
-        title: who assigned.
-        predicted: what was said before.
-        observed: who has what.
-        is_streams_group: whether the group coordinator assigned, and so no leader logged what it was shown.
-        rounds: how many rebalances there were.
-        probing_rounds: how many of the rebalances came a probing interval or more after the one before.
-        warmed_up_early: whether a rebalance that was not a probing one already saw a warm-up replica caught up.
-        first_ms: from what happened to the first assignment; None if there was none, or a process had to start first.
-        settling_ms: from the first assignment until everybody had what the last one decided.
-        gave_back: whether a host gave back an active task that it had since it started last.
-        replayed: for each rebalance that a leader logged, what our assignor would have answered otherwise to what the
-            leader was shown; empty where nothing.
+        kafka: Release.
+        step: Name of the step.
+        application: `application.id`.
+        title: Name of the application and its assignor in tables.
+        predicted: Prediction.
+        observed: Observed task distribution.
+        is_streams_group: Whether the group coordinator assigned tasks; then no leader logged its decisions.
+        rounds: Observed number of rebalances.
+        probing_rounds: Observed number of rebalances a probing interval or more after their predecessor.
+        warmed_up_early: Whether a follow-up rebalance, not a probing one, already found a warm-up replica caught up.
+        first_ms: Time from the event to the first assignment; None if there was none, or a process had to start first.
+        settling_ms: Time from the first assignment until all members had the last assignment.
+        gave_up_task: Whether a host gave up an active task that it had received since its last start.
+        replay_differences: For each decision that a leader logged, the differences to the reimplemented assignor's
+            decision; empty if equal.
     """
 
     kafka: str
@@ -84,241 +83,263 @@ class Confirmation:
     warmed_up_early: bool
     first_ms: int | None
     settling_ms: int | None
-    gave_back: bool
-    replayed: tuple[tuple[str, ...], ...]
+    gave_up_task: bool
+    replay_differences: tuple[tuple[str, ...], ...]
 
     @property
-    def took_another_course(self) -> bool:
-        """Whether hosts that were to come back together came in several lots: the first gave tasks to later ones."""
-        return self.step == BLACKOUT and self.gave_back
+    def joined_separately(self) -> bool:
+        """Whether hosts that should have returned together joined in several rebalances, moving tasks between them."""
+        return self.step == BLACKOUT and self.gave_up_task
 
     @property
     def differences(self) -> list[str]:
-        """What did not come as predicted."""
-        return self.predicted.shares.differences(self.observed)
+        """Differences between the predicted and the observed task distribution."""
+        return self.predicted.tasks.differences(self.observed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """An imported scenario with what is going to happen, and what the simulator makes of it."""
+class _SimulatedStep:
+    """An imported scenario with the events of a step, and its simulation."""
 
     document: Document
     trace: Trace
-    shown: tuple[CapturedRound, ...]
+    captured: tuple[CapturedRound, ...]
 
 
 @dataclass(slots=True)
 class Experiment:
-    """Applications on hosts of a cluster, and what was confirmed of them so far."""
+    """Applications on hosts of a cluster, and the confirmations so far.
+
+    Attributes:
+        cluster: The cluster.
+        hosts: The hosts.
+        applications: The applications that run on every host.
+        topology: Output of `Topology.describe()`.
+        confirmations: Result of each step and application.
+    """
 
     cluster: KafkaCluster
     hosts: Hosts
     applications: Sequence[TestedApplication]
     topology: str
-    confirmed: list[Confirmation] = field(default_factory=list)
-    _later: bool = False
+    confirmations: list[Confirmation] = field(default_factory=list)
+    _is_after_blackout: bool = False
     _scenarios: dict[str, Document] = field(default_factory=dict)
 
-    def begin(self, host: Host) -> None:
-        """Start the first host; there is nothing yet that could be imported."""
+    def start_first(self, host: Host) -> None:
+        """Start the first host; there is no state yet to predict from."""
         host.start(self._configs())
-        self._await_rest()
-        self.hosts.wait_until("applications have read their input", self._are_idle, REST_TIMEOUT_S)
-        self._look()
+        self._wait_until_stable()
+        self.hosts.wait_until("applications have read their input", self._are_idle, STABLE_TIMEOUT_S)
+        self._import_scenarios()
 
     def join(self, host: Host) -> None:
-        """A host that was never there joins."""
-        said = self._predict(lambda imported, each: with_newcomer(imported, each, host))
+        """Start a new host."""
+        simulated = self._simulate(lambda imported, application: with_newcomer(imported, application, host))
         at_ms = _now_ms()
         host.start(self._configs())
-        self._confirm(f"{host.name} joins", at_ms, said, (EVENT_AT_MS, LONG_MS), started=[host])
+        self._confirm(f"{host.name} joins", at_ms, simulated, (EVENT_AT_MS, STEP_DURATION_MS), started=[host])
 
     def restart(self, host: Host) -> None:
-        """A host leaves, says so, and comes back with its disk."""
-        self._away(host, "leaves", "is back", host.stop, "rolling_bounce")
+        """Stop a host, which leaves the group, and restart it with its disk."""
+        self._stop_and_return(host, "leaves", "returns", host.stop, "rolling_bounce")
 
     def crash(self, host: Host) -> None:
-        """A host dies, is missed, and comes back with its disk."""
-        self._away(host, "crashes", "is back after the crash", host.kill, "crash")
+        """Kill a host, wait for its session timeout, and restart it with its disk."""
+        self._stop_and_return(host, "crashes", "returns after the crash", host.kill, "crash")
 
     def black_out(self) -> None:
-        """All hosts die at once, are missed, and come back together, with other configs."""
+        """Kill all hosts, wait for their session timeouts, and restart all of them with changed configs."""
         hosts = list(self.hosts.running())
-        said = self._predict(lambda imported, each: with_blackout(imported, each, hosts))
+        simulated = self._simulate(lambda imported, application: with_blackout(imported, application, hosts))
         for host in hosts:
             host.kill()
-        self._later = True
+        self._is_after_blackout = True
         time.sleep(SESSION_TIMEOUT_MS / 1000 + QUIET_S)
         at_ms = _now_ms()
         for host in hosts:
             host.start(self._configs())
-        back_ms = EVENT_AT_MS + DOWN_MS
-        self._confirm(BLACKOUT, at_ms, said, (back_ms, back_ms + LONG_MS), started=hosts)
+        return_ms = EVENT_AT_MS + DOWN_MS
+        self._confirm(BLACKOUT, at_ms, simulated, (return_ms, return_ms + STEP_DURATION_MS), started=hosts)
 
-    def _away(self, host: Host, goes: str, is_back: str, go: Callable[[], None], event: str) -> None:
-        said = self._predict(lambda imported, each: with_absence(imported, each, host, event))
-        back_ms = EVENT_AT_MS + DOWN_MS
+    def _stop_and_return(
+        self, host: Host, stop_name: str, return_name: str, stop: Callable[[], None], event: str
+    ) -> None:
+        simulated = self._simulate(lambda imported, application: with_absence(imported, application, host, event))
+        return_ms = EVENT_AT_MS + DOWN_MS
         at_ms = _now_ms()
-        go()
-        self._confirm(f"{host.name} {goes}", at_ms, said, (EVENT_AT_MS, back_ms))
+        stop()
+        self._confirm(f"{host.name} {stop_name}", at_ms, simulated, (EVENT_AT_MS, return_ms))
         at_ms = _now_ms()
         host.start(self._configs())
-        self._confirm(f"{host.name} {is_back}", at_ms, said, (back_ms, back_ms + LONG_MS), started=[host])
+        period_ms = return_ms, return_ms + STEP_DURATION_MS
+        self._confirm(f"{host.name} {return_name}", at_ms, simulated, period_ms, started=[host])
 
-    def _predict(self, edited: Callable[[Document, TestedApplication], Document]) -> dict[str, _Said]:
-        """Simulate every application's imported scenario with what is going to happen."""
-        said = {}
-        for each in self.applications:
-            document = edited(self._scenarios[each.id], each)
-            said[each.id] = _Said(document, *simulate_document(document, each.assignor, each.id))
-        return said
+    def _simulate(self, edit: Callable[[Document, TestedApplication], Document]) -> dict[str, _SimulatedStep]:
+        """Simulate every application's imported scenario with the events of a step."""
+        simulated = {}
+        for application in self.applications:
+            document = edit(self._scenarios[application.id], application)
+            simulated[application.id] = _SimulatedStep(
+                document, *simulate_document(document, application.assignor, application.id)
+            )
+        return simulated
 
     def _configs(self) -> dict[str, dict[str, object]]:
-        return {
-            each.id: {**COMMON, **each.configs, **(each.later if self._later else {})} for each in self.applications
-        }
+        return {application.id: self._configs_of(application) for application in self.applications}
+
+    def _configs_of(self, application: TestedApplication) -> dict[str, object]:
+        changed = application.configs_after_blackout if self._is_after_blackout else {}
+        return {**COMMON, **application.configs, **changed}
 
     def _confirm(
         self,
         step: str,
         at_ms: int,
-        said: Mapping[str, _Said],
-        between_ms: tuple[int, int],
+        simulated: Mapping[str, _SimulatedStep],
+        period_ms: tuple[int, int],
         *,
         started: Sequence[Host] = (),
     ) -> None:
-        """Wait until all is calm, look, and write down what was said beside what came.
+        """Wait until all groups are stable, observe them, and compare with the predictions.
 
         Args:
-            step: what happened.
-            at_ms: when, in milliseconds of the epoch.
-            said: what was said of each application.
-            between_ms: which part of it this is about: from when until when, in the scenario's time.
-            started: the hosts that had to start first, which takes time that the simulation does not count.
+            step: Name of the step.
+            at_ms: Time of the event, since 1970.
+            simulated: Simulation of each application.
+            period_ms: Period of simulated time that this step covers.
+            started: Hosts that had to start first, which takes time that the simulation does not include.
         """
-        self._await_rest()
-        for each, observation in self._look():
-            assigned = self._assigned_ms(each, at_ms)
-            settled_ms = max((told.at_ms for host in self.hosts.running() for told in host.story(each.id)), default=0)
-            trace = said[each.id].trace
-            if each.uses_streams_groups:
-                trace = _knowing_members(said[each.id], each, observation, started)
-            self.confirmed.append(
+        self._wait_until_stable()
+        for application, observation in self._import_scenarios():
+            assigned_ms = self._assignment_times_ms(application, at_ms)
+            histories = [host.task_history(application.id) for host in self.hosts.running()]
+            settled_ms = max((tasks.at_ms for history in histories for tasks in history), default=0)
+            trace = simulated[application.id].trace
+            if application.uses_streams_groups:
+                trace = _simulate_with_members(simulated[application.id], application, observation, started)
+            decisions = self._leader_decisions(application, at_ms)
+            self.confirmations.append(
                 Confirmation(
                     kafka=self.cluster.spec.kafka_version,
                     step=step,
-                    application=each.id,
-                    title=each.title,
-                    predicted=forecast(trace, *between_ms),
-                    observed=shares_of(observation),
-                    is_streams_group=each.uses_streams_groups,
-                    rounds=len(assigned),
-                    probing_rounds=probing_rounds(assigned),
-                    warmed_up_early=warmed_up_early(self._rebalances(each, at_ms), PROBING_INTERVAL_MS),
-                    first_ms=assigned[0] - at_ms if assigned and not started else None,
-                    settling_ms=max(0, settled_ms - assigned[0]) if assigned else None,
-                    gave_back=any(_gave_back(host.story(each.id)) for host in self.hosts.running()),
-                    replayed=self._replay(each, at_ms, said[each.id].shown),
+                    application=application.id,
+                    title=application.title,
+                    predicted=predict_period(trace, *period_ms),
+                    observed=observed_distribution(observation),
+                    is_streams_group=application.uses_streams_groups,
+                    rounds=len(assigned_ms),
+                    probing_rounds=count_probing_rounds(assigned_ms),
+                    warmed_up_early=warmed_up_early(decisions, PROBING_INTERVAL_MS),
+                    first_ms=assigned_ms[0] - at_ms if assigned_ms and not started else None,
+                    settling_ms=max(0, settled_ms - assigned_ms[0]) if assigned_ms else None,
+                    gave_up_task=any(_gave_up_task(history) for history in histories),
+                    replay_differences=self._replay(application, decisions, simulated[application.id].captured),
                 )
             )
 
-    def _look(self) -> list[tuple[TestedApplication, Observation]]:
-        """Import every application, after the last probing rebalance that it asks for."""
-        with ThreadPoolExecutor(LOOKS_AT_ONCE) as threads:
-            seen = list(zip(self.applications, threads.map(self._observe_settled, self.applications), strict=True))
-        for each, observation in seen:
-            self._check_own_words(each, observation)
-            self._scenarios[each.id] = read_document(scenario_text(observation))
-        return seen
+    def _import_scenarios(self) -> list[tuple[TestedApplication, Observation]]:
+        """Import every application once no probing rebalance is scheduled."""
+        with ThreadPoolExecutor(CONCURRENT_OBSERVATIONS) as threads:
+            observations = threads.map(self._observe_after_probing, self.applications)
+            observed = list(zip(self.applications, observations, strict=True))
+        for application, observation in observed:
+            self._check_import(application, observation)
+            self._scenarios[application.id] = read_document(scenario_text(observation))
+        return observed
 
-    def _observe_settled(self, each: TestedApplication) -> Observation:
-        observation = self._observe(each)
+    def _observe_after_probing(self, application: TestedApplication) -> Observation:
+        observation = self._observe(application)
         deadline_s = time.monotonic() + PROBING_TIMEOUT_S
         while observation.next_rebalance_ms is not None:
             if time.monotonic() > deadline_s:
-                raise ClusterError(f"{each.id} still probes after {PROBING_TIMEOUT_S} s")
+                raise ClusterError(f"{application.id}: probing rebalances continue after {PROBING_TIMEOUT_S} s")
             time.sleep(max(1.0, observation.next_rebalance_ms / 1000))
-            self._await_rest()
-            observation = self._observe(each)
+            self._wait_until_stable()
+            observation = self._observe(application)
         return observation
 
-    def _observe(self, each: TestedApplication, seconds: float = SAMPLE_S) -> Observation:
-        configs = {**COMMON, **each.configs, **(each.later if self._later else {})}
+    def _observe(self, application: TestedApplication, seconds: float = SAMPLE_S) -> Observation:
         return observe_cluster(
             self.cluster.bootstrap_servers,
-            each.id,
+            application.id,
             seconds=seconds,
             topology=self.topology,
-            configs={key: str(value) for key, value in configs.items()},
+            configs={key: str(value) for key, value in self._configs_of(application).items()},
         )
 
     def _are_idle(self) -> bool:
-        with ThreadPoolExecutor(LOOKS_AT_ONCE) as threads:
+        with ThreadPoolExecutor(CONCURRENT_OBSERVATIONS) as threads:
             return all(threads.map(self._is_idle, self.applications))
 
-    def _is_idle(self, each: TestedApplication) -> bool:
-        """Whether nothing is written to any of its topics."""
-        topics = self._observe(each, IDLE_S).topics
+    def _is_idle(self, application: TestedApplication) -> bool:
+        """Return whether no record is written to the application's topics."""
+        topics = self._observe(application, IDLE_S).topics
         return not any(rate for topic in topics for rate in topic.records_per_s or ())
 
-    def _check_own_words(self, each: TestedApplication, observation: Observation) -> None:
-        """What was imported must be what the applications themselves say."""
-        told = TaskDistribution(
-            *(
-                {
-                    host.process_id(each.id): has
-                    for host in self.hosts.running()
-                    if (has := getattr(_last(host, each), role))
-                }
-                for role in ("active", "standby")
-            )
+    def _check_import(self, application: TestedApplication, observation: Observation) -> None:
+        """Check that the imported task distribution is the one that the applications report."""
+        latest = {
+            host.process_id(application.id): host.task_history(application.id)[-1] for host in self.hosts.running()
+        }
+        reported = TaskDistribution(
+            {process: tasks.active for process, tasks in latest.items() if tasks.active},
+            {process: tasks.standby for process, tasks in latest.items() if tasks.standby},
         )
-        differences = told.differences(shares_of(observation))
+        differences = reported.differences(observed_distribution(observation))
         if differences:
-            raise ClusterError(f"{each.id}: the import is not what the application says: {'; '.join(differences)}")
+            raise ClusterError(
+                f"{application.id}: the import differs from the application's report: {'; '.join(differences)}"
+            )
 
-    def _await_rest(self) -> None:
-        self.hosts.wait_until("all tasks run, and nothing changes", self._is_at_rest, REST_TIMEOUT_S)
+    def _wait_until_stable(self) -> None:
+        self.hosts.wait_until("all tasks run and nothing changes", self._is_stable, STABLE_TIMEOUT_S)
 
-    def _is_at_rest(self) -> bool:
-        latest_ms = _now_ms() - round(QUIET_S * 1000)
-        for each in self.applications:
-            told = [host.story(each.id) for host in self.hosts.running()]
-            if not all(story and story[-1].state == "RUNNING" and story[-1].at_ms < latest_ms for story in told):
+    def _is_stable(self) -> bool:
+        quiet_since_ms = _now_ms() - round(QUIET_S * 1000)
+        for application in self.applications:
+            histories = [host.task_history(application.id) for host in self.hosts.running()]
+            if not all(
+                history and history[-1].state == "RUNNING" and history[-1].at_ms < quiet_since_ms
+                for history in histories
+            ):
                 return False
-            if len([task for story in told for task in story[-1].active]) != ALL_TASKS:
+            if len([task for history in histories for task in history[-1].active]) != NUM_TASKS:
                 return False
         return True
 
-    def _assigned_ms(self, each: TestedApplication, since_ms: int) -> list[int]:
-        """When leaders or coordinators assigned, in milliseconds of the epoch."""
-        if each.uses_streams_groups:
-            return [at_ms for at_ms in computed_at_ms(self.cluster.logs(), each.id) if at_ms >= since_ms]
-        return [rebalance.at_ms for rebalance in self._rebalances(each, since_ms)]
+    def _assignment_times_ms(self, application: TestedApplication, since_ms: int) -> list[int]:
+        """Return the times at which the leader or coordinator assigned tasks, since 1970."""
+        if application.uses_streams_groups:
+            times_ms = target_assignment_times_ms(self.cluster.logs(), application.id)
+            return [at_ms for at_ms in times_ms if at_ms >= since_ms]
+        return [decision.at_ms for decision in self._leader_decisions(application, since_ms)]
 
-    def _rebalances(self, each: TestedApplication, since_ms: int) -> list[LeaderDecision]:
-        found = [
-            rebalance
+    def _leader_decisions(self, application: TestedApplication, since_ms: int) -> list[LeaderDecision]:
+        decisions = [
+            decision
             for host in self.hosts.all()
             if host.log.exists()
-            for rebalance in logged_rebalances(host.log.read_text(errors="replace"), f"{each.id}-{host.name}")
-            if rebalance.at_ms >= since_ms
+            for decision in parse_leader_decisions(
+                host.log.read_text(errors="replace"), f"{application.id}-{host.name}"
+            )
+            if decision.at_ms >= since_ms
         ]
-        return sorted(found, key=lambda rebalance: rebalance.at_ms)
+        return sorted(decisions, key=lambda decision: decision.at_ms)
 
     def _replay(
-        self, each: TestedApplication, since_ms: int, shown: Sequence[CapturedRound]
+        self, application: TestedApplication, decisions: Sequence[LeaderDecision], captured: Sequence[CapturedRound]
     ) -> tuple[tuple[str, ...], ...]:
-        """What our assignor would have answered otherwise in each rebalance; none are logged of streams groups."""
-        racks = {host.process_id(each.id): host.rack for host in self.hosts.all()}
+        """Return how the reimplemented assignor's decisions differ; streams groups log no decisions."""
+        racks = {host.process_id(application.id): host.rack for host in self.hosts.all()}
         return tuple(
-            tuple(replay(rebalance, shown[-1].state, racks, each.assignor).differences(rebalance.answer))
-            for rebalance in self._rebalances(each, since_ms)
+            tuple(replay(decision, captured[-1].state, racks, application.assignor).differences(decision.assignment))
+            for decision in decisions
         )
 
 
-def shares_of(observation: Observation) -> TaskDistribution:
-    """Who has what, as it was seen."""
+def observed_distribution(observation: Observation) -> TaskDistribution:
+    """Return the task distribution of an observation."""
     active = {
         process.process_id: frozenset(task for thread in process.threads for task in thread.active)
         for process in observation.processes
@@ -327,31 +348,31 @@ def shares_of(observation: Observation) -> TaskDistribution:
         process.process_id: frozenset(task for thread in process.threads for task in thread.standby)
         for process in observation.processes
     }
-    return TaskDistribution(*({process: has for process, has in each.items() if has} for each in (active, standby)))
+    return TaskDistribution(
+        {process: tasks for process, tasks in active.items() if tasks},
+        {process: tasks for process, tasks in standby.items() if tasks},
+    )
 
 
-def _knowing_members(said: _Said, each: TestedApplication, observation: Observation, started: Sequence[Host]) -> Trace:
-    """The same prediction, once it is known what clients call themselves and how the coordinator has them in its map.
+def _simulate_with_members(
+    simulated: _SimulatedStep, application: TestedApplication, observation: Observation, started: Sequence[Host]
+) -> Trace:
+    """Repeat a simulation with the member ids of a streams group, which are known only after the step.
 
-    A member of a streams group draws its id at random, and the coordinator breaks ties by the order of ids in hash
-    maps, its own first; whoever calls for a target by joining is added behind. Nothing else of what came after is
-    looked at.
+    Members draw their ids at random, and the coordinator breaks ties by the order of ids in its hash maps; the member
+    whose join triggers the assignment comes last. Nothing else of the observation is used.
 
-    Source: `TimelineHashMap`, `TargetAssignmentBuilder` of Kafka 4.3.1; the first's order is that of a description.
+    Source: `TimelineHashMap`, `TargetAssignmentBuilder` of Kafka 4.3.1; a group description lists members in map order.
     """
-    listed = observation.process_by_member()
-    newcomer = started[0].process_id(each.id) if len(started) == 1 else None
-    members = dict(sorted(listed.items(), key=lambda member: member[1] == newcomer))
-    document = with_members(said.document, each.assignor, members)
-    return simulate_document(document, each.assignor, f"{each.id}, with its members")[0]
+    process_of = observation.process_by_member()
+    newcomer = started[0].process_id(application.id) if len(started) == 1 else None
+    members = dict(sorted(process_of.items(), key=lambda member: member[1] == newcomer))
+    document = with_members(simulated.document, application.assignor, members)
+    return simulate_document(document, application.assignor, f"{application.id}, with its members")[0]
 
 
-def _gave_back(story: Sequence[HostTasks]) -> bool:
-    return any(not before.active <= after.active for before, after in pairwise(story))
-
-
-def _last(host: Host, each: TestedApplication) -> Any:
-    return host.story(each.id)[-1]
+def _gave_up_task(history: Sequence[HostTasks]) -> bool:
+    return any(not before.active <= after.active for before, after in pairwise(history))
 
 
 def _now_ms() -> int:

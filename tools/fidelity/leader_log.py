@@ -1,7 +1,7 @@
-"""Rebalances as a leader logged them, what it was shown and what it answered, and the same put to our assignor.
+"""Leader decisions from a leader's log, and the same decisions by the reimplemented assignor.
 
-At DEBUG the leader writes down the state of every client before it assigns, at INFO its answer. Whatever brought the
-group there, the answer to what was shown must be Kafka's.
+The leader logs the state of every client before an assignment at DEBUG, and the assignment at INFO. Whatever happened
+before, the reimplementation must return the same assignment for the same state.
 
 Source: `StreamsPartitionAssignor.assignTasksToClients`, `ClientState.toString`.
 """
@@ -18,22 +18,30 @@ from assignors import registry
 from assignors.model.assignment import AssignmentColumns
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import ApplicationState, KafkaStreamsState
+from scenarios.kafka.naming import UUID_PATTERN
 from tools.fidelity.prediction import TaskDistribution
 from tools.kafka_cluster.applications import RACK_TAG
 
-_PROCESS = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_SHOWN = re.compile(
-    rf"({_PROCESS})=\[activeTasks: \(\[.*?\]\) standbyTasks: \(\[.*?\]\) prevActiveTasks: \(\[(.*?)\]\) "
+_CLIENT_STATE = re.compile(
+    rf"({UUID_PATTERN})=\[activeTasks: \(\[.*?\]\) standbyTasks: \(\[.*?\]\) prevActiveTasks: \(\[(.*?)\]\) "
     r"prevStandbyTasks: \(\[(.*?)\]\) changelogOffsetTotalsByTask: \(\[.*?\]\) taskLagTotals: \(\[(.*?)\]\) "
     r"clientTags: .*? capacity: (\d+)"
 )
-_ANSWERED = re.compile(rf"({_PROCESS})=\[activeTasks: \(\[(.*?)\]\) standbyTasks: \(\[(.*?)\]\)\]")
-_HEAD = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \[([\w.-]+?)-StreamThread-\d+\]")
+_CLIENT_ASSIGNMENT = re.compile(rf"({UUID_PATTERN})=\[activeTasks: \(\[(.*?)\]\) standbyTasks: \(\[(.*?)\]\)\]")
+_ENTRY_START = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \[([\w.-]+?)-StreamThread-\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedClientState:
-    """A client as the leader saw it."""
+    """State of a client before an assignment.
+
+    Attributes:
+        process_id: Process id.
+        threads: Number of stream threads.
+        active: Previous active tasks.
+        standby: Previous standby tasks.
+        lags: Lag by task.
+    """
 
     process_id: str
     threads: int
@@ -44,95 +52,108 @@ class LoggedClientState:
 
 @dataclass(frozen=True, slots=True)
 class LeaderDecision:
-    """What a leader was shown, clients in the order of its map, what it answered, and when."""
+    """A logged assignment with its input.
+
+    Attributes:
+        at_ms: Time since 1970.
+        clients: State of the clients, in the order of the leader's map.
+        assignment: The assignment.
+    """
 
     at_ms: int
-    shown: tuple[LoggedClientState, ...]
-    answer: TaskDistribution
+    clients: tuple[LoggedClientState, ...]
+    assignment: TaskDistribution
 
 
-def logged_rebalances(log: str, client_id: str) -> Iterator[LeaderDecision]:
-    """Read the rebalances that threads of one application's client led."""
-    shown: tuple[LoggedClientState, ...] = ()
+def parse_leader_decisions(log: str, client_id: str) -> Iterator[LeaderDecision]:
+    """Yield the decisions of the threads of one client."""
+    clients: tuple[LoggedClientState, ...] = ()
     for at_ms, text in _entries(log, client_id):
         if "Assigning tasks and " in text:
-            shown = tuple(_shown(match) for match in _SHOWN.finditer(text))
+            clients = tuple(_client_state(match) for match in _CLIENT_STATE.finditer(text))
         elif "Assignment of tasks to nodes: " in text:
-            found = {match[1]: (_tasks(match[2]), _tasks(match[3])) for match in _ANSWERED.finditer(text)}
-            active = {process: frozenset(tasks) for process, (tasks, _) in found.items() if tasks}
-            standby = {process: frozenset(tasks) for process, (_, tasks) in found.items() if tasks}
-            yield LeaderDecision(at_ms, shown, TaskDistribution(active, standby))
+            tasks = {
+                match[1]: (_split_tasks(match[2]), _split_tasks(match[3]))
+                for match in _CLIENT_ASSIGNMENT.finditer(text)
+            }
+            active = {process: frozenset(actives) for process, (actives, _) in tasks.items() if actives}
+            standby = {process: frozenset(standbys) for process, (_, standbys) in tasks.items() if standbys}
+            yield LeaderDecision(at_ms, clients, TaskDistribution(active, standby))
 
 
-def warmed_up_early(rebalances: Sequence[LeaderDecision], probing_interval_ms: int) -> bool:
-    """Return whether a rebalance that was not a probing one already saw a warm-up replica caught up.
+def warmed_up_early(decisions: Sequence[LeaderDecision], probing_interval_ms: int) -> bool:
+    """Return whether a follow-up rebalance, not a probing one, already found a warm-up replica caught up.
 
-    Restoring a small state takes about as long as a follow-up rebalance. Where it wins that race, the leader moves the
-    active task at the follow-up rebalance, and a later probing rebalance is saved.
+    Restoring a small state takes about as long as a follow-up rebalance. If it is faster, the leader moves the active
+    task at the follow-up rebalance, which saves a later probing rebalance.
 
     Args:
-        rebalances: of an application without standby replicas, in the order in which they happened.
+        decisions: Decisions of an application without standby replicas, by time.
         probing_interval_ms: `probing.rebalance.interval.ms`.
     """
     return any(
-        task in rebalance.answer.standby.get(client.process_id, ()) and lag == 0
-        for rebalance, following in pairwise(rebalances)
-        if following.at_ms - rebalance.at_ms < probing_interval_ms
-        for client in following.shown
+        task in decision.assignment.standby.get(client.process_id, ()) and lag == 0
+        for decision, following in pairwise(decisions)
+        if following.at_ms - decision.at_ms < probing_interval_ms
+        for client in following.clients
         for task, lag in client.lags.items()
     )
 
 
 def replay(
-    rebalance: LeaderDecision, like: ApplicationState, racks: Mapping[str, str], assignor: str
+    decision: LeaderDecision, template: ApplicationState, racks: Mapping[str, str], assignor: str
 ) -> TaskDistribution:
-    """What our assignor answers to what the leader was shown.
+    """Return the assignment of the reimplemented assignor for the input of a leader decision.
 
     Args:
-        rebalance: what the leader was shown.
-        like: a state of the same application: its tasks, partitions and configs.
-        racks: where each process stands, which is its client tag as well.
-        assignor: a name that `registry.load` understands.
+        decision: Provides the state of the clients.
+        template: A state of the same application; provides tasks, partitions and configs.
+        racks: Rack of each process, which is its client tag as well.
+        assignor: Name of the assignor, as `assignors.registry.load` accepts it.
     """
-    at = range(len(like.tasks)) if like.task_insertion_order is None else like.task_insertion_order.tolist()
-    tasks = [like.all_tasks[like.tasks.ids[row]] for row in at]
+    order = template.task_insertion_order
+    rows = range(len(template.tasks)) if order is None else order.tolist()
+    tasks = [template.all_tasks[template.tasks.ids[row]] for row in rows]
     clients = [
         KafkaStreamsState(
-            process_id=ProcessId.parse(each.process_id),
-            num_processing_threads=each.threads,
-            rack_id=racks[each.process_id],
-            client_tags={RACK_TAG: racks[each.process_id]},
-            previous_active_tasks=_parsed(each.active),
-            previous_standby_tasks=_parsed(each.standby),
-            task_lags={TaskId.parse(task): lag for task, lag in each.lags.items()},
+            process_id=ProcessId.parse(client.process_id),
+            num_processing_threads=client.threads,
+            rack_id=racks[client.process_id],
+            client_tags={RACK_TAG: racks[client.process_id]},
+            previous_active_tasks=_parse_tasks(client.active),
+            previous_standby_tasks=_parse_tasks(client.standby),
+            task_lags={TaskId.parse(task): lag for task, lag in client.lags.items()},
         )
-        for each in rebalance.shown
+        for client in decision.clients
     ]
-    state = ApplicationState.of(tasks, clients, like.assignment_configs)
-    made = registry.make(registry.load(assignor))
-    columns = AssignmentColumns.of(state, made.assign(state))
-    ids = [str(client) for client in state.clients.ids]
-    return TaskDistribution.of(state.tasks.ids, ids, columns.active, columns.standby)
+    state = ApplicationState.of(tasks, clients, template.assignment_configs)
+    columns = AssignmentColumns.of(state, registry.make(registry.load(assignor)).assign(state))
+    process_ids = [str(client) for client in state.clients.ids]
+    return TaskDistribution.of(state.tasks.ids, process_ids, columns.active, columns.standby)
 
 
 def _entries(log: str, client_id: str) -> Iterator[tuple[int, str]]:
-    """What one client logged, with the time of each entry; an entry may have several lines."""
+    """Yield the time and text of the log entries of one client; an entry may have several lines."""
     for entry in re.split(r"^(?=\d{4}-\d\d-\d\d \d\d:)", log, flags=re.MULTILINE):
-        match = _HEAD.match(entry)
+        match = _ENTRY_START.match(entry)
         if match and match[2] == client_id:
             yield round(datetime.fromisoformat(match[1]).timestamp() * 1000), entry
 
 
-def _shown(match: re.Match[str]) -> LoggedClientState:
-    lags = dict(entry.split("=") for entry in _tasks(match[4]))
+def _client_state(match: re.Match[str]) -> LoggedClientState:
+    lags = dict(entry.split("=") for entry in _split_tasks(match[4]))
     return LoggedClientState(
-        match[1], int(match[5]), _tasks(match[2]), _tasks(match[3]), {task: int(lag) for task, lag in lags.items()}
+        process_id=match[1],
+        threads=int(match[5]),
+        active=_split_tasks(match[2]),
+        standby=_split_tasks(match[3]),
+        lags={task: int(lag) for task, lag in lags.items()},
     )
 
 
-def _tasks(text: str) -> tuple[str, ...]:
+def _split_tasks(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(", ") if part)
 
 
-def _parsed(tasks: Sequence[str]) -> tuple[TaskId, ...]:
+def _parse_tasks(tasks: Sequence[str]) -> tuple[TaskId, ...]:
     return tuple(map(TaskId.parse, tasks))

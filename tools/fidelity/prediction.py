@@ -1,4 +1,4 @@
-"""What the simulator says will come of an imported scenario, once something is going to happen in it."""
+"""Predictions of the simulator from an imported and edited scenario."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ from tools.fidelity.applications import PROBING_INTERVAL_MS
 
 @dataclass(frozen=True, slots=True)
 class TaskDistribution:
-    """Who has what: active and standby tasks by process id; processes without any are left out."""
+    """Tasks by process id; processes without tasks are omitted.
+
+    Attributes:
+        active: Active tasks of each process.
+        standby: Standby tasks of each process.
+    """
 
     active: Mapping[str, frozenset[str]]
     standby: Mapping[str, frozenset[str]]
@@ -30,42 +35,55 @@ class TaskDistribution:
     def of(
         cls, tasks: Sequence[TaskId], processes: Sequence[str], owner: IntArray, standby: BoolArray
     ) -> TaskDistribution:
-        """From columns: the row of the process that runs each task (T,), and who stands by (T, N)."""
-        active_of = {process: _named(tasks, owner == row) for row, process in enumerate(processes)}
-        standby_of = {process: _named(tasks, standby[:, row]) for row, process in enumerate(processes)}
-        return cls(*({process: has for process, has in each.items() if has} for each in (active_of, standby_of)))
+        """Build a distribution from columns.
 
-    def differences(self, other: TaskDistribution) -> list[str]:
-        """What is not the same in the other, a sentence a process and role."""
-        found = []
-        for role, mine, theirs in (("active", self.active, other.active), ("standby", self.standby, other.standby)):
-            for process in sorted({*mine, *theirs}):
-                here, there = mine.get(process, frozenset()), theirs.get(process, frozenset())
-                if here != there:
-                    found.append(f"{process} {role}: {sorted(here - there)} here, {sorted(there - here)} there")
-        return found
+        Args:
+            tasks: T task ids.
+            processes: N process ids.
+            owner: Shape (T,); index of the process that runs each task.
+            standby: Shape (T, N); whether a process has a standby of a task.
+        """
+        active_tasks = {process: _select(tasks, owner == row) for row, process in enumerate(processes)}
+        standby_tasks = {process: _select(tasks, standby[:, row]) for row, process in enumerate(processes)}
+        return cls(_without_empty(active_tasks), _without_empty(standby_tasks))
 
-    def describe(self) -> dict[str, dict[str, list[str]]]:
-        """As plain values, sorted."""
+    def differences(self, observed: TaskDistribution) -> list[str]:
+        """Return a sentence for each process and role whose observed tasks differ from these (predicted) ones."""
+        sentences = []
+        roles = (("active", self.active, observed.active), ("standby", self.standby, observed.standby))
+        for role, predicted_tasks, observed_tasks in roles:
+            for process in sorted({*predicted_tasks, *observed_tasks}):
+                predicted = predicted_tasks.get(process, frozenset())
+                actual = observed_tasks.get(process, frozenset())
+                if predicted != actual:
+                    sentences.append(
+                        f"{process} {role}: {sorted(predicted - actual)} only predicted, "
+                        f"{sorted(actual - predicted)} only observed"
+                    )
+        return sentences
+
+    def to_json(self) -> dict[str, dict[str, list[str]]]:
+        """Return plain values, sorted."""
         return {
-            role: {process: sorted(tasks) for process, tasks in sorted(shares.items())}
-            for role, shares in (("active", self.active), ("standby", self.standby))
+            role: {process: sorted(tasks) for process, tasks in sorted(by_process.items())}
+            for role, by_process in (("active", self.active), ("standby", self.standby))
         }
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPrediction:
-    """What will come of it between two moments.
+    """Prediction for a period of simulated time.
 
     Attributes:
-        shares: who has what in the end.
-        rounds: how many rebalances there are.
-        first_ms: from what happens to the first assignment, None if there is none.
-        probing_rounds: how many of the rebalances came a probing interval or more after the one before.
-        settling_ms: from the first assignment until everybody has what the last one decided; None if that never comes.
+        tasks: Task distribution at the end.
+        rounds: Number of rebalances.
+        probing_rounds: Number of rebalances a probing interval or more after their predecessor.
+        first_ms: Time from the event to the first assignment; None if there is none.
+        settling_ms: Time from the first assignment until all members have the last assignment; None if that does not
+            happen.
     """
 
-    shares: TaskDistribution
+    tasks: TaskDistribution
     rounds: int
     probing_rounds: int
     first_ms: int | None
@@ -73,7 +91,7 @@ class GroupPrediction:
 
 
 def read_document(text: str) -> dict[str, Any]:
-    """A scenario as plain values, to be edited."""
+    """Return a scenario as plain values, for editing."""
     document: dict[str, Any] = read_yaml(text).value
     return document
 
@@ -81,42 +99,51 @@ def read_document(text: str) -> dict[str, Any]:
 def simulate_document(
     document: Mapping[str, Any], assignor: str, source: str
 ) -> tuple[Trace, tuple[CapturedRound, ...]]:
-    """Simulate an edited scenario with an assignor, by a name that `registry.load` understands.
+    """Simulate an edited scenario.
+
+    Args:
+        document: The scenario as plain values.
+        assignor: Name of the assignor, as `assignors.registry.load` accepts it.
+        source: Name of the scenario in errors.
 
     Returns:
-        What happened, and what the assignor was shown for each round.
+        The trace, and the state and assignment of each round.
 
     Raises:
-        ScenarioError: it is not right.
+        ScenarioError: The scenario is invalid.
     """
     scenario = loads(json.dumps(document), source)
     trace = run(scenario, assignor, capture=True)
     return trace, tuple(trace.captured_rounds)
 
 
-def forecast(trace: Trace, from_ms: int, until_ms: int) -> GroupPrediction:
-    """What comes of what happens at one moment until the next: `from_ms` included, `until_ms` not."""
-    between = [each for each in trace.rounds if from_ms <= each.at_ms < until_ms]
-    before = [each for each in trace.rounds if each.at_ms < until_ms]
-    settled_ms = between[-1].reconciled_at_ms if between else None
+def predict_period(trace: Trace, from_ms: int, until_ms: int) -> GroupPrediction:
+    """Return the prediction for a period of simulated time: `from_ms` inclusive, `until_ms` exclusive."""
+    in_period = [round for round in trace.rounds if from_ms <= round.at_ms < until_ms]
+    before_end = [round for round in trace.rounds if round.at_ms < until_ms]
+    settled_ms = in_period[-1].reconciled_at_ms if in_period else None
     return GroupPrediction(
-        shares=_shares(trace, before[-1]),
-        rounds=len(between),
-        probing_rounds=probing_rounds([each.at_ms for each in between]),
-        first_ms=between[0].at_ms - from_ms if between else None,
-        settling_ms=None if settled_ms is None else settled_ms - between[0].at_ms,
+        tasks=_task_distribution(trace, before_end[-1]),
+        rounds=len(in_period),
+        probing_rounds=count_probing_rounds([round.at_ms for round in in_period]),
+        first_ms=in_period[0].at_ms - from_ms if in_period else None,
+        settling_ms=None if settled_ms is None else settled_ms - in_period[0].at_ms,
     )
 
 
-def probing_rounds(at_ms: Sequence[int]) -> int:
-    """Count the rebalances that came a probing interval or more after the one before, given when each came."""
+def count_probing_rounds(at_ms: Sequence[int]) -> int:
+    """Return the number of rebalances, given by their times, a probing interval or more after their predecessor."""
     return sum(later - earlier >= PROBING_INTERVAL_MS for earlier, later in pairwise(at_ms))
 
 
-def _shares(trace: Trace, last: Round) -> TaskDistribution:
+def _task_distribution(trace: Trace, last: Round) -> TaskDistribution:
     processes = [str(client.process_id) for client in trace.world.clients]
     return TaskDistribution.of(trace.layout.tasks.ids, processes, last.owner, last.standbys(len(processes)))
 
 
-def _named(tasks: Sequence[TaskId], which: BoolArray) -> frozenset[str]:
-    return frozenset(str(tasks[row]) for row in np.flatnonzero(which).tolist())
+def _select(tasks: Sequence[TaskId], mask: BoolArray) -> frozenset[str]:
+    return frozenset(str(tasks[row]) for row in np.flatnonzero(mask).tolist())
+
+
+def _without_empty(tasks: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    return {process: ids for process, ids in tasks.items() if ids}

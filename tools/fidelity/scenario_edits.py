@@ -1,4 +1,4 @@
-"""What an imported scenario has to say besides, once it is known what is going to happen."""
+"""Edits of an imported scenario: the events of a step, and what is known after it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Document = dict[str, Any]
 """A scenario as plain values."""
 
 EVENT_AT_MS = 10_000
-"""When what is going to happen does, in the scenario's time; before, the group rests."""
+"""Simulated time of the event; the group is stable before."""
 DOWN_MS = 60_000
-"""How long a host is away in the simulation: long enough for the others to settle."""
-LONG_MS = 600_000
-"""Enough for everything that a step may set off in the simulation."""
+"""Simulated downtime of a host: long enough for the others to become stable."""
+STEP_DURATION_MS = 600_000
+"""Simulated time after an event: long enough for all its consequences."""
 
 
 def with_newcomer(imported: Document, application: TestedApplication, host: Host) -> Document:
-    """A host that was never there joins."""
+    """Return the scenario in which a new host joins."""
     newcomer = {
         "name": host.name,
         "process_id": host.process_id(application.id),
@@ -34,38 +34,41 @@ def with_newcomer(imported: Document, application: TestedApplication, host: Host
 
 
 def with_absence(imported: Document, application: TestedApplication, host: Host, event: str) -> Document:
-    """A host goes and comes back, by an event of the scenario's: `rolling_bounce` or `crash`."""
-    away: Document = {"clients": _names(imported, application, [host]), "down": DOWN_MS}
+    """Return the scenario in which a host stops and returns, by event `rolling_bounce` or `crash`."""
+    absence: Document = {"clients": _client_names(imported, application, [host]), "down": DOWN_MS}
     if event == "rolling_bounce":
-        # The host closes with LEAVE_GROUP, whatever the configs say.
-        away["leaves_group"] = True
-    return _with_events(imported, [{"at": EVENT_AT_MS, event: away}])
+        # The host closes with LEAVE_GROUP, regardless of its configs.
+        absence["leaves_group"] = True
+    return _with_events(imported, [{"at": EVENT_AT_MS, event: absence}])
 
 
 def with_blackout(imported: Document, application: TestedApplication, hosts: Sequence[Host]) -> Document:
-    """All hosts die at once; before they come back together, configs change."""
-    away = {"clients": _names(imported, application, hosts), "down": DOWN_MS}
-    events: list[Document] = [{"at": EVENT_AT_MS, "crash": away}]
-    if application.later:
-        events.append({"at": EVENT_AT_MS + DOWN_MS // 2, "config_change": {"configs": dict(application.later)}})
+    """Return the scenario in which all hosts crash, configs change, and all hosts return together."""
+    absence = {"clients": _client_names(imported, application, hosts), "down": DOWN_MS}
+    events: list[Document] = [{"at": EVENT_AT_MS, "crash": absence}]
+    if application.configs_after_blackout:
+        configs = dict(application.configs_after_blackout)
+        events.append({"at": EVENT_AT_MS + DOWN_MS // 2, "config_change": {"configs": configs}})
     return _with_events(imported, events)
 
 
 def with_members(document: Document, assignor: str, members: Mapping[str, str]) -> Document:
-    """It is known what the members of a streams group call themselves, and in which order its coordinator has them.
+    """Return the scenario with the members of a streams group, which decide ties.
 
     Args:
-        members: by member id the process id, in that order.
+        document: A scenario.
+        assignor: The only assignor of the result.
+        members: Process id by member id, in the order in which the coordinator lists the members.
     """
-    told = {"assignor": assignor, "label": assignor, "parameters": {"members": dict(members)}}
-    return {**document, "assignors": [told]}
+    entry = {"assignor": assignor, "label": assignor, "parameters": {"members": dict(members)}}
+    return {**document, "assignors": [entry]}
 
 
 def _with_events(imported: Document, events: Sequence[Document]) -> Document:
-    return {**imported, "events": list(events), "duration": 2 * LONG_MS}
+    return {**imported, "events": list(events), "duration": 2 * STEP_DURATION_MS}
 
 
-def _names(imported: Document, application: TestedApplication, hosts: Sequence[Host]) -> list[str]:
-    """What the imported scenario calls hosts."""
-    named = {client["process_id"]: client["name"] for client in imported["clients"]}
-    return [named[host.process_id(application.id)] for host in hosts]
+def _client_names(imported: Document, application: TestedApplication, hosts: Sequence[Host]) -> list[str]:
+    """Return the names of hosts in the imported scenario."""
+    name_of = {client["process_id"]: client["name"] for client in imported["clients"]}
+    return [name_of[host.process_id(application.id)] for host in hosts]

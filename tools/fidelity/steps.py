@@ -1,4 +1,4 @@
-"""The steps that real applications go through on one release, and all that was confirmed on the way."""
+"""The steps of the experiment on one release."""
 
 from __future__ import annotations
 
@@ -12,59 +12,63 @@ from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 RACKS = ("az1", "az2", "az3")
 RECORDS = 2_000
+HOSTS_PER_EXPERIMENT = 4
 WARMING_UP = "ha-warmup"
-"""Probes for minutes after each step, and so has hosts of its own and a play beside that of the others."""
+"""Runs in a concurrent experiment on its own hosts, because it has probing rebalances for minutes after each step."""
 
 ExperimentStep = Callable[[Experiment, Sequence[Host]], None]
 
 STEPS: tuple[ExperimentStep, ...] = (
-    lambda play, hosts: play.begin(hosts[0]),
-    lambda play, hosts: play.join(hosts[1]),
-    lambda play, hosts: play.join(hosts[2]),
-    lambda play, hosts: play.join(hosts[3]),
-    lambda play, hosts: play.restart(hosts[1]),
-    lambda play, hosts: play.crash(hosts[2]),
-    lambda play, hosts: play.black_out(),
+    lambda experiment, hosts: experiment.start_first(hosts[0]),
+    lambda experiment, hosts: experiment.join(hosts[1]),
+    lambda experiment, hosts: experiment.join(hosts[2]),
+    lambda experiment, hosts: experiment.join(hosts[3]),
+    lambda experiment, hosts: experiment.restart(hosts[1]),
+    lambda experiment, hosts: experiment.crash(hosts[2]),
+    lambda experiment, hosts: experiment.black_out(),
 )
 WARMUP_STEPS: tuple[ExperimentStep, ...] = (
-    lambda play, hosts: play.begin(hosts[0]),
-    lambda play, hosts: play.join(hosts[1]),
+    lambda experiment, hosts: experiment.start_first(hosts[0]),
+    lambda experiment, hosts: experiment.join(hosts[1]),
 )
 
 
 def applications_on(kafka_version: str) -> list[TestedApplication]:
-    """The applications that a release can run."""
-    return [each for each in TESTED_APPLICATIONS if each.runs_on(kafka_version)]
+    """Return the applications that a release supports."""
+    return [application for application in TESTED_APPLICATIONS if application.runs_on(kafka_version)]
 
 
 def run_steps(kafka_version: str) -> list[Confirmation]:
-    """Start a cluster, let applications live through the steps, and return what was predicted and what came.
+    """Start a cluster, run all steps on its applications, and compare each step with its prediction.
+
+    Returns:
+        The predicted and observed result of each step and application.
 
     Raises:
-        ClusterError: Kafka, Java or Maven did not do what was asked, or an application never came to rest.
+        ClusterError: Kafka, Java or Maven failed, or an application did not become stable.
     """
-    watched = applications_on(kafka_version)
-    has_streams_groups = any(each.uses_streams_groups for each in watched)
+    applications = applications_on(kafka_version)
+    has_streams_groups = any(application.uses_streams_groups for application in applications)
     configs = {**BROKER_CONFIGS, **(STREAMS_BROKER_CONFIGS if has_streams_groups else {})}
     spec = ClusterSpec(brokers=len(RACKS), racks=RACKS, kafka_version=kafka_version, broker_configs=configs)
-    with KafkaCluster(spec) as cluster, Hosts(cluster) as main, Hosts(cluster) as slow:
+    with KafkaCluster(spec) as cluster, Hosts(cluster) as main_hosts, Hosts(cluster) as warmup_hosts:
         prepare(cluster, RECORDS)
         topology = describe_topology(cluster)
-        plays = (
-            (Experiment(cluster, main, [each for each in watched if each.id != WARMING_UP], topology), "h", STEPS),
-            (
-                Experiment(cluster, slow, [each for each in watched if each.id == WARMING_UP], topology),
-                "w",
-                WARMUP_STEPS,
-            ),
+        main = [application for application in applications if application.id != WARMING_UP]
+        warming_up = [application for application in applications if application.id == WARMING_UP]
+        experiments = (
+            (Experiment(cluster, main_hosts, main, topology), "h", STEPS),
+            (Experiment(cluster, warmup_hosts, warming_up, topology), "w", WARMUP_STEPS),
         )
-        with ThreadPoolExecutor(len(plays)) as threads:
-            done = [threads.submit(_live_through, *each) for each in plays]
-            return [confirmed for each in done for confirmed in each.result()]
+        with ThreadPoolExecutor(len(experiments)) as threads:
+            results = [threads.submit(_run_experiment, *arguments) for arguments in experiments]
+            return [confirmation for result in results for confirmation in result.result()]
 
 
-def _live_through(play: Experiment, letter: str, steps: Sequence[ExperimentStep]) -> list[Confirmation]:
-    hosts = [play.hosts.add(f"{letter}{number}", RACKS[number % len(RACKS)]) for number in range(4)]
+def _run_experiment(experiment: Experiment, prefix: str, steps: Sequence[ExperimentStep]) -> list[Confirmation]:
+    hosts = [
+        experiment.hosts.add(f"{prefix}{number}", RACKS[number % len(RACKS)]) for number in range(HOSTS_PER_EXPERIMENT)
+    ]
     for step in steps:
-        step(play, hosts)
-    return play.confirmed
+        step(experiment, hosts)
+    return experiment.confirmations

@@ -1,1 +1,1 @@
-"""A real Kafka cluster on loopback, and real Kafka Streams applications on it."""
+"""A real Kafka cluster on loopback with real Kafka Streams applications."""

@@ -1,4 +1,4 @@
-"""Start a real Kafka cluster, or capture what its tools print.
+"""Start a real Kafka cluster, or capture the output of its tools.
 
 python -m tools.kafka_cluster run --brokers 3 --seconds 600
 python -m tools.kafka_cluster capture OUT_DIR
@@ -22,17 +22,17 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     shared.add_argument(
         "--kafka", metavar="VERSION", default=KAFKA_VERSION, help="Kafka release (default: %(default)s)"
     )
-    shared.add_argument("--brokers", type=int, default=6, help="how many (default: %(default)s)")
-    shared.add_argument("--racks", default="az1,az2,az3", help="dealt out in turn (default: %(default)s)")
+    shared.add_argument("--brokers", type=int, default=6, help="number of brokers (default: %(default)s)")
+    shared.add_argument("--racks", default="az1,az2,az3", help="assigned round-robin (default: %(default)s)")
     shared.add_argument(
-        "--data-dir", type=Path, help="for the nodes' data; new, removed at the end (default: temporary)"
+        "--data-dir", type=Path, help="new folder for the nodes' data, removed at the end (default: temporary)"
     )
     parser = argparse.ArgumentParser(description="Start a real Kafka cluster on loopback.")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    run = verbs.add_parser("run", parents=[shared], help="keep a cluster running, then stop it")
-    run.add_argument("--seconds", type=int, default=3600, help="at most; Ctrl-C ends it earlier (default: %(default)s)")
+    run = verbs.add_parser("run", parents=[shared], help="run a cluster for some time, then stop it")
+    run.add_argument("--seconds", type=int, default=3600, help="maximum time; Ctrl-C stops it (default: %(default)s)")
     save = verbs.add_parser(
-        "capture", parents=[shared], help="run the order-processing application, save what tools print"
+        "capture", parents=[shared], help="run the order-processing application, save the output of Kafka's tools"
     )
     save.add_argument("out_dir", type=Path, metavar="OUT_DIR")
     return parser.parse_args(arguments)
@@ -41,7 +41,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     options = _parse(arguments)
-    # As an exception the signal leaves the `with` block below, which stops the nodes.
+    # SIGTERM raises SystemExit, so that the `with` block below stops the nodes.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         spec = ClusterSpec(options.brokers, tuple(options.racks.split(",")), options.kafka, data_dir=options.data_dir)
@@ -53,8 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 time.sleep(options.seconds)
     except KeyboardInterrupt:
         return 130
-    except (ClusterError, ValueError, OSError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
+    except (ClusterError, ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 

@@ -1,4 +1,4 @@
-"""Real Kafka Streams applications on a running cluster: hosts that run the click-counting application (`Host.java`)."""
+"""Hosts that run the click-counting application (`Host.java`) on a running cluster."""
 
 import json
 import subprocess
@@ -20,25 +20,25 @@ TOPOLOGY = "assignorsim.ClickTopology"
 HEAP_MB = 128
 STOP_TIMEOUT_S = 30
 PREPARE_TIMEOUT_S = 60
-LOOKS_EVERY_S = 0.1
+POLL_INTERVAL_S = 0.1
 RACK_TAG = "zone"
-"""Every host tells its rack by this client tag, too."""
-LEADERS_TELL = (
+"""Client tag with the rack of the host."""
+LEADER_LOG_OPTION = (
     "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor=debug"
 )
-"""At DEBUG a group's leader logs what it is shown of its clients."""
+"""JVM option: at DEBUG a group leader logs the state of its clients before an assignment."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostTasks:
-    """What an application has on one host, as the application itself says.
+    """Tasks of an application on one host, as reported by the application.
 
     Attributes:
-        at_ms: since when, in milliseconds of the epoch.
-        state: of the client, such as `RUNNING`.
-        running_threads: how many of its stream threads run.
-        active: its active tasks.
-        standby: its standby tasks.
+        at_ms: Start time of this state, since 1970.
+        state: State of the Kafka Streams client, such as `RUNNING`.
+        running_threads: Number of running stream threads.
+        active: Active tasks.
+        standby: Standby tasks.
     """
 
     at_ms: int
@@ -49,12 +49,12 @@ class HostTasks:
 
 
 class Host:
-    """A Java process with applications, in a rack; it keeps its disk when it ends, and may be started again.
+    """A Java process with applications, in a rack; it keeps its disk when it stops and can be restarted.
 
     Attributes:
-        name: what messages call it.
+        name: Name in messages.
         rack: `client.rack` of its applications, and their only client tag.
-        process: the process, None when it is not there.
+        process: The process; None while it is stopped.
     """
 
     def __init__(self, cluster: KafkaCluster, name: str, rack: str, number: int) -> None:
@@ -67,13 +67,17 @@ class Host:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, applications: Mapping[str, Mapping[str, object]]) -> None:
-        """Start it with these applications: Kafka Streams configs by application id."""
+        """Start the host with applications, given as Kafka Streams configs by application id.
+
+        Raises:
+            ClusterError: The host is already running.
+        """
         if self.process is not None:
-            raise ClusterError(f"host {self.name} runs already")
+            raise ClusterError(f"host {self.name} is already running")
         self._folder.mkdir(parents=True, exist_ok=True)
         self._starts += 1
         files = [self._write(application, configs) for application, configs in applications.items()]
-        with self._told.open("ab") as told:
+        with self._task_log.open("ab") as output:
             self.process = start_java(
                 self._cluster.classpath,
                 HOST,
@@ -81,18 +85,18 @@ class Host:
                 cwd=self._folder,
                 log=self.log,
                 heap_mb=HEAP_MB,
-                output=told,
-                options=(LEADERS_TELL,),
+                output=output,
+                options=(LEADER_LOG_OPTION,),
             )
 
     def stop(self) -> None:
-        """Ask it to close its applications and to end."""
+        """Close the applications and stop the process."""
         if self.process is not None:
             stop_java([self.process], STOP_TIMEOUT_S)
             self.process = None
 
     def kill(self) -> None:
-        """Let it die at once."""
+        """Kill the process."""
         if self.process is not None:
             self.process.kill()
             stop_java([self.process], STOP_TIMEOUT_S)
@@ -100,37 +104,37 @@ class Host:
 
     @property
     def log(self) -> Path:
-        """What its applications log."""
+        """Path of the applications' log."""
         return self._folder / "host.log"
 
     def process_id(self, application: str) -> str:
-        """The process id that an application has, or will have, here; drawn when it is first asked for.
+        """Return the process id of an application on this host; it is created at the first call.
 
-        No two of the first 16 hosts have ids in one bin of Kafka's hash maps: which comes first there hangs on member
-        ids, which clients draw at random, and the sticky assignors break ties by it.
+        The ids of the first 16 hosts fall into different bins of Kafka's hash maps. Within a bin, the order depends on
+        member ids, which clients draw at random, and the sticky assignors break ties by that order.
         """
         file = self._folder / "state" / application / "kafka-streams-process-metadata"
         if not file.exists():
             file.parent.mkdir(parents=True)
-            # Where Kafka keeps it: StateDirectory.initializeProcessId.
-            drawn = (uuid.uuid5(uuid.NAMESPACE_URL, f"{self.name}/{application}/{turn}") for turn in count())
-            chosen = next(each for each in drawn if _bin(each) == 7 * self._number % DEFAULT_CAPACITY)
-            file.write_text(json.dumps({"processId": str(chosen)}))
+            # The file in which Kafka stores it: StateDirectory.initializeProcessId.
+            candidates = (uuid.uuid5(uuid.NAMESPACE_URL, f"{self.name}/{application}/{i}") for i in count())
+            process_id = next(id for id in candidates if _bin(id) == 7 * self._number % DEFAULT_CAPACITY)
+            file.write_text(json.dumps({"processId": str(process_id)}))
         return str(json.loads(file.read_text())["processId"])
 
-    def story(self, application: str) -> list[HostTasks]:
-        """What an application has had here since the last start, one entry a change."""
-        told = []
-        for line in self._told.read_text().splitlines() if self._told.exists() else ():
+    def task_history(self, application: str) -> list[HostTasks]:
+        """Return the tasks of an application on this host since its last start, one entry per change."""
+        history = []
+        for line in self._task_log.read_text().splitlines() if self._task_log.exists() else ():
             fields = line.split("\t")
             if len(fields) == 6 and fields[1] == application:
                 at_ms, _, state, threads, active, standby = fields
-                told.append(HostTasks(int(at_ms), state, int(threads), _tasks(active), _tasks(standby)))
-        return told
+                history.append(HostTasks(int(at_ms), state, int(threads), _tasks(active), _tasks(standby)))
+        return history
 
     @property
-    def _told(self) -> Path:
-        return self._folder / f"told-{self._starts}.tsv"
+    def _task_log(self) -> Path:
+        return self._folder / f"tasks-{self._starts}.tsv"
 
     def _write(self, application: str, configs: Mapping[str, object]) -> Path:
         self.process_id(application)
@@ -148,7 +152,7 @@ class Host:
 
 
 class Hosts:
-    """The hosts of one cluster, as a context manager that leaves none running."""
+    """The hosts of one cluster, as a context manager that stops them all."""
 
     def __init__(self, cluster: KafkaCluster) -> None:
         self._cluster = cluster
@@ -162,58 +166,58 @@ class Hosts:
         stop_java(running, STOP_TIMEOUT_S)
 
     def add(self, name: str, rack: str) -> Host:
-        """One more host, not started yet."""
+        """Return a new host, which is not started yet."""
         self._hosts.append(Host(self._cluster, name, rack, len(self._hosts)))
         return self._hosts[-1]
 
     def all(self) -> Sequence[Host]:
-        """All hosts, those that are not there included."""
+        """Return all hosts, including stopped ones."""
         return tuple(self._hosts)
 
     def running(self) -> Sequence[Host]:
-        """The hosts that are there.
+        """Return the running hosts.
 
         Raises:
-            ClusterError: one has ended by itself.
+            ClusterError: A host exited by itself.
         """
         for host in self._hosts:
             if host.process is not None and host.process.poll() is not None:
                 raise ClusterError(
-                    f"host {host.name} ended with {host.process.returncode}; {host.log}:\n{tail(host.log)}"
+                    f"host {host.name} exited with code {host.process.returncode}; {host.log}:\n{tail(host.log)}"
                 )
         return [host for host in self._hosts if host.process is not None]
 
-    def wait_until(self, what: str, holds: Callable[[], bool], timeout_s: float) -> None:
-        """Wait until something holds.
+    def wait_until(self, description: str, condition: Callable[[], bool], timeout_s: float) -> None:
+        """Wait until a condition holds; the description is for the error.
 
         Raises:
-            ClusterError: it does not within `timeout_s` seconds, or a host ends.
+            ClusterError: The condition does not hold within `timeout_s` seconds, or a host exits.
         """
         deadline_s = time.monotonic() + timeout_s
-        while not holds():
+        while not condition():
             self.running()
             if time.monotonic() > deadline_s:
                 logs = ", ".join(str(host.log) for host in self._hosts)
-                raise ClusterError(f"{what}: not within {timeout_s:g} s; logs: {logs}")
-            time.sleep(LOOKS_EVERY_S)
+                raise ClusterError(f"timeout after {timeout_s:g} s: {description}; logs: {logs}")
+            time.sleep(POLL_INTERVAL_S)
 
 
 def prepare(cluster: KafkaCluster, records: int) -> None:
-    """Create the topics that click counting reads and writes, and write `records` records to each of its inputs.
+    """Create the topics of the click-counting application and write `records` records to each input topic.
 
     Raises:
-        ClusterError: that fails.
+        ClusterError: The program fails.
     """
     cluster.run_main(TOPOLOGY, "prepare", cluster.bootstrap_servers, str(records), timeout_s=PREPARE_TIMEOUT_S)
 
 
 def describe_topology(cluster: KafkaCluster) -> str:
-    """What the application's `Topology.describe()` prints."""
+    """Return the output of the application's `Topology.describe()`."""
     return cluster.run_main(TOPOLOGY, "describe", timeout_s=PREPARE_TIMEOUT_S)
 
 
 def _bin(process_id: uuid.UUID) -> int:
-    """Where a process id goes in a Java HashMap of the usual size."""
+    """Return the bin of a process id in a Java HashMap of default capacity."""
     return bucket(process_hash(ProcessId.of(process_id)), DEFAULT_CAPACITY)
 
 

@@ -1,4 +1,4 @@
-"""What Kafka's own tools print about a cluster on which a real Kafka Streams application has just run."""
+"""Capture of the output of Kafka's own tools about a cluster on which a Kafka Streams application has just run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ APPLICATION = "assignorsim.OrderProcessing"
 PREPARE_TIMEOUT_S = 120
 DRAIN_TIMEOUT_S = 400
 
-# Two copies, not three: with a copy in each of three racks no placement of tasks would be better than another.
+# Two replicas: with a replica in each of three racks, all task placements would be equally good.
 STREAMS_CONFIG = (
     "replication.factor=2",
     "num.stream.threads=2",
@@ -20,12 +20,12 @@ STREAMS_CONFIG = (
 
 
 def capture(cluster: KafkaCluster, out_dir: Path) -> None:
-    """Run the order-processing application on `cluster`, then write what Kafka printed to files in `out_dir`.
+    """Run the order-processing application on `cluster`, then write the tools' output to files in `out_dir`.
 
-    The files: `topics.txt`, `brokers.txt`, `topology.txt`, `log_dirs.json.txt`; each is standard output, unaltered.
+    The files are `topics.txt`, `brokers.txt`, `topology.txt` and `log_dirs.json.txt`, unmodified standard output.
 
     Raises:
-        ClusterError: the application or a tool fails or is too slow.
+        ClusterError: The application or a tool fails or times out.
     """
     cluster.run_main(APPLICATION, "prepare", cluster.bootstrap_servers, timeout_s=PREPARE_TIMEOUT_S)
     state_dir = f"state.dir={cluster.work_dir / 'streams'}"

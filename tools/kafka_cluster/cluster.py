@@ -1,11 +1,11 @@
-"""A real Kafka cluster on loopback: one KRaft controller and some brokers in racks, each a small process.
+"""A real Kafka cluster on loopback: one KRaft controller and several brokers in racks, each a small process.
 
-As a library:
+Usage as a library:
 
     with KafkaCluster(ClusterSpec(brokers=3)) as cluster:
         print(cluster.run_tool("TopicCommand", "--list"))
 
-`python -m tools.kafka_cluster` is the command.
+Usage as a command: `python -m tools.kafka_cluster`.
 """
 
 import base64
@@ -35,7 +35,7 @@ from tools.kafka_cluster.java import (
 )
 
 KAFKA_VERSION = "4.3.1"
-"""The newest release on Maven Central when the captured files were made."""
+"""Latest release on Maven Central when the files in scenarios/library/captured were made."""
 
 CONTROLLER_ID = 100
 START_TIMEOUT_S = 120
@@ -44,21 +44,21 @@ TOOL_TIMEOUT_S = 60
 STARTED = "Kafka Server started"
 INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
 FIRST_PORT, LAST_PORT = 20_000, 32_000
-"""Below the ports that systems give to outgoing connections; one of those could take a port before its node does."""
+"""Below the ephemeral ports, so that no outgoing connection takes a port before its node does."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSpec:
-    """What cluster to start.
+    """Specification of a cluster.
 
     Attributes:
-        brokers: how many, with ids from 1.
-        racks: their `broker.rack`, dealt out in turn: broker 1 in the first rack, broker 2 in the second, and so on.
-        kafka_version: of `org.apache.kafka` on Maven Central; 3.9 and newer have been tried.
-        heap_mb: maximum heap of each broker and of the controller, in MB.
-        data_dir: holds the data while the cluster runs and is removed afterwards; must not exist yet. A temporary
-            folder if not given. Kafka's tools print it, so give a telling one where their output is kept.
-        broker_configs: what else the brokers' `server.properties` says, or says otherwise.
+        brokers: Number of brokers; ids start at 1.
+        racks: `broker.rack`, assigned round-robin: broker 1 in the first rack, broker 2 in the second, and so on.
+        kafka_version: Release of `org.apache.kafka` on Maven Central; tested with 3.9 and later.
+        heap_mb: Maximum heap of each broker and of the controller, in MB.
+        data_dir: Folder for the data, which must not exist and is removed afterwards; by default a temporary folder.
+            Kafka's tools print its path, so choose a readable one if their output is kept.
+        broker_configs: Additional or overriding entries of the brokers' `server.properties`.
     """
 
     brokers: int = 6
@@ -72,7 +72,7 @@ class ClusterSpec:
         if not 1 <= self.brokers < CONTROLLER_ID:
             raise ValueError(f"brokers: {self.brokers} is not between 1 and {CONTROLLER_ID - 1}")
         if not self.racks:
-            raise ValueError("racks: give at least one")
+            raise ValueError("racks: at least one is required")
 
     def rack(self, broker_id: int) -> str:
         """Return the rack of the broker."""
@@ -80,13 +80,13 @@ class ClusterSpec:
 
 
 class KafkaCluster:
-    """A running cluster, as a context manager: up when entered, gone when left, its logs kept if something failed.
+    """A running cluster, as a context manager that starts and stops it; logs are kept after a failure.
 
     Attributes:
-        spec: what was asked for.
-        bootstrap_servers: `localhost:port` of every broker, with commas between them.
+        spec: Specification of the cluster.
+        bootstrap_servers: `localhost:port` of every broker, separated by commas.
         classpath: Java class path with Kafka and the programs of this folder.
-        work_dir: temporary folder with the configuration and log of every node.
+        work_dir: Temporary folder with the configuration and log of every node.
     """
 
     def __init__(self, spec: ClusterSpec) -> None:
@@ -101,7 +101,7 @@ class KafkaCluster:
         self._data_dir = spec.data_dir.absolute() if spec.data_dir else self.work_dir / "data"
 
     def __enter__(self) -> Self:
-        # Outside the `try`: a folder that exists already is somebody else's, and must not be removed.
+        # Outside the `try`: an existing folder must not be removed.
         self._data_dir.mkdir(parents=True)
         try:
             self.work_dir.mkdir(exist_ok=True)
@@ -118,33 +118,33 @@ class KafkaCluster:
 
     @property
     def process_ids(self) -> dict[int, int]:
-        """Process id by node id, the controller's included."""
+        """Process id by node id, including the controller."""
         return {node_id: process.pid for node_id, process in self._processes.items()}
 
     def kill_broker(self, broker_id: int) -> None:
-        """Kill a broker at once, without a controlled shutdown; it stays down."""
+        """Kill a broker without a controlled shutdown; it is not restarted."""
         process = self._processes.pop(broker_id)
         process.kill()
         stop_java([process], STOP_TIMEOUT_S)
 
     def logs(self) -> list[str]:
-        """What every node has logged so far."""
+        """Return the log of every node."""
         return [self._log(node_id).read_text(errors="replace") for node_id in self._processes]
 
     def run_tool(self, name: str, *arguments: str, timeout_s: float = TOOL_TIMEOUT_S) -> str:
-        """Run a tool of Kafka's by its class's simple name (`TopicCommand`) on this cluster; return what it printed.
+        """Run a tool of Kafka on this cluster, by the simple name of its class (`TopicCommand`); return its output.
 
         Raises:
-            ClusterError: there is no such tool in this version, it fails, or it takes longer than `timeout_s` seconds.
+            ClusterError: This release has no such tool, it fails, or it takes longer than `timeout_s` seconds.
         """
         connected = ["--bootstrap-server", self.bootstrap_servers, *arguments]
         return self.run_main(find_main_class(self.classpath, name), *connected, timeout_s=timeout_s)
 
     def run_main(self, main_class: str, *arguments: str, timeout_s: float, heap_mb: int = 256) -> str:
-        """Run any Java program on the class path to its end; return what it printed on standard output.
+        """Run a Java program of the class path; return its standard output.
 
         Raises:
-            ClusterError: it fails, or takes longer than `timeout_s` seconds.
+            ClusterError: It fails or takes longer than `timeout_s` seconds.
         """
         log = self.work_dir / f"{main_class.rsplit('.', 1)[-1]}.log"
         return run_java(
@@ -152,8 +152,8 @@ class KafkaCluster:
         )
 
     def _start(self) -> None:
-        """Format every node's folder, start all nodes, and wait until every broker takes requests."""
-        # One that begins with a dash would be taken for an option.
+        """Format every node's folder, start all nodes, and wait until every broker accepts requests."""
+        # The leading letter keeps the id from being parsed as an option.
         cluster_id = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
         storage_tool = find_main_class(self.classpath, "StorageTool")
         for node_id in self._ports:
@@ -174,24 +174,28 @@ class KafkaCluster:
             self._await_started(node_id, process, deadline_s)
 
     def _await_started(self, node_id: int, process: subprocess.Popen[bytes], deadline_s: float) -> None:
-        """Return when the node says so in its log; raise a ClusterError if it ends instead, or is too late."""
+        """Wait until the node logs that it has started.
+
+        Raises:
+            ClusterError: The node exits or does not start before the deadline.
+        """
         log = self._log(node_id)
         while STARTED not in log.read_text(errors="replace"):
             if process.poll() is not None:
-                raise ClusterError(f"node {node_id} ended with code {process.returncode}; {log}:\n{tail(log)}")
+                raise ClusterError(f"node {node_id} exited with code {process.returncode}; {log}:\n{tail(log)}")
             if time.monotonic() > deadline_s:
-                raise ClusterError(f"node {node_id} was not up after {START_TIMEOUT_S} s; {log}:\n{tail(log)}")
+                raise ClusterError(f"node {node_id} did not start within {START_TIMEOUT_S} s; {log}:\n{tail(log)}")
             time.sleep(0.25)
 
     def _end(self, *, keep_logs: bool) -> None:
-        """Stop the brokers, then the controller they sign off with; remove the data, and the logs unless wanted."""
+        """Stop the brokers, then the controller, which their shutdown requires; remove the data and maybe the logs."""
         controller = self._processes.pop(CONTROLLER_ID, None)
         stop_java(list(self._processes.values()), STOP_TIMEOUT_S)
         stop_java([controller] if controller else [], STOP_TIMEOUT_S)
         self._processes.clear()
         shutil.rmtree(self._data_dir, ignore_errors=True)
         if keep_logs:
-            print(f"Logs of the Kafka nodes are kept in {self.work_dir}", file=sys.stderr)
+            print(f"Kept the logs of the Kafka nodes in {self.work_dir}", file=sys.stderr)
         else:
             shutil.rmtree(self.work_dir, ignore_errors=True)
 
@@ -200,7 +204,7 @@ class KafkaCluster:
         return self.work_dir / f"node-{node_id}.log"
 
     def _config(self, node_id: int) -> dict[str, object]:
-        """Return the node's `server.properties`: Kafka's defaults, but small and only on loopback."""
+        """Return the node's `server.properties`: Kafka's defaults, except small and on loopback only."""
         is_controller = node_id == CONTROLLER_ID
         name, listener = ("controller", "CONTROLLER") if is_controller else ("broker", "PLAINTEXT")
         common: dict[str, object] = {
@@ -224,14 +228,18 @@ class KafkaCluster:
             "group.initial.rebalance.delay.ms": 0,
             "num.io.threads": 4,
             "num.network.threads": 2,
-            # The default takes half of the small heap.
+            # The default would use half of the small heap.
             "log.cleaner.dedupe.buffer.size": 8 * 1024 * 1024,
             **self.spec.broker_configs,
         }
 
 
 def _free_ports(count: int) -> list[int]:
-    """Return `count` ports of loopback that nobody listens on now; each process begins its search elsewhere."""
+    """Return `count` free ports of loopback; the search starts at a different port in each process.
+
+    Raises:
+        ClusterError: Fewer ports are free.
+    """
     span = LAST_PORT - FIRST_PORT
     ports: list[int] = []
     for step in range(span):

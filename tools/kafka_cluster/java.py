@@ -1,4 +1,4 @@
-"""Kafka's jars by Maven, and Java programs that are bounded in time and cannot be left behind."""
+"""Kafka's jars through Maven, and Java programs with timeouts that never outlive this process."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 MAVEN_TIMEOUT_S = 900
 """Enough to download Kafka and its dependencies (about 200 MB) once."""
 
-# Small and quick to start: nothing here runs long enough for the optimising compiler to pay.
+# Fast start: no program runs long enough to benefit from the optimizing compiler.
 JAVA_OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -25,16 +25,18 @@ JAVA_OPTIONS = (
 
 
 class ClusterError(RuntimeError):
-    """Kafka, Java or Maven did not do what was asked; the message says which, and where its log is."""
+    """A failure of Kafka, Java or Maven; the message contains the path of the log."""
 
 
 def build_classpath(kafka_version: str, project: Path = HERE) -> str:
-    """Return the Java class path of one Kafka version and of a project's programs, which Maven makes if need be.
+    """Return the Java class path of a Kafka release and a project's programs; run Maven if it is out of date.
 
-    `project` is a folder with a `pom.xml` that builds in `target/VERSION` and leaves its class path there.
+    Args:
+        kafka_version: Release of Kafka.
+        project: Folder with a `pom.xml` that builds in `target/VERSION` and writes its class path there.
 
     Raises:
-        ClusterError: Maven is missing or fails, for instance because there is no such version.
+        ClusterError: Maven is missing or fails, for example because the release does not exist.
     """
     target = project / "target" / kafka_version
     listing = target / "classpath.txt"
@@ -50,44 +52,44 @@ def build_classpath(kafka_version: str, project: Path = HERE) -> str:
         if code != 0:
             listing.unlink(missing_ok=True)
             raise ClusterError(f"Maven could not provide Kafka {kafka_version} (exit code {code}):\n{tail(log)}")
-        listing.touch()  # Maven leaves it as old as it is when the class path has not changed.
+        listing.touch()  # Maven does not rewrite the file if the class path is unchanged.
     return os.pathsep.join([str(target / "classes"), listing.read_text().strip()])
 
 
 def find_main_class(classpath: str, simple_name: str) -> str:
-    """Return the full name of Kafka's class `simple_name`, wherever the version at hand keeps it.
+    """Return the full name of Kafka's class `simple_name`, whose package depends on the release.
 
     Raises:
-        ClusterError: no Kafka jar on the class path has exactly one such class.
+        ClusterError: The Kafka jars on the class path do not have exactly one such class.
     """
     suffix = f"/{simple_name}.class"
-    found = [name for name in _kafka_classes(classpath) if name.endswith(suffix)]
-    if len(found) != 1:
-        raise ClusterError(f"one class {simple_name} expected in Kafka's jars, found: {', '.join(found) or 'none'}")
-    return found[0].removesuffix(".class").replace("/", ".")
+    names = [name for name in _kafka_classes(classpath) if name.endswith(suffix)]
+    if len(names) != 1:
+        raise ClusterError(f"expected one class {simple_name} in Kafka's jars, found: {', '.join(names) or 'none'}")
+    return names[0].removesuffix(".class").replace("/", ".")
 
 
 def run_java(
     classpath: str, main_class: str, arguments: Sequence[str], *, cwd: Path, log: Path, timeout_s: float, heap_mb: int
 ) -> str:
-    """Run a Java program to its end and return what it printed on standard output; standard error goes to `log`.
+    """Run a Java program and return its standard output; standard error is appended to `log`.
 
     Raises:
-        ClusterError: it exits with another code than 0, or does not end within `timeout_s` seconds (it is killed then).
+        ClusterError: It exits with a code other than 0, or takes longer than `timeout_s` seconds and is killed.
     """
-    called = f"{main_class} {' '.join(arguments)}"
+    command_line = f"{main_class} {' '.join(arguments)}"
     with tempfile.TemporaryFile() as output:
         process = start_java(classpath, main_class, arguments, cwd=cwd, log=log, heap_mb=heap_mb, output=output)
         try:
             code = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            raise ClusterError(f"{called}: did not end within {timeout_s:g} s; {log}:\n{tail(log)}") from None
+            raise ClusterError(f"{command_line}: timeout after {timeout_s:g} s; {log}:\n{tail(log)}") from None
         finally:
             stop_java([process], timeout_s=5)
         output.seek(0)
         printed = output.read().decode()
     if code != 0:
-        raise ClusterError(f"{called}: exit code {code}; it printed:\n{printed[-2000:]}\n{log}:\n{tail(log)}")
+        raise ClusterError(f"{command_line}: exit code {code}; output:\n{printed[-2000:]}\n{log}:\n{tail(log)}")
     return printed
 
 
@@ -102,11 +104,20 @@ def start_java(
     output: IO[bytes] | None = None,
     options: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a Java program that ends when this process does, whatever ends this process.
+    """Start a Java program that exits when this process exits, for whatever reason.
 
-    It hangs on its standard input (`assignorsim.Tethered`): keep the returned object, and leave its `stdin` open.
-    Standard error is appended to `log`, and so is standard output unless `output` is given; `options` are those of the
-    Java machine, beyond the usual ones.
+    The program exits when its standard input is closed (`assignorsim.Tethered`): keep the returned object and leave its
+    `stdin` open. Standard error is appended to `log`, and so is standard output unless `output` is given.
+
+    Args:
+        classpath: Java class path.
+        main_class: Full name of the main class.
+        arguments: Arguments of the program.
+        cwd: Working directory.
+        log: Log file.
+        heap_mb: Maximum heap.
+        output: File for standard output.
+        options: Additional options of the JVM.
     """
     java = find_executable("java", "a JDK, version 17 or newer")
     command = [java, f"-Xmx{heap_mb}m", *JAVA_OPTIONS, *options, "assignorsim.Tethered", main_class, *arguments]
@@ -123,7 +134,7 @@ def start_java(
 
 
 def stop_java(processes: Sequence[subprocess.Popen[bytes]], timeout_s: float) -> None:
-    """Ask all `processes` to end, kill those that have not within `timeout_s` seconds each, and leave none."""
+    """Terminate all `processes`; kill those that do not exit within `timeout_s` seconds each."""
     for process in processes:
         process.terminate()
     for process in processes:
@@ -138,10 +149,10 @@ def tail(log: Path, lines: int = 20) -> str:
 
 
 def find_executable(name: str, what: str) -> str:
-    """Return the path of a program that must be installed.
+    """Return the path of a program; `what` describes what to install if it is missing.
 
     Raises:
-        ClusterError: it is not on the PATH.
+        ClusterError: The program is not on the PATH.
     """
     path = shutil.which(name)
     if path is None:
@@ -150,7 +161,7 @@ def find_executable(name: str, what: str) -> str:
 
 
 def _wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int:
-    """Return the exit code of `process`, which is killed if it has not ended after `timeout_s` seconds."""
+    """Return the exit code of `process`; kill it if it does not exit within `timeout_s` seconds."""
     try:
         return process.wait(timeout_s)
     except subprocess.TimeoutExpired:
@@ -163,7 +174,7 @@ def _wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int:
 
 
 def _is_fresh(listing: Path, project: Path) -> bool:
-    """Tell whether Maven has nothing to do: `listing` is newer than all sources, and every jar in it still exists."""
+    """Return whether Maven need not run: `listing` is newer than all sources, and every jar in it still exists."""
     if not listing.exists():
         return False
     sources = [project / "pom.xml", *sorted((project / "src").rglob("*.java"))]

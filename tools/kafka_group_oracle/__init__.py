@@ -1,1 +1,1 @@
-"""The broker-side task assignor of released Kafka, asked directly: `python -m tools.kafka_group_oracle --help`."""
+"""Execution of the broker-side task assignor of a released Kafka: `python -m tools.kafka_group_oracle --help`."""

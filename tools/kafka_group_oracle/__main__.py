@@ -1,4 +1,4 @@
-"""Compare our answers for streams groups with those of a released Kafka, or record Kafka's."""
+"""Compare the reimplementation's answers for streams groups with those of a released Kafka, or record Kafka's."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from pathlib import Path
 from assignors import registry
 from assignors.java.hash_order import CollectionOrder
 from scenarios.problems import Problem, answer_differences, solve_problem
-from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json, ask
+from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json, run_assignor
 from tools.kafka_group_oracle.random_groups import ASSIGNOR, RandomGroup
 
-LIVES_AT_A_TIME = 1000
+GROUPS_PER_BATCH = 1000
 COMPARED = ("assignment", "probing_rebalance", "error")
 
 
 def main() -> int:
-    """Run what the command line says; 1 if an answer differs."""
+    """Run the command line; return 1 if an answer differs."""
     parser = argparse.ArgumentParser(prog="python -m tools.kafka_group_oracle", description=__doc__)
     parser.add_argument("command", choices=("compare", "record"))
     parser.add_argument("--kafka", default=NEWEST_KAFKA, metavar="VERSION", help=f"a release (default {NEWEST_KAFKA})")
-    parser.add_argument("--lives", type=int, default=2000, help="how many random groups")
-    parser.add_argument("--rounds", type=int, default=6, help="assignments in the life of each")
-    parser.add_argument("--seed", type=int, default=1, help="the seed of the first group")
-    parser.add_argument("--out", type=Path, help="a file for the answered problems: all (record), or those that differ")
-    given = parser.parse_args()
-    answered = answered_problems(given.kafka, range(given.seed, given.seed + given.lives), given.rounds)
-    if given.command == "record":
-        if given.out is None:
+    parser.add_argument("--groups", type=int, default=2000, help="number of random groups")
+    parser.add_argument("--rounds", type=int, default=6, help="number of assignments of each group")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first group")
+    parser.add_argument("--out", type=Path, help="file for the answered problems: all (record), or those that differ")
+    options = parser.parse_args()
+    answered = answered_problems(options.kafka, range(options.seed, options.seed + options.groups), options.rounds)
+    if options.command == "record":
+        if options.out is None:
             parser.error("record needs --out FILE.jsonl.gz")
-        write(given.out, (line for _, line in answered))
+        write(options.out, (line for _, line in answered))
         return 0
-    return compare(answered, given.kafka, given.out)
+    return compare(answered, options.kafka, options.out)
 
 
 def answered_problems(kafka_version: str, seeds: range, rounds: int) -> Iterator[tuple[Problem, Json]]:
-    """Random groups, assigned by Kafka round by round: its answer is the next round's previous assignment.
+    """Run Kafka on random groups, round by round: each answer is the previous assignment of the next round.
 
     Yields:
         The problem with its answers, and the same as a line of a problem file.
     """
-    for start in range(0, len(seeds), LIVES_AT_A_TIME):
-        lives = [RandomGroup.from_seed(seed) for seed in seeds[start : start + LIVES_AT_A_TIME]]
+    for start in range(0, len(seeds), GROUPS_PER_BATCH):
+        groups = [RandomGroup.from_seed(seed) for seed in seeds[start : start + GROUPS_PER_BATCH]]
         for _ in range(rounds):
-            problems = [life.problem() for life in lives]
-            for life, problem, both in zip(lives, problems, ask(problems, kafka_version), strict=True):
+            problems = [group.problem() for group in groups]
+            for group, problem, both in zip(groups, problems, run_assignor(problems, kafka_version), strict=True):
                 in_order, in_production = ({key: both[o][key] for key in COMPARED} for o in ("sorted", "production"))
                 line = {"problem": problem, "expected": in_order}
                 if in_production != in_order:
                     line["expected_hash_order"] = in_production
-                yield Problem(life.seed, problem, in_order, line.get("expected_hash_order")), line
-                life.settle(in_production["assignment"])
+                yield Problem(group.seed, problem, in_order, line.get("expected_hash_order")), line
+                group.apply_assignment(in_production["assignment"])
 
 
 def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: Path | None) -> int:
-    """Count agreements in both orders, and say which problems differ."""
+    """Count identical answers in both collection orders, and print the problems that differ."""
     info = registry.find(ASSIGNOR)
     compared, order_matters, wrong = 0, 0, []
     for problem, line in answered:
@@ -66,20 +66,20 @@ def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: P
         order_matters += problem.expected_hash_order is not None
         for order in CollectionOrder:
             ours = solve_problem(problem, "random", info, order)
-            found = answer_differences(problem.expected_in(order) or {}, ours)
+            found = answer_differences(problem.expected_answer(order) or {}, ours)
             if found:
                 print(f"{problem.id}, {order}: {found[0][:300]}", file=sys.stderr)
                 wrong.append(line)
                 break
     print(f"Kafka {kafka_version}, {ASSIGNOR}: {compared - len(wrong)} of {compared} problems identical", end=" ")
-    print(f"in both orders ({order_matters} of them hang on the order)")
+    print(f"in both orders ({order_matters} depend on the order)")
     if out is not None and wrong:
         write(out, iter(wrong))
     return 1 if wrong else 0
 
 
 def write(path: Path, lines: Iterator[Json]) -> None:
-    """Write a problem file, packed without name and time so that the same problems give the same bytes."""
+    """Write a compressed problem file without name and time, so that equal problems give equal files."""
     content = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     path.write_bytes(gzip.compress(content.encode(), mtime=0))
 

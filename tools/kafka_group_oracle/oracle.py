@@ -1,4 +1,4 @@
-"""The group coordinator's assignor in a Java process: a batch of problems in, a batch of answers out."""
+"""The group coordinator's assignor in a Java process that answers a batch of problems."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ LIMIT_S = 900
 Json = dict[str, Any]
 
 
-def ask(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) -> list[Json]:
-    """Let Kafka answer problems.
+def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) -> list[Json]:
+    """Run Kafka's assignor on problems.
 
     Args:
-        problems: in the schema of docs/reference/problems.md; whatever assignor they name.
-        kafka_version: of `org.apache.kafka:kafka-group-coordinator` on Maven Central.
+        problems: Problems in the schema of docs/reference/problems.md; their assignor is ignored.
+        kafka_version: Release of `org.apache.kafka:kafka-group-coordinator` on Maven Central.
 
     Returns:
-        For each problem `{"sorted": answer, "production": answer}`.
+        `{"sorted": answer, "production": answer}` for each problem.
 
     Raises:
-        ClusterError: Java or Maven fail, or a problem cannot be one of a streams group.
+        ClusterError: Java or Maven fails, or a problem is not one of a streams group.
     """
     java = find_executable("java", "a JDK, version 17 or newer")
     done = subprocess.run(
@@ -43,6 +43,6 @@ def ask(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) -> list[Jso
         timeout=LIMIT_S,
     )
     if done.returncode != 0:
-        said = "\n".join(done.stderr.splitlines()[-20:])
-        raise ClusterError(f"Kafka {kafka_version}: the group oracle ended with code {done.returncode}:\n{said}")
+        output = "\n".join(done.stderr.splitlines()[-20:])
+        raise ClusterError(f"Kafka {kafka_version}: the group oracle exited with code {done.returncode}:\n{output}")
     return [json.loads(line) for line in done.stdout.splitlines()]

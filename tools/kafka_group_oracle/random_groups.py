@@ -1,4 +1,4 @@
-"""Random streams groups whose clients and tasks come and go; one seed rebuilds a whole life."""
+"""Random streams groups whose clients and tasks change over time, reproducible from a seed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from tools.kafka_group_oracle.oracle import Json
 
 ASSIGNOR = "streams_group_sticky"
 SIZES = ((3, 4, 3), (3, 8, 6), (5, 16, 12), (13, 12, 12), (4, 40, 40), (2, 150, 8))
-"""Most subtopologies, partitions of each, and clients."""
+"""Maximum numbers of subtopologies, partitions of each, and clients."""
 
 
 @dataclass
 class RandomGroup:
-    """A streams group at one point of its life.
+    """A streams group at one point in time.
 
     Attributes:
-        seed: what rebuilds it.
-        chance: its source of chance.
-        round: how often it has been assigned.
-        partitions: of each subtopology, by its number.
-        stateful: the subtopologies with state.
-        clients: by process id, in the order of joining.
-        gone: clients that have left, with what they had.
+        seed: Seed of the group.
+        rng: Random number generator.
+        round: Number of assignments so far.
+        standbys: Number of standby replicas.
+        partitions: Number of partitions by subtopology.
+        stateful: Subtopologies with state.
+        clients: Clients by process id, in the order of joining.
+        departed: Clients that have left, with their previous tasks.
+        max_threads: Maximum number of threads of a client.
     """
 
     seed: int
@@ -34,28 +36,28 @@ class RandomGroup:
     partitions: dict[int, int] = field(default_factory=dict)
     stateful: set[int] = field(default_factory=set)
     clients: dict[str, Json] = field(default_factory=dict)
-    gone: list[Json] = field(default_factory=list)
-    most_threads: int = 1
+    departed: list[Json] = field(default_factory=list)
+    max_threads: int = 1
 
     @classmethod
     def from_seed(cls, seed: int) -> RandomGroup:
         rng = random.Random(seed)
-        life = cls(seed, rng)
-        life.standbys, life.most_threads = rng.choice((0, 0, 1, 1, 2, 3)), rng.choice((1, 1, 2, 4, 9))
+        group = cls(seed, rng)
+        group.standbys, group.max_threads = rng.choice((0, 0, 1, 1, 2, 3)), rng.choice((1, 1, 2, 4, 9))
         subtopologies, partitions, clients = rng.choice(SIZES)
         even = rng.random() < 0.5
         for number in sorted(rng.sample(range(subtopologies + 2), rng.randint(1, subtopologies))):
-            life.partitions[number] = partitions if even else rng.randint(1, partitions)
+            group.partitions[number] = partitions if even else rng.randint(1, partitions)
             if rng.random() < 0.7:
-                life.stateful.add(number)
+                group.stateful.add(number)
         for _ in range(rng.randint(1, clients)):
-            life.join()
+            group.join()
         if rng.random() < 0.6:
-            life.invent_the_past()
-        return life
+            group.randomize_previous_tasks()
+        return group
 
     def problem(self) -> Json:
-        """The next problem, tasks and clients listed in any order."""
+        """Return the next problem, with tasks and clients in random order."""
         tasks = [{"id": task, "stateful": int(task.split("_")[0]) in self.stateful} for task in self.tasks()]
         clients = [dict(client) for client in self.clients.values()]
         self.rng.shuffle(tasks)
@@ -73,16 +75,16 @@ class RandomGroup:
         return [f"{number}_{partition}" for number, n in sorted(self.partitions.items()) for partition in range(n)]
 
     def join(self) -> None:
-        if self.gone and self.rng.random() < 0.4:
-            client = self.gone.pop(self.rng.randrange(len(self.gone)))
+        if self.departed and self.rng.random() < 0.4:
+            client = self.departed.pop(self.rng.randrange(len(self.departed)))
         else:
-            bits = self.rng.getrandbits(128) if self.seed % 3 else len(self.clients) + len(self.gone) + 1
+            bits = self.rng.getrandbits(128) if self.seed % 3 else len(self.clients) + len(self.departed) + 1
             client = {"process_id": str(uuid.UUID(int=bits)), "previous_active": [], "previous_standby": []}
-            client["threads"] = self.rng.randint(1, self.most_threads)
+            client["threads"] = self.rng.randint(1, self.max_threads)
         self.clients.setdefault(client["process_id"], client)
 
-    def invent_the_past(self) -> None:
-        """Former owners at random: none, one or several, in one role or in both, some of tasks that are gone."""
+    def randomize_previous_tasks(self) -> None:
+        """Set random previous owners: none, one or several, in one or both roles, also of tasks that do not exist."""
         tasks = [*self.tasks(), "0_997", "77_0"]
         claims = self.rng.choice((1, 1, 2, 4))
         for role in ("previous_active", "previous_standby"):
@@ -90,23 +92,23 @@ class RandomGroup:
                 for client in self.rng.choices(list(self.clients.values()), k=self.rng.randint(0, claims)):
                     client[role] = list(dict.fromkeys([*client[role], task]))
 
-    def settle(self, assignment: Json | None) -> None:
-        """Take an answer, None for a refusal, for what everybody has now, and let something happen."""
+    def apply_assignment(self, assignment: Json | None) -> None:
+        """Apply an assignment (None for an error) as the clients' previous tasks, then change the group randomly."""
         for process_id, given in (assignment or {}).items():
             client = self.clients[process_id]
             client["previous_active"], client["previous_standby"] = given["active"], given["standby"]
         self.round += 1
         for _ in range(self.rng.choice((0, 1, 1, 2, 4))):
-            self._something_happens()
+            self._change_randomly()
 
-    def _something_happens(self) -> None:
+    def _change_randomly(self) -> None:
         what = self.rng.random()
         if what < 0.35:
             self.join()
         elif what < 0.7 and (len(self.clients) > 1 or (self.clients and self.rng.random() < 0.2)):
-            self.gone.append(self.clients.pop(self.rng.choice(list(self.clients))))
+            self.departed.append(self.clients.pop(self.rng.choice(list(self.clients))))
         elif what < 0.8 and self.clients:
-            self.rng.choice(list(self.clients.values()))["threads"] = self.rng.randint(1, self.most_threads)
+            self.rng.choice(list(self.clients.values()))["threads"] = self.rng.randint(1, self.max_threads)
         elif what < 0.88:
             self.standbys = self.rng.randint(0, 3)
         elif what < 0.95:

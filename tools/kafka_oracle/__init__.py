@@ -1,1 +1,1 @@
-"""The assignors of released Kafka versions, asked directly: `python -m tools.kafka_oracle --help`."""
+"""Execution of the assignors of released Kafka versions: `python -m tools.kafka_oracle --help`."""

@@ -1,4 +1,4 @@
-"""Puts problems to the assignors of a released Kafka version.
+"""Run the assignors of a released Kafka version on problems.
 
 python -m tools.kafka_oracle parity --kafka 3.9.1 --problems 3000 --seed 1
 python -m tools.kafka_oracle check --kafka 4.0.2 tests/parity/data/*.jsonl.gz
@@ -33,7 +33,7 @@ OUT = Path("out/parity")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 fine, 1 an answer differs, 2 bad input."""
+    """Run one command; return exit code 0 (OK), 1 (an answer differs) or 2 (invalid input)."""
     options = _parser().parse_args(arguments)
     try:
         if "kafka" in options:
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_parity(options: argparse.Namespace) -> int:
-    """Compare fresh random problems: that Kafka and us."""
+    """Compare the answers of Kafka and of the reimplementation to random problems."""
     out = options.out / options.kafka
     tallies: Tallies = {}
     started = time.monotonic()
@@ -61,7 +61,7 @@ def run_parity(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    """Compare recorded answers: that Kafka and the files."""
+    """Compare the answers of Kafka with recorded ones."""
     tallies: Tallies = {}
     started = time.monotonic()
     found = [problem for path in options.files for problem in _read(path)]
@@ -79,7 +79,7 @@ def run_check(options: argparse.Namespace) -> int:
 
 
 def run_answer(options: argparse.Namespace) -> int:
-    """Write that Kafka's answers, as pairs of problem and answer."""
+    """Write Kafka's answers, as pairs of problem and answer."""
     named = {} if options.assignor is None else {"assignor": options.assignor}
     with KafkaOracle(options.kafka, classes=options.classes) as oracle:
         for path in options.files:
@@ -90,7 +90,7 @@ def run_answer(options: argparse.Namespace) -> int:
 
 
 def run_time(options: argparse.Namespace) -> int:
-    """Time that Kafka, one JVM a problem."""
+    """Measure Kafka's run time, one JVM per problem."""
     for path in options.files:
         for found in _read(path):
             timed = timing.time_problem(
@@ -106,7 +106,7 @@ def run_time(options: argparse.Namespace) -> int:
 
 
 def run_threads(options: argparse.Namespace) -> int:
-    """Compare which thread gets which tasks, for random clients: that Kafka and us."""
+    """Compare the assignment of tasks to threads by Kafka and by the reimplementation, for random clients."""
     tally: Counter[str] = Counter()
     started = time.monotonic()
     with KafkaOracle(options.kafka, (), main_class=threads.MAIN_CLASS) as oracle:
@@ -136,7 +136,7 @@ def run_generate(options: argparse.Namespace) -> int:
 
 
 def run_reference(options: argparse.Namespace) -> int:
-    """Write the table of docs/reference/parity.md from the runs that were made here."""
+    """Write the table of docs/reference/parity.md from the runs in the output directory."""
     print(f"{parity_page.PAGE.name}: {parity_page.write_page(options.out)} runs")
     return 0
 
@@ -153,7 +153,7 @@ def _conclude(tallies: Tallies, wrong: int, saved: Path, started: float) -> int:
 
 
 def _read(path: Path) -> Iterator[Problem]:
-    """The problems of a file, compressed or not."""
+    """Yield the problems of a file, compressed or not."""
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as source:
         yield from read_problems(source, str(path))
 
@@ -175,14 +175,16 @@ def _parser() -> argparse.ArgumentParser:
             added.add_argument("--problems", type=int, default=3000, metavar="N")
             added.add_argument("--seed", type=int, default=1)
         if name in ("parity", "check", "reference", "threads"):
-            added.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="where runs are kept")
+            added.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="output directory of runs")
         if name == "answer":
-            added.add_argument("--assignor", metavar="CLASS", help="a TaskAssignor, asked in place of those named")
+            added.add_argument(
+                "--assignor", metavar="CLASS", help="a TaskAssignor class that replaces the problems' assignors"
+            )
             added.add_argument(
                 "--classes", type=Path, action="append", default=[], metavar="PATH", help="folder or jar of its classes"
             )
         if name == "threads":
-            added.add_argument("--record", type=Path, metavar="FILE", help="keep Kafka's answers there, compressed")
+            added.add_argument("--record", type=Path, metavar="FILE", help="file for Kafka's answers, compressed")
         if name == "time":
             added.add_argument("--runs", type=int, default=timing.RUNS)
             added.add_argument("--warm-ups", type=int, default=timing.WARM_UPS)

@@ -1,4 +1,4 @@
-"""Small faults that are put into a problem, so that answers agree there too."""
+"""Anomalies that are injected into a problem, so that they are compared as well."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 Json = dict[str, Any]
 
 
-def make_odd(rng: random.Random, problem: Json) -> str:
-    """Put one fault into a problem; returns its name."""
-    name = rng.choice(list(ODDITIES))
-    ODDITIES[name](rng, problem)
+def inject_anomaly(rng: random.Random, problem: Json) -> str:
+    """Inject one random anomaly into a problem; return its name."""
+    name = rng.choice(list(ANOMALIES))
+    ANOMALIES[name](rng, problem)
     return name
 
 
@@ -85,7 +85,7 @@ def _no_clients(rng: random.Random, problem: Json) -> None:
     problem["clients"] = []
 
 
-def _tag_that_nobody_has(rng: random.Random, problem: Json) -> None:
+def _tag_of_no_client(rng: random.Random, problem: Json) -> None:
     problem["configs"]["rack_aware_assignment_tags"] = ["floor", "zone"]
     problem["configs"]["num_standby_replicas"] = rng.randint(1, 2)
 
@@ -99,13 +99,13 @@ def _many_standbys(rng: random.Random, problem: Json) -> None:
     problem["configs"]["num_standby_replicas"] = most + rng.randint(0, 3)
 
 
-def _task_that_is_gone(rng: random.Random, problem: Json) -> None:
+def _task_that_does_not_exist(rng: random.Random, problem: Json) -> None:
     for client in problem["clients"][:2]:
         client["previous_active"].append("97_5")
         client["previous_standby"].append("98_0")
 
 
-ODDITIES: dict[str, Callable[[random.Random, Json], None]] = {
+ANOMALIES: dict[str, Callable[[random.Random, Json], None]] = {
     "source_rack_unknown": _rack_unknown("source_partitions"),
     "source_unknown": _source_unknown,
     "source_topic_unknown": _topic_unknown("source_partitions"),
@@ -118,8 +118,8 @@ ODDITIES: dict[str, Callable[[random.Random, Json], None]] = {
     "active_twice": _active_twice,
     "lag_missing": _lag_missing,
     "no_clients": _no_clients,
-    "tag_that_nobody_has": _tag_that_nobody_has,
+    "tag_that_nobody_has": _tag_of_no_client,
     "no_warmups": _no_warmups,
     "many_standbys": _many_standbys,
-    "task_that_is_gone": _task_that_is_gone,
+    "task_that_is_gone": _task_that_does_not_exist,
 }

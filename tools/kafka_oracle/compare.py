@@ -1,4 +1,4 @@
-"""Kafka's answers beside others, problem by problem, and what became of it by assignor and strategy."""
+"""Comparison of Kafka's answers with others, counted by assignor and strategy."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tools.kafka_oracle.oracle import Oracle
 Json = dict[str, Any]
 ORDERS = (CollectionOrder.SORTED, CollectionOrder.PRODUCTION)
 Candidate = Callable[[Json, CollectionOrder], Json | None]
-"""Answers a problem in an order; None if it has nothing to say about it."""
+"""A function that answers a problem for a collection order; None if it has no answer."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the problems of one assignor and strategy.
+    """Counts of the problems of one assignor and strategy.
 
     Attributes:
-        compared: how many problems were.
-        agreed: how many answers were identical, by order; an exception of the same class is one.
-        refused: how many of the problems Kafka answers with an exception.
-        order_sensitive: how many Kafka answers differently in the two orders.
+        compared: Compared problems.
+        agreed: Identical answers by collection order; exceptions of the same class are identical.
+        refused: Problems that Kafka answers with an exception.
+        order_sensitive: Problems whose answer depends on the collection order.
     """
 
     compared: int = 0
@@ -35,11 +35,11 @@ class Tally:
     order_sensitive: int = 0
 
     def identical(self) -> bool:
-        """Whether every answer was."""
+        """Return whether all answers are identical."""
         return all(agreed == self.compared for agreed in self.agreed.values())
 
     def add(self, other: Tally) -> None:
-        """Count the problems of another one as well."""
+        """Add the counts of another tally."""
         self.compared += other.compared
         self.refused += other.refused
         self.order_sensitive += other.order_sensitive
@@ -49,7 +49,14 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A problem that was answered otherwise than Kafka does."""
+    """A problem whose answer differs from Kafka's.
+
+    Attributes:
+        problem: The problem.
+        expected: Kafka's answer for sorted collections.
+        expected_hash_order: Kafka's answer for hash collections.
+        found: Differences.
+    """
 
     problem: Json
     expected: Json
@@ -57,7 +64,7 @@ class Disagreement:
     found: list[str]
 
     def line(self) -> str:
-        """The line of a problem file that `assignor-sim assign --check` takes; what differed is told along."""
+        """Return a line of a problem file for `assignor-sim assign --check`, with the differences."""
         return json.dumps(
             {
                 "problem": self.problem,
@@ -72,23 +79,23 @@ Tallies = dict[tuple[str, str], Tally]
 
 
 def our_answer(problem: Json, order: CollectionOrder) -> Json:
-    """What this project answers."""
+    """Return the answer of the reimplementation."""
     return solve_problem(Problem(0, problem), "generated", order=order)
 
 
 def recorded_answers(problems: Iterable[Problem]) -> Candidate:
-    """What the lines of a problem file expect; those that expect nothing have nothing to say."""
+    """Return a candidate that looks up the expected answers of a problem file."""
     by_problem = {id(found.problem): found for found in problems}
 
     def look_up(problem: Json, order: CollectionOrder) -> Json | None:
-        expected = by_problem[id(problem)].expected_in(order)
+        expected = by_problem[id(problem)].expected_answer(order)
         return None if expected is None else dict(expected)
 
     return look_up
 
 
 def compare(oracle: Oracle, problems: Iterable[Json], candidate: Candidate, tallies: Tallies) -> Iterator[Disagreement]:
-    """Put the problems to Kafka and to a candidate, count in `tallies`, and tell where they disagree."""
+    """Run Kafka and a candidate on problems, count the results in `tallies`, and yield the disagreements."""
     for problem, kafkas in oracle.ask(problems):
         given = {order: candidate(problem, order) for order in ORDERS}
         if None in given.values():
@@ -107,7 +114,7 @@ def compare(oracle: Oracle, problems: Iterable[Json], candidate: Candidate, tall
 
 
 def total(tallies: Tallies) -> Tally:
-    """All of them together."""
+    """Return the total of all tallies."""
     everything = Tally()
     for tally in tallies.values():
         everything.add(tally)
@@ -115,7 +122,7 @@ def total(tallies: Tallies) -> Tally:
 
 
 def by_assignor(tallies: Tallies) -> dict[str, Tally]:
-    """The strategies of each assignor together."""
+    """Return the total of each assignor over its strategies."""
     found: dict[str, Tally] = {}
     for (assignor, _), tally in sorted(tallies.items()):
         found.setdefault(assignor, Tally()).add(tally)
@@ -123,7 +130,7 @@ def by_assignor(tallies: Tallies) -> dict[str, Tally]:
 
 
 def render(tallies: Tallies) -> str:
-    """A table for the terminal."""
+    """Return a table for the terminal."""
     head = ("assignor", "strategy", "compared", *(f"agreed {order}" for order in ORDERS), "refused", "order-sensitive")
     rows = [(*kind, *_numbers(tally)) for kind, tally in sorted(tallies.items())]
     rows.append(("all", "", *_numbers(total(tallies))))
@@ -143,7 +150,7 @@ def _numbers(tally: Tally) -> tuple[str, ...]:
 
 
 def save(disagreements: Iterable[Disagreement], path: Path) -> int:
-    """Write each disagreement as a line of a problem file, at once; returns how many, and leaves no file if none."""
+    """Write each disagreement immediately as a line of a problem file; return their number. No file without any."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     saved = 0

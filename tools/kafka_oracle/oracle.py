@@ -1,4 +1,4 @@
-"""Kafka's own assignors in a Java process of their own, one problem a line in, one answer a line out."""
+"""Kafka's own assignors in a Java process that reads one problem per line and writes one answer per line."""
 
 from __future__ import annotations
 
@@ -18,32 +18,30 @@ from tools.kafka_cluster.java import ClusterError, build_classpath, find_executa
 HERE = Path(__file__).resolve().parent
 MAIN_CLASS = "org.apache.kafka.streams.processor.internals.assignment.Oracle"
 OLDEST_KAFKA = (3, 8)
-"""The first release with the pluggable interface of KIP-924, whose classes the oracle is compiled against."""
+"""First release with the pluggable interface of KIP-924, which the Java program requires."""
 
 ANSWER_OPTIONS = ("-Xmx2g", "-XX:+UseSerialGC")
 ANSWER_LIMIT_S = 300
 AHEAD = 16
-"""How many problems are sent before the first answer is read, so that neither side waits for the other."""
+"""Number of problems sent before the first answer is read, so that neither process waits for the other."""
 
 Json = dict[str, Any]
 
 
 class Oracle(Protocol):
-    """Something that knows the right answers."""
+    """A source of correct answers."""
 
     def ask(self, problems: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
-        """Each problem with its answers, `{"sorted": …, "production": …}`, in the order of the problems."""
+        """Yield each problem with its answers, `{"sorted": …, "production": …}`, in the order of the problems."""
 
 
 class KafkaOracle:
     """The assignors of one Kafka release.
 
-    Use it as a context manager: the Java process ends with it, and with this process, however that ends.
+    A context manager: the Java process ends with it, and with this process.
 
     Attributes:
-        kafka_version: of `org.apache.kafka:kafka-streams` on Maven Central.
-
-    `classes` are jars, or folders with classes, of assignors that are not Kafka's; a problem names one by its class.
+        kafka_version: Release of `org.apache.kafka:kafka-streams` on Maven Central.
     """
 
     def __init__(
@@ -56,6 +54,16 @@ class KafkaOracle:
         limit_s: float = ANSWER_LIMIT_S,
         classes: Sequence[Path] = (),
     ) -> None:
+        """Prepare the Java process.
+
+        Args:
+            kafka_version: Release of Kafka.
+            mode: Arguments of the Java program.
+            main_class: Main class of the Java program.
+            options: Options of the JVM.
+            limit_s: Time limit of one problem.
+            classes: Jars or class folders of custom assignors, which problems name by class.
+        """
         check_version(kafka_version)
         self._classes = classes
         self.kafka_version = kafka_version
@@ -88,11 +96,11 @@ class KafkaOracle:
         self._errors.close()
 
     def ask(self, problems: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
-        """Each problem with its answers, `{"sorted": …, "production": …}`, in the order of the problems.
+        """Yield each problem with its answers, `{"sorted": …, "production": …}`, in the order of the problems.
 
         Raises:
-            TimeoutError: Kafka takes longer than the limit over one problem; the process is over then.
-            ClusterError: the process ends by itself, for instance because a line is not a problem.
+            TimeoutError: Kafka exceeds the time limit of one problem; the process is killed.
+            ClusterError: The process exits by itself, for example because a line is not a problem.
         """
         pending: deque[Json] = deque()
         for problem in problems:
@@ -139,10 +147,10 @@ class KafkaOracle:
 
 
 def check_version(kafka_version: str) -> None:
-    """Make sure that the oracle can be compiled against this release.
+    """Check that the Java program supports a release.
 
     Raises:
-        ClusterError: it is older than 3.8, or not a version at all.
+        ClusterError: The release is older than 3.8, or not a version.
     """
     numbers = kafka_version.split(".")
     if not (len(numbers) == 3 and all(number.isdecimal() for number in numbers)):

@@ -1,4 +1,4 @@
-"""The committed table of what was compared: docs/reference/parity.md, made from the summaries of `parity` runs."""
+"""The table of docs/reference/parity.md, from the summaries of `parity` runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARK = "<!-- Below: made by `python -m tools.kafka_oracle reference` from the ru
 
 
 def summarize(kafka_version: str, seed: int, problems: int, date: str, tallies: Tallies) -> Json:
-    """One run, as it is kept in `out/parity/VERSION/summary.json`."""
+    """Return the summary of a run, as stored in `out/parity/VERSION/summary.json`."""
     whole = total(tallies)
     return {
         "kafka": kafka_version,
@@ -37,7 +37,7 @@ def summarize(kafka_version: str, seed: int, problems: int, date: str, tallies: 
 
 
 def markdown(summaries: Sequence[Json]) -> str:
-    """The table and the commands, one run after the other."""
+    """Return the table and the commands of all runs."""
     lines = [
         "| Kafka | assignor | compared | identical, sorted | identical, production | refused | order-sensitive |",
         "|---|---|---|---|---|---|---|",
@@ -55,7 +55,7 @@ def markdown(summaries: Sequence[Json]) -> str:
 
 
 def write_page(runs: Path, page: Path = PAGE) -> int:
-    """Put the summaries of all runs below `runs` into the page, after what is written there by hand; how many."""
+    """Replace the generated part of the page by the summaries of all runs below `runs`; return their number."""
     files = sorted(runs.glob("*/summary.json"), key=lambda file: _version(file.parent.name))
     summaries = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     head = page.read_text(encoding="utf-8").partition(MARK)[0]

@@ -1,4 +1,4 @@
-"""What clients had before: owners, copies and lags, from nothing at all to the odd values that Kafka knows."""
+"""Random previous tasks and lags of clients, from none to Kafka's special values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 Json = dict[str, Any]
 
 RUNNING = -2
-"""The lag of a task that runs there (`Task.LATEST_OFFSET`)."""
+"""Lag of an active task (`Task.LATEST_OFFSET`)."""
 UNKNOWN = -3
-"""The lag where the offset is not known (`SubscriptionInfo.UNKNOWN_OFFSET_SUM`)."""
+"""Lag for an unknown offset (`SubscriptionInfo.UNKNOWN_OFFSET_SUM`)."""
 END_OFFSETS = (0, 1, 150_000, 150_000, 150_000, 2**63 - 1)
 
 
-def give_past(rng: random.Random, tasks: Sequence[Json], clients: Sequence[Json], acceptable_lag: int) -> str:
-    """Fill in previous tasks and lags of all clients; returns the name of the kind of past."""
+def assign_previous_tasks(
+    rng: random.Random, tasks: Sequence[Json], clients: Sequence[Json], acceptable_lag: int
+) -> str:
+    """Set previous tasks and lags of all clients by a random scheme; return the scheme's name."""
     kind = rng.choices(
         ["fresh", "settled", "moving", "scattered", "edges", "unknown"], weights=(12, 28, 25, 20, 12, 3)
     )[0]
@@ -26,7 +28,7 @@ def give_past(rng: random.Random, tasks: Sequence[Json], clients: Sequence[Json]
         client["task_lags"] = dict(ends)
     if kind in ("settled", "moving"):
         for task in tasks:
-            _give_owner(rng, task, clients, acceptable_lag if kind == "moving" else 0)
+            _assign_owner(rng, task, clients, acceptable_lag if kind == "moving" else 0)
     elif kind == "scattered":
         for client in clients:
             _scatter(rng, client, tasks)
@@ -44,13 +46,13 @@ def give_past(rng: random.Random, tasks: Sequence[Json], clients: Sequence[Json]
 
 
 def edge_lag(rng: random.Random, acceptable_lag: int, end: int) -> int:
-    """A lag on either side of a border that Kafka's assignors draw."""
+    """Return a random lag near a threshold of Kafka's assignors."""
     near = [lag for lag in (acceptable_lag - 1, acceptable_lag, acceptable_lag + 1) if 0 <= lag < 2**63]
     return rng.choice([UNKNOWN, RUNNING, 0, 1, *near, end, rng.randint(0, 20_000)])
 
 
-def _give_owner(rng: random.Random, task: Json, clients: Sequence[Json], acceptable_lag: int) -> None:
-    """One owner, who runs it, and a few others with copies; those are behind if there is a lag to be behind."""
+def _assign_owner(rng: random.Random, task: Json, clients: Sequence[Json], acceptable_lag: int) -> None:
+    """Give a task one active owner and a few standbys, which lag if `acceptable_lag` is positive."""
     if rng.random() < 0.1:
         return
     owner, *others = rng.sample(clients, min(len(clients), 1 + rng.choice([0, 0, 1, 1, 2])))
@@ -66,7 +68,7 @@ def _give_owner(rng: random.Random, task: Json, clients: Sequence[Json], accepta
 
 
 def _scatter(rng: random.Random, client: Json, tasks: Sequence[Json]) -> None:
-    """Copies of any task with any client, whatever the others have; a task may have several claimed owners."""
+    """Give a client random copies of tasks, independent of other clients; a task may have several owners."""
     for task in tasks:
         if rng.random() < 0.25:
             role = "previous_active" if rng.random() < 0.4 or not task["stateful"] else "previous_standby"

@@ -1,4 +1,4 @@
-"""Random applications, racks and clients, in the terms of problem files (docs/reference/problems.md)."""
+"""Random applications, racks and clients, in the format of problem files (docs/reference/problems.md)."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ TAG_VALUES = {"zone": "xyzw", "cluster": "123", "env": "pq"}
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large an application may be."""
+    """Maximum size of an application."""
 
     name: str
-    most_tasks: int
-    most_clients: int
+    max_tasks: int
+    max_clients: int
 
 
 SIZES = (Size("tiny", 12, 4), Size("small", 30, 7), Size("medium", 80, 14), Size("large", 170, 32))
 HUGE = Size("huge", 600, 100)
-"""Only without racks: Kafka's rack-aware search takes minutes at this size."""
+"""Only without rack awareness: Kafka's rack-aware optimization takes minutes at this size."""
 
-MOST_ALIKE = 24
-"""Up to so many clients fit a table of 32, which Kafka doubles rather than let a bin overflow."""
+MAX_EQUAL_HASHES = 24
+"""Maximum number of clients with pairwise equal hash codes, so that no hash bin becomes a tree."""
 
 
 def pick_size(rng: random.Random, strategy: str) -> Size:
-    """A size, most often a small one."""
+    """Return a random size, small ones more often."""
     if strategy == "none" and rng.random() < 0.02:
         return HUGE
     return rng.choices(SIZES, weights=(25, 35, 35, 5))[0]
 
 
 def random_configs(rng: random.Random, strategy: str) -> Json:
-    """Settings, Kafka's defaults among them."""
+    """Return random configs, including Kafka's defaults."""
     standbys = rng.choices((0, 1, 2, 3), weights=(30, 38, 22, 10))[0]
     tagged = standbys > 0 and rng.random() < 0.35
     return {
@@ -54,10 +54,10 @@ def random_configs(rng: random.Random, strategy: str) -> Json:
     }
 
 
-def random_tasks(rng: random.Random, most_tasks: int) -> list[Json]:
-    """Subtopologies with one task a partition; some have no state, some several topics, some restore from a source."""
+def random_tasks(rng: random.Random, max_tasks: int) -> list[Json]:
+    """Return tasks of random subtopologies: stateless or stateful, with one or several topics or a source changelog."""
     tasks: list[Json] = []
-    left = rng.randint(0, most_tasks)
+    left = rng.randint(0, max_tasks)
     subtopology = 0
     most_partitions = max(1, rng.choice([left, left // 2, left // 5]))
     while left > 0:
@@ -83,15 +83,15 @@ def _task(subtopology: int, partition: int, stateful: bool, sources: Sequence[st
 
 
 def random_racks(rng: random.Random, tasks: Sequence[Json], racks: Sequence[str]) -> dict[str, list[str | None]]:
-    """In which rack each replica of each partition lies: spread as Kafka does it, at random, or crowded."""
+    """Return the racks of each partition's replicas: spread as by Kafka, random, or crowded."""
     names = [name for task in tasks for name in [*task["source_partitions"], *task["changelog_partitions"]]]
     replicas = rng.choice([1, 1, 2, 2, 3])
-    manner = rng.choice(["spread", "random", "random", "crowded"])
+    scheme = rng.choice(["spread", "random", "random", "crowded"])
     placed: dict[str, list[str | None]] = {}
     for number, name in enumerate(dict.fromkeys(names)):
-        if manner == "spread":
+        if scheme == "spread":
             placed[name] = [racks[(number + copy) % len(racks)] for copy in range(replicas)]
-        elif manner == "random":
+        elif scheme == "random":
             placed[name] = [rng.choice(racks) for _ in range(replicas)]
         else:
             placed[name] = [racks[min(rng.randrange(len(racks)), rng.randrange(len(racks)))]] * replicas
@@ -99,17 +99,17 @@ def random_racks(rng: random.Random, tasks: Sequence[Json], racks: Sequence[str]
 
 
 def random_clients(rng: random.Random, count: int, racks: Sequence[str], tag_keys: Sequence[str]) -> list[Json]:
-    """Clients without any past, in no particular order."""
+    """Return clients without previous tasks, in random order."""
     ids = random_process_ids(rng, count)
     threads = rng.choice([(1,), (1,), (4,), range(1, 9), (1, 1, 1, 1, 50)])
-    manner = rng.choice(["in turn", "at random", "skewed", "elsewhere"])
+    scheme = rng.choice(["in turn", "at random", "skewed", "elsewhere"])
 
     def rack(number: int) -> str:
-        if manner == "in turn":
+        if scheme == "in turn":
             return racks[number % len(racks)]
-        if manner == "elsewhere" and rng.random() < 0.3:
+        if scheme == "elsewhere" and rng.random() < 0.3:
             return "rack-z"
-        return racks[0] if manner == "skewed" and rng.random() < 0.6 else rng.choice(racks)
+        return racks[0] if scheme == "skewed" and rng.random() < 0.6 else rng.choice(racks)
 
     keys = [*tag_keys, *rng.sample(list(TAG_VALUES), rng.choice([0, 0, 1]))] if tag_keys else []
     return [
@@ -127,18 +127,19 @@ def random_clients(rng: random.Random, count: int, racks: Sequence[str], tag_key
 
 
 def random_process_ids(rng: random.Random, count: int) -> list[uuid.UUID]:
-    """Different ids: random ones as in production, numbers as in Kafka's tests, or pairs that share a hash code.
+    """Return distinct ids: random as in production, numbers as in Kafka's tests, or pairs with equal hash codes.
 
-    No such pairs where there are many: a hash bin of more than 8 keys, which is not reproduced, would come up.
+    There are no such pairs among many clients: they would cause a hash bin of more than 8 keys (a tree), which the
+    reimplementation does not support.
     """
-    manner = rng.choice(["random", "random", "numbers", "alike" if count <= MOST_ALIKE else "random"])
+    scheme = rng.choice(["random", "random", "numbers", "alike" if count <= MAX_EQUAL_HASHES else "random"])
     half = (1 << 64) - 1
     mixes = [rng.getrandbits(64) for _ in range(1 + count // 2)]
     found: dict[uuid.UUID, int] = {}
     while len(found) < count:
-        if manner == "random":
+        if scheme == "random":
             bits = rng.getrandbits(128)
-        elif manner == "numbers":
+        elif scheme == "numbers":
             bits = len(found) + 1
         else:
             high, mix = rng.getrandbits(64), mixes[len(found) % len(mixes)]

@@ -1,4 +1,4 @@
-"""Random clients whose tasks a released Kafka spreads over their threads, and so do we."""
+"""Comparison of Kafka and the reimplementation in assigning a client's tasks to its threads."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ Json = dict[str, Any]
 
 MAIN_CLASS = "org.apache.kafka.streams.processor.internals.OracleThreads"
 
-MOST_THREADS = 12
-MOST_TASKS = 60
+MAX_THREADS = 12
+MAX_TASKS = 60
 LAGS = (-3, -2, -2, -2, 0, 0, 0, 7, 100, 20_000)
 """-2 is `Task.LATEST_OFFSET` and -3 `SubscriptionInfo.UNKNOWN_OFFSET_SUM`."""
-PASTS = ("none", "scattered", "claimed twice", "with one thread", "settled")
+PREVIOUS_TASK_SCHEMES = ("none", "scattered", "claimed twice", "with one thread", "settled")
 
 
 def generate(seed: int, number: int) -> Iterator[Json]:
-    """The first `number` problems of a seed, each of which depends on the seed and its own number alone."""
+    """Yield the first `number` problems of a seed; each depends only on the seed and its own number."""
     for problem in range(number):
         yield make_problem(random.Random(f"{seed}/{problem}"), f"s{seed}-{problem}")
 
 
 def make_problem(rng: random.Random, name: str) -> Json:
-    """A client with 1 to 12 threads and up to 60 tasks, and what its threads had before.
+    """Return a client with 1 to 12 threads, up to 60 tasks, and the previous tasks of its threads.
 
-    Each list of tasks is in the order in which they are handed to Kafka. A stateful task is one that has a lag; threads
-    may have had tasks that nobody knows any more.
+    Tasks are in the order in which Kafka receives them. A stateful task has a lag; previous tasks may no longer exist.
     """
-    threads = rng.choice([1, 2, 3, 4, 4, 8, rng.randint(1, MOST_THREADS)])
-    ids = _task_ids(rng, rng.randint(0, rng.choice([8, 24, MOST_TASKS])))
+    threads = rng.choice([1, 2, 3, 4, 4, 8, rng.randint(1, MAX_THREADS)])
+    ids = _task_ids(rng, rng.randint(0, rng.choice([8, 24, MAX_TASKS])))
     shares = [rng.random(), rng.choice([0, 0, 0.3]), rng.choice([0, 0.3, 1])]
     kinds = rng.choices(["stateful", "stateless", "standby"], weights=[0.1 + shares[0], *shares[1:]], k=len(ids))
     client: Json = {kind: [] for kind in ("stateful", "stateless", "standby")}
@@ -48,16 +47,16 @@ def make_problem(rng: random.Random, name: str) -> Json:
     elsewhere = _task_ids(rng, rng.choice([0, 0, 5]), first=50)
     lags = {task: rng.choice(LAGS) for task in [*client["stateful"], *client["standby"], *elsewhere]}
     problem = {"pluggable": rng.random() < 0.3, **client, "lags": lags}
-    past = rng.choice(PASTS)
+    past = rng.choice(PREVIOUS_TASK_SCHEMES)
     previous = _previous(rng, past, [*ids, *elsewhere, *_task_ids(rng, 3, first=90)], threads)
     if past == "settled":
         swapped = {"stateful": client["standby"], "standby": client["stateful"]} if rng.random() < 0.3 else {}
-        previous = _changed(rng, _held(our_answer({**problem, **swapped, "previous": [[]] * threads})))
+        previous = _changed(rng, _previous_after(our_answer({**problem, **swapped, "previous": [[]] * threads})))
     return {"id": f"{name}-{past.replace(' ', '_')}", **problem, "previous": previous}
 
 
 def our_answer(problem: Json) -> Json:
-    """What this project answers: `{"active": …, "standby": …}`, the tasks of each thread."""
+    """Return the reimplementation's answer `{"active": …, "standby": …}`, the tasks of each thread."""
     kinds = [problem[kind] for kind in ClientTasks._fields]
     names = {name for tasks in [*kinds, *problem["previous"], problem["lags"]] for name in tasks}
     ids = sorted(map(TaskId.parse, names))
@@ -73,9 +72,10 @@ def our_answer(problem: Json) -> Json:
 
 
 def compare(oracle: Oracle, problems: Iterable[Json], tally: Counter[str]) -> Iterator[Json]:
-    """Put the problems to Kafka; count those answered alike in `tally`, and give all, with Kafka's answer.
+    """Run Kafka and the reimplementation on problems and count identical answers in `tally`.
 
-    Each is `{"problem": …, "expected": …}`, and `found` is our answer where it is another one.
+    Yields:
+        `{"problem": …, "expected": …}` with Kafka's answer, and `found` if the reimplementation's differs.
     """
     for problem, expected in oracle.ask(problems):
         kind = "pluggable" if problem["pluggable"] else "built-in"
@@ -87,7 +87,7 @@ def compare(oracle: Oracle, problems: Iterable[Json], tally: Counter[str]) -> It
 
 
 def render(tally: Counter[str]) -> str:
-    """One line for each kind of assignor."""
+    """Return one line for each kind of assignor."""
     kinds = ("built-in", "pluggable")
     return "\n".join(
         f"{kind} assignors: {tally[f'{kind} agreed']} of {tally[f'{kind} compared']} agree" for kind in kinds
@@ -95,20 +95,20 @@ def render(tally: Counter[str]) -> str:
 
 
 def write(answered: Sequence[Json], path: Path) -> None:
-    """Record answers, one a line, compressed; the same answers make the same file."""
+    """Write answers, one per line, compressed; equal answers give equal files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{json.dumps(pair)}\n" for pair in answered)
     path.write_bytes(gzip.compress(lines.encode(), mtime=0))
 
 
 def read(path: Path) -> list[Json]:
-    """Recorded answers."""
+    """Return recorded answers."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def _task_ids(rng: random.Random, number: int, first: int = 0) -> list[str]:
-    """Different tasks in any order, of few or many subtopologies from a number on."""
+    """Return distinct tasks in random order, of a random number of subtopologies numbered from `first`."""
     subtopologies = rng.randint(1, 12)
     partitions = rng.choice([number, 2 * number, 200]) // subtopologies + 1
     ids = [f"{first + subtopology}_{part}" for subtopology in range(subtopologies) for part in range(partitions)]
@@ -116,7 +116,7 @@ def _task_ids(rng: random.Random, number: int, first: int = 0) -> list[str]:
 
 
 def _previous(rng: random.Random, past: str, tasks: Sequence[str], threads: int) -> list[list[str]]:
-    """What each thread had, in a past that knows nothing of what the threads will get."""
+    """Return random previous tasks of each thread, independent of the assignment."""
     previous: list[list[str]] = [[] for _ in range(threads)]
     owners = {"none": 0, "with one thread": 1, "scattered": 1, "claimed twice": min(2, threads)}.get(past, 0)
     candidates = range(1 if past == "with one thread" else threads)
@@ -126,13 +126,13 @@ def _previous(rng: random.Random, past: str, tasks: Sequence[str], threads: int)
     return previous
 
 
-def _held(answer: Json) -> list[list[str]]:
-    """What the threads tell of an answer the next time."""
+def _previous_after(answer: Json) -> list[list[str]]:
+    """Return the previous tasks of each thread after an answer."""
     return [active + standby for active, standby in zip(answer["active"], answer["standby"], strict=True)]
 
 
 def _changed(rng: random.Random, previous: list[list[str]]) -> list[list[str]]:
-    """The same after a few tasks have moved or gone, or none."""
+    """Return previous tasks after a few tasks, possibly none, moved or disappeared."""
     for _ in range(rng.choice([0, 0, 1, 3])):
         owner, other = rng.choice(previous), rng.choice(previous)
         if owner:

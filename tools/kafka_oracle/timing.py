@@ -1,4 +1,4 @@
-"""How long Kafka's own assignors take, in a warm JVM."""
+"""Run time of Kafka's own assignors in a warm JVM."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ WARM_UPS = 2
 BUDGET_S = 50.0
 LIMIT_S = 150.0
 STARTING_S = 60.0
-"""Enough for Java to start and to read the problem."""
+"""Time for Java to start and to read the problem."""
 OPTIONS = ("-Xmx4g",)
-"""The JVM's own choice in all else, as in production."""
+"""JVM options; defaults otherwise, as in production."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long one problem took Kafka.
+    """Kafka's run time on one problem.
 
     Attributes:
-        name: the problem's id.
-        runs_ms: what each measured run took, in milliseconds; empty if Kafka was stopped.
-        stopped_after_s: after how many seconds of its first run it was stopped; None if it came to its end.
-        java: the Java virtual machine.
+        name: Id of the problem.
+        runs_ms: Duration of each measured run; empty if Kafka was stopped.
+        stopped_after_s: Time after which the first run was stopped; None if it finished.
+        java: Java virtual machine.
     """
 
     name: str
@@ -38,18 +38,18 @@ class Timing:
 
     @property
     def median_ms(self) -> float | None:
-        """The median of the measured runs; None if Kafka was stopped before the first was over."""
+        """Median of the measured runs; None if Kafka was stopped in the first run."""
         return median(self.runs_ms) if self.runs_ms else None
 
     def line(self) -> str:
-        """One line for people."""
+        """Return one line of text."""
         if self.median_ms is None:
             return f"{self.name}: > {self.stopped_after_s:g} s (stopped)"
         least, most = min(self.runs_ms), max(self.runs_ms)
         return f"{self.name}: median {self.median_ms:.1f} ms of {len(self.runs_ms)} ({least:.1f} to {most:.1f})"
 
     def summary(self) -> Json:
-        """The same for programs."""
+        """Return the measurements as plain values."""
         return {
             "id": self.name,
             "median_ms": self.median_ms,
@@ -68,14 +68,14 @@ def time_problem(
     budget_s: float = BUDGET_S,
     limit_s: float = LIMIT_S,
 ) -> Timing:
-    """Time Kafka's `assign` alone, in the order of production, in a JVM of its own that answers nothing else.
+    """Measure the run time of Kafka's `assign` alone, with hash collections as in production, in a separate JVM.
 
-    No run is begun once `budget_s` seconds were spent on runs; where that leaves none after the warm-ups, the last
-    warm-up counts. A run that takes longer than `limit_s` seconds is given up, and no other is begun.
+    No run starts after `budget_s` seconds of runs; if that leaves no measured run, the last warm-up counts. A run that
+    exceeds `limit_s` seconds is stopped and is the last one.
 
     Raises:
-        ClusterError: Maven, Java or Kafka fail.
-        TimeoutError: Java does not even start.
+        ClusterError: Maven, Java or Kafka fails.
+        TimeoutError: Java does not start.
     """
     mode = ("time", str(warm_ups + runs), str(int(budget_s * 1000)), str(int(limit_s * 1000)))
     with KafkaOracle(kafka_version, mode, options=OPTIONS, limit_s=STARTING_S + budget_s + limit_s) as oracle:
@@ -85,5 +85,5 @@ def time_problem(
 
 
 def measured(nanos: list[int], warm_ups: int) -> tuple[float, ...]:
-    """The runs that count, in milliseconds: those after the warm-ups, or the last one if there are none."""
+    """Return the measured runs in milliseconds: those after the warm-ups, or the last one if there are none."""
     return tuple(n / 1e6 for n in nanos[warm_ups:] or nanos[-1:])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reports.analysis.plans.load_distributions import LoadDistribution, loads
-from reports.analysis.plans.move_matrices import MoveMatrix, matrices
+from reports.analysis.plans.load_distributions import LoadDistribution, load_distributions
+from reports.analysis.plans.move_matrices import MoveMatrix, move_matrices
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.text import printable, shortened
 from reports.render.drawing import heat_map, load_panels
@@ -23,11 +23,12 @@ Draw = Callable[..., "Figure"]
 def plan_figures(results: PlanResults) -> dict[str, Draw]:
     """Return the drawing function of each figure by file name."""
     draw_functions: dict[str, Draw] = {
-        f"{load.measure.name}_per_{load.level}": partial(draw_load, (load, results.source)) for load in loads(results)
+        f"{load.measure.name}_per_{load.level}": partial(draw_load, (load, results.source))
+        for load in load_distributions(results)
     }
-    move_matrices = matrices(results, "move")
-    if move_matrices:
-        draw_functions["replicas_moved"] = partial(draw_moves, move_matrices, results.source)
+    matrices = move_matrices(results, "move")
+    if matrices:
+        draw_functions["replicas_moved"] = partial(draw_moves, matrices, results.source)
     return draw_functions
 
 

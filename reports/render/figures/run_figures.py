@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import byte_unit
 from reports.analysis.runs.breakdowns import Breakdown, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.analysis.runs.client_loads import loads
+from reports.analysis.runs.client_loads import client_loads
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.text import printable, shortened
 from reports.render.drawing import bars, curves
@@ -47,7 +47,7 @@ def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
     most = max((value for line in lines for value in line.most if value is not None), default=0)
     factor, unit = byte_unit(most)
     plot = PlotOptions(
-        title=_title("Traffic between racks", tables),
+        title=_title("Cross-rack traffic", tables),
         y_label=f"cross-rack traffic ({unit}/s)",
         factor=factor,
         whole_numbers=False,
@@ -142,7 +142,7 @@ def load_per_thread(tables: Tables, *, narrow: bool = False) -> Figure:
     Raises:
         TableError: a table is missing.
     """
-    values = {label: [load.per_thread for load in of_run] for label, of_run in loads(tables).items()}
+    values = {label: [load.per_thread for load in of_run] for label, of_run in client_loads(tables).items()}
     with figure_style():
         return curves.draw(_title("Load per thread", tables), values, narrow=narrow)
 

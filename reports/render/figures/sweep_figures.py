@@ -15,7 +15,7 @@ from reports.analysis.formatting import (
     time_unit,
 )
 from reports.analysis.metric import Metric
-from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, Cell, Row, title
+from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, Row, title
 from reports.analysis.sweeps.aggregated_sweep import MeanEstimate as Difference
 from reports.analysis.sweeps.formatting import excludes_zero, share
 from reports.analysis.sweeps.grids import heat_map, largest_differences, shares
@@ -192,7 +192,7 @@ def _empty(figure: Figure, axes: Axes) -> Figure:
     return figure
 
 
-def _has(cell: Cell, metric: Metric) -> bool:
+def _has(cell: AggregatedCell, metric: Metric) -> bool:
     return cell.row[metric.name] is not None
 
 
@@ -222,7 +222,7 @@ def _unit(metric: Metric, maximum: float) -> tuple[float, str]:
     return 1.0, "$" if metric.write is format_usd else "%" if metric.write is format_percent else ""
 
 
-def _largest(sweep: AggregatedSweep) -> list[tuple[Cell, Difference]]:
+def _largest(sweep: AggregatedSweep) -> list[tuple[AggregatedCell, Difference]]:
     """Return the cells with the largest differences, significant ones first, sorted from lowest to highest."""
     if not sweep.objectives:
         return []

@@ -9,8 +9,8 @@ from itertools import groupby
 from reports.analysis.cells import Cell
 from reports.analysis.plans.batches import batch_grid
 from reports.analysis.plans.columns import COLUMNS, PlanColumn
-from reports.analysis.plans.load_distributions import LoadDistribution, load_grid, loads, used_grid
-from reports.analysis.plans.move_matrices import ADDITIONAL, MAX_PAIRS, matrices, pair_grid
+from reports.analysis.plans.load_distributions import LoadDistribution, load_distributions, load_grid, used_grid
+from reports.analysis.plans.move_matrices import ADDITIONAL, MAX_PAIRS, move_matrices, pair_grid
 from reports.analysis.plans.plan_row import TODAY, PlanRow
 from reports.analysis.plans.remarks import remarks, status_words
 from reports.analysis.plans.results import PlanResults
@@ -49,7 +49,7 @@ def criterion_lines(rows: Sequence[PlanRow]) -> list[CriterionLine]:
 
 def _section(results: PlanResults, id: str) -> Section:
     shown = [row for row in results.rows if row.has_plan]
-    moves = matrices(results, "move")
+    moves = move_matrices(results, "move")
     context: dict[str, object] = {
         "id": id,
         "reading_id": "plan-1",
@@ -66,7 +66,7 @@ def _section(results: PlanResults, id: str) -> Section:
         "used": used_grid(results),
         "moves": moves,
         "has_additional": any(ADDITIONAL in matrix.sources for matrix in moves),
-        "copies": matrices(results, "copy"),
+        "copies": move_matrices(results, "copy"),
         "pairs": [(name, grid) for name in results.planned if (grid := pair_grid(results, name)).lines],
         "batches": [(name, grid) for name in results.planned if (grid := batch_grid(results, name)).lines],
         "most_pairs": MAX_PAIRS,
@@ -90,7 +90,10 @@ def _cells(column: PlanColumn, rows: Sequence[PlanRow]) -> Iterator[tuple[Cell, 
 
 def _measured(results: PlanResults) -> list[list[LoadDistribution]]:
     """Return the loads of each measure, by broker and by rack."""
-    return [list(measure_loads) for _, measure_loads in groupby(loads(results), key=lambda load: load.measure.name)]
+    return [
+        list(measure_loads)
+        for _, measure_loads in groupby(load_distributions(results), key=lambda load: load.measure.name)
+    ]
 
 
 def _figure(load: LoadDistribution, results: PlanResults, id: str) -> InlineFigure:

@@ -12,17 +12,17 @@ from reports.analysis.cells import (
     Column,
     above_bound_cell,
     cost_above_bound_cell,
-    gap_cell,
     metric_column,
+    partitions_above_bound_cell,
     rack_redundancy_cell,
     verdict_column,
 )
-from reports.analysis.comparison import ComparisonRow, best, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, best_rows, rows_by_scenario
 from reports.analysis.metrics import METRICS
 from reports.analysis.notes import Note, notes
 
 _COMPOSED: dict[str, Callable[[ComparisonRow], Cell]] = {
-    "cross_rack_source_partitions_above_bound": gap_cell,
+    "cross_rack_source_partitions_above_bound": partitions_above_bound_cell,
     "cost_above_bound": cost_above_bound_cell,
     "mean_cost_above_bound": partial(above_bound_cell, name="mean_cost_above_bound"),
     "worst_cost_above_bound": partial(above_bound_cell, name="worst_cost_above_bound"),
@@ -103,5 +103,5 @@ def _comparison(scenario: str, rows: Sequence[ComparisonRow]) -> ComparisonTable
 
 
 def _line(rows: Sequence[ComparisonRow], shown: Column, name: str) -> MetricLine:
-    winners = best(rows, shown.metric)
+    winners = best_rows(rows, shown.metric)
     return MetricLine(shown.title, name, tuple((shown.cell(row), row in winners) for row in rows))

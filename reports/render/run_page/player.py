@@ -74,7 +74,7 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, most_told
     `cool` (standbys that become or cease to be warm-ups). `told` has sentences about moves by `round:task`; None if
     they exceed `most_told` characters.
     """
-    of = {name: rows_of_run(tables, name, key, run["seed"]) for name in ("tasks", "clients", "lives", "events")}
+    of = {name: rows_of_run(tables, name, key, run["seed"]) for name in ("tasks", "clients", "task_states", "events")}
     tasks = of["tasks"]["task"].to_pylist()
     clients = list(dict.fromkeys(of["clients"]["client"].to_pylist()))
     rounds = rows_of_run(tables, "rounds", key, run["seed"]).to_pylist()
@@ -100,7 +100,7 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, most_told
             for row, delta in zip(rounds, deltas, strict=True)
         ],
         "why": why,
-        "lives": _lives(of["lives"], tasks, clients),
+        "lives": _lives(of["task_states"], tasks, clients),
         "events": [[row["at_ms"], printable(row["event"])] for row in of["events"].to_pylist()],
         "told": told if sum(map(len, told.values())) <= most_told else None,
     }

@@ -54,7 +54,13 @@ def _remote(row: RoundRow) -> str:
 
 def _cost(row: RoundRow) -> str:
     proof = row["proof"]
-    proven = "" if proof is None else " proven" if proof.is_exact else f", optimum up to {format_count(proof.cheapest)}"
+    proven = (
+        ""
+        if proof is None
+        else " proven"
+        if proof.is_exact
+        else f", optimum up to {format_count(proof.best_known_cost)}"
+    )
     return f"{_number('total_cost')(row)} ({_number('total_cost_bound')(row)}{proven})"
 
 
@@ -63,22 +69,22 @@ _COLUMNS: dict[str, Callable[[RoundRow], str]] = {
     "Time": _number("at_ms", format_clock),
     "Reason": lambda row: shortened(row["reason"], _REASON_CHARS),
     "Clients": _number("members"),
-    "Leader computes": _number("leader_compute_ms", format_duration),
-    "Tasks moved": _number("active_moves"),
-    "Handed over later": _number("withheld_tasks"),
-    "To other threads": _number("thread_moves"),
+    "Leader compute time": _number("leader_compute_ms", format_duration),
+    "Active task moves": _number("active_moves"),
+    "Moves in follow-up rebalances": _number("withheld_tasks"),
+    "Thread moves": _number("thread_moves"),
     "Standby moves": _number("standby_moves"),
-    "Not yet in place": _number("displaced_tasks"),
-    "Not running": _number("restoring_tasks"),
-    "Warming up": _number("warming_up"),
+    "Tasks not at final client": _number("displaced_tasks"),
+    "Tasks not running": _number("restoring_tasks"),
+    "Standbys and warm-ups behind": _number("warming_up"),
     "State restored": _number("restored_bytes", format_bytes),
-    "Downtime, all tasks": _number("downtime_ms", format_duration),
-    "Cross-rack partitions (bound)": _remote,
-    "Kafka's cost: stateful, stateless, standby": _several("active_cost", "stateless_cost", "standby_cost"),
-    "Cost by KIP-925 (bound)": _cost,
+    "Task downtime (total)": _number("downtime_ms", format_duration),
+    "Cross-rack source partitions (bound)": _remote,
+    "Kafka's rack-aware cost: stateful, stateless, standbys": _several("active_cost", "stateless_cost", "standby_cost"),
+    "KIP-925 cost (bound)": _cost,
     "Cross-rack bytes": _number("cross_rack_bytes", format_bytes),
     "Cross-rack traffic (steady state)": _number("cross_rack_bytes_per_s", format_rate),
-    "Follow-up after": _number("followup_delay_ms", format_duration, "–"),
+    "Follow-up rebalance after": _number("followup_delay_ms", format_duration, "–"),
 }
 
 HEADERS = tuple(_COLUMNS)

@@ -100,7 +100,7 @@ def _settings(sweep: AggregatedSweep) -> Json:
 
 def _cells(sweep: AggregatedSweep) -> Json:
     settings = {setting: n for n, setting in enumerate(dict.fromkeys(cell.setting for cell in sweep.cells))}
-    places = sweep.places()
+    indices = sweep.indices()
     reasons: dict[str, int] = {}
     columns: dict[str, list[Any]] = {
         name: [] for name in ("setting", "assignor", "runs", "stable", "place", "by", "out")
@@ -115,7 +115,7 @@ def _cells(sweep: AggregatedSweep) -> Json:
             row["runs"],
             _rounded(row["stable"]),
             row["place"] or 0,
-            places.get(dominator, _NONE),
+            indices.get(dominator, _NONE),
             _NONE if reason is None else reasons.setdefault(printable(reason), len(reasons)),
         )
         for column, value in zip(columns.values(), values, strict=True):

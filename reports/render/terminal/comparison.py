@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from reports.analysis.cells import Column, convergence_cell, cost_above_bound_cell, metric_column, rack_redundancy_cell
-from reports.analysis.comparison import ComparisonRow, Tables, best, compare_runs, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario
 from reports.analysis.comparison_records import RECORD_KEYS, records
 from reports.analysis.notes import WORTH_MENTIONING_MS, notes
 from reports.render.markdown import markdown_text
@@ -17,20 +17,20 @@ FORMATS = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
 
 COLUMNS: tuple[Column, ...] = (
-    metric_column("cross_rack_source_partitions", "x-rack\nparts"),
-    metric_column("cost_above_bound", "above\nbound", cost_above_bound_cell, title="Cost above lower bound"),
-    metric_column("cross_rack_bytes_per_s", "x-rack\ntraffic"),
-    metric_column("cross_rack_usd", "x-rack\ncost", title="Cross-rack cost, whole run"),
-    metric_column("active_moves", "tasks\nmoved"),
+    metric_column("cross_rack_source_partitions", "cross-rack\npartitions"),
+    metric_column("cost_above_bound", "cost above\nbound", cost_above_bound_cell),
+    metric_column("cross_rack_bytes_per_s", "cross-rack\ntraffic"),
+    metric_column("cross_rack_usd", "cross-rack\ncost"),
+    metric_column("active_moves", "active\nmoves"),
     metric_column("standby_moves", "standby\nmoves"),
     metric_column("restored_bytes", "state\nrestored"),
-    metric_column("worst_downtime_ms", "worst\ndown"),
-    metric_column("rebalances_to_converge", "rebal. to\nconverge", title="Rebalances to converge"),
-    metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell, title="Time to converge"),
-    metric_column("leader_compute_ms", "leader\nfor"),
+    metric_column("worst_downtime_ms", "worst\ndowntime"),
+    metric_column("rebalances_to_converge", "rebal. to\nconverge"),
+    metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell),
+    metric_column("leader_compute_ms", "leader\ncompute"),
     metric_column("load_skew", "load\nskew"),
     metric_column("subtopology_skew", "subtop.\nskew"),
-    metric_column("tasks_without_rack_redundancy", "in one\nrack", rack_redundancy_cell),
+    metric_column("tasks_without_rack_redundancy", "no rack\nredundancy", rack_redundancy_cell),
 )
 """Columns of the table and of Markdown; JSON and CSV have all metrics."""
 
@@ -42,12 +42,12 @@ def columns_for(rows: Sequence[ComparisonRow]) -> list[Column]:
     """Return the relevant columns for rows."""
 
     def maximum(name: str) -> float:
-        return max((spread.most for row in rows if (spread := row.spreads[name])), default=-1)
+        return max((spread.maximum for row in rows if (spread := row.spreads[name])), default=-1)
 
     return [
-        column_
-        for column_ in COLUMNS
-        if column_.metric.name not in _SHOWN_FROM or maximum(column_.metric.name) >= _SHOWN_FROM[column_.metric.name]
+        column
+        for column in COLUMNS
+        if column.metric.name not in _SHOWN_FROM or maximum(column.metric.name) >= _SHOWN_FROM[column.metric.name]
     ]
 
 
@@ -107,7 +107,7 @@ def _markdown(rows: Sequence[ComparisonRow]) -> str:
 
 
 def _markdown_table(rows: Sequence[ComparisonRow], columns: Sequence[Column]) -> str:
-    winners = [best(rows, column.metric) for column in columns]
+    winners = [best_rows(rows, column.metric) for column in columns]
     lines = [
         ["assignor", *(column.header.replace("\n", " ") for column in columns)],
         ["---", *("---:" for _ in columns)],

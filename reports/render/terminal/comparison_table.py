@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.cells import Cell, Column, verdict_column
-from reports.analysis.comparison import ComparisonRow, best, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, best_rows, rows_by_scenario
 from reports.analysis.notes import Note
 from reports.analysis.text import name_parts, printable
 from reports.render.terminal.console import GOOD, HEADER, QUIET, grid, lines, terminal_width
@@ -97,7 +97,7 @@ def _table(rows: Sequence[ComparisonRow], columns: Sequence[Column], width: int)
                     drawn_column.title.lower() for drawn_column in columns if drawn_column.metric.name in hidden
                 )
                 yield Text(f"Hidden for lack of width: {titles}.", style=QUIET)
-            yield _legend(f"x-rack: between racks. {_LEGEND}", rows)
+            yield _legend(_LEGEND, rows)
             return
     yield from _one_row_per_metric(labels, [_draw_column(rows, verdict_column()), *drawn], width)
     yield _legend(_LEGEND, rows)
@@ -154,7 +154,7 @@ class _DrawnColumn:
 
 
 def _draw_column(rows: Sequence[ComparisonRow], column: Column) -> _DrawnColumn:
-    winners = best(rows, column.metric)
+    winners = best_rows(rows, column.metric)
     return _DrawnColumn(column, tuple(_draw_cell(column.cell(row), row in winners) for row in rows))
 
 

@@ -21,7 +21,6 @@ FORMATS: Final = ("table", "json", "properties")
 
 _UNSET: Final = "not set"
 _REMOVED: Final = "remove"
-_TITLES: Final = {"cross_rack_usd": "Cross-rack cost, whole run"}
 
 
 def render(
@@ -156,7 +155,7 @@ def _figures(recommendation: Recommendation) -> Table:
         difference = _signed(change.difference, metric.write) if change.difference else "–"
         direction = {-1: "lower", 0: "", 1: "higher"}[change.direction]
         table.add_row(
-            Text(_TITLES.get(change.name, metric.title)),
+            Text(metric.title),
             _with_interval(metric.write(change.before), change.before_interval, metric.write),
             _with_interval(metric.write(change.after), change.after_interval, metric.write),
             _with_interval(difference, change.interval, metric.write),

@@ -29,12 +29,12 @@ from reports.render.terminal.sparkline import sparkline
 
 _FIGURES: dict[str, tuple[str, NumberFormat]] = {
     "tasks not at final client": ("displaced_tasks", format_count),
-    "tasks moved": ("active_moves", format_count),
+    "active task moves": ("active_moves", format_count),
     "standby moves": ("standby_moves", format_count),
-    "warm-ups": ("warming_up", format_count),
+    "standbys and warm-ups behind": ("warming_up", format_count),
     "state restored": ("restored_bytes", format_bytes),
     "task downtime (total)": ("downtime_ms", format_duration),
-    "cross-rack traffic (steady)": ("cross_rack_bytes_per_s", format_rate),
+    "cross-rack traffic (steady state)": ("cross_rack_bytes_per_s", format_rate),
 }
 """Metrics shown over all rounds: label, column and number format."""
 

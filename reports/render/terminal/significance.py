@@ -11,14 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.cells import UNKNOWN
+from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.paired_comparison import (
-    COMPARABLE_METRICS,
+    ComparisonVerdict,
     MetricComparison,
     PairedComparison,
+    comparison_record,
     count_verdicts,
-    records,
 )
-from reports.analysis.significance import LEVEL
+from reports.analysis.statistics import ALPHA
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
@@ -26,8 +27,8 @@ from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, line
 FORMATS: Final = ("table", "json", "markdown")
 """Formats of `render`."""
 
-_VERDICTS: Final = ("better", "worse", "undecided", "equal")
-_STYLE: Final = {"better": GOOD, "worse": BAD}
+_VERDICTS: Final = tuple(verdict for verdict in ComparisonVerdict if verdict is not ComparisonVerdict.UNKNOWN)
+_STYLE: Final = {ComparisonVerdict.BETTER: GOOD, ComparisonVerdict.WORSE: BAD}
 _COUNT_HEADERS: Final = ("metric", *_VERDICTS)
 _NO_DIFFERENCE: Final = "No significant difference."
 _MAX_FAILURES: Final = 5
@@ -54,7 +55,7 @@ def render(
         case "table":
             return lines(_parts(trial), width, color=color)
         case "json":
-            return json.dumps(records(trial), indent=2, ensure_ascii=False) + "\n"
+            return json.dumps(comparison_record(trial), indent=2, ensure_ascii=False) + "\n"
         case "markdown":
             return _markdown(trial)
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
@@ -62,7 +63,7 @@ def render(
 
 def notes(trial: PairedComparison) -> list[str]:
     """Return the notes below the tables."""
-    texts = [f"p: sign-flip test over seeds with Holm correction; better or worse if below {LEVEL:g}."]
+    texts = [f"p: sign-flip test over seeds with Holm correction; better or worse if below {ALPHA:g}."]
     if not trial.is_decidable:
         texts.append(
             f"With {trial.seeds} seed{'' if trial.seeds == 1 else 's'} no difference can be significant; "

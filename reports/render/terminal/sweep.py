@@ -25,13 +25,14 @@ MAX_SHOWN = 20
 Json = Mapping[str, Any]
 
 _HEADERS = {
-    "cross_rack_usd": "x-rack\ncost",
-    "cross_rack_bytes": "x-rack\nbytes",
-    "active_moves": "tasks\nmoved",
-    "downtime_ms": "down, all\ntasks",
+    "cross_rack_usd": "cross-rack\ncost",
+    "cross_rack_bytes": "cross-rack\nbytes",
+    "active_moves": "active\nmoves",
+    "downtime_ms": "total\ndowntime",
     "time_to_converge_ms": "time to\nconverge",
 }
-_TITLES = {"cross_rack_usd": "Cross-rack cost, whole run"}
+"""Short forms of the metric titles for narrow columns."""
+
 _MIN_SHARE = 0.01
 _WIDE = 100
 _QUIET, _HEADER, _BEST = "dim", "bold", "bold green"
@@ -200,7 +201,7 @@ def _span(interval: Sequence[float], write: NumberFormat) -> str:
 
 
 def _title(metric: str) -> str:
-    return _TITLES.get(metric, METRIC[metric].title)
+    return METRIC[metric].title
 
 
 def _share(share: float) -> str:

@@ -71,7 +71,7 @@ def test_a_saved_result_has_the_same_tables_and_no_trace(result: sim.RunResult, 
     assert saved.labels == result.labels
     assert saved.warnings == result.warnings
     assert str(saved) == str(result)
-    with pytest.raises(sim.ResultsError, match="holds tables, not traces; simulate again with sim.run"):
+    with pytest.raises(sim.ResultsError, match="holds tables, not traces; simulate again"):
         _ = saved.trace
     with pytest.raises(sim.ResultsError, match="is saved already"):
         saved.save("elsewhere")
@@ -83,7 +83,7 @@ def test_a_report_is_one_page(result: sim.RunResult, tmp_path: Path) -> None:
 
 
 def test_only_results_of_runs_are_opened(tmp_path: Path) -> None:
-    with pytest.raises(sim.ResultsError, match="not a directory of results|no result"):
+    with pytest.raises(sim.ResultsError, match="not a directory of results"):
         sim.open(tmp_path)
     (tmp_path / "manifest.json").write_text('{"kind": "plan"}')
     with pytest.raises(sim.ResultsError, match=r"holds a plan; sim\.open reads results of runs"):

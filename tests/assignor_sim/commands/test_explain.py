@@ -140,7 +140,7 @@ def warned(shell: Shell, results: Path) -> str:
 def test_another_text_of_the_scenario_is_said(shell: Shell, results: Path) -> None:
     kept = results / "scenario" / "small.yaml"
     kept.write_text(kept.read_text().replace("6 MB/s", "7 MB/s"))
-    assert "is not the scenario of these results" in warned(shell, results)
+    assert "is not the scenario of the results" in warned(shell, results)
 
 
 def test_results_of_another_model_are_said(shell: Shell, results: Path) -> None:

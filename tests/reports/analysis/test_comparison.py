@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reports.analysis.comparison import RunProblem, TableError, best, compare_runs, rows_by_scenario, verdict_text
+from reports.analysis.comparison import RunProblem, TableError, best_rows, compare_runs, rows_by_scenario, verdict_text
 from reports.analysis.comparison_records import records
 from reports.analysis.metrics import METRIC, METRICS
 from simulator.results.tables import SCHEMAS
@@ -75,7 +75,7 @@ def test_several_seeds_give_median_and_range() -> None:
     [row] = compare_runs(tables([{"seed": seed, "active_moves": moves} for seed, moves in ((1, 10), (2, 40), (3, 13))]))
     spread = row.spreads["active_moves"]
     assert spread
-    assert (spread.median, spread.least, spread.most, spread.runs) == (13, 10, 40, 3)
+    assert (spread.median, spread.minimum, spread.maximum, spread.runs) == (13, 10, 40, 3)
     assert row.seeds == (1, 2, 3)
 
 
@@ -101,20 +101,23 @@ def test_runs_that_have_not_converged_have_no_time_and_no_rebalances_to_converge
 
 def test_the_least_is_best_and_ties_share_it() -> None:
     rows = compare_runs(four_assignors())
-    assert [row.assignor for row in best(rows, METRIC["cross_rack_bytes_per_s"])] == ["HA min_traffic"]
-    assert [row.assignor for row in best(rows, METRIC["subtopology_skew"])] == ["HA none", "HA balance_subtopology"]
+    assert [row.assignor for row in best_rows(rows, METRIC["cross_rack_bytes_per_s"])] == ["HA min_traffic"]
+    assert [row.assignor for row in best_rows(rows, METRIC["subtopology_skew"])] == [
+        "HA none",
+        "HA balance_subtopology",
+    ]
 
 
 def test_what_is_written_alike_is_equally_good() -> None:
     rows = compare_runs(tables([{"assignor": name, "cross_rack_bytes_per_s": 4e7 + n} for n, name in enumerate("ab")]))
-    assert best(rows, METRIC["cross_rack_bytes_per_s"]) == ()
+    assert best_rows(rows, METRIC["cross_rack_bytes_per_s"]) == ()
 
 
 def test_nobody_is_best_where_all_are_equal_or_where_less_is_not_better() -> None:
     rows = compare_runs(four_assignors())
-    assert best(rows, METRIC["standby_moves"]) == ()
-    assert best(rows, METRIC["active_cost"]) == ()
-    assert best(rows[:1], METRIC["active_moves"]) == ()
+    assert best_rows(rows, METRIC["standby_moves"]) == ()
+    assert best_rows(rows, METRIC["active_cost"]) == ()
+    assert best_rows(rows[:1], METRIC["active_moves"]) == ()
 
 
 def test_an_assignor_that_failed_or_did_not_always_settle_is_not_best() -> None:
@@ -126,9 +129,9 @@ def test_an_assignor_that_failed_or_did_not_always_settle_is_not_best() -> None:
         {"assignor": "slower", "active_moves": 9, "time_to_converge_ms": 10**9},
     ]
     rows = compare_runs(tables(runs))
-    assert [row.assignor for row in best(rows, METRIC["active_moves"])] == ["often"]
-    assert [row.assignor for row in best(rows, METRIC["time_to_converge_ms"])] == ["slow"]
-    assert [row.causes for row in rows] == [(RunProblem(7, "failed", "round 2: no"),), (), (), ()]
+    assert [row.assignor for row in best_rows(rows, METRIC["active_moves"])] == ["often"]
+    assert [row.assignor for row in best_rows(rows, METRIC["time_to_converge_ms"])] == ["slow"]
+    assert [row.problems for row in rows] == [(RunProblem(7, "failed", "round 2: no"),), (), (), ()]
 
 
 def test_scenarios_are_not_compared_with_each_other() -> None:

@@ -165,7 +165,7 @@ def test_very_many_values_are_refused(text: str) -> None:
 
 def test_a_long_text_is_refused_and_told_what_to_do_instead() -> None:
     with pytest.raises(
-        YamlReadError, match=f"longer than {MAX_BYTES:,} bytes.*name that file under cluster.from.topics"
+        YamlReadError, match=f"longer than the maximum of {MAX_BYTES:,} bytes.*name that file under cluster.from.topics"
     ):
         read_yaml("a: 1 # " + "x" * 10_000_000)
 

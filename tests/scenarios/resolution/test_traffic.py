@@ -61,7 +61,7 @@ def test_of_two_traffic_events_at_one_time_the_last_counts() -> None:
 
 
 def test_factors_are_multiplied_as_they_are_written() -> None:
-    assert TrafficProfile([1.1] * 24, [(0, 1.1)]).at(0) * 100 == 121
+    assert TrafficProfile([1.1] * 24, [(0, 1.1)]).factor_at(0) * 100 == 121
 
 
 FACTORS = st.floats(0, 1_000, allow_nan=False)

@@ -26,7 +26,7 @@ from simulator.assignment.explanation import (
     RoundExplanation,
     explain_decision,
 )
-from simulator.group.reconciliation import GroupAssignment
+from simulator.world.group_assignment import GroupAssignment
 from tests.assignors.recording.replay import Replay
 from tests.contract.random_applications import RandomApplication
 
@@ -61,8 +61,8 @@ def default_weights(assignor: RecordingTaskAssignor) -> Weights:
     return assignor.default_weights if isinstance(assignor, WeightedAssignor) else STICKY_WEIGHTS
 
 
-def lives(assignor: RecordingTaskAssignor, seed: int, question: ExplanationRequest) -> Iterator[Explained]:
-    """Every decision of a random application, explained."""
+def task_states(assignor: RecordingTaskAssignor, seed: int, question: ExplanationRequest) -> Iterator[Explained]:
+    """Yield all decisions of a random application, explained."""
     application = RandomApplication.from_seed(seed)
     known: list[ProcessId] = []
     before: GroupAssignment | None = None
@@ -97,7 +97,7 @@ def assert_true(each: Explained) -> None:
     assert each.account.steps is not None
     replay = Replay(each.state, each.costs, changelogs_count=isinstance(each.assignor, Sticky))
     replay.run(each.account.steps.entries)
-    before = each.before or GroupAssignment.none(*each.target.standby.shape)
+    before = each.before or GroupAssignment.empty(*each.target.standby.shape)
     moved = np.flatnonzero(before.owner != each.target.owner).tolist()
     new = np.argwhere(each.target.standby & ~before.standby).tolist()
     actives = [reason for reason in each.reasons.moves if reason.role is TaskType.ACTIVE]
@@ -114,7 +114,7 @@ def assert_true(each: Explained) -> None:
 
 def assert_leads_there(each: Explained, reason: MoveExplanation) -> None:
     """The steps follow one on another, and end where the copy is."""
-    steps = list(reason.taken)
+    steps = list(reason.steps)
     if reason.source != UNASSIGNED and reason.source not in each.members:
         lost = steps.pop(0)
         assert (lost.kind, lost.source, lost.destination) == (MEMBER_LOST, reason.source, UNASSIGNED)
@@ -137,7 +137,7 @@ def assert_cycles(each: Explained) -> None:
     racks, tasks = each.state.partitions.in_rack, each.state.tasks
     row_of = {client: row for row, client in enumerate(each.members.tolist())}
     traffic_cost, non_overlap_cost = each.costs
-    kinds = {taken.edge.cycle: taken.kind for reason in each.reasons.moves for taken in reason.taken if taken.edge}
+    kinds = {taken.edge.cycle: taken.kind for reason in each.reasons.moves for taken in reason.steps if taken.edge}
     for number in sorted({edge.cycle for edge in each.reasons.edges}):
         edges = [edge for edge in each.reasons.edges if edge.cycle == number]
         for edge, following in zip(edges, edges[1:] + edges[:1], strict=True):

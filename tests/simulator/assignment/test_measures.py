@@ -18,7 +18,7 @@ from assignors.model.state import ApplicationState
 from simulator.assignment.measures import failure_losses, measure
 from simulator.assignment.rebalance import build_state
 from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.group.reconciliation import GroupAssignment
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout, lay_out
 from simulator.world.world import World
 from tests.simulator.brokers.reference_brokers import worlds
@@ -180,5 +180,5 @@ def test_nothing_assigned_measures_nothing() -> None:
     told = dataclasses.asdict(measure(state, columns))
     assert told.pop("cross_rack_source_partitions_bound") > 0
     assert set(told.values()) == {0}
-    nobody = failure_losses(layout, GroupAssignment.none(18, 2), state.clients.rack)
+    nobody = failure_losses(layout, GroupAssignment.empty(18, 2), state.clients.rack)
     assert (nobody.worst_one_client_loss, nobody.worst_pair_loss) == (0, 0)

@@ -18,7 +18,8 @@ from simulator.flows.task_states import TaskState
 from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
-from simulator.timeline import BrokersDown, BrokersUp, ReplicasSet, timeline
+from simulator.timeline import timeline
+from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet
 from simulator.world.disturbances import BrokerLoss, Crash, Disturbance, Join
 from simulator.world.layout import lay_out
 from simulator.world.world import NO_LEADER, World
@@ -47,11 +48,11 @@ def outages(trace: Trace) -> list[tuple[str, str, float, float]]:
 
 
 def states(trace: Trace, task: int) -> list[tuple[int, TaskState]]:
-    return [(steps.at_ms, steps.state) for steps in trace.lives.steps if task in steps.tasks]
+    return [(steps.at_ms, steps.state) for steps in trace.task_states.transitions if task in steps.tasks]
 
 
 def read_bytes(trace: Trace, kind: TrafficKind) -> float:
-    return float(sum(each.bytes[kind].sum() for each in trace.rounds))
+    return float(sum(each.traffic[kind].sum() for each in trace.rounds))
 
 
 def test_a_task_without_a_leader_of_its_source_is_down_and_its_input_waits() -> None:
@@ -97,7 +98,7 @@ def test_standbys_wait_for_a_leader() -> None:
     # Six tasks of 600 MB and an hour's writes; that of broker 0 is read from 3:00 on only.
     assert read_bytes(trace, TrafficKind.RESTORE_READ) + read_bytes(trace, TrafficKind.WARMUP_READ) > 6 * 600_000_000
     never = run(base, BrokerLoss(HOUR, (0,)), lost)
-    missing = trace.after.restored_bytes - never.after.restored_bytes
+    missing = trace.final_totals.restored_bytes - never.final_totals.restored_bytes
     # The changelog as it was when the broker went down, and what the task writes when it has its input of two hours.
     assert missing == pytest.approx(600_000_000 + 3 * 3_600 * 100_000, rel=0.02)
 
@@ -222,15 +223,15 @@ def test_partitions_that_are_reassigned_are_led_like_all_others(base: World, dat
             replicas.find(name)
         match change:
             case BrokersDown(brokers=lost):
-                brokers.lose(lost)
-                replicas.lose(lost)
+                brokers.stop_brokers(lost)
+                replicas.stop_brokers(lost)
             case BrokersUp(brokers=back):
-                brokers.regain(back)
-                replicas.regain(back)
+                brokers.start_brokers(back)
+                replicas.start_brokers(back)
             case ReplicasSet(topic=topic_name, partition=number, replicas=listed):
                 moved = TopicPartition(topic_name, number)
                 brokers.set_replicas(moved, listed)
-                replicas.put(replicas.find(moved), listed)
+                replicas.set_replicas(replicas.find(moved), listed)
     racks = {broker.id: broker.rack for broker in base.cluster.brokers}
     locations = brokers.locations()
     for row, name in enumerate(layout.partitions):

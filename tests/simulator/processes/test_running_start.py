@@ -34,22 +34,22 @@ class Photograph:
     def __init__(self, base: World, at_ms: int) -> None:
         self._base = base
         self._at_ms = at_ms
-        self.taken: World | None = None
+        self.captured: World | None = None
 
     def __call__(self, execution: Execution) -> None:
-        if execution._now_ms == self._at_ms and self.taken is None:
-            self.taken = self._take(execution)
+        if execution.now_ms == self._at_ms and self.captured is None:
+            self.captured = self._take(execution)
 
     def _take(self, execution: Execution) -> World:
         topic = self._base.cluster.topics[CHANGELOG]
-        end = execution.restoration._end[execution._layout.tasks.stateful]
+        end = execution.restoration.end_bytes[execution.layout.tasks.stateful]
         sizes = tuple(np.rint(end).astype(int).tolist())
         topics = {**self._base.cluster.topics, CHANGELOG: dataclasses.replace(topic, size_bytes=sizes)}
         return dataclasses.replace(
             self._base,
             cluster=dataclasses.replace(self._base.cluster, topics=topics),
             clients=tuple(
-                dataclasses.replace(client, starts=execution._fleet.up[row], tasks=held(execution, row))
+                dataclasses.replace(client, starts=execution.fleet.up[row], tasks=held(execution, row))
                 for row, client in enumerate(self._base.clients)
             ),
             duration_ms=self._base.duration_ms - self._at_ms,
@@ -58,9 +58,9 @@ class Photograph:
 
 
 def held(execution: Execution, client: int) -> HeldTasks:
-    ids, assignment, restoration = execution._layout.tasks.ids, execution.assignment, execution.restoration
+    ids, assignment, restoration = execution.layout.tasks.ids, execution.assignment, execution.restoration
     roles = (assignment.owner == client, assignment.standby[:, client])
-    threads = range(execution._fleet.num_threads(client))
+    threads = range(execution.fleet.num_threads(client))
     active, standby = (
         tuple(
             tuple(ids[row] for row in np.flatnonzero(role & (assignment.thread[:, client] == thread)).tolist())
@@ -69,7 +69,7 @@ def held(execution: Execution, client: int) -> HeldTasks:
         for role in roles
     )
     there = np.flatnonzero(restoration.holds_copy(np.array([client]))[:, 0]).tolist()
-    behind = (restoration._end - restoration._held[:, client]) / execution._layout.record_bytes
+    behind = (restoration.end_bytes - restoration.held_bytes[:, client]) / execution.layout.record_bytes
     open_ = set(np.flatnonzero(roles[0] | roles[1]).tolist())
     lags = {ids[row]: int(behind[row]) for row in there if behind[row] >= 1 or row not in open_}
     return HeldTasks(active, standby, lags)
@@ -112,10 +112,10 @@ def compare(built: World, name: str, event: Disturbance, at_ms: int) -> Trace:
     photograph = Photograph(built, at_ms)
     happens = (LATE, TrafficChange(at_ms, 1.0), dataclasses.replace(event, at_ms=at_ms))
     went_on = simulate(dataclasses.replace(built, disturbances=happens), assignor, observe=photograph)
-    assert photograph.taken is not None
+    assert photograph.captured is not None
     [last] = [each for each in went_on.rounds if each.at_ms < at_ms <= each.until_ms]
     due_ms = None if last.followup_delay_ms is None else last.at_ms + last.followup_delay_ms - at_ms
-    found = dataclasses.replace(photograph.taken, disturbances=(event,), next_rebalance_ms=due_ms)
+    found = dataclasses.replace(photograph.captured, disturbances=(event,), next_rebalance_ms=due_ms)
     trace = simulate(found, assignor, observe=InvariantChecker(found))
     assert trace.rounds[0].number == INITIAL_ROUND
     assert trace.rounds[0].owner.tolist() == last.owner.tolist()
@@ -196,14 +196,14 @@ HALVES = (
 def test_a_group_that_nothing_happens_to_stays_as_it_was_found(protocol: GroupProtocol) -> None:
     trace = run(with_group(found(*HALVES), protocol=protocol))
     [only] = trace.rounds
-    assert (only.number, only.at_ms, only.reason) == (INITIAL_ROUND, 0, "found running")
+    assert (only.number, only.at_ms, only.reason) == (INITIAL_ROUND, 0, "initial state")
     assert (only.restoring, only.warming_up, only.reconciled_at_ms) == (0, 0, 0)
     verdict = convergence(trace)
     assert (verdict.verdict, verdict.round) == (Verdict.STABLE, INITIAL_ROUND)
     assert (verdict.rebalances, verdict.time_to_converge_ms) == (0, 0)
     assert (trace.downtime_ms == 0).all()
-    assert trace.after.restored_bytes == 0
-    assert trace.story("1_3") == ["0 s, round 0 (found running): runs on c1, standby on c0"]
+    assert trace.final_totals.restored_bytes == 0
+    assert trace.describe_task("1_3") == ["0 s, round 0 (initial state): runs on c1, standby on c0"]
 
 
 def test_what_was_found_is_measured_and_is_no_rebalance() -> None:
@@ -247,14 +247,14 @@ def test_copies_are_where_their_lags_say() -> None:
     assert lags[1] == [[True, True], [True, False], [True, False], [True, True], [False, True], [True, True]]
     assert trace.rounds[0].restoring == 1, "1_0 runs once it has read 1,000 records"
     assert trace.rounds[0].warming_up == 1
-    assert GIGABYTES > trace.after.restored_bytes > 0
-    assert trace.lives.story(12)[-1] == "0.101 s: running on c0"
+    assert GIGABYTES > trace.final_totals.restored_bytes > 0
+    assert trace.task_states.describe(12)[-1] == "0.101 s: running on c0"
 
 
 def test_a_rebalance_that_was_asked_for_before_comes_when_it_is_due() -> None:
     due = run(found(*HALVES, next_rebalance_ms=8 * MINUTE))
     assert [(each.number, each.requested_at_ms, each.reason) for each in due.rounds[:2]] == [
-        (INITIAL_ROUND, 0, "found running"),
+        (INITIAL_ROUND, 0, "initial state"),
         (1, 8 * MINUTE, "follow-up"),
     ]
     assert due.rounds[0].followup_delay_ms == 8 * MINUTE
@@ -272,7 +272,7 @@ def test_a_task_that_nobody_runs_is_down_until_a_rebalance() -> None:
 
 def test_one_who_was_there_is_missed_when_it_crashes_and_joins_as_another_start_of_itself() -> None:
     trace = run(found(*HALVES), Crash(SECOND, ("c1",), 10 * MINUTE))
-    assert (trace.rounds[1].reason, trace.rounds[1].requested_at_ms) == ("c1 was not heard of", 45 * SECOND)
+    assert (trace.rounds[1].reason, trace.rounds[1].requested_at_ms) == ("c1: session timed out", 45 * SECOND)
     assert "c1 joined" in [each.reason for each in trace.rounds]
 
 
@@ -285,5 +285,5 @@ def test_without_anybody_there_the_group_begins_when_somebody_joins() -> None:
 def test_a_static_member_that_bounces_calls_for_no_rebalance_after_a_running_start() -> None:
     static = with_clients(found(*HALVES), is_static=True)
     trace = run(static, Crash(MINUTE, ("c1",), 5 * SECOND))
-    assert [each.reason for each in trace.rounds] == ["found running"]
+    assert [each.reason for each in trace.rounds] == ["initial state"]
     assert 6 * SECOND >= trace.downtime_ms.max() >= 5 * SECOND

@@ -40,17 +40,19 @@ def test_a_client_that_was_away_for_long_finds_its_disk_as_it_was() -> None:
     stateful = trace.layout.tasks.stateful
     moved = trace.rounds[1].owner != trace.rounds[0].owner
     missed = int((stateful & moved).sum()) * 2 * HOUR // 1000 * 100_000
-    again = trace.after.restored_again_bytes
-    restored_later = trace.after.restored_bytes - trace.rounds[-1].before.restored_bytes
+    again = trace.final_totals.restored_again_bytes
+    restored_later = trace.final_totals.restored_bytes - trace.rounds[-1].totals_before.restored_bytes
     assert again == 0, "it reads what was written since, not what it had"
     assert restored_later < missed * 1.1
 
 
 def test_a_copy_that_waits_for_longer_than_the_cleanup_delay_after_a_restart_is_restored_anew() -> None:
     outage = Crash(HOUR, ("c1",), 2 * HOUR)
-    assert run(world(2), outage).after.restored_again_bytes > 0, "two at a time warm up, the third ten minutes later"
+    assert run(world(2), outage).final_totals.restored_again_bytes > 0, (
+        "two at a time warm up, the third ten minutes later"
+    )
     patient = with_group(world(2), state_cleanup_delay_ms=HOUR)
-    assert run(patient, outage).after.restored_again_bytes == 0
+    assert run(patient, outage).final_totals.restored_again_bytes == 0
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,8 @@ def test_a_client_that_comes_back_is_known_to_have_what_lies_on_its_disk() -> No
 
 def test_a_client_that_lost_its_disk_is_another_process_and_restores_again() -> None:
     trace = run(world(2), Crash(HOUR, ("c1",), 20 * SECOND, keeps_state=False))
-    assert trace.after.restored_again_bytes > 0
-    assert trace.after.restored_again_bytes == pytest.approx(trace.after.restored_bytes, rel=0.1)
+    assert trace.final_totals.restored_again_bytes > 0
+    assert trace.final_totals.restored_again_bytes == pytest.approx(trace.final_totals.restored_bytes, rel=0.1)
 
 
 def test_a_rack_outage_takes_clients_and_brokers_and_brings_them_back() -> None:
@@ -187,7 +189,7 @@ def test_input_that_waits_while_tasks_are_down_is_caught_up_with() -> None:
     lost = ran_on(trace, 1)
     assert (trace.max_processing_delay_s[lost] >= noticed_s - 3).all()
     assert (trace.max_processing_delay_s[lost] < 10 * MINUTE / 1000).all()
-    assert trace.after.backlog_s == pytest.approx(np.zeros(18), abs=1e-3)
+    assert trace.final_totals.backlog_s == pytest.approx(np.zeros(18), abs=1e-3)
 
 
 def test_threads_that_cannot_keep_up_fall_behind_for_good() -> None:
@@ -201,7 +203,7 @@ def test_threads_that_cannot_keep_up_fall_behind_for_good() -> None:
 def test_more_traffic_is_more_bytes() -> None:
     usual, twice = run(world()), run(world(), TrafficChange(6 * HOUR, 3.0))
     for kind in (TrafficKind.SOURCE_READ, TrafficKind.CHANGELOG_WRITE):
-        before, after = (sum(float(each.bytes[kind].sum()) for each in trace.rounds) for trace in (usual, twice))
+        before, after = (sum(float(each.traffic[kind].sum()) for each in trace.rounds) for trace in (usual, twice))
         assert after == pytest.approx(2 * before, rel=1e-3), "the half of the time three times as much"
 
 
@@ -210,7 +212,7 @@ def test_bytes_at_rest_are_the_steady_bytes_for_as_long_as_it_lasts() -> None:
     [only] = trace.rounds
     seconds = (only.until_ms - only.at_ms) / 1000
     for kind, per_second in only.steady_state.items():
-        assert only.bytes[kind] == pytest.approx(per_second * seconds, rel=1e-3), kind
+        assert only.traffic[kind] == pytest.approx(per_second * seconds, rel=1e-3), kind
 
 
 @pytest.mark.parametrize("records_per_s", [None, 10**9])
@@ -220,10 +222,10 @@ def test_changelogs_grow_by_input_that_is_caught_up_on_however_fast(records_per_
     watch = InvariantChecker(crashed)
     trace = simulate(crashed, HighAvailability(), observe=watch)
     assert watch.last is not None
-    grown = float((watch.last.restoration._end - trace.layout.state_bytes).sum())
-    assert trace.after.backlog_s.max() < 1e-6
+    grown = float((watch.last.restoration.end_bytes - trace.layout.state_bytes).sum())
+    assert trace.final_totals.backlog_s.max() < 1e-6
     assert grown == pytest.approx(6 * 100_000 * (HOUR - trace.rounds[0].at_ms) / 1000, rel=1e-9)
-    level, _ = watch.last.restoration.level()
+    level = watch.last.restoration.caught_up()
     assert level.all()
-    caught_up = sum(float(each.bytes[TrafficKind.WARMUP_READ].sum()) for each in trace.rounds)
+    caught_up = sum(float(each.traffic[TrafficKind.WARMUP_READ].sum()) for each in trace.rounds)
     assert caught_up == pytest.approx(6 * 100_000 * 20 * 60, rel=0.2), "standbys read what was written at once"

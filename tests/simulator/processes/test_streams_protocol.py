@@ -31,7 +31,7 @@ def test_in_a_streams_group_a_task_is_given_back_with_one_heartbeat_and_given_wi
     base = of_streams(with_late(world(), "late"))
     trace = run(base, Join(HOUR + 1_000, ("late",)), assignor=StreamsGroupSticky())
     task = int(np.flatnonzero(trace.rounds[0].owner != trace.rounds[1].owner)[0])
-    told = [(steps.at_ms, steps.state) for steps in trace.lives.steps if task in steps.tasks]
+    told = [(steps.at_ms, steps.state) for steps in trace.task_states.transitions if task in steps.tasks]
     assert told[2][0] == HOUR + 5 * SECOND, "old members beat every five seconds from the start"
     assert told[2][1] is TaskState.REVOKED
     assert told[3][0] == HOUR + 6 * SECOND, "and the new one from when it joined"
@@ -66,8 +66,8 @@ def test_in_a_streams_group_nothing_is_computed_while_nobodys_heart_beats() -> N
     events = Crash(HOUR + 1_000, ("c0",)), Crash(HOUR + 6_000, ("c1",)), back
     trace = run(of_streams(with_late(world(2), "late")), *events, assignor=StreamsGroupSticky())
     assert [(each.requested_at_ms, each.at_ms, each.reason) for each in trace.rounds[1:]] == [
-        (HOUR + 45 * SECOND, HOUR + 48 * SECOND, "c0 was not heard of, late joined"),
-        (HOUR + 50 * SECOND, HOUR + 53 * SECOND, "c1 was not heard of"),
+        (HOUR + 45 * SECOND, HOUR + 48 * SECOND, "c0: session timed out, late joined"),
+        (HOUR + 50 * SECOND, HOUR + 53 * SECOND, "c1: session timed out"),
     ]
 
 
@@ -107,7 +107,9 @@ def test_in_a_streams_group_a_client_that_died_before_the_first_target_runs_noth
     assert at(trace)[0] == 3 * SECOND
     assert members(trace)[0] == [0, 1, 2, 3], "nobody has missed it yet"
     assert members(trace)[1] == [0, 2, 3]
-    assert trace.lives.story(int(ran_on(trace, 1)[0]))[0].endswith("restoring on c0") or trace.downtime_ms.any()
+    assert (
+        trace.task_states.describe(int(ran_on(trace, 1)[0]))[0].endswith("restoring on c0") or trace.downtime_ms.any()
+    )
 
 
 def test_in_a_streams_group_a_client_may_come_and_go_before_the_first_target() -> None:

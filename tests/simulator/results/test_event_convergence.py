@@ -137,7 +137,7 @@ def test_events_after_one_another_are_measured_each_by_itself_and_the_worst_coun
 def test_state_that_is_restored_after_the_last_rebalance_counts() -> None:
     trace = run(world(), Crash(HOUR, ("c1",)), assignor=Sticky())
     settled_ms = max(each.reconciled_at_ms or 0 for each in trace.rounds)
-    running_ms = max(step.at_ms for step in trace.lives.steps)
+    running_ms = max(step.at_ms for step in trace.task_states.transitions)
     assert running_ms > settled_ms + 50 * SECOND, "600 MB at 10 MB/s"
     assert measured(trace)[1].time_to_converge_ms == running_ms - HOUR
 

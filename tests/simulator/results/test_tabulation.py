@@ -81,7 +81,7 @@ def test_a_task_is_down_for_as_long_as_its_life_says() -> None:
     state: dict[str, str] = {}
     since, down = dict(end), dict(end)
     first = tables["rounds"][0]["at_ms"]
-    for step in [*tables["lives"], *({"task": t, "at_ms": 12 * HOUR, "state": "end"} for t in end)]:
+    for step in [*tables["task_states"], *({"task": t, "at_ms": 12 * HOUR, "state": "end"} for t in end)]:
         task, at_ms = step["task"], step["at_ms"]
         if state.get(task) not in (None, "running"):
             down[task] += at_ms - max(first, since[task])
@@ -232,7 +232,9 @@ def test_what_an_assignment_costs_is_told_of_the_round_that_decided_it_and_not_o
     [run], last = tables["runs"], tables["rounds"][-1]
     deciding = tables["rounds"][run["deciding_round"] - 1]
     assert deciding["withheld_tasks"] > 0, "tasks move"
-    assert (last["reason"], last["active_moves"]) == ("tasks to hand over", 0), "what was decided is carried out"
+    assert (last["reason"], last["active_moves"]) == ("follow-up rebalance: revoked tasks can be assigned", 0), (
+        "what was decided is carried out"
+    )
     assert (run["total_cost"], run["total_cost_bound"]) == (deciding["total_cost"], deciding["total_cost_bound"])
     assert run["total_cost"] - run["total_cost_bound"] > last["total_cost"] - last["total_cost_bound"]
     above = [row["total_cost"] - row["total_cost_bound"] for row in tables["rounds"]]
@@ -248,7 +250,7 @@ AT_REST = (
 )
 
 
-def at_rest(tables: Rows) -> list[float | None]:
+def steady(tables: Rows) -> list[float | None]:
     [run], last = tables["runs"], tables["rounds"][-1]
     assert all(run[name] == last[name] for name in AT_REST)
     return [run[name] for name in AT_REST]
@@ -257,9 +259,9 @@ def at_rest(tables: Rows) -> list[float | None]:
 def test_brokers_that_are_back_without_a_rebalance_leave_no_trace_in_the_traffic_at_rest() -> None:
     base = with_configs(world(), num_standby_replicas=1)
     again = ConfigChange(HOUR + 30 * MINUTE, base.application.assignment_configs)
-    undisturbed = at_rest(rows(base, again))
+    undisturbed = steady(rows(base, again))
     assert None not in undisturbed
-    assert at_rest(rows(base, BrokerLoss(HOUR, (0, 1), 2 * HOUR), again)) == undisturbed
-    gone = at_rest(rows(base, BrokerLoss(HOUR, (0, 1)), again))
+    assert steady(rows(base, BrokerLoss(HOUR, (0, 1), 2 * HOUR), again)) == undisturbed
+    gone = steady(rows(base, BrokerLoss(HOUR, (0, 1)), again))
     assert gone[0] != undisturbed[0], "others lead what they led"
-    assert at_rest(rows(base, again, BrokerLoss(3 * HOUR, (0, 1)))) == gone, "it is that of the end, whenever they went"
+    assert steady(rows(base, again, BrokerLoss(3 * HOUR, (0, 1)))) == gone, "it is that of the end, whenever they went"

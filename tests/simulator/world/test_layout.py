@@ -33,9 +33,9 @@ def application(*subtopologies: Subtopology, topics: tuple[Topic, ...]) -> World
 
 
 def written(layout: Layout, topic: str) -> dict[str, float]:
-    number = layout.written.topics.index(topic)
-    entries = np.flatnonzero(layout.written.topic == number)
-    return {str(layout.tasks.ids[layout.written.task[e]]): float(layout.written.bytes_per_s[e]) for e in entries}
+    number = layout.outputs.topics.index(topic)
+    entries = np.flatnonzero(layout.outputs.topic == number)
+    return {str(layout.tasks.ids[layout.outputs.task[e]]): float(layout.outputs.bytes_per_s[e]) for e in entries}
 
 
 def test_input_is_counted_in_bytes_and_in_records_of_each_topic() -> None:
@@ -80,7 +80,7 @@ def test_what_is_produced_to_a_topic_comes_from_its_writers_in_proportion_to_the
     )
     assert written(layout, "out") == {"0_0": 100, "0_1": 300, "1_0": 400}
     assert written(layout, "silent") == {"1_0": 0}
-    assert layout.written.partition_share.tolist() == [0.125, 0.875, 1]
+    assert layout.outputs.partition_share.tolist() == [0.125, 0.875, 1]
 
 
 def test_writers_without_input_share_evenly() -> None:
@@ -97,7 +97,7 @@ def test_a_topic_that_is_written_and_read_is_a_repartition_topic() -> None:
             topics=(*(topic(name, 2, 2) for name in ("clicks", "between", "back")), topic("out", 3, 2)),
         )
     )
-    assert dict(zip(layout.written.topics, layout.written.is_repartition.tolist(), strict=True)) == {
+    assert dict(zip(layout.outputs.topics, layout.outputs.is_repartition.tolist(), strict=True)) == {
         "back": True,
         "between": True,
         "out": False,
@@ -147,7 +147,7 @@ def test_state_is_restored_from_the_leaders_of_its_changelogs() -> None:
     assert brokers.locations().restore_share.tolist() == [[1, 0, 0, 0, 0, 0]]
     brokers.set_replicas(TopicPartition("log-a", 0), (4, 0, 1))
     assert brokers.locations().restore_share.tolist() == [[0.25, 0, 0, 0, 0.75, 0]]
-    brokers.lose((0, 1))
+    brokers.stop_brokers((0, 1))
     assert brokers.locations().restore_share.tolist() == [[0, 0, 0, 0, 0.75, 0]], "log-b has no leader"
 
 
@@ -155,13 +155,13 @@ def test_a_leader_that_lives_keeps_leading_when_others_are_lost_until_the_prefer
     base = world()
     brokers = ClusterMetadata(base, lay_out(base))
     brokers.set_replicas(TopicPartition("clicks", 0), (0, 1, 2))
-    brokers.lose((0,))
+    brokers.stop_brokers((0,))
     assert brokers.locations().leader_rack[0] == 1
-    brokers.lose((2,))
+    brokers.stop_brokers((2,))
     assert brokers.locations().leader_rack[0] == 1
-    brokers.regain((2,))
+    brokers.start_brokers((2,))
     assert brokers.locations().leader_rack[0] == 1
-    brokers.regain((0,))
+    brokers.start_brokers((0,))
     assert brokers.locations().leader_rack[0] == 0
 
 
@@ -170,7 +170,7 @@ def test_the_placing_is_the_same_object_as_long_as_nothing_changes() -> None:
     brokers = ClusterMetadata(base, lay_out(base))
     before = brokers.locations()
     assert brokers.locations() is before
-    brokers.lose((5,))
+    brokers.stop_brokers((5,))
     assert brokers.locations() is not before
 
 

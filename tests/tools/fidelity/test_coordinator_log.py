@@ -1,8 +1,8 @@
-"""A coordinator's log tells when it computed a target, and no word of other groups."""
+"""Times of target assignments are read from broker logs, for one group only."""
 
 from __future__ import annotations
 
-from tools.fidelity.coordinator_log import computed_at_ms
+from tools.fidelity.coordinator_log import target_assignment_times_ms
 
 HEAD = (
     "[group-coordinator-event-processor-2] INFO org.apache.kafka.coordinator.group.GroupMetadataManager - "
@@ -18,6 +18,6 @@ SECOND = f"2026-11-21 21:16:50.124 {HEAD}[GroupId shop] {COMPUTED}\n"
 
 
 def test_targets_of_one_group_come_in_order_from_whichever_broker() -> None:
-    earlier, later = computed_at_ms([FIRST, SECOND], "shop")
+    earlier, later = target_assignment_times_ms([FIRST, SECOND], "shop")
     assert later - earlier == 2_500
-    assert computed_at_ms([FIRST, SECOND], "kiosk") == []
+    assert target_assignment_times_ms([FIRST, SECOND], "kiosk") == []

@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 
 from tools.fidelity.leader_log import LeaderDecision, LoggedClientState, warmed_up_early
-from tools.fidelity.prediction import TaskDistribution, probing_rounds
+from tools.fidelity.prediction import TaskDistribution, count_probing_rounds
 
 INTERVAL_MS = 60_000
 
@@ -39,4 +39,4 @@ def test_a_task_that_was_caught_up_before_it_was_a_warm_up_is_not_early() -> Non
 def test_probing_rebalances_are_those_an_interval_after_the_one_before() -> None:
     at_ms = [0, 1_200, 61_200, 62_400, 122_401]
     assert [later - earlier for earlier, later in pairwise(at_ms)].count(1_200) == 2
-    assert probing_rounds(at_ms) == 2
+    assert count_probing_rounds(at_ms) == 2

@@ -18,7 +18,7 @@ import pytest
 
 from assignors.errors import ConfigError
 from scenarios.problems import Problem, parse_problem, solve_problem
-from tools.kafka_oracle.anomalies import ODDITIES
+from tools.kafka_oracle.anomalies import ANOMALIES
 from tools.kafka_oracle.generate import ASSIGNORS, STRATEGIES, generate, make_family
 from tools.kafka_oracle.previous_tasks import RUNNING, UNKNOWN
 from tools.kafka_oracle.random_applications import SIZES, random_process_ids
@@ -88,8 +88,8 @@ def test_nobody_has_a_task_as_active_and_standby_at_once(problems: list[dict[str
 
 
 def test_a_round_begins_with_what_the_round_before_answered() -> None:
-    lives = [list(make_family(SEED, family)) for family in range(150)]
-    rounds = [life for life in lives if len(life) > 1]
+    is_sequence = [list(make_family(SEED, family)) for family in range(150)]
+    rounds = [life for life in is_sequence if len(life) > 1]
     assert len(rounds) > 3
     stayed = 0
     for earlier, later in (pair for life in rounds for pair in pairwise(life)):
@@ -112,11 +112,11 @@ def test_clients_come_and_go_in_a_life() -> None:
     assert any(before - after for before, after in changes)
 
 
-@pytest.mark.parametrize("name", list(ODDITIES))
+@pytest.mark.parametrize("name", list(ANOMALIES))
 def test_an_oddity_changes_the_problem(name: str, problems: list[dict[str, Any]]) -> None:
     problem = next(p for p in problems if "small-settled" in p["id"] and any(t["stateful"] for t in p["tasks"]))
     changed = copy.deepcopy(problem)
-    ODDITIES[name](random.Random(1), changed)
+    ANOMALIES[name](random.Random(1), changed)
     assert changed != problem
 
 

@@ -70,8 +70,10 @@ def test_a_longer_run_begins_with_the_same_problems() -> None:
 
 def test_the_problems_are_of_all_kinds() -> None:
     problems = list(threads.generate(1, 300))
-    assert {problem["id"].rpartition("-")[2] for problem in problems} == {p.replace(" ", "_") for p in threads.PASTS}
-    assert {len(problem["previous"]) for problem in problems} == set(range(1, threads.MOST_THREADS + 1))
+    assert {problem["id"].rpartition("-")[2] for problem in problems} == {
+        p.replace(" ", "_") for p in threads.PREVIOUS_TASK_SCHEMES
+    }
+    assert {len(problem["previous"]) for problem in problems} == set(range(1, threads.MAX_THREADS + 1))
     assert {problem["pluggable"] for problem in problems} == {True, False}
     sizes = [sum(len(problem[kind]) for kind in ("stateful", "stateless", "standby")) for problem in problems]
     assert min(sizes) == 0

@@ -1,4 +1,4 @@
-// Elements and words. Text is only ever set as text: nothing here, or anywhere else, parses markup.
+// Elements and formatting. Text is always set as text; no script parses markup.
 const SVG = 'http://www.w3.org/2000/svg';
 
 function fill(element, attributes, children) {
@@ -13,7 +13,7 @@ function fill(element, attributes, children) {
 const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-// A name from a scenario or a log: whatever direction it is written in stays inside.
+// A name from a scenario or a log, isolated in its writing direction.
 const named = (text) => make('bdi', { dir: 'auto' }, text);
 
 const embedded = (id) => {
@@ -21,7 +21,7 @@ const embedded = (id) => {
   return element ? JSON.parse(element.textContent) : null;
 };
 
-// Numbers as everywhere on the page: three significant digits and a unit.
+// Numbers with three significant digits and a unit, as in the rest of the page.
 function digits(value) {
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US');
   return String(Number(value.toPrecision(3)));

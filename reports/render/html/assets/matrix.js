@@ -1,4 +1,4 @@
-// Traffic from rack to rack, one kind at a time.
+// Traffic between racks, for one kind at a time.
 (() => {
   const data = embedded('matrix-data');
   const choice = document.getElementById('matrix-kind');

@@ -1,23 +1,23 @@
-// One run beside another: its clients by rack, each with what it has at this moment.
+// One run of the player: its clients by rack, with their tasks at the current time.
 const LOOKS = {
   running: ['', 'running'],
-  restoring: ['↻', 'restoring its state'],
-  blocked: ['!', 'blocked: a partition that it reads or writes is unavailable'],
-  waiting: ['…', 'given, but not running yet'],
-  leaving: ['×', 'given back, not yet taken over'],
-  coming: ['→', 'decided for this client, not there yet'],
+  restoring: ['↻', 'restoring state'],
+  blocked: ['!', 'blocked: an input or output partition is unavailable'],
+  waiting: ['…', 'assigned, not running yet'],
+  leaving: ['×', 'revoked, not yet assigned to another client'],
+  coming: ['→', 'assigned to this client, not yet received'],
   standby: ['○', 'standby'],
-  warm: ['▲', 'warm-up: a copy that is to take the task over once it is caught up'],
+  warm: ['▲', 'warm-up: a copy that takes over the task once it has caught up'],
 };
 const LOOK_OF = { [ASSIGNED]: 'waiting', [RESTORING]: 'restoring', [RUNNING]: 'running', [BLOCKED]: 'blocked', [REVOKED]: 'leaving' };
 const DENSE = 700;
 
 class Panel {
-  constructor(lives, chosen, number, tell) {
-    this.lives = lives;
-    this.tell = tell;
+  constructor(runStates, chosen, number, notify) {
+    this.runStates = runStates;
+    this.notify = notify;
     this.picker = make('select', { 'aria-label': 'Run ' + (number + 1), onchange: () => this.choose(Number(this.picker.value)) },
-      lives.map((life, place) => make('option', { value: place, selected: place === chosen }, life.run.label)),
+      runStates.map((runState, place) => make('option', { value: place, selected: place === chosen }, runState.run.label)),
       number ? make('option', { value: -1 }, '(none)') : null);
     this.head = make('p', { class: 'now' });
     this.counts = make('p', { class: 'counts' });
@@ -30,22 +30,22 @@ class Panel {
 
   choose(place) {
     this.build(place);
-    this.tell('chosen', this);
+    this.notify('chosen', this);
   }
 
   build(place) {
-    this.life = place < 0 ? null : this.lives[place];
-    this.root.classList.toggle('empty', !this.life);
+    this.runState = place < 0 ? null : this.runStates[place];
+    this.root.classList.toggle('empty', !this.runState);
     this.cards = [];
-    if (!this.life) return this.body.replaceChildren();
-    const { clients, tasks } = this.life.run;
+    if (!this.runState) return this.body.replaceChildren();
+    const { clients, tasks } = this.runState.run;
     this.body.classList.toggle('dense', tasks.length > DENSE);
     const racks = [...new Set(clients.map((client) => client.rack))].sort((a, b) => (a === null) - (b === null) || (a < b ? -1 : 1));
     this.cards = clients.map((client, at) => this.card(client, at));
     this.nobody = make('div', { class: 'chips' });
-    this.tray = make('div', { class: 'tray' }, make('h4', {}, 'Nobody runs'), this.nobody);
+    this.tray = make('div', { class: 'tray' }, make('h4', {}, 'Not running'), this.nobody);
     this.body.replaceChildren(...racks.map((rack) => make('section', { class: 'rack' },
-      make('h4', {}, rack === null ? 'rack not known' : named(rack)),
+      make('h4', {}, rack === null ? 'unknown rack' : named(rack)),
       make('div', { class: 'clients' }, this.cards.filter((card) => card.client.rack === rack).map((card) => card.root)))), this.tray);
     return this;
   }
@@ -57,17 +57,17 @@ class Panel {
     return { client, at, chips, load, root, shown: null };
   }
 
-  // Shows the moment that the run was taken to, with the task of this name marked.
+  // Show the current time of the run, and mark the task with this name.
   show(name) {
-    if (!this.life) return;
-    const { life } = this;
-    this.marked = name === null ? NOBODY : life.run.tasks.indexOf(name);
+    if (!this.runState) return;
+    const { runState } = this;
+    this.marked = name === null ? NOBODY : runState.run.tasks.indexOf(name);
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     const held = this.cards.map(() => []);
     const free = [];
-    life.run.tasks.forEach((_, task) => {
-      const [on, to] = [life.client[task], life.target[task]];
-      const look = LOOK_OF[life.state[task]];
+    runState.run.tasks.forEach((_, task) => {
+      const [on, to] = [runState.client[task], runState.target[task]];
+      const look = LOOK_OF[runState.state[task]];
       if (look && on !== NOBODY) held[on].push([task, look]);
       if (to !== NOBODY && (on !== to || !look)) held[to].push([task, 'coming']);
       if (on === NOBODY || !look) free.push([task, 'leaving']);
@@ -80,10 +80,10 @@ class Panel {
   }
 
   refresh(card, actives) {
-    const { life } = this;
-    const copies = [...life.copiesOf(card.at)].sort((a, b) => a - b).map((task) => [task, life.warm.has(card.at + ':' + task) ? 'warm' : 'standby']);
+    const { runState } = this;
+    const copies = [...runState.copiesOf(card.at)].sort((a, b) => a - b).map((task) => [task, runState.warm.has(card.at + ':' + task) ? 'warm' : 'standby']);
     const chips = [...actives, ...copies.filter(([task]) => !actives.some(([which]) => which === task))];
-    const here = life.isMember(card.at);
+    const here = runState.isMember(card.at);
     const running = actives.filter(([, look]) => look !== 'coming').length;
     card.root.classList.toggle('gone', !here);
     card.load.textContent = here ? running + ' + ' + copies.length + ' / ' + counted(card.client.threads, 'thread') : 'not in the group';
@@ -92,7 +92,7 @@ class Panel {
   }
 
   put(into, chips, where) {
-    const moved = this.life.moved[this.life.round] || new Set();
+    const moved = this.runState.moved[this.runState.round] || new Set();
     const key = chips.map(([task, look]) => task + look + moved.has(task) + (task === this.marked)).join();
     if (into.dataset.key === key) return;
     into.dataset.key = key;
@@ -101,7 +101,7 @@ class Panel {
 
   chip(task, look, where, moved, marked) {
     const [mark, words] = LOOKS[look];
-    const name = this.life.run.tasks[task];
+    const name = this.runState.run.tasks[task];
     const text = name + ', ' + words + (moved ? ', moved in this round' : '');
     const classes = ['chip', look, moved ? 'moved' : '', marked ? 'marked' : ''].filter(Boolean).join(' ');
     return make('button', { type: 'button', class: classes, tabindex: -1, 'data-task': task, 'data-key': where + ':' + task, title: text, 'aria-label': text },
@@ -109,29 +109,29 @@ class Panel {
   }
 
   describe(held, free) {
-    const { life } = this;
-    const { rounds } = life.run;
-    if (life.round < 0) {
+    const { runState } = this;
+    const { rounds } = runState.run;
+    if (runState.round < 0) {
       this.head.replaceChildren('Before the first round');
     } else {
-      const round = rounds[life.round];
-      this.head.replaceChildren(make('strong', {}, 'Round ' + round.n + ' of ' + rounds[rounds.length - 1].n), ', since ' + writeClock(round.at) + ': ', named(round.reason || 'no reason given'));
+      const round = rounds[runState.round];
+      this.head.replaceChildren(make('strong', {}, 'Round ' + round.n + ' of ' + rounds[rounds.length - 1].n), ', since ' + writeClock(round.at) + ': ', named(round.reason || 'unknown reason'));
     }
     const counts = { running: 0, restoring: 0, blocked: 0, waiting: 0, leaving: 0 };
     held.flat().forEach(([, look]) => { if (look in counts) counts[look] += 1; });
-    const copies = [...life.copies.values()].reduce((sum, tasks) => sum + tasks.size, 0);
-    const moved = life.round < 0 ? 0 : life.moved[life.round].size;
+    const copies = [...runState.copies.values()].reduce((sum, tasks) => sum + tasks.size, 0);
+    const moved = runState.round < 0 ? 0 : runState.moved[runState.round].size;
     this.counts.textContent = [
       counts.running + ' running',
       counts.restoring ? counts.restoring + ' restoring' : null,
       counts.blocked ? counts.blocked + ' blocked' : null,
       counts.waiting + counts.leaving + free.length ? counts.waiting + counts.leaving + free.length + ' waiting' : null,
-      counted(copies, 'copy', 'copies') + (life.warm.size ? ' (' + life.warm.size + ' to warm up)' : ''),
-      life.round > 0 ? moved + ' moved in this round' : null,
+      counted(copies, 'copy', 'copies') + (runState.warm.size ? ' (' + runState.warm.size + ' warm-up)' : ''),
+      runState.round > 0 ? moved + ' moved in this round' : null,
     ].filter(Boolean).join(' · ');
   }
 
-  // One chip of a panel can be reached by Tab; arrows lead on from there.
+  // One chip per panel is reachable by Tab; arrow keys move between chips.
   settleFocus(focused) {
     const chips = [...this.body.querySelectorAll('.chip')];
     const same = focused === null ? null : chips.find((chip) => chip.dataset.key === focused);
@@ -140,7 +140,7 @@ class Panel {
   }
 
   clicked(chip) {
-    if (chip) this.tell('asked', this, Number(chip.dataset.task));
+    if (chip) this.notify('asked', this, Number(chip.dataset.task));
   }
 
   pressed(event) {

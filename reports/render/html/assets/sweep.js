@@ -1,4 +1,4 @@
-// A sweep as the parts of its section see it: cells by number, and their figures in words.
+// Access to the data of a sweep: cells by number, with formatted values.
 const WRITERS = {
   bytes: writeBytes,
   rate: (value) => writeBytes(value) + '/s',
@@ -64,29 +64,29 @@ class SweepData {
     return this.write(metric, figure.mean) + (span && ' (' + span + ')');
   }
 
-  // Where the cell stands in the order of things.
-  standing(cell) {
+  // Pareto status of a cell as text.
+  paretoStatus(cell) {
     const { place, by, out, reasons } = this.cells;
     if (out[cell] >= 0) return ['Left out: ', named(reasons[out[cell]])];
-    if (place[cell]) return ['On the front'];
+    if (place[cell]) return ['Pareto-optimal'];
     return by[cell] < 0 ? ['Dominated'] : ['Dominated by ', named(this.assignor(by[cell])), ' with ', named(this.label(by[cell]))];
   }
 
   numbered(columns) { return Object.keys(columns).map(Number).sort((a, b) => a - b); }
 }
 
-// A choice with its label; texts are texts.
+// A labeled selection.
 function choice(title, options, chosen, changed) {
   const select = make('select', { 'aria-label': title, onchange: () => changed(Number(select.value)) }, ...options.map(([value, text]) => make('option', { value, selected: value === chosen }, text)));
   return make('label', {}, named(title), ' ', select);
 }
 
-// A name that may go on in the next line behind what separates words in names.
+// A name that may break at word separators.
 const breaking = (text) => make('bdi', { dir: 'auto' }, ...text.split(/(?<=[\s_.,:=/()-])/).flatMap((part) => [part, make('wbr')]));
 
 const metricOptions = (sweep, numbers) => numbers.map((number) => [number, sweep.metrics[number].title]);
 
-// A table made by scripts, framed and with its CSV as those that came with the page.
+// A table created by scripts, with the same frame and CSV export as the static ones.
 function framed(title, csv, classes, head, rows, caption) {
   const table = make('table', { class: classes, 'data-csv': csv },
     caption ? make('caption', {}, caption) : null,

@@ -1,11 +1,11 @@
-// A cell of a sweep, opened: all of its figures, how it stands, and how its runs are made again.
+// Details of a cell: Pareto status, command to reproduce its runs, and all metrics.
 class SweepCell {
   constructor(sweep, id, here) {
     Object.assign(this, { sweep, id, here });
     here.addEventListener('keydown', (event) => { if (event.key === 'Escape') this.close(); });
   }
 
-  // others: cells that stand in the same place; back: what gets the focus afterwards.
+  // others: cells at the same position; back: element that gets the focus afterwards.
   open(cell, others, back) {
     const { sweep, here } = this;
     this.back = back || this.back;
@@ -16,11 +16,11 @@ class SweepCell {
     here.setAttribute('role', 'region');
     here.setAttribute('aria-label', 'Cell');
     here.replaceChildren(
-      make('div', { class: 'story-head' }, heading, close),
-      make('p', {}, ...sweep.standing(cell), '. ', counted(sweep.cells.runs[cell], 'run'), ', ' + Math.round(100 * sweep.cells.stable[cell]) + ' % of them stable. Setting ' + sweep.settings[sweep.cells.setting[cell]][0] + ' of the sweep.'),
-      ...(by >= 0 ? [make('p', {}, this.to(by, 'Open the cell that dominates it', []))] : []),
-      ...(others.length ? [make('p', {}, 'In the same place: ', ...others.slice(0, 12).map((other) => this.to(other, sweep.label(other), [cell, ...others.filter((each) => each !== other)])), others.length > 12 ? ' and ' + (others.length - 12) + ' more' : '')] : []),
-      make('p', { class: 'note' }, 'This runs it again:'),
+      make('div', { class: 'history-head' }, heading, close),
+      make('p', {}, ...sweep.paretoStatus(cell), '. ', counted(sweep.cells.runs[cell], 'run'), ', ' + Math.round(100 * sweep.cells.stable[cell]) + ' % stable. Setting ' + sweep.settings[sweep.cells.setting[cell]][0] + ' of the sweep.'),
+      ...(by >= 0 ? [make('p', {}, this.to(by, 'Open the dominating cell', []))] : []),
+      ...(others.length ? [make('p', {}, 'At the same position: ', ...others.slice(0, 12).map((other) => this.to(other, sweep.label(other), [cell, ...others.filter((each) => each !== other)])), others.length > 12 ? ' and ' + (others.length - 12) + ' more' : '')] : []),
+      make('p', { class: 'note' }, 'Command to reproduce it:'),
       make('pre', {}, sweep.command(cell)),
       this.table(cell));
     heading.focus();
@@ -43,8 +43,8 @@ class SweepCell {
         ...[figure.low, figure.high].map((end) => number(end, end === null ? '' : sweep.write(metric, end))),
         ...(isBaseline ? [] : [difference ? make('td', { 'data-v': difference.mean }, sweep.signed(metric, difference.mean), make('small', {}, sweep.span(metric, difference, (value) => sweep.signed(metric, value)))) : make('td', {}, 'n/a')]));
     });
-    const head = ['Metric', 'Mean', 'From', 'To', ...(isBaseline ? [] : [make('th', { scope: 'col', 'data-name': 'difference' }, 'Against ', named(sweep.baseline))])];
-    return framed('All figures of the cell', this.id + '-cell', 'grid', head, rows.filter(Boolean));
+    const head = ['Metric', 'Mean', 'From', 'To', ...(isBaseline ? [] : [make('th', { scope: 'col', 'data-name': 'difference' }, 'Difference from ', named(sweep.baseline))])];
+    return framed('All metrics of the cell', this.id + '-cell', 'grid', head, rows.filter(Boolean));
   }
 
   close() {

@@ -1,6 +1,6 @@
-// Differences from the baseline with their intervals, one line a cell.
+// Differences from the baseline with their intervals, one row per cell.
 const FEW_LINES = 24;
-const MOST_LINES = 400;
+const MAX_LINES = 400;
 const [WIDE, HIGH] = [220, 18];
 
 class SweepForest {
@@ -17,7 +17,7 @@ class SweepForest {
     here.append(make('div', { class: 'choices' },
       choice('Metric', metricOptions(sweep, metrics), this.metric, set('metric')),
       ...factors.map(([factor, number]) => choice(number === sweep.factors.length - 1 ? 'Assignor' : factor.name, [[EVERY, 'any'], ...factor.levels.map((level, n) => [n, level])], EVERY, (level) => { this.wanted[number] = level; this.show(); })),
-      choice('Order', [[0, 'surest and largest'], [1, 'least first'], [2, 'by setting']], 0, set('order'))), this.lines);
+      choice('Order', [[0, 'significant and largest'], [1, 'lowest first'], [2, 'by setting']], 0, set('order'))), this.lines);
     here.hidden = false;
     this.show();
   }
@@ -27,26 +27,26 @@ class SweepForest {
     const found = sweep.compared
       .filter((cell) => this.wanted.every((level, factor) => level === EVERY || sweep.level(cell, factor) === level))
       .map((cell) => [cell, sweep.difference(metric, cell)]).filter(([, difference]) => difference);
-    const sure = ([, { low, high }]) => low !== null && (low > 0 || high < 0);
-    if (this.order === 0) found.sort((a, b) => sure(b) - sure(a) || Math.abs(b[1].mean) - Math.abs(a[1].mean) || a[0] - b[0]);
+    const isSignificant = ([, { low, high }]) => low !== null && (low > 0 || high < 0);
+    if (this.order === 0) found.sort((a, b) => isSignificant(b) - isSignificant(a) || Math.abs(b[1].mean) - Math.abs(a[1].mean) || a[0] - b[0]);
     if (this.order === 1) found.sort((a, b) => a[1].mean - b[1].mean || a[0] - b[0]);
-    return [found.slice(0, this.most), found.length, found.filter(sure)];
+    return [found.slice(0, this.most), found.length, found.filter(isSignificant)];
   }
 
   show() {
     const { sweep, metric } = this;
-    const [lines, all, sure] = this.chosen();
-    const less = sure.filter(([, { mean }]) => mean < 0).length;
+    const [lines, all, significant] = this.chosen();
+    const less = significant.filter(([, { mean }]) => mean < 0).length;
     const ends = lines.flatMap(([, { mean, low, high }]) => [mean, low === null ? mean : low, high === null ? mean : high]);
     const most = Math.max(...ends.map(Math.abs), Number.MIN_VALUE);
     const [from, to] = [Math.min(0, ...ends) - most * 0.04, Math.max(0, ...ends) + most * 0.04];
     const at = (value) => (WIDE * (value - from)) / (to - from);
-    const says = counted(all, 'cell') + ': surely less than the baseline in ' + less + ', surely more in ' + (sure.length - less) + ', not sure in ' + (all - sure.length) + '.' + (all > lines.length ? ' Shown are ' + lines.length + '.' : '');
+    const says = counted(all, 'cell') + ': significantly lower than the baseline in ' + less + ', higher in ' + (significant.length - less) + ', not significant in ' + (all - significant.length) + '.' + (all > lines.length ? ' The first ' + lines.length + ' are shown.' : '');
     const head = ['Setting', make('th', { scope: 'col', 'data-name': 'mean_difference' }, 'Difference'), make('th', { scope: 'col', 'data-name': 'low' }, 'From'), make('th', { scope: 'col', 'data-name': 'high' }, 'To'), make('th', { scope: 'col', class: 'text' }, 'Assignor')];
     this.lines.replaceChildren(
       make('p', { class: 'note', role: 'status' }, says),
-      framed('Against the baseline', this.id + '-differences', 'grid forest', head, lines.map(([cell, difference]) => this.line(cell, difference, at)), sweep.metrics[metric].title),
-      ...(all > lines.length && this.most < MOST_LINES ? [make('p', { class: 'more' }, make('button', { type: 'button', onclick: () => { this.most = MOST_LINES; this.show(); } }, 'Show ' + Math.min(all, MOST_LINES)))] : []));
+      framed('Differences from the baseline', this.id + '-differences', 'grid forest', head, lines.map(([cell, difference]) => this.line(cell, difference, at)), sweep.metrics[metric].title),
+      ...(all > lines.length && this.most < MAX_LINES ? [make('p', { class: 'more' }, make('button', { type: 'button', onclick: () => { this.most = MAX_LINES; this.show(); } }, 'Show ' + Math.min(all, MAX_LINES)))] : []));
   }
 
   line(cell, difference, at) {

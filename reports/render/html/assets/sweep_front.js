@@ -1,4 +1,4 @@
-// The Pareto front: any two objectives, a mark a cell.
+// The Pareto front by any two objectives, one mark per cell.
 const SHAPES = [
   'M 5 0 A 5 5 0 1 1 -5 0 A 5 5 0 1 1 5 0 Z',
   'M -4.5 -4.5 H 4.5 V 4.5 H -4.5 Z',
@@ -14,7 +14,7 @@ const lookOf = (assignor) => 'a-' + (assignor % COLORS);
 
 const UNITS = { bytes: BYTES, rate: BYTES, time: TIMES };
 
-// Round numbers in the unit that suits the most of them.
+// Round tick values in a suitable unit.
 function ticksOf(kind, low, high, most) {
   const [factor, unit] = UNITS[kind] ? UNITS[kind].find(([, , until]) => until === null || high < until) : [1, { usd: '$', percent: '%' }[kind] || ''];
   const raw = (high - low) / factor / most || 1;
@@ -35,7 +35,7 @@ class SweepFront {
     this.readout = make('div', { class: 'readout', role: 'status' });
     const axis = (title, name) => choice(title, metricOptions(sweep, sweep.objectives), this[name], (metric) => { this[name] = metric; this.show(); });
     here.append(
-      make('div', { class: 'choices' }, axis('Across', 'x'), axis('Up', 'y'), make('button', { type: 'button', onclick: () => this.saveAll() }, 'CSV of all cells')),
+      make('div', { class: 'choices' }, axis('x axis', 'x'), axis('y axis', 'y'), make('button', { type: 'button', onclick: () => this.saveAll() }, 'CSV of all cells')),
       this.legend(), this.picture, this.readout);
     here.hidden = false;
     let width = 0;
@@ -49,7 +49,7 @@ class SweepFront {
     const mark = (assignor, classes) => draw('svg', { viewBox: '-8 -8 16 16', class: 'swatch ' + classes, 'aria-hidden': 'true' }, draw('path', { d: shapeOf(assignor) }));
     return make('ul', { class: 'legend' },
       ...this.sweep.assignors.map((name, assignor) => make('li', {}, mark(assignor, 'front ' + lookOf(assignor)), ' ', named(name))),
-      make('li', {}, 'filled: on the front'), make('li', {}, 'hollow: dominated'), make('li', {}, 'crossed out: left out'));
+      make('li', {}, 'filled: Pareto-optimal'), make('li', {}, 'hollow: dominated'), make('li', {}, 'crossed out: left out'));
   }
 
   show() {
@@ -63,12 +63,12 @@ class SweepFront {
     this.whiskers = draw('g', { class: 'whiskers' });
     this.marks = this.placed().map((group) => this.mark(group));
     const above = (mark) => (sweep.cells.place[mark.cells[0]] ? 1 : 0);
-    const title = sweep.metrics[x].title + ' against ' + sweep.metrics[y].title;
+    const title = sweep.metrics[x].title + ' by ' + sweep.metrics[y].title;
     const svg = draw('svg', { viewBox: '0 0 ' + width + ' ' + height, role: 'group', 'aria-label': 'Pareto front: ' + title }, ...this.axes(width, height, lacks), this.whiskers,
       ...[...this.marks].sort((a, b) => above(a) - above(b)).map((mark) => mark.root));
     svg.addEventListener('keydown', (event) => this.pressed(event));
     this.picture.replaceChildren(svg);
-    this.readout.replaceChildren('Point at a mark, or go to it with Tab and the arrow keys, to read it.');
+    this.readout.replaceChildren('Point at a mark, or select it with Tab and the arrow keys.');
     if (this.marks.length) this.marks[0].root.setAttribute('tabindex', 0);
   }
 
@@ -109,7 +109,7 @@ class SweepFront {
     return [x ? this.across.at(x.mean) : this.box.right + LANE / 2 + 4, y ? this.up.at(y.mean) : this.box.top - LANE / 2];
   }
 
-  // Cells of an assignor in the same place are one mark; those of several assignors stand side by side.
+  // Cells of one assignor at the same position share a mark; marks of several assignors are drawn side by side.
   placed() {
     const { sweep } = this;
     const spots = new Map();
@@ -136,7 +136,7 @@ class SweepFront {
     const assignor = sweep.cells.assignor[cell];
     const state = sweep.cells.out[cell] >= 0 ? 'out' : sweep.cells.place[cell] ? 'front' : 'dominated';
     const figures = [this.x, this.y].map((metric) => sweep.metrics[metric].title + ' ' + this.said(metric, cell)).join(', ');
-    const words = sweep.assignor(cell) + ', ' + sweep.label(cell) + ': ' + { out: 'left out', front: 'on the front', dominated: 'dominated' }[state] + ', ' + figures;
+    const words = sweep.assignor(cell) + ', ' + sweep.label(cell) + ': ' + { out: 'left out', front: 'Pareto-optimal', dominated: 'dominated' }[state] + ', ' + figures;
     const root = draw('g', { class: 'mark ' + state + ' ' + lookOf(assignor), role: 'button', tabindex: -1, 'aria-label': words, transform: 'translate(' + group.x.toFixed(1) + ' ' + group.y.toFixed(1) + ')' },
       draw('circle', { r: 11, class: 'reach' }),
       draw('path', { d: shapeOf(assignor), transform: state === 'front' ? 'scale(1.25)' : 'scale(0.8)' }),
@@ -150,15 +150,15 @@ class SweepFront {
 
   said(metric, cell) {
     const figure = this.sweep.figure(metric, cell);
-    return figure ? this.sweep.withInterval(metric, figure) : 'not known of every run';
+    return figure ? this.sweep.withInterval(metric, figure) : 'unknown for some runs';
   }
 
   read({ cells, x, y }) {
     const { sweep } = this;
     const [cell] = cells;
     const facts = sweep.objectives.map((metric) => make('div', {}, make('dt', {}, sweep.metrics[metric].title), make('dd', {}, this.said(metric, cell))));
-    const more = cells.length > 1 ? ' ' + (cells.length - 1) + ' more of its cells are in the same place.' : '';
-    this.readout.replaceChildren(make('p', {}, make('strong', {}, named(sweep.assignor(cell)), ' with ', named(sweep.label(cell))), '. ', ...sweep.standing(cell), '.' + more), make('dl', {}, ...facts));
+    const more = cells.length > 1 ? ' ' + (cells.length - 1) + ' more of its cells are at the same position.' : '';
+    this.readout.replaceChildren(make('p', {}, make('strong', {}, named(sweep.assignor(cell)), ' with ', named(sweep.label(cell))), '. ', ...sweep.paretoStatus(cell), '.' + more), make('dl', {}, ...facts));
     const clip = (value, one, other) => Math.max(Math.min(one, other), Math.min(Math.max(one, other), value));
     const [inX, inY] = [sweep.figure(this.x, cell), sweep.figure(this.y, cell)];
     const ends = [];

@@ -1,4 +1,4 @@
-// Two factors of a sweep: the mean of any metric for each two of their levels, of all assignors or of one.
+// Two factors of a sweep: mean of any metric per pair of levels, for all assignors or one.
 const EVERY = -1;
 
 class SweepHeat {
@@ -15,7 +15,7 @@ class SweepHeat {
   offer() {
     const { sweep } = this;
     const factors = sweep.factors.map((factor, number) => [number, factor.name]).filter(([number]) => sweep.factors[number].levels.length > 1);
-    // Of two equal factors the other one takes the place that has become free.
+    // Swap rows and columns if the same factor is selected for both.
     const chosen = (one, other) => (factor) => {
       if (this[other] === factor) this[other] = this[one];
       this[one] = factor;
@@ -29,7 +29,7 @@ class SweepHeat {
       choice('Assignor', [[EVERY, 'all'], ...sweep.assignors.map((name, number) => [number, name])], this.only, (assignor) => { this.only = assignor; this.show(); }));
   }
 
-  // Means over runs: a cell counts as often as it has runs that know the metric.
+  // Means over runs: cells are weighted by their number of runs with the metric.
   means() {
     const { sweep } = this;
     const [rows, columns] = [this.row, this.column].map((factor) => sweep.factors[factor].levels.length);

@@ -1,8 +1,8 @@
-// Tables: sorted by a click on a head, saved as CSV. Numbers are those of data-v, not what is rounded for people.
+// Tables: sorting by header clicks and export as CSV, both with the full precision of data-v.
 const valueOf = (cell) => (cell && cell.dataset.v !== undefined ? Number(cell.dataset.v) : null);
 const textOf = (cell) => (cell ? cell.textContent.replace(/\s+/g, ' ').trim() : '');
 
-// What is not known stands last, whichever way is up.
+// Unknown values are last in both directions.
 function compareCells(one, other, sign) {
   const [a, b] = [valueOf(one), valueOf(other)];
   if (a !== null && b !== null) return sign * (a - b);
@@ -12,7 +12,7 @@ function compareCells(one, other, sign) {
 
 const NEXT = { none: 'ascending', ascending: 'descending', descending: 'none' };
 
-// Makes each head a button; sort(head, sign) is called with 0 for the order that the page came in.
+// Make each header a button that calls sort(head, sign); sign 0 restores the original order.
 function sortBy(heads, sort) {
   for (const head of heads) {
     const button = make('button', { type: 'button', class: 'sort' }, ...head.childNodes);
@@ -37,7 +37,7 @@ function sortRows(table) {
   });
 }
 
-// The comparison has a row a metric: sorting by one puts the columns in order.
+// The comparison has one row per metric: sorting by a row orders the columns.
 function sortColumns(table) {
   const rows = [...table.rows].map((row) => [row, [...row.cells]]);
   const heads = rows.filter(([row]) => row.dataset.sort !== undefined).map(([, cells]) => cells[0]);
@@ -49,7 +49,7 @@ function sortColumns(table) {
   });
 }
 
-// A spreadsheet would take text that begins like this for a formula.
+// Spreadsheets interpret text with this prefix as a formula.
 const RISKY = /^[=+\-@\t\r]/;
 
 function csvField(text) {

@@ -1,4 +1,4 @@
-// Light or dark: what the reader's machine says until they choose.
+// Light or dark mode: the system setting until the reader chooses.
 document.documentElement.classList.add('live');
 document.querySelectorAll('.unscripted').forEach((each) => each.remove());
 (() => {

@@ -1,4 +1,4 @@
-// Where in time we are: the rounds of each run as ticks, what the scenario did as triangles.
+// Timeline: rounds of each run as ticks, scenario events as triangles.
 class Timeline {
   constructor(jump) {
     this.svg = draw('svg', { class: 'timeline', preserveAspectRatio: 'none', viewBox: '0 0 1000 40', 'aria-hidden': 'true' });
@@ -10,16 +10,16 @@ class Timeline {
     });
   }
 
-  // Nothing changes after the last round and the last event; there the strip ends.
-  show(lives) {
-    const events = lives.length ? lives[0].run.events : [];
-    const last = Math.max(1, ...events.map(([at]) => at), ...lives.flatMap((life) => life.run.rounds.map((round) => round.at)));
-    this.until = Math.min(1.05 * last, Math.max(last, ...lives.map((life) => life.run.until)));
+  // Ends shortly after the last round and event, because nothing changes later.
+  show(runStates) {
+    const events = runStates.length ? runStates[0].run.events : [];
+    const last = Math.max(1, ...events.map(([at]) => at), ...runStates.flatMap((runState) => runState.run.rounds.map((round) => round.at)));
+    this.until = Math.min(1.05 * last, Math.max(last, ...runStates.map((runState) => runState.run.until)));
     const x = (at) => ((1000 * at) / this.until).toFixed(2);
     const tick = (at, row) => draw('line', { class: 'tick row-' + row, x1: x(at), x2: x(at), y1: 12 + 14 * row, y2: 22 + 14 * row });
     const mark = ([at, text]) => draw('path', { class: 'event', d: 'M' + x(at) + ' 9 l-4 -8 h8 z' }, draw('title', {}, writeClock(at) + ': ' + text));
     this.cursor = draw('line', { class: 'cursor', y1: 0, y2: 40 });
-    this.svg.replaceChildren(...lives.flatMap((life, row) => life.run.rounds.map((round) => tick(round.at, row))), ...events.map(mark), this.cursor);
+    this.svg.replaceChildren(...runStates.flatMap((runState, row) => runState.run.rounds.map((round) => tick(round.at, row))), ...events.map(mark), this.cursor);
     this.end.textContent = writeClock(this.until);
   }
 

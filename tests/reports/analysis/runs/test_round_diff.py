@@ -7,7 +7,7 @@ import json
 import pytest
 
 from reports.analysis.runs.round_diff import RoundDiff, diff_assignors, diff_rounds, record
-from reports.analysis.runs.run_rows import RunLookupError, labels
+from reports.analysis.runs.run_rows import RunLookupError, select_assignors
 from reports.render.terminal.round_diff import draw, summary
 from tests.reports.sample_moves import HA, RECORDED, results
 from tests.reports.sample_runs import HOSTILE
@@ -70,9 +70,9 @@ def test_what_is_not_there_is_said_with_what_there_is() -> None:
         diff_rounds(tables, "ha", 2)
     with pytest.raises(RunLookupError, match=r"^8 is not a seed of HA \(seeds: 7\)$"):
         diff_rounds(tables, "HA", 2, seed=8)
-    assert labels(tables, []) == ["HA", "sticky"]
+    assert select_assignors(tables, []) == ["HA", "sticky"]
     with pytest.raises(RunLookupError, match="assignors: none"):
-        labels(results({}), ["HA"])
+        select_assignors(results({}), ["HA"])
 
 
 def test_a_diff_is_drawn_with_clients_tasks_and_reasons(second: RoundDiff) -> None:

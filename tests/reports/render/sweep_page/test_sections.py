@@ -85,7 +85,7 @@ def test_the_front_is_in_its_order_and_without_dominated_cells() -> None:
         ("rate=5, standbys=0", "steady"),
         ("rate=5, standbys=1", "steady"),
     ]
-    assert "5 of 7 cells are on the front" in ordinary()
+    assert "5 of 7 cells are Pareto-optimal" in ordinary()
 
 
 def test_the_heat_map_has_the_two_factors_that_explain_most() -> None:
@@ -100,7 +100,7 @@ def test_one_factor_makes_no_heat_map_and_says_so() -> None:
     made = sweep()
     alone = replace(made, factors=tuple(replace(each, levels=each.levels[:1]) for each in made.factors))
     assert heat_map(alone) is None
-    assert "There are no two factors that differ." in page(None, sweeps=[alone])
+    assert "Fewer than two factors vary." in page(None, sweeps=[alone])
 
 
 def test_sure_differences_go_before_large_ones() -> None:
@@ -208,7 +208,7 @@ def test_runs_and_sweeps_stand_in_one_page() -> None:
     tree = parse(page(player_runs(), MANIFEST, sweeps=[sweep(), sweep({"weights": "again"})]))
     headings = [text_of(each) for each in tree.iter("h2")]
     assert headings[0] == "Comparison"
-    assert headings[-4:] == ["Sweep weights", "Sweep again", "How to read this", "How it was made"]
+    assert headings[-4:] == ["Sweep weights", "Sweep again", "Definitions", "How this report was made"]
     ids = [each.get("id") for each in tree.iter() if each.get("id")]
     assert len(ids) == len(set(ids))
     assert {"sweep-1-data", "sweep-2-data", "player-data"} <= set(ids)

@@ -1,15 +1,15 @@
-// One run, at any moment: who has which task in which state, decoded from what changed.
+// State of one run at any time: client and state of each task, decoded from the changes.
 const [UNASSIGNED, ASSIGNED, RESTORING, RUNNING, REVOKED, BLOCKED] = [0, 1, 2, 3, 4, 5];
 const STATES = 6;
 const NOBODY = -1;
 
-class Life {
+class RunState {
   constructor(run, words) {
     this.run = run;
     this.words = words;
     let at = 0;
     this.steps = run.lives.map(([passed, ...pairs]) => ({ at: (at += passed), pairs }));
-    // The first round gives everything to somebody: nothing has moved yet.
+    // The first round assigns all tasks, so it has no moves.
     this.moved = run.rounds.map((round, place) => new Set(place ? triples(round.own).map(([task]) => task) : []));
     this.reset();
   }
@@ -26,7 +26,7 @@ class Life {
     this.warm = new Set();
   }
 
-  // Go to a moment: all that happened up to it has happened.
+  // Advance or rewind to a time, and apply all changes up to it.
   seek(at) {
     if (at < this.now) this.reset();
     this.now = at;
@@ -63,7 +63,7 @@ class Life {
     return this.run.clients[client].stays.some(([from, until]) => from <= number && (until === null || number < until));
   }
 
-  // A task's states in order: [at, state, client].
+  // States of a task in order of time: [at, state, client].
   statesOf(task) {
     const found = [];
     for (const step of this.steps) {
