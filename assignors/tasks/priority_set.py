@@ -14,9 +14,8 @@ from typing import NamedTuple
 from assignors.compilation import Kernels, Vector
 from assignors.java.hash_order import DEFAULT_CAPACITY, MIN_TREEIFY_CAPACITY, bucket, process_hash, table_capacity
 from assignors.java.priority_queue import Heap, is_less, new_heap, offer, poll, remove
+from assignors.model.columns import NO_CLIENT
 from assignors.tasks.task_placement import TaskPlacement
-
-NO_CLIENT = -1
 
 
 class PrioritySet(NamedTuple):
