@@ -355,7 +355,11 @@ def _changed_fields(assignor: Any) -> dict[str, Any]:
     if not is_dataclass(assignor):
         return {}
     values = {parameter.name: getattr(assignor, parameter.name) for parameter in fields(assignor) if parameter.init}
-    return {parameter.name: values[parameter.name] for parameter in fields(assignor) if parameter.init and values[parameter.name] != _default(parameter)}
+    return {
+        parameter.name: values[parameter.name]
+        for parameter in fields(assignor)
+        if parameter.init and values[parameter.name] != _default(parameter)
+    }
 
 
 def _default(parameter: Field[Any]) -> object:

@@ -14,7 +14,7 @@ from simulator.world.disturbances import BrokerBounce, BrokerLoss, RackOutage
 from simulator.world.world import World
 from tests.relations.figures import run
 from tests.relations.relation import relation
-from tests.relations.test_prefix_runs import check_at_rest
+from tests.relations.test_prefix_runs import check_steady_state
 from tests.relations.worlds import CLIENT_EVENTS, WorldLimits, assignors, worlds
 
 LOSSES = WorldLimits(events=(BrokerLoss, BrokerLoss, BrokerBounce, RackOutage, *CLIENT_EVENTS))
@@ -60,4 +60,4 @@ def test_nothing_happens_on_partitions_without_a_leader(world: World, assignor: 
 @given(worlds(WorldLimits(events=(BrokerLoss, BrokerBounce, RackOutage), is_limited=False)), assignors())
 def test_at_rest_bytes_are_right_after_brokers_return(world: World, assignor: TaskAssignor) -> None:
     """Cross-rack bytes grow at the rate of the last rebalance, also after brokers left and returned."""
-    check_at_rest(world, assignor)
+    check_steady_state(world, assignor)

@@ -91,21 +91,21 @@ def test_the_order_of_keys_does_not_matter(chance: Any, seed: int) -> None:
 
 def digest(count: int) -> str:
     """Return a digest of all tables of `count` runs, in the order in which they are drawn."""
-    found = hashlib.sha256()
+    total = hashlib.sha256()
 
     @settings(max_examples=count, derandomize=True, database=None, deadline=None)
     @given(worlds(), assignors())
     def simulate_each(world: World, assignor: TaskAssignor) -> None:
-        found.update(repr(figures_of(simulate(world, assignor))).encode())
+        total.update(repr(figures_of(simulate(world, assignor))).encode())
 
     simulate_each()
-    return found.hexdigest()
+    return total.hexdigest()
 
 
 def test_the_seed_of_hashes_does_not_matter() -> None:
     """Processes with different PYTHONHASHSEED have the same figures, bit by bit."""
     code = f"from tests.relations.test_processes import digest; print(digest({WORLDS * 40 // 2_000}))"
-    told = [
+    digests = [
         subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -116,4 +116,4 @@ def test_the_seed_of_hashes_does_not_matter() -> None:
         ).stdout
         for seed in ("0", "1", "4242")
     ]
-    assert len(set(told)) == 1
+    assert len(set(digests)) == 1
