@@ -354,8 +354,12 @@ class _Instance:
 def _changed_fields(assignor: Any) -> dict[str, Any]:
     if not is_dataclass(assignor):
         return {}
-    values = {one.name: getattr(assignor, one.name) for one in fields(assignor) if one.init}
-    return {one.name: values[one.name] for one in fields(assignor) if one.init and values[one.name] != _default(one)}
+    values = {parameter.name: getattr(assignor, parameter.name) for parameter in fields(assignor) if parameter.init}
+    return {
+        parameter.name: values[parameter.name]
+        for parameter in fields(assignor)
+        if parameter.init and values[parameter.name] != _default(parameter)
+    }
 
 
 def _default(parameter: Field[Any]) -> object:

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from assignors.compilation import Vector
 from assignors.flow.network import ResidualNetwork, count_tasks
+from assignors.model.assignment import UNASSIGNED
 
-UNASSIGNED = -1
 FROM_CLIENT = -1
 FROM_SOURCE = -1
 

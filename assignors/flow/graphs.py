@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assignors.compilation import CHOICE, Kernels
-from assignors.flow.augmentation import UNASSIGNED, assign_all
+from assignors.flow.augmentation import assign_all
 from assignors.flow.cycles import cancel_cycles
 from assignors.flow.network import ResidualNetwork
+from assignors.model.assignment import UNASSIGNED
 
 BALANCE_WORK = 20
 FIRST_ROWS = 32

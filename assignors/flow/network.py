@@ -51,20 +51,20 @@ def refresh_share(network: ResidualNetwork, share: int) -> None:
     row = network.cheapest[share]
     group = share // clients
     client = share % clients
-    for other in range(clients):
-        row[other] = UNREACHABLE
+    for target in range(clients):
+        row[target] = UNREACHABLE
     for task in range(network.first[group], network.first[group + 1]):
         if owner[task] == client:
             cost = costs[task]
             current_cost = cost[client]
-            for other in range(clients):
-                move = cost[other] - current_cost
-                if move < row[other]:
-                    row[other] = move
+            for target in range(clients):
+                move = cost[target] - current_cost
+                if move < row[target]:
+                    row[target] = move
     best = row[0]
-    for other in range(clients):
-        if row[other] < best:
-            best = row[other]
+    for target in range(clients):
+        if row[target] < best:
+            best = row[target]
     network.best[share] = best
 
 

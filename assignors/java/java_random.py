@@ -31,15 +31,15 @@ class JavaRandom:
 
     def next_int(self, bound: int) -> int:
         """Return a number from 0 to `bound` - 1, as `nextInt(bound)`; `bound` is at least 1."""
-        drawn = self.next(31)
+        number = self.next(31)
         if bound & (bound - 1) == 0:
-            return (bound * drawn) >> 31
-        while drawn - drawn % bound + bound > _TWO_31:
-            drawn = self.next(31)
-        return drawn % bound
+            return (bound * number) >> 31
+        while number - number % bound + bound > _TWO_31:
+            number = self.next(31)
+        return number % bound
 
     def shuffle(self, items: list[_Item]) -> None:
         """Shuffle a list in place, as `Collections.shuffle(items, random)`."""
         for size in range(len(items), 1, -1):
-            other = self.next_int(size)
-            items[size - 1], items[other] = items[other], items[size - 1]
+            position = self.next_int(size)
+            items[size - 1], items[position] = items[position], items[size - 1]

@@ -21,6 +21,12 @@ BoolArray = npt.NDArray[np.bool_]
 NO_RACK = -1
 """Rack of a client without `client.rack` in `ClientTable.rack`."""
 
+NO_CLIENT = -1
+"""Result of a search for a client that finds none."""
+
+NO_TAG = -1
+"""Padding of rows of tag numbers."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:

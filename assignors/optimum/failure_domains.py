@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from assignors.model.state import ApplicationState
 
-NO_DOMAIN = -1
+NO_DOMAIN = NO_RACK
 """Domain of a client without rack or tag; it shares no domain with another client."""
 
 

@@ -105,13 +105,13 @@ class _Problem:
         _, num_tasks, num_clients = self.price.shape
         variable = np.arange(self.price.size).reshape(self.price.shape)
         task, client = np.divmod(np.arange(num_tasks * num_clients), num_clients)
-        one = np.ones(num_tasks * num_clients, dtype=np.int64)
+        ones = np.ones(num_tasks * num_clients, dtype=np.int64)
         rows = RowBuilder()
         for role in range(2):
             rows.add([(task, variable[role].ravel(), 1)], self.number[role], self.number[role])
             rows.add([(client, variable[role].ravel(), 1)], np.zeros_like(self.most[role]), self.most[role])
         pairs = np.arange(num_tasks * num_clients)
-        rows.add([(pairs, variable[role].ravel(), 1) for role in range(2)], 0 * one, one)
+        rows.add([(pairs, variable[role].ravel(), 1) for role in range(2)], 0 * ones, ones)
         return rows.build(-self.price.ravel(), np.ones(self.price.size, dtype=np.int64))
 
     def solve(self, time_limit_s: float) -> tuple[int, int | None]:

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from assignors.compilation import Kernels, Vector
 from assignors.java.hash_order import DEFAULT_CAPACITY, MIN_TREEIFY_CAPACITY, bucket, process_hash, table_capacity
 from assignors.java.priority_queue import Heap, is_less, new_heap, offer, poll, remove
+from assignors.model.columns import NO_CLIENT
 from assignors.tasks.task_placement import TaskPlacement
-
-NO_CLIENT = -1
 
 
 class PrioritySet(NamedTuple):
@@ -119,12 +118,12 @@ def insert_passed(clients: PrioritySet, number: int) -> None:
         offer(clients.heap, clients.ordered[position])
 
 
-def update_two(clients: PrioritySet, client: int, load: float, other: int, other_load: float) -> None:
+def update_two(clients: PrioritySet, first: int, first_load: float, second: int, second_load: float) -> None:
     """Update the loads of two clients and insert them again, one after the other."""
-    clients.heap.major[client] = load
-    clients.heap.major[other] = other_load
-    enter(clients, client)
-    enter(clients, other)
+    clients.heap.major[first] = first_load
+    clients.heap.major[second] = second_load
+    enter(clients, first)
+    enter(clients, second)
     clients.drained[0] = 0
 
 

@@ -15,7 +15,7 @@ from assignors.flow import min_traffic_effort
 from assignors.flow.cycles import cancel_cycles
 from assignors.flow.network import UNREACHABLE, ResidualNetwork
 from assignors.model.assignment import TaskType
-from assignors.model.columns import IntArray
+from assignors.model.columns import NO_TAG, IntArray
 from assignors.recording.recorder import NO_RECORDER, Exchange, Recorder
 from assignors.tasks.task_placement import TaskPlacement
 
@@ -45,9 +45,6 @@ class PairWalk(NamedTuple):
     """[client][rack] maximum saving by moving one of its standbys to the rack; -UNREACHABLE if it has none"""
     rows: Vector
     """scratch: tasks of a pair"""
-
-
-NO_TAG = -1
 
 
 class ExchangeLog(NamedTuple):
@@ -191,9 +188,9 @@ def exchange_pairs(walk: PairWalk, search: PairSearch, log: ExchangeLog) -> None
     for _ in range(MAX_ROUNDS):
         moved = False
         for position in range(len(clients)):
-            for other in range(position + 1, len(clients)):
-                first = min(clients[position], clients[other])
-                second = max(clients[position], clients[other])
+            for later in range(position + 1, len(clients)):
+                first = min(clients[position], clients[later])
+                second = max(clients[position], clients[later])
                 if rack[first] != rack[second]:
                     may_pay = max_saving[first][rack[second]] + max_saving[second][rack[first]] > cost_of_moves
                     if may_pay or len(log.flows) > 0:

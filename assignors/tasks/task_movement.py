@@ -14,11 +14,11 @@ import numpy as np
 from assignors.compilation import CHOICE, Kernels, Matrix, Vector
 from assignors.java.priority_queue import Heap, new_heap, offer, poll
 from assignors.model.assignment import UNASSIGNED, TaskType
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import NO_CLIENT, BoolArray, IntArray
 from assignors.model.lags import is_caught_up, require_lags
 from assignors.recording.leader_work import LeaderWork, comparisons_per_element
 from assignors.recording.recorder import PlacementStep, Recorder, StepKind
-from assignors.tasks.priority_set import NO_CLIENT, PrioritySet, empty_set, enter_all, take, update_two
+from assignors.tasks.priority_set import PrioritySet, empty_set, enter_all, take, update_two
 from assignors.tasks.task_placement import TaskPlacement
 
 STEPS_OF_WORK = 3

@@ -1,4 +1,4 @@
-"""Answers drawn at random, and what they cost, worked out copy by copy."""
+"""Random assignments, and their costs, computed copy by copy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assignors.objective.cost import Weights
 
 
 def plain_cost(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> int:
-    """Copy by copy, through the accessors that are for people."""
+    """Return the cost, copy by copy, through the accessors of KIP-924."""
     total = 0
     clients = list(state.kafka_streams_states.values())
     for row, info in enumerate(state.all_tasks.values()):
@@ -32,7 +32,7 @@ def plain_cost(state: ApplicationState, columns: AssignmentColumns, weights: Wei
 
 
 def random_answer(state: ApplicationState, chance: random.Random, most_standbys: int) -> AssignmentColumns:
-    """Every task on some client, and stateful ones with at most so many standbys on others, as many as it falls out."""
+    """Return a random client for each task, and a random number of standbys for stateful ones, up to a maximum."""
     clients = range(len(state.clients))
     active = np.array([chance.choice(clients) for _ in range(len(state.tasks))])
     standby = np.zeros((len(active), len(clients)), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""When kernels are compiled, and that they are the same functions."""
+"""Kernels are compiled when that pays off, and are the same functions."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Integer programmes end after a number of nodes, whatever else the machine does."""
+"""Integer programs end after a number of nodes, whatever the load of the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assignors.integer_program import LinearProgram, solve_integer
 
 
 def split(sizes: list[int], most: int, least: int = 0) -> LinearProgram:
-    """Choose sizes that come to so much at least and at most, and to as much as they can."""
+    """Return a program that chooses sizes with a minimum and a maximum sum, and maximizes the sum."""
     number = len(sizes)
     return LinearProgram(
         objective=np.array(sizes, dtype=np.float64),

@@ -47,12 +47,12 @@ def test_the_cheapest_assignment(
 def test_the_cheapest_assignment_of_uneven_clients_by_two_tags(measure: Measure, standbys: int) -> None:
     tasks = list(parse_problem(rack_problem("min_traffic", 200, 20)).all_tasks.values())
     tags = ("zone", "cluster")
-    life = RandomApplication(
+    application = RandomApplication(
         random.Random(4), tasks, AssignmentConfigs(num_standby_replicas=standbys, rack_aware_assignment_tags=tags)
     )
     for _ in range(20):
-        life.join()
-    life.apply(HighAvailability().assign(life.state()))
-    life.leave()
+        application.join()
+    application.apply(HighAvailability().assign(application.state()))
+    application.leave()
     what = f"`optimal`, 200 × 19 after one left, {standbys} standbys apart by two tags"
-    measure(proven, life.state(), Optimal(), rounds=3, what=what, goal_ms=60_000)
+    measure(proven, application.state(), Optimal(), rounds=3, what=what, goal_ms=60_000)

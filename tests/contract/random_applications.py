@@ -1,7 +1,7 @@
-"""Random applications whose clients come and go, to hold every assignor to its contract.
+"""Random applications whose clients join and leave, to check the contract of assignors.
 
-One seed rebuilds a whole life: the tasks, the clients, and every event. As in Kafka's own convergence test, a task's
-copy is caught up one round after it was assigned.
+A seed reproduces the tasks, the clients, and all events. As in Kafka's own convergence test, a copy is caught up one
+round after it was assigned.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ END_OFFSET = 50_000
 
 @dataclass
 class RandomApplication:
-    """An application at one point of its life."""
+    """An application at one point in time."""
 
     chance: random.Random
     tasks: list[TaskInfo]
@@ -34,10 +34,10 @@ class RandomApplication:
     @classmethod
     def from_seed(cls, seed: int) -> RandomApplication:
         chance = random.Random(seed)
-        life = cls(chance, random_tasks(chance), random_configs(chance))
+        application = cls(chance, random_tasks(chance), random_configs(chance))
         for _ in range(chance.randint(1, 8)):
-            life.join()
-        return life
+            application.join()
+        return application
 
     def state(self) -> ApplicationState:
         return ApplicationState.of(self.tasks, self.clients.values(), self.configs)
@@ -77,7 +77,7 @@ class RandomApplication:
             self.join()
 
     def apply(self, assignment: TaskAssignment) -> None:
-        """Everybody has caught up on what was assigned; copies that are not assigned any more are left behind."""
+        """Let clients catch up on their assigned copies; other copies fall behind."""
         stateful = {task.id for task in self.tasks if task.is_stateful}
         for given in assignment.assignment:
             before = self.clients[given.process_id]
@@ -123,11 +123,11 @@ def random_configs(chance: random.Random) -> AssignmentConfigs:
     )
 
 
-def rebalance_until_stable(life: RandomApplication, assignor: TaskAssignor, most_rounds: int) -> int | None:
-    """Rebalance until nothing more is asked for; how many rounds that took, None if too many."""
+def rebalance_until_stable(application: RandomApplication, assignor: TaskAssignor, most_rounds: int) -> int | None:
+    """Rebalance until no follow-up is requested; return the number of rebalances, None if there are too many."""
     for rounds in range(1, most_rounds + 1):
-        assignment = assignor.assign(life.state())
-        life.apply(assignment)
+        assignment = assignor.assign(application.state())
+        application.apply(assignment)
         if assignment.followup_rebalance_delay_ms is None:
             return rounds
     return None

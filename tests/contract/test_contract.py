@@ -1,6 +1,6 @@
-"""What every assignor promises, on random applications: valid, pure, deterministic, convergent.
+"""The contract of all assignors on random applications: valid, pure, deterministic, convergent.
 
-The number of worlds follows the hypothesis profile; a failure prints the seed, and the seed alone rebuilds it.
+The number of applications depends on the hypothesis profile. A failure prints the seed, which reproduces it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.conftest import PROFILE
 from tests.contract.random_applications import RandomApplication, rebalance_until_stable
 
 WORLDS = {"ci": 2_000, "nightly": 20_000}.get(PROFILE, 200)
-"""For each assignor."""
+"""Number of applications for each assignor."""
 
 EVENTS = 4
 MOST_ROUNDS = 120
@@ -33,39 +33,39 @@ def test_every_answer_is_valid_and_runs_every_task_once_however_clients_come_and
 ) -> None:
     assignor = registry.make(info)
     for seed in range(WORLDS):
-        life = RandomApplication.from_seed(seed)
+        application = RandomApplication.from_seed(seed)
         for _ in range(EVENTS):
-            life.apply_random_event()
-            state = life.state()
+            application.apply_random_event()
+            state = application.state()
             assignment = assignor.assign(state)
-            context = f"seed {seed}: {life.history}"
+            context = f"seed {seed}: {application.history}"
             assert validate_assignment(state, assignment) == [], context
             assert (AssignmentColumns.of(state, assignment).active >= 0).all(), context
-            life.apply(assignment)
+            application.apply(assignment)
 
 
 @named
 def test_every_assignor_comes_to_rest(info: registry.AssignorInfo) -> None:
     if info.name == "fallback_prior":
-        # It stands in while lags are not known, and always asks for another rebalance, as Kafka's does.
-        life = RandomApplication.from_seed(1)
-        assert rebalance_until_stable(life, registry.make(info), 5) is None
+        # Always requests a probing rebalance, like Kafka's, because lags are unknown.
+        application = RandomApplication.from_seed(1)
+        assert rebalance_until_stable(application, registry.make(info), 5) is None
         return
     assignor = registry.make(info)
     for seed in range(WORLDS):
-        life = RandomApplication.from_seed(seed)
+        application = RandomApplication.from_seed(seed)
         for _ in range(EVENTS):
-            life.apply_random_event()
-            rounds = rebalance_until_stable(life, assignor, MOST_ROUNDS)
-            assert rounds is not None, f"seed {seed}: still probing after {MOST_ROUNDS} rounds: {life.history}"
+            application.apply_random_event()
+            rounds = rebalance_until_stable(application, assignor, MOST_ROUNDS)
+            assert rounds is not None, f"seed {seed}: still probing after {MOST_ROUNDS} rounds: {application.history}"
 
 
 @named
 def test_an_assignor_leaves_the_state_as_it_was_and_answers_the_same_again(info: registry.AssignorInfo) -> None:
     for seed in range(20):
-        life = RandomApplication.from_seed(seed)
-        life.apply(registry.make(info).assign(life.state()))
-        state = life.state()
+        application = RandomApplication.from_seed(seed)
+        application.apply(registry.make(info).assign(application.state()))
+        state = application.state()
         before = pickle.dumps(list(state.kafka_streams_states.values()))
         first = registry.make(info).assign(state)
         assert pickle.dumps(list(state.kafka_streams_states.values())) == before
@@ -74,13 +74,16 @@ def test_an_assignor_leaves_the_state_as_it_was_and_answers_the_same_again(info:
 
 def test_answers_do_not_depend_on_the_hash_seed() -> None:
     program = (
-        "import hashlib; from assignors import registry; from tests.contract.random_applications import RandomApplication, rebalance_until_stable\n"
+        "import hashlib; from assignors import registry\n"
+        "from tests.contract.random_applications import RandomApplication, rebalance_until_stable\n"
         "for info in registry.built_in():\n"
-        "    told = []\n"
+        "    assignments = []\n"
         "    for seed in range(15):\n"
-        "        life = RandomApplication.from_seed(seed); rebalance_until_stable(life, registry.make(info), 3); life.apply_random_event()\n"
-        "        told.append(repr(registry.make(info).assign(life.state())))\n"
-        "    print(info.name, hashlib.sha256(''.join(told).encode()).hexdigest())\n"
+        "        application = RandomApplication.from_seed(seed)\n"
+        "        rebalance_until_stable(application, registry.make(info), 3)\n"
+        "        application.apply_random_event()\n"
+        "        assignments.append(repr(registry.make(info).assign(application.state())))\n"
+        "    print(info.name, hashlib.sha256(''.join(assignments).encode()).hexdigest())\n"
     )
     outputs = {
         subprocess.run(

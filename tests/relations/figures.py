@@ -1,4 +1,4 @@
-"""The figures of a run as rows of its tables, and how two runs are compared."""
+"""The figures of a run as rows of its tables, and the comparison of two runs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def run(world: World, assignor: TaskAssignor, observe: Callable[[Any], None] | N
 
 
 def figures_of(trace: Trace) -> Figures:
-    """Return the rows of every result table."""
+    """Return the rows of all result tables."""
     return {name: table.to_pylist() for name, table in tabulate(trace, "some", 1).items()}
 
 
 def figures(world: World, assignor: TaskAssignor) -> Figures:
-    """Simulate a world and return the rows of every result table."""
+    """Simulate a world and return the rows of all result tables."""
     return figures_of(run(world, assignor))
 
 
@@ -48,11 +48,11 @@ def check_same(
     """Check that two runs have the same figures.
 
     Args:
-        actual: the figures of one run.
-        expected: those of the other.
-        but: names of tables, and of columns as `table.column`, that may differ.
-        exact: whether moments agree to the millisecond; otherwise to `ROUNDING_MS` for each rebalance and task.
-        in_order: whether rows come in the same order.
+        actual: figures of one run.
+        expected: figures of the other run.
+        but: tables, and columns as `table.column`, that may differ.
+        exact: whether times agree to the millisecond; otherwise to `ROUNDING_MS` for each rebalance and task.
+        in_order: whether rows are in the same order.
     """
     slack = 0.0 if exact else ROUNDING_MS * (1 + len(expected["tasks"])) * (1 + len(expected["rounds"]))
     for name, rows in expected.items():
@@ -71,12 +71,12 @@ def check_same(
 
 
 def total(rows: Sequence[Mapping[str, Any]], column: str) -> float:
-    """Add a column up."""
+    """Return the sum of a column."""
     return math.fsum(row[column] for row in rows)
 
 
 def _ordered(rows: Sequence[Row], left: Collection[str]) -> list[Row]:
-    """Sort rows by what is not a fraction."""
+    """Sort rows by their columns without fractions."""
 
     def key(row: Row) -> list[tuple[bool, Any]]:
         kept = [value for column, value in row.items() if column not in left and not isinstance(value, float)]

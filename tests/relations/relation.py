@@ -1,6 +1,6 @@
-"""How a relation is declared, and how many worlds it is tried on.
+"""The declaration of a relation, and the number of worlds for which it is checked.
 
-`RELATION_WORLDS=20000 make test-answers` tries ten times as many as usual; `HYPOTHESIS_PROFILE=nightly` draws others
+`RELATION_WORLDS=20000 make test-answers` checks ten times as many as usual; `HYPOTHESIS_PROFILE=nightly` draws others
 each time.
 """
 
@@ -22,7 +22,7 @@ def relation(share: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Mark a test as a relation; its docstring is the sentence in docs/development/relations.md.
 
     Args:
-        share: the number of worlds of every 2,000 that it is tried on.
+        share: number of worlds out of 2,000 for which the relation is checked.
     """
 
     def mark(test: Callable[..., Any]) -> Callable[..., Any]:

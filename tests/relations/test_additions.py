@@ -1,4 +1,4 @@
-"""What may be added to a world, or said of it in other words, without changing a figure."""
+"""Additions to a world, and other descriptions of it, that change no figure."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ from tests.simulator.world_builders import client
 
 @st.composite
 def inert_events(draw: st.DrawFn, world: World) -> Disturbance:
-    """Draw something that happens to nothing that the application has.
+    """Draw an event that affects nothing of the application.
 
-    First replicas lead again everywhere when any broker is back. So that is inert only where they lead all along.
+    When a broker returns, first replicas become leaders again everywhere. That is inert only where they always lead.
     """
     at_ms = draw(moments)
     events: list[Disturbance] = [
@@ -71,7 +71,7 @@ def first_replicas_lead(world: World) -> bool:
 
 
 def _traffic_at(world: World, at_ms: int) -> tuple[float, int | None]:
-    """Return the factor and the hour that hold at a moment."""
+    """Return the traffic factor and the hour at a time."""
     said = [each for each in world.disturbances if isinstance(each, TrafficChange) and each.at_ms <= at_ms]
     last = max(enumerate(said), key=lambda pair: (pair[1].at_ms, pair[0]), default=None)
     return (1.0, None) if last is None else (last[1].factor, last[1].hour)
@@ -92,7 +92,7 @@ def with_strangers(world: World) -> World:
 @relation(60)
 @given(worlds(), assignors(), st.data())
 def test_inert_events_change_nothing(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
-    """Events that touch nothing that the application has change no figure."""
+    """Events that affect nothing of the application change no figure."""
     groups = dataclasses.replace(world.application.group_configs, rejoins_when_brokers_bounce=False)
     world = dataclasses.replace(world, application=dataclasses.replace(world.application, group_configs=groups))
     world = with_strangers(world)
@@ -104,7 +104,7 @@ def test_inert_events_change_nothing(world: World, assignor: TaskAssignor, data:
 @relation(40)
 @given(worlds(), assignors())
 def test_other_applications_do_not_interfere(world: World, assignor: TaskAssignor) -> None:
-    """Brokers, topics and clients of which the application uses nothing change no figure."""
+    """Brokers, topics and clients that the application does not use change no figure."""
     expected = figures(world, assignor)
     other = figures(with_strangers(world), assignor)
     other["clients"] = [row for row in other["clients"] if row["client"] != "stranger"]
@@ -130,7 +130,7 @@ def test_the_order_of_lists_does_not_matter(world: World, assignor: TaskAssignor
 @relation(40)
 @given(worlds(), assignors(), st.booleans())
 def test_asking_for_reasons_changes_nothing(world: World, assignor: TaskAssignor, break_evens: bool) -> None:
-    """A run that is asked why tasks moved has the figures of one that is not."""
+    """A run that records explanations has the same figures as one that does not."""
     asked = figures_of(simulate(world, assignor, explain=ExplanationRequest(None, break_evens=break_evens)))
     check_same(asked, figures(world, assignor), but=("reasons", "cycles"))
 
@@ -138,7 +138,7 @@ def test_asking_for_reasons_changes_nothing(world: World, assignor: TaskAssignor
 @relation(60)
 @given(worlds(), assignors(), st.integers(1, DURATION_MS - 1))
 def test_the_end_does_not_reach_back(world: World, assignor: TaskAssignor, until_ms: int) -> None:
-    """A run that ends earlier is the beginning of the longer one, up to the last rebalance in it."""
+    """A shorter run equals the beginning of a longer one, up to its last rebalance."""
     whole = figures(world, assignor)
     short = figures(dataclasses.replace(world, duration_ms=until_ms), assignor)
     done = [row["round"] for row in short["rounds"][:-1]]
@@ -184,7 +184,7 @@ def in_parts(world: World, event: Disturbance) -> list[Disturbance]:
 @relation(40)
 @given(worlds(), assignors())
 def test_an_event_equals_its_parts(world: World, assignor: TaskAssignor) -> None:
-    """A staggered join or leave, a broker bounce and a rack outage equal the single events that they consist of."""
+    """A staggered join or leave, a broker bounce and a rack outage equal the single events of which they consist."""
     # Convergence is measured for each event, so it differs.
     parts = tuple(part for event in world.disturbances for part in in_parts(world, event))
     other = dataclasses.replace(world, disturbances=parts)
@@ -213,7 +213,7 @@ OF_PARTITIONS = tuple(
 
 
 def without_rack_awareness(world: World) -> World:
-    """Turn Kafka's rack-aware assignment off, for all of the run."""
+    """Disable Kafka's rack-aware assignment for the whole run."""
     configs = dataclasses.replace(
         world.application.assignment_configs, rack_aware_assignment_strategy=RackAwareStrategy.NONE
     )
@@ -221,7 +221,7 @@ def without_rack_awareness(world: World) -> World:
 
 
 def half(topic: Topic, name: str) -> Topic:
-    """Return half of a topic, placed like the whole."""
+    """Return half of a topic, with the same replicas."""
     return dataclasses.replace(
         topic,
         name=name,
@@ -231,7 +231,7 @@ def half(topic: Topic, name: str) -> Topic:
 
 
 def doubled(topic: Topic) -> Topic:
-    """Return a topic with twice the rates, which have halves."""
+    """Return a topic with twice the rates, which can be halved."""
     return dataclasses.replace(
         topic,
         bytes_per_s=tuple(each * 2 for each in topic.bytes_per_s),
@@ -242,7 +242,7 @@ def doubled(topic: Topic) -> Topic:
 @relation(60)
 @given(worlds(UNAWARE), assignors(KAFKAS))
 def test_two_halves_of_a_topic_equal_the_whole(world: World, assignor: TaskAssignor) -> None:
-    """Sources and results split into two topics of half the rate, placed alike, carry the same bytes."""
+    """Source and output topics that are split into two of half the rate, with equal replicas, carry the same bytes."""
     world = without_rack_awareness(world)
     logs = {store.changelog for part in world.application.subtopologies for store in part.stores}
     chosen = [name for name in world.cluster.topics if name not in logs]
@@ -280,7 +280,7 @@ SAME_LEADER = WorldLimits(events=(Join, *BROKER_EVENTS[:-1], *OTHER_EVENTS))
 @relation(40)
 @given(worlds(SAME_LEADER), assignors(KAFKAS), st.data())
 def test_the_order_of_clients_does_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
-    """The order in which clients are listed changes no figure as long as the leader stays and all have its configs."""
+    """The order of clients in lists changes no figure if the leader stays the same and all clients have its configs."""
     shuffled = tuple(data.draw(st.permutations(world.clients)))
     other = dataclasses.replace(world, clients=shuffled)
     check_same(figures(other, assignor), figures(world, assignor), but=TEXTS, exact=False, in_order=False)
@@ -289,7 +289,7 @@ def test_the_order_of_clients_does_not_matter(world: World, assignor: TaskAssign
 @relation(40)
 @given(worlds(), assignors())
 def test_a_limit_that_is_never_reached_is_none(world: World, assignor: TaskAssignor) -> None:
-    """Brokers that can send more than anybody reads restore clients as brokers without limit do."""
+    """A broker bandwidth that is never reached has the same figures as no limit."""
     free = tuple(dataclasses.replace(each, restore_bytes_per_s=None) for each in world.cluster.brokers)
     wide = tuple(dataclasses.replace(each, restore_bytes_per_s=UNLIMITED) for each in world.cluster.brokers)
     runs = [
@@ -302,7 +302,7 @@ def test_a_limit_that_is_never_reached_is_none(world: World, assignor: TaskAssig
 @relation(40)
 @given(worlds(WorldLimits(events=(Join, Leave, Crash, TrafficChange), nearest=False)), assignors(KAFKAS))
 def test_nothing_crosses_racks_where_there_is_one(world: World, assignor: TaskAssignor) -> None:
-    """With all brokers and clients in one rack the same bytes are carried, and none between racks."""
+    """With all brokers and clients in one rack, the same bytes are transferred, and none across racks."""
     world = without_rack_awareness(world)
     brokers = tuple(dataclasses.replace(each, rack="az1") for each in world.cluster.brokers)
     clients = tuple(dataclasses.replace(each, rack="az1") for each in world.clients)
@@ -320,7 +320,7 @@ def test_nothing_crosses_racks_where_there_is_one(world: World, assignor: TaskAs
 @relation(40)
 @given(worlds(WorldLimits(events=(Join, Leave, Crash, TrafficChange), nearest=True, hides_racks=False)), assignors())
 def test_reads_stay_in_their_rack_where_every_rack_has_a_replica(world: World, assignor: TaskAssignor) -> None:
-    """With nearest-replica reads and a replica of all in each client's rack, no read crosses racks."""
+    """With nearest-replica reads and a replica of each partition in each client's rack, no read crosses racks."""
     topics = {
         name: dataclasses.replace(
             topic,

@@ -19,7 +19,7 @@ from tests.relations.worlds import WorldLimits, assignors, worlds
 @relation(60)
 @given(worlds(), assignors())
 def test_counts_of_rounds_are_differences_of_assignments(world: World, assignor: TaskAssignor) -> None:
-    """Counts of moves, standbys and displaced tasks are those of the differences between listed assignments."""
+    """The numbers of moves, standbys and displaced tasks equal the differences between listed assignments."""
     tables = figures(world, assignor)
     rounds = tables["rounds"]
     active: dict[int, dict[str, str]] = {each["round"]: {} for each in rounds}
@@ -67,7 +67,7 @@ def test_counts_of_rounds_are_differences_of_assignments(world: World, assignor:
 
 
 def stays_of(tables: Figures) -> dict[int, set[str]]:
-    """Return the members of each round, from the stays of clients."""
+    """Return the members of each rebalance, from the intervals in which clients are members."""
     numbers = [each["round"] for each in tables["rounds"]]
     members: dict[int, set[str]] = {number: set() for number in numbers}
     for each in tables["clients"]:
@@ -86,7 +86,7 @@ def spread(values: list[float]) -> float:
 @relation(60)
 @given(worlds(), assignors())
 def test_what_is_measured_follows_from_the_assignment(world: World, assignor: TaskAssignor) -> None:
-    """Skews and what failures would take follow from the listed assignment, the threads and the racks."""
+    """Skews and losses by failures follow from the listed assignment, the threads and the racks."""
     trace = run(world, assignor)
     tables = figures_of(trace)
     members = stays_of(tables)
@@ -120,7 +120,7 @@ def test_what_is_measured_follows_from_the_assignment(world: World, assignor: Ta
 
 
 def check_losses(tables: Figures, copies: list[Row], stateful: dict[str, bool], rack: dict[str, str | None]) -> None:
-    """Check what failures would take against every task's clients."""
+    """Check the losses by failures against the clients of each task."""
     [row] = tables["runs"]
     holders: dict[str, set[str]] = defaultdict(set)
     for copy in copies:
@@ -146,7 +146,7 @@ def check_losses(tables: Figures, copies: list[Row], stateful: dict[str, bool], 
 @relation(60)
 @given(worlds(WorldLimits(events=(), starts=(Start.WARM, Start.COLD))), assignors())
 def test_source_partitions_are_remote_where_no_replica_is_near(world: World, assignor: TaskAssignor) -> None:
-    """Cross-rack source partitions are those without a replica in the rack of the client that reads them."""
+    """Cross-rack source partitions are those without a replica in the reading client's rack."""
     tables = figures(world, assignor)
     rack_of = {broker.id: broker.rack for broker in world.cluster.brokers}
     client_rack = {each.name: each.rack if each.announces_rack else None for each in world.clients}

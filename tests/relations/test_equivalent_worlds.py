@@ -1,4 +1,4 @@
-"""Two descriptions of the same world, and the same figures."""
+"""Two descriptions of the same world have the same figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.relations.worlds import KAFKAS, assignors, worlds
 
 @dataclasses.dataclass(frozen=True)
 class Names:
-    """New names of what a world has."""
+    """New names of the parts of a world."""
 
     topics: Mapping[str, str]
     racks: Mapping[str | None, str | None]
@@ -29,7 +29,7 @@ class Names:
 
 
 def renamed(world: World, names: Names) -> World:
-    """Rename topics, racks, clients and brokers, each in its place."""
+    """Rename topics, racks, clients and brokers."""
     cluster, application = world.cluster, world.application
     brokers = tuple(Broker(names.brokers[b.id], names.racks[b.rack], b.restore_bytes_per_s) for b in cluster.brokers)
     topics = {names.topics[name]: _renamed_topic(topic, names) for name, topic in cluster.topics.items()}
@@ -65,7 +65,7 @@ def _renamed_part(part: Subtopology, names: Names) -> Subtopology:
 
 
 def _renamed_event(event: Disturbance, names: Names) -> Disturbance:
-    """Rename what an event names, whatever kind it is of."""
+    """Rename the parts that an event of any kind names."""
     changes: dict[str, Any] = {}
     for field in dataclasses.fields(event):
         value = getattr(event, field.name)
@@ -90,7 +90,7 @@ def _renamed_event(event: Disturbance, names: Names) -> Disturbance:
 
 
 def named_back(figures: Figures, names: Names) -> Figures:
-    """Put the old names of topics, racks and clients into the rows of tables; drop texts, which name several."""
+    """Restore the old names of topics, racks and clients in the rows of tables; drop texts with several names."""
     back = {new: old for named in (names.topics, names.racks, names.clients) for old, new in named.items()}
     return {
         table: [{column: back.get(value, value) for column, value in row.items()} for row in rows]
@@ -100,7 +100,7 @@ def named_back(figures: Figures, names: Names) -> Figures:
 
 @st.composite
 def new_names(draw: st.DrawFn, world: World, *, keeps_order: bool) -> Names:
-    """Draw other names, in the same order or in any."""
+    """Draw other names, in the same order or in any order."""
 
     def rename(known: list[str], mark: str) -> dict[str, str]:
         places = range(len(known)) if keeps_order else draw(st.permutations(range(len(known))))

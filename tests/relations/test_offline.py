@@ -1,4 +1,4 @@
-"""Partitions without a live leader, and the bytes at rest after brokers have come and gone."""
+"""Partitions without a live leader, and steady-state bytes after brokers left and returned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.world.disturbances import BrokerBounce, BrokerLoss, RackOutage
 from simulator.world.world import World
 from tests.relations.figures import run
 from tests.relations.relation import relation
-from tests.relations.test_prefix_runs import check_at_rest
+from tests.relations.test_prefix_runs import check_steady_state
 from tests.relations.worlds import CLIENT_EVENTS, WorldLimits, assignors, worlds
 
 LOSSES = WorldLimits(events=(BrokerLoss, BrokerLoss, BrokerBounce, RackOutage, *CLIENT_EVENTS))
@@ -38,7 +38,7 @@ class Offline:
                 assert not execution.restoration.rate[copies.task == task].any(), layout.tasks.ids[task]
 
     def _is_offline(self, name: TopicPartition, now_ms: int) -> bool:
-        """Return whether all replicas are lost; at the very moment of a change that depends on the order of changes."""
+        """Return whether all replicas are lost; at the time of a change, the result depends on the order of changes."""
         lost: set[int] = set()
         for each in self._changes:
             if each.at_ms == now_ms:
@@ -52,12 +52,12 @@ class Offline:
 @relation(60)
 @given(worlds(LOSSES), assignors())
 def test_nothing_happens_on_partitions_without_a_leader(world: World, assignor: TaskAssignor) -> None:
-    """No task is processed, restored or followed by standbys while a partition that it needs has no live leader."""
+    """No task is processed or restored, and no standby catches up, while a necessary partition has no live leader."""
     run(world, assignor, Offline(world))
 
 
 @relation(40)
 @given(worlds(WorldLimits(events=(BrokerLoss, BrokerBounce, RackOutage), is_limited=False)), assignors())
 def test_at_rest_bytes_are_right_after_brokers_return(world: World, assignor: TaskAssignor) -> None:
-    """Cross-rack bytes grow by the rate that the last round states after brokers have come and gone, too."""
-    check_at_rest(world, assignor)
+    """Cross-rack bytes grow at the rate of the last rebalance, also after brokers left and returned."""
+    check_steady_state(world, assignor)

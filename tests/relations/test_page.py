@@ -1,4 +1,4 @@
-"""The page of relations lists what is tested, in the same words."""
+"""The page of relations lists all tests in the same words."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def test_the_relations_share_all_worlds() -> None:
 
 
 def relations() -> list[tuple[str, str, int]]:
-    """Return the sentence, the name and the share of worlds of every relation, from the source of the tests."""
-    found = []
+    """Return the sentence, the name and the share of worlds of each relation, from the source of the tests."""
+    rows = []
     for file in sorted(HERE.glob("test_*.py")):
         if file.name == Path(__file__).name:
             continue
@@ -29,12 +29,12 @@ def relations() -> list[tuple[str, str, int]]:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 sentence = ast.get_docstring(node)
                 assert sentence is not None, node.name
-                found.append((sentence, f"{file.name}::{node.name}", share_of(node)))
-    return found
+                rows.append((sentence, f"{file.name}::{node.name}", share_of(node)))
+    return rows
 
 
 def share_of(test: ast.FunctionDef) -> int:
-    """Return how many of every 2,000 worlds a relation is tried on."""
+    """Return the number of worlds out of 2,000 for which a relation is checked."""
     for call in test.decorator_list:
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "relation":
             return int(ast.literal_eval(call.args[0]))

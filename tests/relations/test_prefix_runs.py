@@ -1,4 +1,4 @@
-"""Two runs of one course: cut in two, with more bandwidth, or with a longer end."""
+"""Two runs with the same rebalances: cut in two, with more bandwidth, or with a later end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.simulator.world_builders import HOUR, MINUTE
 
 
 class Sums:
-    """Add up what copies read from when a client is given one until it is not any more."""
+    """Adds up the bytes that copies restore while they are assigned to a client."""
 
     def __init__(self) -> None:
         self.read = 0.0
@@ -55,7 +55,7 @@ class Sums:
 
 
 def keeping_state(world: World) -> World:
-    """Keep disks and stores on disk, and clean nothing up."""
+    """Keep disks and persistent stores, and disable cleanup."""
     events = tuple(
         dataclasses.replace(each, keeps_state=True) if isinstance(each, Crash | RollingBounce) else each
         for each in world.disturbances
@@ -72,7 +72,7 @@ def keeping_state(world: World) -> World:
 @relation(60)
 @given(worlds(WorldLimits(grows=False)), assignors())
 def test_restored_bytes_are_what_copies_lacked_when_they_were_given(world: World, assignor: TaskAssignor) -> None:
-    """Where changelogs do not grow and nothing is lost, restored bytes are the sum of what given copies lacked."""
+    """If changelogs do not grow and no state is lost, restored bytes equal the bytes that assigned copies lacked."""
     world = keeping_state(world)
     sums = Sums()
     trace = run(without_tables(world), assignor, sums)
@@ -82,7 +82,7 @@ def test_restored_bytes_are_what_copies_lacked_when_they_were_given(world: World
 
 
 def without_tables(world: World) -> World:
-    """Drop stores whose changelog is a source, which grows with what is produced."""
+    """Drop stores whose changelog is a source topic, which grows with the produced bytes."""
     parts = tuple(
         dataclasses.replace(
             part, stores=tuple(each for each in part.stores if each.changelog not in part.source_topics)
@@ -93,7 +93,7 @@ def without_tables(world: World) -> World:
 
 
 def course(trace: Trace) -> list[tuple[Any, ...]]:
-    """Return what each round decided, and when."""
+    """Return the decision and the time of each rebalance."""
     return [
         (each.at_ms, each.members.tolist(), each.owner.tolist(), each.standby.tolist(), each.withheld.tolist())
         for each in trace.rounds
@@ -103,7 +103,7 @@ def course(trace: Trace) -> list[tuple[Any, ...]]:
 @relation(60)
 @given(worlds(WorldLimits(grows=False)), assignors(), st.sampled_from((2, 100)))
 def test_more_bandwidth_restores_no_later(world: World, assignor: TaskAssignor, factor: int) -> None:
-    """Where changelogs do not grow, clients that read k times as fast have no task down longer on the same course."""
+    """If changelogs do not grow, k times the client bandwidth lengthens no downtime with the same rebalances."""
     world = keeping_state(without_tables(world))
     brokers = tuple(dataclasses.replace(each, restore_bytes_per_s=None) for each in world.cluster.brokers)
     slow = dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, brokers=brokers))
@@ -122,12 +122,12 @@ AT_REST = WorldLimits(events=(*CLIENT_EVENTS, TrafficChange), is_limited=False)
 @relation(60)
 @given(worlds(AT_REST), assignors())
 def test_at_rest_bytes_are_the_rate_times_the_time(world: World, assignor: TaskAssignor) -> None:
-    """Once every task runs and every standby keeps up, cross-rack bytes grow by the rate that the last round states."""
-    check_at_rest(world, assignor)
+    """Once all tasks run and all standbys keep up, cross-rack bytes grow at the rate of the last rebalance."""
+    check_steady_state(world, assignor)
 
 
-def check_at_rest(world: World, assignor: TaskAssignor) -> None:
-    """Check what a minute more adds to a run that ends at rest, at the usual traffic."""
+def check_steady_state(world: World, assignor: TaskAssignor) -> None:
+    """Check the figures that one more minute adds to a run that ends in a steady state, at the usual traffic."""
     events = (*world.disturbances, TrafficChange(DURATION_MS - MINUTE, 1.0))
     world = dataclasses.replace(world, disturbances=events)
     sums = Sums()
@@ -145,8 +145,8 @@ def check_at_rest(world: World, assignor: TaskAssignor) -> None:
 BEFORE_MS, BETWEEN_MS = 10 * MINUTE, 20 * MINUTE
 
 
-class Photograph:
-    """Write down what there is at one moment as the start of another world."""
+class Snapshot:
+    """Records the state at one time as the start of another world."""
 
     def __init__(self, world: World, at_ms: int) -> None:
         self._world = world
@@ -182,7 +182,7 @@ class Photograph:
 
 
 def with_one_store(world: World) -> World:
-    """Keep one store of each subtopology, on disk, as sizes are known task by task."""
+    """Keep one persistent store of each subtopology, because sizes are known for each task."""
     parts = tuple(
         dataclasses.replace(part, stores=tuple(dataclasses.replace(s, persistent=True) for s in part.stores[:1]))
         for part in world.application.subtopologies
@@ -201,7 +201,7 @@ CUT = WorldLimits(
 @relation(80)
 @given(worlds(CUT), assignors(), st.data())
 def test_a_run_cut_in_two_is_one_run(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
-    """A classic group at rest with level copies, written down and continued, decides the same at the same times."""
+    """A stable classic group with caught-up copies, saved and continued, makes the same decisions at the same times."""
     groups = dataclasses.replace(world.application.group_configs, state_cleanup_delay_ms=10 * HOUR)
     world = with_one_store(without_tables(world))
     world = dataclasses.replace(world, application=dataclasses.replace(world.application, group_configs=groups))
@@ -220,7 +220,7 @@ def test_a_run_cut_in_two_is_one_run(world: World, assignor: TaskAssignor, data:
     changed_ms = max((each.at_ms for each in timeline(world)), default=0)
     assume(last.reconciled_at_ms is not None and cut_ms > max(last.reconciled_at_ms, changed_ms))
     later = data.draw(st.lists(disturbances(world, CUT), min_size=1, max_size=3))
-    photograph = Photograph(world, cut_ms)
+    photograph = Snapshot(world, cut_ms)
     then = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS + cut_ms) for each in later)
     one = dataclasses.replace(world, disturbances=(*early, TrafficChange(cut_ms, 1.0), *then), duration_ms=DURATION_MS)
     went_on = run(one, assignor, photograph)

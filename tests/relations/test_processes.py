@@ -1,4 +1,4 @@
-"""The same run in another process, and in another place of a sweep."""
+"""The same run in another process, and in another position of a sweep."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def single(label: str, seed: int) -> dict[str, pa.Table]:
 @relation(20)
 @given(st.permutations(RUNS), st.integers(1, len(RUNS)))
 def test_a_sweep_is_the_sum_of_its_runs(ordered: list[tuple[str, int]], size: int) -> None:
-    """However runs are put into chunks, each has the figures of a run of its own, and tables joined hold all rows."""
+    """Runs have the same figures in chunks of any size as alone, and the concatenated tables contain all rows."""
     sweep_inputs = SweepInputs("shop.yaml", SCENARIO, ".", (), TABLES)
     rows = [
         {
@@ -81,7 +81,7 @@ def shuffled(value: Any, chance: Any) -> Any:
 @relation(20)
 @given(st.randoms(use_true_random=False), st.integers(1, 3))
 def test_the_order_of_keys_does_not_matter(chance: Any, seed: int) -> None:
-    """A scenario whose keys are in another order is the same world."""
+    """A scenario with its keys in another order is the same world."""
     first, second = (
         loads(text, "shop.yaml") for text in (SCENARIO, json.dumps(shuffled(YAML(typ="safe").load(SCENARIO), chance)))
     )
@@ -90,22 +90,22 @@ def test_the_order_of_keys_does_not_matter(chance: Any, seed: int) -> None:
 
 
 def digest(count: int) -> str:
-    """Return a digest of all tables of so many runs, in the order in which they are drawn."""
-    found = hashlib.sha256()
+    """Return a digest of all tables of `count` runs, in the order in which they are drawn."""
+    total = hashlib.sha256()
 
     @settings(max_examples=count, derandomize=True, database=None, deadline=None)
     @given(worlds(), assignors())
     def simulate_each(world: World, assignor: TaskAssignor) -> None:
-        found.update(repr(figures_of(simulate(world, assignor))).encode())
+        total.update(repr(figures_of(simulate(world, assignor))).encode())
 
     simulate_each()
-    return found.hexdigest()
+    return total.hexdigest()
 
 
 def test_the_seed_of_hashes_does_not_matter() -> None:
-    """Processes with different PYTHONHASHSEED have the same figures, to the last bit."""
+    """Processes with different PYTHONHASHSEED have the same figures, bit by bit."""
     code = f"from tests.relations.test_processes import digest; print(digest({WORLDS * 40 // 2_000}))"
-    told = [
+    digests = [
         subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -116,4 +116,4 @@ def test_the_seed_of_hashes_does_not_matter() -> None:
         ).stdout
         for seed in ("0", "1", "4242")
     ]
-    assert len(set(told)) == 1
+    assert len(set(digests)) == 1

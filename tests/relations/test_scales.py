@@ -65,7 +65,7 @@ def in_units(tables: Figures, factor: float, columns: Sequence[tuple[str, str]] 
 @relation(80)
 @given(worlds(), assignors(), st.sampled_from((2, 10)))
 def test_a_unit_of_bytes_does_not_matter(world: World, assignor: TaskAssignor, factor: int) -> None:
-    """With k times the rates, sizes, record sizes, bandwidths and throttles, bytes alone are k times as many."""
+    """With k times the rates, sizes, record sizes, bandwidths and throttles, only bytes change, to k times as many."""
     larger = with_topics(world, rate=factor, size=factor, record=factor)
     brokers = tuple(
         dataclasses.replace(each, restore_bytes_per_s=each.restore_bytes_per_s and factor * each.restore_bytes_per_s)
@@ -97,7 +97,7 @@ STATELESS = WorldLimits(
 @relation(60)
 @given(worlds(STATELESS), assignors(), st.sampled_from((2, 7)))
 def test_twice_the_rate_is_twice_the_bytes(world: World, assignor: TaskAssignor, factor: int) -> None:
-    """Without state, limits and copied replicas, k times the rates are k times the bytes and change no time."""
+    """Without state, limits and replica reassignments, k times the rates are k times the bytes, at the same times."""
     larger = with_topics(world, rate=factor)
     check_same(figures(larger, assignor), in_units(figures(world, assignor), factor), exact=False)
 
@@ -105,7 +105,7 @@ def test_twice_the_rate_is_twice_the_bytes(world: World, assignor: TaskAssignor,
 @relation(40)
 @given(worlds(STATELESS), assignors(), st.sampled_from((2.0, 0.25)))
 def test_twice_the_traffic_is_twice_the_bytes(world: World, assignor: TaskAssignor, factor: float) -> None:
-    """Without state, limits and copied replicas, traffic that is k times the usual all along is k times the bytes."""
+    """Without state, limits and replica reassignments, k times the usual traffic leads to k times the bytes."""
     scaled = (TrafficChange(0, factor), *(_with_factor(each, factor) for each in world.disturbances))
     larger = dataclasses.replace(world, disturbances=scaled)
     usual = dataclasses.replace(world, disturbances=(TrafficChange(0, 1.0), *world.disturbances))
@@ -126,7 +126,7 @@ LATER = WorldLimits(
 @relation(60)
 @given(worlds(LATER), assignors(), st.integers(1, 3).map(lambda n: n * 5 * MINUTE))
 def test_a_later_time_of_day_does_not_matter(world: World, assignor: TaskAssignor, later_ms: int) -> None:
-    """A world in which everything, the first start included, happens later has the same durations and bytes."""
+    """A world in which all events, the first start included, happen later has the same durations and bytes."""
     names = tuple(each.name for each in world.clients if each.starts) or (world.clients[0].name,)
     late = tuple(dataclasses.replace(each, starts=False) for each in world.clients)
     events = [Join(0, names), *world.disturbances]
@@ -134,16 +134,16 @@ def test_a_later_time_of_day_does_not_matter(world: World, assignor: TaskAssigno
     shifted = tuple(dataclasses.replace(each, at_ms=each.at_ms + later_ms) for each in events)
     then = dataclasses.replace(now, disturbances=shifted, duration_ms=world.duration_ms + later_ms)
     expected = figures(now, assignor)
-    # A warm start lets input wait from the first rebalance on; without one, input waits from the beginning of the run.
+    # With a warm start, lag counts from the first rebalance on; without one, from the beginning of the run.
     but = () if expected["rounds"] else ("runs.max_processing_delay_ms", "tasks.max_processing_delay_ms")
-    # A partition that no event makes unavailable is so from the beginning of the run, however long that is.
+    # A partition that no event makes unavailable is unavailable from the beginning of the run.
     if any(outage["from_ms"] == 0 for outage in expected["unavailable_partitions"]):
         but = (*but, "unavailable_partitions", "runs.worst_unavailable_ms")
     check_same(earlier(figures(then, assignor), later_ms), expected, but=but)
 
 
 def earlier(tables: Figures, by_ms: int) -> Figures:
-    """Subtract a time from every moment."""
+    """Subtract a duration from all times."""
     moments = ("at_ms", "requested_at_ms", "from_ms", "until_ms")
     return {
         name: [{column: value - by_ms if column in moments else value for column, value in row.items()} for row in rows]
@@ -154,7 +154,7 @@ def earlier(tables: Figures, by_ms: int) -> Figures:
 @relation(40)
 @given(worlds(), assignors(), st.sampled_from((2.0, 0.5)))
 def test_twice_the_price_is_twice_the_dollars(world: World, assignor: TaskAssignor, factor: float) -> None:
-    """A price k times as high makes dollars k times as many and changes nothing else."""
+    """A price k times as high leads to k times the dollars, and nothing else changes."""
     cheap = dataclasses.replace(world, price=Price("mine", 0.01, "2025"))
     dear = dataclasses.replace(world, price=Price("mine", 0.01 * factor, "2025"))
     expected = in_units(figures(cheap, assignor), factor, [("runs", "cross_rack_usd")])
@@ -162,7 +162,7 @@ def test_twice_the_price_is_twice_the_dollars(world: World, assignor: TaskAssign
 
 
 def measured(topic: Topic) -> Topic:
-    """Give a topic the usual rates as those of every hour of the day."""
+    """Set the hourly rates of a topic to its usual rates."""
     return dataclasses.replace(topic, hourly_bytes_per_s=(topic.bytes_per_s,) * 24)
 
 
@@ -172,7 +172,7 @@ CONSTANT = WorldLimits(has_hours=False)
 @relation(80)
 @given(worlds(CONSTANT), assignors(), st.data())
 def test_constant_traffic_is_the_same_every_hour(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
-    """Topics whose rate is the usual one in each hour have the figures of topics without hourly rates."""
+    """Topics with the usual rate in each hour have the same figures as topics without hourly rates."""
     chosen = data.draw(st.sets(st.sampled_from(sorted(world.cluster.topics)), min_size=1))
     topics = {name: measured(topic) if name in chosen else topic for name, topic in world.cluster.topics.items()}
     first, starts_at_ms = data.draw(st.integers(0, 23)), data.draw(st.integers(0, 39)) * MINUTE

@@ -1,4 +1,4 @@
-"""Figures of one run that must add up."""
+"""Sums of figures of one run."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ STILL_BROKERS = WorldLimits(events=(*CLIENT_EVENTS, *OTHER_EVENTS))
 
 
 def carried(trace: Trace, *kinds: TrafficKind) -> float:
-    """Add up the bytes of some kinds, of all if none is named."""
+    """Return the bytes of some kinds of traffic; of all kinds if none is given."""
     return math.fsum(float(each.traffic[kind].sum()) for each in trace.rounds for kind in kinds or TrafficKind)
 
 
 class Last:
-    """Keep the execution of a run."""
+    """Keeps the execution of a run."""
 
     execution: Execution
 
@@ -43,7 +43,7 @@ class Last:
 
 
 def produced_bytes(trace: Trace) -> np.ndarray:
-    """Add up what is produced to the sources of each task, from the scenario's rates alone."""
+    """Return the bytes that are produced to the sources of each task, from the scenario's rates only."""
     world, layout = trace.world, trace.layout
     begins_ms = trace.rounds[0].at_ms if world.start is Start.WARM else 0
     changes = [(each.at_ms, each.change) for each in trace.changes if isinstance(each.change, TrafficScaled)]
@@ -59,7 +59,7 @@ def produced_bytes(trace: Trace) -> np.ndarray:
 
 
 def rate_of(topic: Topic, partition: int, hour: int | None) -> int:
-    """Return what is produced to a partition per second in an hour of the day, or usually."""
+    """Return the rate of a partition in an hour of the day, or its usual rate."""
     rates = topic.bytes_per_s if hour is None or not topic.hourly_bytes_per_s else topic.hourly_bytes_per_s[hour]
     return rates[partition]
 
@@ -67,7 +67,7 @@ def rate_of(topic: Topic, partition: int, hour: int | None) -> int:
 @relation(60)
 @given(worlds(UNCHAINED), assignors())
 def test_what_is_produced_is_processed_or_waits(world: World, assignor: TaskAssignor) -> None:
-    """Bytes read from sources plus bytes that wait are the bytes produced, in any hour of the day."""
+    """Bytes read from sources plus bytes of lag equal the bytes produced, in each hour of the day."""
     trace = run(world, assignor)
     if trace.rounds:
         waiting = trace.final_totals.backlog_s * trace.layout.input_bytes_per_s
@@ -78,7 +78,7 @@ def test_what_is_produced_is_processed_or_waits(world: World, assignor: TaskAssi
 @relation(60)
 @given(worlds(), assignors())
 def test_changelogs_grow_by_what_is_written(world: World, assignor: TaskAssignor) -> None:
-    """Changelogs grow by the bytes written to them, and by those of sources that serve as changelogs."""
+    """Changelogs grow by the bytes written to them, and by those of source topics that serve as changelogs."""
     last = Last()
     trace = run(world, assignor, last)
     if not trace.rounds:
@@ -97,7 +97,7 @@ def test_changelogs_grow_by_what_is_written(world: World, assignor: TaskAssignor
 @relation(40)
 @given(worlds(), assignors())
 def test_restored_bytes_are_those_read_to_catch_up(world: World, assignor: TaskAssignor) -> None:
-    """Restored bytes are the traffic of restorations and warm-ups, in the run and in each round."""
+    """Restored bytes equal the traffic of restorations and warm-ups, in the run and in each rebalance."""
     trace = run(world, assignor)
     tables = figures_of(trace)
     [row] = tables["runs"]
@@ -114,7 +114,7 @@ def test_restored_bytes_are_those_read_to_catch_up(world: World, assignor: TaskA
 @relation(40)
 @given(worlds(STILL_BROKERS), assignors(), st.integers(1, 3))
 def test_each_follower_copies_what_is_written(world: World, assignor: TaskAssignor, replicas: int) -> None:
-    """With r replicas of every partition, replication is r - 1 times what tasks write."""
+    """With r replicas of each partition, replication traffic is r - 1 times the bytes that tasks write."""
     count = len(world.cluster.brokers)
     topics = {
         name: dataclasses.replace(
@@ -132,7 +132,7 @@ def test_each_follower_copies_what_is_written(world: World, assignor: TaskAssign
 @relation(60)
 @given(worlds(), assignors())
 def test_bytes_between_racks_and_their_price_add_up(world: World, assignor: TaskAssignor) -> None:
-    """Traffic between racks adds up to the cross-rack bytes of each round and of the run; dollars are these priced."""
+    """Traffic between racks adds up to the cross-rack bytes of rebalances and of the run; dollars are their price."""
     tables = figures(world, assignor)
     [row] = tables["runs"]
     crossed: dict[int, float] = defaultdict(float)
@@ -156,7 +156,7 @@ def test_bytes_between_racks_and_their_price_add_up(world: World, assignor: Task
 
 
 def intervals(steps: list[Row], until_ms: int) -> list[tuple[str, str | None, int, int]]:
-    """Return the state, client, beginning and end of each interval of one task's states."""
+    """Return the state, client, start and end of each interval of one task's states."""
     ends = [*(each["at_ms"] for each in steps), until_ms][1:] if steps else []
     return [(each["state"], each["client"], each["at_ms"], end) for each, end in zip(steps, ends, strict=True)]
 
@@ -164,7 +164,7 @@ def intervals(steps: list[Row], until_ms: int) -> list[tuple[str, str | None, in
 @relation(60)
 @given(worlds(), assignors())
 def test_the_states_of_a_task_divide_its_time(world: World, assignor: TaskAssignor) -> None:
-    """A task's intervals of states fill the run, and its downtime is what of them is not `running`."""
+    """The intervals of a task's states fill the run, and its downtime is the time in which it is not `running`."""
     trace = run(world, assignor)
     tables = figures_of(trace)
     begins_ms = trace.rounds[0].at_ms if trace.rounds else world.duration_ms
@@ -223,7 +223,7 @@ def test_tasks_run_on_clients_that_are_up(world: World, assignor: TaskAssignor) 
 @relation(40)
 @given(worlds(), assignors())
 def test_counters_never_fall(world: World, assignor: TaskAssignor) -> None:
-    """Bytes, downtime and moves of each round are at least 0, and rounds, events and states follow in time."""
+    """Bytes, downtime and moves of each rebalance are at least 0; rebalances, events and states are ordered in time."""
     tables = figures(world, assignor)
     for each in tables["rounds"]:
         assert min(each["restored_bytes"], each["downtime_ms"], each["withheld_tasks"], each["thread_moves"]) >= 0

@@ -1,6 +1,6 @@
-"""Random worlds as engineers describe them: chains of subtopologies on a cluster, and what happens to both.
+"""Random worlds: chains of subtopologies on a cluster, and disturbances of both.
 
-A relation that holds only under a condition draws its worlds with that condition, rather than throwing others away.
+A relation that holds only under a condition draws its worlds with that condition, instead of discarding others.
 """
 
 from __future__ import annotations
@@ -71,19 +71,19 @@ pauses = st.sampled_from((0, 1_500, 40_000))
 
 @dataclass(frozen=True, slots=True)
 class WorldLimits:
-    """Which worlds to draw.
+    """The worlds to draw.
 
     Attributes:
-        events: the kinds of disturbances that may happen.
-        starts: how the application may come into the run.
+        events: kinds of disturbances.
+        starts: how the application may start.
         has_state: whether there may be state stores.
         grows: whether changelogs may grow.
-        is_limited: whether threads, clients and brokers may be limited in what they process and restore.
+        is_limited: whether the processing and restore rates of threads, clients and brokers may be limited.
         has_hours: whether topics may have hourly rates.
-        hides_racks: whether brokers and clients may have no known rack.
-        has_chains: whether subtopologies may read what others repartition.
+        hides_racks: whether the racks of brokers and clients may be unknown.
+        has_chains: whether subtopologies may read repartition topics of others.
         nearest: whether brokers serve the nearest replica; None for either.
-        protocols: the group protocols.
+        protocols: group protocols.
     """
 
     events: tuple[type[Disturbance], ...] = EVERY_EVENT
@@ -102,7 +102,7 @@ ANY = WorldLimits()
 
 
 def assignors(names: tuple[str, ...] = ASSIGNORS) -> st.SearchStrategy[TaskAssignor]:
-    """Draw an assignor that either protocol may use."""
+    """Draw an assignor that works with either protocol."""
     return st.sampled_from(names).map(lambda name: registry.make(registry.find(name)))
 
 
@@ -160,7 +160,7 @@ def _clients(draw: st.DrawFn, limits: WorldLimits, name: str, is_classic: bool) 
 
 @st.composite
 def _applications(draw: st.DrawFn, limits: WorldLimits, brokers: int) -> tuple[Application, dict[str, Topic]]:
-    """Draw a chain: each subtopology may read what the one before repartitions, and writes results or the next."""
+    """Draw a chain: a subtopology may read the repartition topic of the one before, and writes output or the next."""
     topics: dict[str, Topic] = {}
     parts = []
     count = draw(st.integers(1, 3))
@@ -236,7 +236,7 @@ def _topics(
 
 
 def _measured(usual: tuple[int, ...], peak: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Return rates with a peak at noon and nothing at night, and their means."""
+    """Return hourly rates with a peak at noon and nothing at night, and their means."""
     factors = [0 if hour < 4 else peak if 10 <= hour < 14 else 1 for hour in range(24)]
     hourly = tuple(tuple(rate * factor for rate in usual) for factor in factors)
     means = tuple(max(1, round(rate * sum(factors) / 24)) if rate else 0 for rate in usual)
@@ -245,7 +245,7 @@ def _measured(usual: tuple[int, ...], peak: int) -> tuple[tuple[int, ...], tuple
 
 @st.composite
 def disturbances(draw: st.DrawFn, base: World, limits: WorldLimits = ANY) -> Disturbance:
-    """Draw anything that may happen to a world, whether it makes sense by then or not."""
+    """Draw an event that may happen to a world, even if it has no effect by then."""
     return draw(_EVENTS[draw(st.sampled_from(limits.events))](base))
 
 

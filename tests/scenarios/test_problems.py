@@ -69,7 +69,7 @@ def told(problem: dict[str, Any]) -> str | None:
         ({"tasks": [{"id": "0_0", "stateful": 1}]}, "tasks[0].stateful: input should be a valid boolean"),
         ({"clients": [{"process_id": "1-1-1-1-1", "threads": 0}]}, "clients[0].threads"),
         ({"configs": {"warmups": 1}}, "configs.warmups"),
-        ({"tasks": [{"id": "0_0", "stateful": False}] * 2}, "task 0_0 is given twice"),
+        ({"tasks": [{"id": "0_0", "stateful": False}] * 2}, "duplicate task 0_0"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(change: dict[str, Any], message: str) -> None:
@@ -79,5 +79,5 @@ def test_a_mistake_is_told_with_its_place(change: dict[str, Any], message: str) 
 
 def test_a_client_that_is_given_twice_is_named() -> None:
     twice = [{"process_id": "00000000-0000-0000-0000-000000000001"}] * 2
-    with pytest.raises(ValueError, match="client 00000000-0000-0000-0000-000000000001 is given twice"):
+    with pytest.raises(ValueError, match="duplicate client 00000000-0000-0000-0000-000000000001"):
         parse_problem({"assignor": "ha", "tasks": [], "clients": twice})

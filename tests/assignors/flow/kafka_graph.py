@@ -1,6 +1,6 @@
-"""The rack-aware graphs of Kafka and their search, written out plainly: what the fast kernels are compared with.
+"""A direct implementation of Kafka's rack-aware graphs and search: the reference for the fast kernels.
 
-Edges sit in sorted dictionaries, every pass scans every edge, the search has no early exit, and the dummy node, the
+Edges are in sorted dictionaries, each pass scans all edges, the search has no early exit, and the dummy node, the
 source and the sink are nodes like all others.
 Source: ``Graph``, ``MinTrafficGraphConstructor``, ``BalanceSubtopologyGraphConstructor`` of Kafka Streams 4.0-dev.
 """
@@ -15,7 +15,7 @@ DUMMY, SOURCE = -2, -1
 
 @dataclass(slots=True)
 class Edge:
-    """One direction of an edge; `forward` edges carry flow, their counterparts only what can be taken back."""
+    """One direction of an edge; `forward` edges carry flow, their counterparts only undo it."""
 
     cost: int
     residual: int
@@ -33,7 +33,7 @@ class Edge:
 
 @dataclass(slots=True)
 class ResidualGraph:
-    """`edges[u][v]`; `scans` counts the edges looked at by cycle searches, `passes` and `cycles` what they say."""
+    """`edges[u][v]`; `scans` counts edge scans of cycle searches, `passes` and `cycles` the passes and cycles."""
 
     sink: int
     edges: dict[int, dict[int, Edge]] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class ResidualGraph:
         self.edges = {node: dict(sorted(self.edges[node].items())) for node in sorted(self.edges)}
 
     def maximize_flow(self) -> int:
-        """Pushes along breadth-first paths until there is none; answers the flow."""
+        """Push along breadth-first paths until there is none; return the flow."""
         while path := self.find_path():
             hops = [self.edges[start][end] for start, end in pairwise(path)]
             amount = min(edge.residual for edge in hops)
@@ -75,7 +75,7 @@ class ResidualGraph:
         return []
 
     def cancel_cycles(self) -> None:
-        """Pushes round negative cycles, each found by a search of its own, until a search finds none."""
+        """Push around negative cycles, with a new search for each, until a search finds none."""
         self.edges = {DUMMY: {node: Edge(0, 1, 0, True) for node in self.edges}, **self.edges}
         while cycle := self.find_cycle():
             hops = [self.edges[start][end] for start, end in zip(cycle, cycle[1:] + cycle[:1], strict=True)]
@@ -86,7 +86,7 @@ class ResidualGraph:
         del self.edges[DUMMY]
 
     def find_cycle(self) -> list[int]:
-        """Bellman-Ford from the dummy node; the nodes of a cycle in the direction of its edges, or nothing."""
+        """Return the nodes of a cycle along its edges, by Bellman-Ford from the dummy node; empty if there is none."""
         parents: dict[int, int] = {}
         node: int | None = self.relax_all(parents)
         if node is None:
@@ -127,7 +127,7 @@ def trace_back(end: int, parents: dict[int, int | None]) -> list[int]:
 
 
 def build_min_traffic(costs: list[list[int]], owner: list[int]) -> ResidualGraph:
-    """The graph of `min_traffic` with the present assignment as its flow."""
+    """Return the graph of `min_traffic` with the current assignment as its flow."""
     tasks, clients = len(costs), len(costs[0])
     graph = ResidualGraph(sink=tasks + clients)
     for task in range(tasks):
@@ -143,7 +143,7 @@ def build_min_traffic(costs: list[list[int]], owner: list[int]) -> ResidualGraph
 def build_balance_subtopology(
     costs: list[list[int]], owner: list[int], group: list[int], num_groups: int
 ) -> ResidualGraph:
-    """The graph of `balance_subtopology`, without flow; `num_groups` counts subtopologies without tasks too."""
+    """Return the graph of `balance_subtopology` without flow; `num_groups` includes subtopologies without tasks."""
     tasks, clients = len(costs), len(costs[0])
     graph = ResidualGraph(sink=tasks + clients * num_groups + clients)
     for number in range(num_groups):
@@ -164,7 +164,7 @@ def build_balance_subtopology(
 
 
 def read_owners(graph: ResidualGraph, tasks: int, clients: int, group: list[int]) -> list[int]:
-    """The client that each task's flow goes to."""
+    """Return the client that receives each task's flow."""
     owners = []
     for task in range(tasks):
         (stage,) = [end for end, edge in graph.edges[task].items() if edge.forward and edge.flow > 0]

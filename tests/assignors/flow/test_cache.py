@@ -1,4 +1,4 @@
-"""What is remembered is what would have been found, and nothing is remembered outside."""
+"""The flow cache returns the solutions that solving would, and caches nothing outside of its block."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def test_what_was_not_asked_for_longest_is_forgotten() -> None:
 @pytest.mark.parametrize("strategy", [RackAwareStrategy.MIN_TRAFFIC, RackAwareStrategy.BALANCE_SUBTOPOLOGY])
 def test_whole_lives_go_the_same_way_with_and_without_memory(strategy: RackAwareStrategy) -> None:
     def live(seed: int) -> list[object]:
-        life = RandomApplication.from_seed(seed)
-        life.configs = AssignmentConfigs(rack_aware_assignment_strategy=strategy, num_standby_replicas=seed % 2)
+        application = RandomApplication.from_seed(seed)
+        application.configs = AssignmentConfigs(rack_aware_assignment_strategy=strategy, num_standby_replicas=seed % 2)
         answers: list[object] = []
         for _ in range(6):
-            assignment = HighAvailability().assign(life.state())
+            assignment = HighAvailability().assign(application.state())
             answers.append(assignment)
-            life.apply(assignment)
-            life.apply_random_event()
+            application.apply(assignment)
+            application.apply_random_event()
         return answers
 
     for seed in range(40):

@@ -1,4 +1,4 @@
-"""Differences of assignments as cycles."""
+"""Decomposition of the difference of two assignments into cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placing tasks evenly, then cheaply, then as ties are to be decided."""
+"""Placement of tasks by evenness, then cost, then tie-break costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def drawn(seed: int, *, grouped: bool) -> EvenFlowProblem:
 
 
 def unevenness(problem: EvenFlowProblem, counts: list[int]) -> int:
-    """One for every task beyond the share rounded down, one more for every further task a thread."""
+    """Return 1 for each task beyond the share rounded down, plus 1 for each further task per thread."""
     total, sum_threads = int(problem.taken.sum()) + len(problem.costs), int(problem.threads.sum())
     levels = 0
     for count, taken, threads in zip(counts, problem.taken.tolist(), problem.threads.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The fast kernels against the plain search, on random graphs, and against answers of Kafka itself."""
+"""The fast kernels against the reference search on random graphs, and against assignments of Kafka."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ KAFKA_BALANCE = "002731658241443565670123897989510395468901230747897523696512012
 
 
 class Always:
-    """Chooses the same kernels for every problem."""
+    """Chooses the same kernels for all problems."""
 
     def __init__(self, kernels: Kernels) -> None:
         self.kernels = kernels
@@ -47,7 +47,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def draw_graphs(seed: int, number: int, tasks: int, clients: int, groups: int) -> Iterator[Graph]:
-    """Graphs of up to so many tasks, clients and groups, of many kinds in turn."""
+    """Yield graphs with up to `tasks` tasks, `clients` clients and `groups` groups, of several kinds in turn."""
     rng = np.random.default_rng(seed)
     for kind in range(number):
         size = int(rng.integers(1, tasks + 1)), int(rng.integers(1, clients + 1))

@@ -8,12 +8,12 @@ from assignors.model.columns import IntArray
 
 
 def arcs(*rows: tuple[int, int, int, int]) -> Arcs:
-    """From rows of tail, head, capacity and cost."""
+    """Return arcs from rows of tail, head, capacity and cost."""
     return Arcs(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
 
 
 def transport(seed: int) -> tuple[Arcs, IntArray]:
-    """Eight senders of one unit each, four receivers of two, and drawn costs between them."""
+    """Return eight suppliers of one unit, four consumers of two, and random costs between them."""
     draw = np.random.default_rng(seed)
     tail, head = np.indices((8, 4)).reshape(2, -1)
     cost = draw.integers(0, 9, size=32)

@@ -1,4 +1,4 @@
-"""Our orders are Java's: random cases are put to the JDK's own collections."""
+"""Iteration orders of hash collections equal those of the JDK on random keys."""
 
 from __future__ import annotations
 

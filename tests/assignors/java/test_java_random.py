@@ -1,4 +1,4 @@
-"""Java's random numbers; the tables are what OpenJDK 17 draws."""
+"""Random numbers equal those of OpenJDK 17, which the tables were recorded with."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_numbers_and_shuffles_are_javas(seed: int, bounds: list[int], drawn: lis
 
 
 class Script(JavaRandom):
-    """Draws what it is told."""
+    """Returns prepared numbers."""
 
     def __init__(self, drawn: list[int]) -> None:
         super().__init__(0)

@@ -1,4 +1,4 @@
-"""The five errors that KIP-924 knows, all found at once."""
+"""Validation finds the five errors of KIP-924, all at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application's state: columns underneath, KIP-924's words on top."""
+"""An application's state in columns, and its accessors of KIP-924."""
 
 from __future__ import annotations
 

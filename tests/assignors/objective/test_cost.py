@@ -1,4 +1,4 @@
-"""What an assignment costs, and what it cannot undercut."""
+"""The cost of an assignment, and its lower bound."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ WEIGHTS = Weights(traffic_cost=10, non_overlap_cost=3)
 def test_no_answer_of_any_assignor_costs_less_than_its_bound(info: registry.AssignorInfo) -> None:
     assignor, above = registry.make(info), 0
     for seed in range(60):
-        life = RandomApplication.from_seed(seed)
+        application = RandomApplication.from_seed(seed)
         for _ in range(3):
-            life.apply_random_event()
-            state = life.state()
+            application.apply_random_event()
+            state = application.state()
             answer = assignor.assign(state)
             columns = AssignmentColumns.of(state, answer)
             found = compute_cost_and_bound(state, columns, WEIGHTS)
@@ -34,21 +34,21 @@ def test_no_answer_of_any_assignor_costs_less_than_its_bound(info: registry.Assi
             assert found.cost == plain_cost(state, columns, WEIGHTS), seed
             assert found.bound <= found.cost, seed
             above += found.bound < found.cost
-            life.apply(answer)
+            application.apply(answer)
     assert above > 0
 
 
 def tiny(seed: int) -> ApplicationState:
-    """At most five tasks and three clients, some of which had some of the tasks."""
+    """Return at most five tasks on three clients, some of which held some of the tasks."""
     for attempt in itertools.count(seed * 1_000):
-        life = RandomApplication.from_seed(attempt)
-        while len(life.clients) > 3:
-            life.leave()
-        state = life.state()
+        application = RandomApplication.from_seed(attempt)
+        while len(application.clients) > 3:
+            application.leave()
+        state = application.state()
         if not 1 <= len(state.tasks) <= 5:
             continue
-        life.apply(registry.make(registry.find("legacy_sticky")).assign(state))
-        return life.state()
+        application.apply(registry.make(registry.find("legacy_sticky")).assign(state))
+        return application.state()
     raise AssertionError
 
 
@@ -75,8 +75,8 @@ def test_without_standbys_the_bound_is_what_trying_everything_finds(seed: int) -
 
 @pytest.mark.parametrize("seed", range(40))
 def test_standbys_that_could_be_anywhere_cost_no_less_than_the_bound(seed: int) -> None:
-    life = RandomApplication.from_seed(seed)
-    state = life.state()
+    application = RandomApplication.from_seed(seed)
+    state = application.state()
     chance = random.Random(seed)
     for _ in range(20):
         columns = random_answer(state, chance, 1)
@@ -86,9 +86,9 @@ def test_standbys_that_could_be_anywhere_cost_no_less_than_the_bound(seed: int) 
 
 
 def test_what_was_held_before_is_known_by_client() -> None:
-    life = RandomApplication.from_seed(4)
-    life.apply(registry.make(registry.find("high_availability")).assign(life.state()))
-    state = life.state()
+    application = RandomApplication.from_seed(4)
+    application.apply(registry.make(registry.find("high_availability")).assign(application.state()))
+    state = application.state()
     ran, held = previous_holders(state)
     for column, client in enumerate(state.kafka_streams_states.values()):
         rows = [state.row_of_task[task] for task in client.previous_active_tasks]
@@ -98,8 +98,8 @@ def test_what_was_held_before_is_known_by_client() -> None:
 
 
 def test_where_a_client_has_no_rack_nothing_is_said() -> None:
-    life = RandomApplication.from_seed(2)
-    state = life.state()
+    application = RandomApplication.from_seed(2)
+    state = application.state()
     columns = AssignmentColumns(np.full(len(state.tasks), UNASSIGNED), np.zeros_like(state.lags, dtype=np.bool_), None)
     found = compute_cost_and_bound(state, columns, WEIGHTS)
     assert found is not None

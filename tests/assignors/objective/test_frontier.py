@@ -1,4 +1,4 @@
-"""The front of traffic against movement."""
+"""The frontier of traffic and moves."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tests.contract.random_applications import RandomApplication
 
 
 def state_of(seed: int, *, at_most: int = 1_000, clients: int = 8) -> ApplicationState | None:
-    """An application after somebody came and somebody left."""
-    life = RandomApplication.from_seed(seed)
-    life.apply(registry.make(registry.find("legacy_sticky")).assign(life.state()))
-    life.apply_random_event()
-    life.apply_random_event()
-    state = life.state()
+    """Return an application after a client joined or left."""
+    application = RandomApplication.from_seed(seed)
+    application.apply(registry.make(registry.find("legacy_sticky")).assign(application.state()))
+    application.apply_random_event()
+    application.apply_random_event()
+    state = application.state()
     return state if state.tasks.stateful.sum() <= at_most and len(state.clients) <= clients else None
 
 
 def answers(state: ApplicationState, slack: int) -> list[tuple[int, int]]:
-    """Remote partitions and moves of every balanced assignment of the stateful tasks."""
+    """Return remote partitions and moves of each balanced assignment of the stateful tasks."""
     rows = np.flatnonzero(state.tasks.stateful)
     remote = state.remote_partitions(state.tasks.source)[rows]
     ran = previous_holders(state)[0][rows]

@@ -1,4 +1,4 @@
-"""What is proven of the cost of an assignment, held against trying everything."""
+"""Proven bounds against exhaustive search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIMIT_S = 10.0
 
 @dataclass(frozen=True)
 class Proven:
-    """What an assignment costs, the bound by flows, that which is proven, and the cheapest cost that is known."""
+    """The cost of an assignment, the bound by flows, the proven bound, and the best known cost."""
 
     cost: int
     relaxed: int
@@ -34,7 +34,7 @@ class Proven:
 
 
 def proven(state: ApplicationState, columns: AssignmentColumns, limit_s: float = LIMIT_S) -> Proven:
-    """What is proven, checked for being consistent in itself and with the bound by flows."""
+    """Return the proof, and check that it is consistent with the bound by flows."""
     plain, found = compute_cost_and_bound(state, columns, WEIGHTS), prove_bound(state, columns, WEIGHTS, limit_s)
     assert plain is not None
     assert plain.proof is None
@@ -54,14 +54,14 @@ def one_task(state: ApplicationState, row: int, way: Option) -> AssignmentColumn
 
 
 def tables(state: ApplicationState, columns: AssignmentColumns) -> IntArray:
-    """Shape (3, C); active stateful tasks, stateless ones and standbys of each client."""
+    """Return the active stateful tasks, stateless tasks and standbys of each client, shape (3, C)."""
     active = np.eye(len(state.clients), dtype=np.int64)[columns.active]
     stateful = state.tasks.stateful
     return np.array([active[stateful].sum(axis=0), active[~stateful].sum(axis=0), columns.standby.sum(axis=0)])
 
 
 def least_cost(state: ApplicationState, columns: AssignmentColumns) -> int:
-    """The least of all assignments of the same copies in which no client has more per thread than one has here."""
+    """Return the minimum cost over all assignments of the same copies whose maximum load per thread is not higher."""
     total = 0
     threads = state.clients.threads
     most = (tables(state, columns) / threads).max(axis=1)
@@ -104,15 +104,15 @@ ASSIGNORS = ("high_availability", "legacy_sticky", "sticky_task_assignor", "stre
 def test_no_answer_costs_less_than_what_is_proven(name: str) -> None:
     assignor, raised = registry.make(registry.find(name)), 0
     for seed in range(8):
-        life = RandomApplication.from_seed(seed)
+        application = RandomApplication.from_seed(seed)
         for _ in range(2):
-            life.apply_random_event()
-            state = life.state()
+            application.apply_random_event()
+            state = application.state()
             answer = assignor.assign(state)
             found = proven(state, AssignmentColumns.of(state, answer))
             assert found.bound == found.cheapest
             raised += found.bound > found.relaxed
-            life.apply(answer)
+            application.apply(answer)
     assert raised > 0
 
 
@@ -133,8 +133,8 @@ def test_what_is_too_large_to_be_solved_keeps_the_bound_by_flows(monkeypatch: py
 
 
 def test_what_the_limit_cuts_short_keeps_the_better_bound() -> None:
-    life = RandomApplication.from_seed(11)
-    state = life.state()
+    application = RandomApplication.from_seed(11)
+    state = application.state()
     columns = random_answer(state, random.Random(11), 2)
     short, long = (proven(state, columns, limit_s) for limit_s in (1e-9, LIMIT_S))
     assert short.relaxed <= short.bound <= long.bound == long.cheapest <= short.cheapest

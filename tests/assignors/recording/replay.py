@@ -1,4 +1,4 @@
-"""Doing again what a recorder was told, and holding every step and number of it against the state."""
+"""Replay recorded steps, and check each step and number against the state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FRESH = {
 
 
 class Replay:
-    """An empty placement to which steps are done; each is checked before."""
+    """An empty placement to which steps are applied; each step is checked before."""
 
     def __init__(self, state: ApplicationState, costs: tuple[int, int], *, changelogs_count: bool) -> None:
         self.state = state
@@ -126,7 +126,7 @@ class Replay:
         assert any(self.holds(step.destination, task) for task in range(len(self.owner)) if task != step.task)
 
     def check_tags(self, step: PlacementStep) -> None:
-        """Of some key it has a value that no other copy of the task has, or there are too few values for that."""
+        """Check that the client has a value of a key that no other copy has, or that the key has too few values."""
         tags, keys = self.state.clients.tags, self.state.assignment_configs.rack_aware_assignment_tags
         assert keys
         assert step.destination_load == self.load(step.destination)
@@ -134,7 +134,7 @@ class Replay:
         for key in keys:
             values = {value for each in tags for name, value in each.items() if name == key}
             used = {tags[client][key] for client in others if key in tags[client]}
-            # Where the copies have used up the values of a key, it does not count any more.
+            # A key whose values are all used does not count any more.
             if len(values) > len(others):
                 assert tags[step.destination].get(key) not in used
 
@@ -210,7 +210,7 @@ class Replay:
             assert exchange.costs.sum() < 0
 
     def remote(self, role: TaskType, task: int, client: int) -> int:
-        """How many partitions of the task have no replica in the client's rack."""
+        """Return the number of partitions of the task without a replica in the client's rack."""
         tasks, rack = self.state.tasks, self.state.clients.rack[client]
         counted = set(tasks.changelog.row(task).tolist()) if role is TaskType.STANDBY else set()
         if role is TaskType.ACTIVE:

@@ -1,4 +1,4 @@
-"""The time of Kafka's search on a group leader."""
+"""Time of Kafka's search on a group leader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Kafka's assignors do besides searching for racks, and the time that takes on a group leader."""
+"""Work of Kafka's assignors outside of flows, and its time on a group leader."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def assignor_of(name: str) -> RecordingTaskAssignor:
 
 
 class Worked(Recorder):
-    """Adds up the time of all work."""
+    """Sums the time of all work."""
 
     ms = 0.0
 

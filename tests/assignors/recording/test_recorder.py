@@ -1,4 +1,4 @@
-"""What assignors tell a recorder, and that it is the same with and without shortcuts."""
+"""The records of assignors are the same with and without shortcuts."""
 
 import random
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What assignors say they did is what they did: every step and number, on random lives of applications."""
+"""Recorded steps lead to the assignment, and their numbers are correct, on random applications."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def costs_of(assignor: RecordingTaskAssignor, state: ApplicationState) -> tuple[int, int]:
-    """What a remote partition costs, and moving a task."""
+    """Return the costs of a remote partition and of a move."""
     traffic, non_overlap = DEFAULTS.get(type(assignor), (1, 10))
     configs = state.assignment_configs
     if configs.rack_aware_traffic_cost is not None:
@@ -62,14 +62,14 @@ def replayed(assignor: RecordingTaskAssignor, state: ApplicationState) -> Replay
 
 
 def live(assignor: RecordingTaskAssignor, seed: int, look: Callable[[ApplicationState], None]) -> None:
-    """Show every state of a random life."""
-    life = RandomApplication.from_seed(seed)
+    """Call a function with each state of a random application."""
+    application = RandomApplication.from_seed(seed)
     for _ in range(6):
         for _ in range(2):
-            state = life.state()
+            state = application.state()
             look(state)
-            life.apply(assignor.assign(state))
-        life.apply_random_event()
+            application.apply(assignor.assign(state))
+        application.apply_random_event()
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS, ids=NAMES)
@@ -100,7 +100,7 @@ def test_the_steps_are_true_for_applications_nobody_has_run(kernels: Kernels) ->
 def falsified(
     told: list[PlacementStep | Exchange], kind: StepKind, **changes: int | float
 ) -> list[PlacementStep | Exchange]:
-    """The same with one number of the first step of a kind changed by so much."""
+    """Return the same entries with one number of the first step of a kind changed."""
     place = next(place for place, each in enumerate(told) if isinstance(each, PlacementStep) and each.kind is kind)
     step = told[place]
     assert isinstance(step, PlacementStep)

@@ -1,4 +1,4 @@
-"""Applications so small that every assignment of them can be tried."""
+"""Applications that are small enough to try all assignments."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from tests.contract.random_applications import RandomApplication, random_configs
 
 
 def tiny_state(seed: int, standbys: int | None = None) -> ApplicationState:
-    """At most six tasks and three clients, some of which had some of the tasks."""
+    """Return at most six tasks on three clients, some of which held some of the tasks."""
     chance = random.Random(seed)
     tasks = random_tasks(chance)
     configs = random_configs(chance)
     if standbys is not None:
         configs = replace(configs, num_standby_replicas=standbys)
-    life = RandomApplication(
+    application = RandomApplication(
         chance, sorted(chance.sample(tasks, min(6, len(tasks))), key=lambda task: task.id), configs
     )
     for _ in range(chance.randint(1, 3)):
-        life.join()
+        application.join()
     former = registry.make(registry.find(chance.choice(["high_availability", "legacy_sticky"])))
-    life.apply(former.assign(life.state()))
+    application.apply(former.assign(application.state()))
     for _ in range(chance.randint(0, 2)):
-        life.apply_random_event()
-    while len(life.clients) > 3:
-        life.leave()
-    return life.state()
+        application.apply_random_event()
+    while len(application.clients) > 3:
+        application.leave()
+    return application.state()
 
 
 def grown(seed: int) -> ApplicationState:
-    """An application of some size, after somebody came or left."""
-    life = RandomApplication.from_seed(seed)
-    life.apply(HighAvailability().assign(life.state()))
-    life.apply_random_event()
-    return life.state()
+    """Return a larger application after a client joined or left."""
+    application = RandomApplication.from_seed(seed)
+    application.apply(HighAvailability().assign(application.state()))
+    application.apply_random_event()
+    return application.state()
 
 
 CopyCost = Callable[[TaskInfo, KafkaStreamsState, bool], int]
@@ -54,7 +54,7 @@ CopyCost = Callable[[TaskInfo, KafkaStreamsState, bool], int]
 
 @dataclass(frozen=True)
 class Rules:
-    """What an assignment has to keep to, and what it costs."""
+    """The constraints and costs of an assignment."""
 
     weights: Weights
     slack: int = 0
@@ -82,7 +82,7 @@ def options(num_clients: int, copies: int) -> list[Option]:
 
 
 def least_cost(state: ApplicationState, rules: Rules) -> tuple[int, int, int]:
-    """The slack that is needed, the fewest repeats with it, and the least cost with these, from trying everything."""
+    """Return the necessary slack, the fewest colocations with it, and the minimum cost, by trying all assignments."""
     slack, repeats, stateful = _least_of_stateful(state, rules)
     return slack, repeats, stateful + _least_of_stateless(state, rules)
 
@@ -127,7 +127,7 @@ def _least_of_stateless(state: ApplicationState, rules: Rules) -> int:
 
 
 def _even(held: BoolArray, shares: list[Fraction], slack: int, subtopology: IntArray, inner: int | None) -> BoolArray:
-    """Which of K assignments (K, N, C) give everybody their shares, of all and of each subtopology."""
+    """Return which of K assignments (K, N, C) give all clients their shares, of all tasks and of each subtopology."""
     number = held.shape[1]
     kept = [_within(held.sum(axis=1), shares, slack)]
     for one in sorted(set(subtopology.tolist())) if inner is not None else ():
@@ -188,7 +188,7 @@ def _value(client: KafkaStreamsState, place: str, is_tag: bool) -> str | None:
 
 
 def in_another_order(state: ApplicationState, seed: int) -> ApplicationState:
-    """The same application, its tasks, clients and partitions told in another order."""
+    """Return the same application with its tasks, clients and partitions listed in another order."""
     chance = random.Random(seed)
     tasks = [
         replace(info, topic_partitions=tuple(chance.sample(info.topic_partitions, len(info.topic_partitions))))

@@ -1,4 +1,4 @@
-"""Random problems and random placements, full of ties: equal racks, equal lags, idle clients, tasks held by nobody."""
+"""Random problems and placements with many ties: equal racks, equal lags, idle clients, unassigned tasks."""
 
 import random
 from collections import Counter
@@ -13,7 +13,7 @@ from assignors.tasks.task_placement import TaskPlacement
 
 
 class RecordedWork(Recorder):
-    """A recorder that counts the flows of each effort."""
+    """Counts the flows of each effort."""
 
     def __init__(self) -> None:
         self.flows: Counter[FlowEffort] = Counter()
@@ -23,7 +23,7 @@ class RecordedWork(Recorder):
 
 
 def draw_state(chance: random.Random, max_clients: int = 14, max_tasks: int = 24) -> ApplicationState:
-    """A state whose racks are all known."""
+    """Return a random state with known racks."""
     racks = [f"az{number}" for number in range(chance.randint(1, 3))]
     ids = sorted(
         {TaskId(chance.randrange(3), chance.randrange(max_tasks)) for _ in range(chance.randint(1, max_tasks))}
@@ -66,7 +66,7 @@ def draw_configs(chance: random.Random) -> AssignmentConfigs:
 
 
 def draw_placement(chance: random.Random, state: ApplicationState) -> TaskPlacement:
-    """Every task on some client; standbys of the stateful ones on some others, or on none."""
+    """Return each task on a random client, and standbys of the stateful ones on some others."""
     placement = TaskPlacement(state)
     clients = range(len(state.clients))
     crowd = chance.choices(clients, k=chance.randint(1, len(clients)))

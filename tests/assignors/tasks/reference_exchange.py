@@ -1,4 +1,4 @@
-"""The exchange of standbys, written out plainly on sets and without a shortcut: what the kernel is compared with.
+"""A direct implementation of the standby exchange on sets, without shortcuts: the reference for the kernel.
 
 Source: `RackAwareTaskAssignor.optimizeStandbyTasks`, `ClientTagAwareStandbyTaskAssignor.isAllowedTaskMovement` of Kafka
 Streams.
@@ -24,7 +24,7 @@ def exchange_plainly(
     keeps_tags: bool,
     flow: Flow,
 ) -> list[FlowEffort]:
-    """Solves each pair's flow: costs [task][2 clients], owner [task], tasks; answers the effort of each."""
+    """Solve the flow of each pair: costs [task][2 clients], owner [task], tasks; return the effort of each."""
     racks = placement.state.clients.rack.tolist()
     efforts = []
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""The movement step of Kafka, written out plainly on sets and without a shortcut: what the kernels are compared with.
+"""A direct implementation of Kafka's task movement on sets, without shortcuts: the reference for the kernels.
 
 Source: `TaskMovement`, `ConstrainedPrioritySet` of Kafka Streams.
 """
@@ -13,7 +13,7 @@ from assignors.tasks.task_placement import TaskPlacement
 
 
 class PlainMovement:
-    """`moved` counts the movements that were made."""
+    """`moved` counts the movements."""
 
     def __init__(self, placement: TaskPlacement) -> None:
         state = placement.state

@@ -1,7 +1,7 @@
 """Assignments as one-line tables, `A: 0_0 (0_1) | B: 0_1`: clients in order, standbys in parentheses.
 
-A client may be given threads, `A*2:`, and a number other than its place in the alphabet, `A#17:`; the number is its
-process id, and the bucket of a small hash table in which it lands.
+A client may have threads, `A*2:`, and a number that differs from its position in the alphabet, `A#17:`. The number is
+its process id, and its bin in a small hash table.
 """
 
 import re
@@ -29,7 +29,7 @@ def client(text: str) -> KafkaStreamsState:
 
 
 def task(text: str, racks: dict[str, tuple[str | None, ...]] | None = None, stateless: str = "") -> TaskInfo:
-    """A task that reads `in-P` and, unless it is stateless, `store-P`, which stand in the racks given."""
+    """Return a task that reads `in-P` and, unless it is stateless, `store-P`, with replicas in the given racks."""
     task_id = TaskId.parse(text)
     topics = {f"in{task_id.subtopology}-{task_id.partition}": True}
     if text not in stateless.split():
@@ -53,7 +53,7 @@ def state(
     strategy: str = "none",
     costs: tuple[int, int] | None = None,
 ) -> ApplicationState:
-    """What the group leader sees: who had what, listed in that order, and the tasks there are now."""
+    """Return the state of the group leader: previous tasks of clients, listed in this order, and the current tasks."""
     return ApplicationState.of(
         [task(text, racks, stateless) for text in tasks.split()],
         [client(text) for text in before.split("|")] if before else [],
@@ -67,7 +67,7 @@ def state(
 
 
 def table(assignment: TaskAssignment) -> str:
-    """The clients by process id, called A, B, C… whatever their numbers."""
+    """Return the table of an assignment; clients are named A, B, C… in the order of process ids."""
     lines = []
     for position, given in enumerate(assignment.assignment):
         words = [str(held) for held in sorted(given.tasks) if given.tasks[held] is TaskType.ACTIVE]

@@ -1,4 +1,4 @@
-"""How evenly Kafka's balance_subtopology and the exact one spread subtopologies, on random problems.
+"""Measure how evenly Kafka's balance_subtopology and the exact one spread subtopologies, on random problems.
 
 `python -m tests.assignors.tasks.subtopology_skew` prints the table of docs/explanation/kip-925-alternatives.md.
 """
@@ -24,7 +24,7 @@ MANY = 5
 
 @dataclass(frozen=True)
 class SkewResult:
-    """Skew: the largest difference of two clients in tasks of one subtopology; and partitions read across racks."""
+    """Skew, the maximum difference of two clients in tasks of one subtopology; and partitions read across racks."""
 
     skew: int
     remote: int
@@ -32,7 +32,7 @@ class SkewResult:
 
 
 def problem(seed: int) -> ApplicationState:
-    """Up to 5 subtopologies with up to 30 partitions on up to 12 clients of one thread, everything caught up."""
+    """Return up to 5 subtopologies with up to 30 partitions on up to 12 clients of one thread, all caught up."""
     chance = random.Random(seed)
     racks = ["a", "b", "c"][: chance.randint(2, 3)]
     weights = [chance.random() for _ in racks]

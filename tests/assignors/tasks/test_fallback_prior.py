@@ -1,4 +1,4 @@
-"""FallbackPriorTaskAssignor: everything stays, and another rebalance is asked for."""
+"""FallbackPriorTaskAssignor: tasks stay, and a probing rebalance is requested."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The cheapest assignment, reached with no more restored than it takes."""
+"""The cheapest assignment is reached with minimum restoration."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ AT_MOST = 60
 
 
 def lives(number: int, at_most: int = 1_000, **changed: object) -> list[ApplicationState]:
-    """States of running groups of so many stateful tasks at most, which somebody has just joined or left."""
+    """Return states of running groups with up to a number of stateful tasks, after a client joined or left."""
     states = []
     for seed in range(number):
-        life = RandomApplication.from_seed(seed)
-        life.configs = replace(life.configs, **changed)  # type: ignore[arg-type]
-        if sum(task.is_stateful for task in life.tasks) > at_most:
+        application = RandomApplication.from_seed(seed)
+        application.configs = replace(application.configs, **changed)  # type: ignore[arg-type]
+        if sum(task.is_stateful for task in application.tasks) > at_most:
             continue
         for _ in range(3):
-            life.apply(registry.make(registry.find("legacy_sticky")).assign(life.state()))
-            life.apply_random_event()
-        states.append(life.state())
+            application.apply(registry.make(registry.find("legacy_sticky")).assign(application.state()))
+            application.apply_random_event()
+        states.append(application.state())
     return states
 
 
@@ -93,15 +93,15 @@ def test_a_plan_restores_just_what_its_target_lacks_and_hardly_a_standby_in_vain
 def test_a_task_never_goes_to_a_client_that_is_not_caught_up_while_another_one_is() -> None:
     waited = 0
     for seed in range(20):
-        life = RandomApplication.from_seed(seed)
+        application = RandomApplication.from_seed(seed)
         for _ in range(12):
-            life.apply_random_event()
-            state = life.state()
+            application.apply_random_event()
+            state = application.state()
             answer = Incremental().assign(state)
             active, ready = AssignmentColumns.of(state, answer).active, caught_up(state)
             assert (ready[np.arange(len(active)), active] | ~ready.any(axis=1)).all()
             waited += answer.followup_rebalance_delay_ms is not None
-            life.apply(answer)
+            application.apply(answer)
     assert waited > 10
 
 
@@ -122,7 +122,7 @@ def assigned(columns: AssignmentColumns) -> BoolArray:
 
 
 def rounds(state: ApplicationState, assignor: TaskAssignor) -> Iterator[tuple[ApplicationState, AssignmentColumns]]:
-    """Until nothing more is asked for; what is assigned is caught up a round later, and nothing else changes."""
+    """Yield rebalances until none is requested; assigned copies are caught up a round later; nothing else changes."""
     for _ in range(AT_MOST):
         columns = AssignmentColumns.of(state, assignor.assign(state))
         yield state, columns
@@ -137,7 +137,7 @@ def rounds(state: ApplicationState, assignor: TaskAssignor) -> Iterator[tuple[Ap
             ],
             previous_standby=[tuple(ids[t] for t in np.flatnonzero(held)) for held in columns.standby.T],
         )
-    raise AssertionError("it does not come to rest")
+    raise AssertionError("it does not reach rest")
 
 
 def kept_in_the_end(state: ApplicationState) -> set[tuple[TaskId, ProcessId]]:
@@ -159,9 +159,9 @@ def test_high_availability_restores_more_for_the_same_changes() -> None:
 
 
 def moving(lags: dict[int, int], *, begun: int | None = None) -> ApplicationState:
-    """Four tasks run on a client far from all their partitions; of task n, n + 1 partitions are near another client.
+    """Return four tasks on a client far from all their partitions; n + 1 partitions of task n are near another client.
 
-    The other client lacks what `lags` says, and may warm up one task at a time; it has begun with one.
+    The other client lacks the records of `lags`, may warm up one task at a time, and has begun with one.
     """
     ids = [TaskId(0, number) for number in range(4)]
     tasks = [

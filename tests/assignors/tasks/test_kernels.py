@@ -1,4 +1,4 @@
-"""The kernels of the high availability assignor against plain searches, on random placements."""
+"""The kernels of the high availability assignor against reference implementations, on random placements."""
 
 import copy
 import random
@@ -47,7 +47,7 @@ def tables(placement: TaskPlacement) -> dict[str, list[int]]:
 
 
 def counted(placement: TaskPlacement) -> dict[str, list[int]]:
-    """What the counts of a placement have to be."""
+    """Return the counts that a placement must have."""
     active = Counter(placement.owner)
     clients = range(len(placement.threads))
     standbys = placement.standbys().sum(axis=1).tolist()

@@ -1,4 +1,4 @@
-"""LegacyStickyTaskAssignor, rule by rule."""
+"""Rules of LegacyStickyTaskAssignor, one by one."""
 
 import pytest
 
@@ -140,7 +140,7 @@ def test_racks(costs: tuple[int, int] | None, after: str) -> None:
 
 
 def test_tasks_that_racks_brought_together_have_not_met() -> None:
-    """Racks make A and B swap 0_0 and 0_1; then 0_1 meets 0_0 on A, so its own standby does not go to B."""
+    """Racks make A and B exchange 0_0 and 0_1; then 0_1 joins 0_0 on A, so its standby does not go to B."""
     everywhere = dict.fromkeys(("store0-0", "store0-1", "store0-2"), ("a", "b", "c"))
     racks = everywhere | {"in0-0": ("b",), "in0-1": ("a",), "in0-2": ("c",)}
     given = state("A@a: | B@b: | C@c:", "0_0 0_1 0_2", 1, "", racks, "min_traffic", (10, 1))

@@ -1,4 +1,4 @@
-"""The cheapest assignment is what trying everything finds, and the group comes to rest with it."""
+"""The optimal assignment equals the result of exhaustive search, and the group converges with it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.assignors.tasks.exhaustive import Rules, grown, in_another_order, lea
 
 
 def colocations_of(state: ApplicationState, columns: AssignmentColumns) -> int:
-    """How many copies are in one place with another one of their task."""
+    """Return how many copies share a failure domain with another copy of their task."""
     held = columns.standby.copy()
     held[np.arange(len(held)), columns.active] = True
     return count_colocations(failure_domains(state), held[state.tasks.stateful])
 
 
 def assert_is_best(state: ApplicationState, assignor: Optimal, seed: int) -> OptimalSolution:
-    """It is what trying everything finds."""
+    """Check that the assignment equals the result of exhaustive search."""
     answer = assignor.solve(state)
     rules = Rules(answer.weights, assignor.slack, assignor.subtopology_slack, assignor.downtime_cost or 0)
     assert (answer.slack, colocations_of(state, answer.target), answer.cost) == least_cost(state, rules), seed
@@ -90,7 +90,7 @@ def test_the_cost_is_what_is_appraised_and_never_below_what_cannot_be_undercut()
 
 
 def slack_of(state: ApplicationState, columns: AssignmentColumns, copies: int) -> int:
-    """By how many tasks clients have more or fewer than their shares."""
+    """Return the maximum number of tasks by which clients exceed or miss their shares."""
     threads, stateful = state.clients.threads, state.tasks.stateful
     clients = len(threads)
     kinds = [
@@ -161,7 +161,7 @@ def test_the_order_in_which_things_are_told_changes_nothing() -> None:
 
 
 def clients_of_whom_any_two_share_a_tag(per_kind: int) -> ApplicationState:
-    """Clients of four kinds; on average half a task would fit on each kind. Those of one kind had tasks together."""
+    """Return clients of four kinds; half a task fits on each kind on average. Those of one kind held tasks together."""
     tasks = [info for info in grown(3).all_tasks.values() if info.is_stateful]
     clients = []
     for number in range(4 * per_kind):

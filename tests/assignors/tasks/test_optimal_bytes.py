@@ -1,4 +1,4 @@
-"""The cheapest assignment in bytes and in dollars is what trying everything finds."""
+"""The optimal assignment in bytes and in dollars equals the result of exhaustive search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ODD = (*RACKS, "rack-without-clients", None)
 
 
 def random_rates(state: ApplicationState, seed: int, usd_per_gb: float | None = None) -> TrafficRates:
-    """Rates of every partition, and what tasks write besides."""
+    """Return random rates of all partitions, and of the other writes of tasks."""
     chance = random.Random(seed)
     partitions = {
         name: PartitionRate(
@@ -50,7 +50,7 @@ def is_remote(rates: TrafficRates, partition: PartitionRate, replicas: tuple[str
 
 
 def bytes_per_s(rates: TrafficRates, task: TaskInfo, client: KafkaStreamsState, standby: bool) -> int:
-    """What crosses racks for a copy at rest."""
+    """Return the cross-rack bytes of a copy in the steady state."""
     assert client.rack_id is not None
     crosses = 0
     for each in task.topic_partitions:
@@ -66,7 +66,7 @@ def bytes_per_s(rates: TrafficRates, task: TaskInfo, client: KafkaStreamsState, 
 
 
 def restored_bytes(state: ApplicationState, rates: TrafficRates, task: TaskInfo, client: KafkaStreamsState) -> float:
-    """What crosses racks until a copy is level."""
+    """Return the cross-rack bytes until a copy has caught up."""
     logs = [(rates.partitions[each.topic_partition], each) for each in task.topic_partitions if each.is_changelog]
     records = sum(known.size_bytes // known.record_bytes for known, _ in logs)
     if not task.is_stateful or not records:
@@ -82,7 +82,7 @@ def restored_bytes(state: ApplicationState, rates: TrafficRates, task: TaskInfo,
 
 
 def rules_of(state: ApplicationState, rates: TrafficRates, assignor: Optimal, unit: float) -> Rules:
-    """What a copy costs, worked out task by task."""
+    """Return the costs of copies, computed task by task."""
     factor = 1.0 if assignor.minimises == TrafficUnit.BYTES else (rates.usd_per_gb or 0) * 86_400 / GB
 
     def copy_cost(task: TaskInfo, client: KafkaStreamsState, standby: bool) -> int:
@@ -158,17 +158,17 @@ def test_what_has_priority_is_least_and_what_is_told_of_it_is_true() -> None:
 @pytest.mark.parametrize("priority", list(Priority))
 def test_weighing_bytes_the_group_comes_to_rest_whatever_order_it_is_told_in(priority: Priority) -> None:
     for seed in range(5):
-        life = RandomApplication.from_seed(seed)
-        state = life.state()
+        application = RandomApplication.from_seed(seed)
+        state = application.state()
         assignor = Optimal(
             minimises=TrafficUnit.BYTES, rates=random_rates(state, seed), horizon_s=60, priority=priority
         )
         for _ in range(2):
-            life.apply_random_event()
-            state = life.state()
+            application.apply_random_event()
+            state = application.state()
             assert assignor.assign(in_another_order(state, seed)) == assignor.assign(state), seed
-            assert rebalance_until_stable(life, assignor, 60) is not None, (seed, life.history)
-        state = life.state()
+            assert rebalance_until_stable(application, assignor, 60) is not None, (seed, application.history)
+        state = application.state()
         answer = assignor.solve(state)
         now = AssignmentColumns.of(state, answer.assignment)
         assert now.active.tolist() == answer.target.active.tolist(), seed
@@ -224,9 +224,9 @@ def test_what_topics_are_said_to_carry_goes_before_what_was_told_and_takes_its_p
 
 
 def test_where_nothing_crosses_for_money_nothing_moves() -> None:
-    life = RandomApplication.from_seed(2)
-    rebalance_until_stable(life, Optimal(), 60)
-    state = life.state()
+    application = RandomApplication.from_seed(2)
+    rebalance_until_stable(application, Optimal(), 60)
+    state = application.state()
     answer = Optimal(minimises=TrafficUnit.DOLLARS, rates=random_rates(state, 1), usd_per_gb=0).solve(state)
     assert (answer.cost, answer.bound, answer.traffic) == (0, 0, 0)
     assert moves(state, answer.target) == 0

@@ -1,4 +1,4 @@
-"""How an application lives with the cheapest assignment: it warms up, comes to rest, and copes with odd input."""
+"""An application with the optimal assignor warms up, converges, and handles unusual input."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from tests.contract.random_applications import RandomApplication, rebalance_unti
 )
 def test_with_any_parameters_the_group_comes_to_rest(assignor: Optimal) -> None:
     for seed in range(12):
-        life = RandomApplication.from_seed(seed)
+        application = RandomApplication.from_seed(seed)
         for _ in range(2):
-            life.apply_random_event()
-            assert rebalance_until_stable(life, assignor, 60) is not None, (seed, life.history)
+            application.apply_random_event()
+            assert rebalance_until_stable(application, assignor, 60) is not None, (seed, application.history)
 
 
 def test_at_rest_the_answer_is_the_target_and_asked_again_nothing_moves() -> None:
     for seed in range(15):
-        life = RandomApplication.from_seed(seed)
-        life.apply_random_event()
-        rebalance_until_stable(life, Optimal(), 60)
-        state = life.state()
+        application = RandomApplication.from_seed(seed)
+        application.apply_random_event()
+        rebalance_until_stable(application, Optimal(), 60)
+        state = application.state()
         answer = Optimal().solve(state)
         assert answer.assignment.followup_rebalance_delay_ms is None, seed
         ran = [set(client.previous_active_tasks) for client in state.kafka_streams_states.values()]
@@ -140,7 +140,7 @@ def test_parameters_may_be_given_as_text_as_scenarios_do() -> None:
 
 
 def two_tasks(lags: list[tuple[int, int]], held: tuple[TaskId, ...] = ()) -> ApplicationState:
-    """Two tasks and three clients in one rack; the first two lag so far behind, the third by everything."""
+    """Return two tasks and three clients in one rack: two with the given lags, one without copies."""
     ids = (TaskId(0, 0), TaskId(0, 1))
     clients = [
         KafkaStreamsState(

@@ -1,4 +1,4 @@
-"""What KIP-925 discussed and Kafka did not ship: what each alternative changes, and what it buys."""
+"""Alternatives of KIP-925 that Kafka did not ship: what each changes, and what it saves."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ RATES = {"in0": 50_000_000, "in1": 1_000, "in2": 2_000_000, "in3": 10}
 
 
 def lives(number: int, **changed: object) -> list[ApplicationState]:
-    """States of groups that somebody has just joined or left, by min_traffic, with all copies caught up."""
+    """Return states of min_traffic groups after a client joined or left, with all copies caught up."""
     states = []
     for seed in range(number):
-        life = RandomApplication.from_seed(seed)
-        configs = replace(life.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
-        life.configs = replace(configs, **changed)  # type: ignore[arg-type]
+        application = RandomApplication.from_seed(seed)
+        configs = replace(application.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
+        application.configs = replace(configs, **changed)  # type: ignore[arg-type]
         for _ in range(2):
-            life.apply(HighAvailability().assign(life.state()))
-            life.apply_random_event()
-        state = life.state()
+            application.apply(HighAvailability().assign(application.state()))
+            application.apply_random_event()
+        state = application.state()
         states.append(replace(state, lags=np.where(state.lags == NO_LAG, NO_LAG, 0)))
     return states
 
@@ -59,13 +59,13 @@ def columns(state: ApplicationState, assignor: TaskAssignor) -> AssignmentColumn
 
 def test_as_it_stands_it_is_high_availability_with_min_traffic_task_for_task() -> None:
     for seed in range(60):
-        life = RandomApplication.from_seed(seed)
-        life.configs = replace(life.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
+        application = RandomApplication.from_seed(seed)
+        application.configs = replace(application.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
         for _ in range(3):
-            life.apply_random_event()
-            state = life.state()
+            application.apply_random_event()
+            state = application.state()
             assert RackAwareVariant().assign(state) == HighAvailability().assign(state), seed
-            life.apply(HighAvailability().assign(state))
+            application.apply(HighAvailability().assign(state))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_where_racks_are_not_known_it_is_high_availability_without_a_strategy(va
 
 
 def in_one_rack(state: ApplicationState, found: AssignmentColumns) -> int:
-    """Stateful tasks all of whose copies are in one rack, although there is a client in another."""
+    """Return the number of stateful tasks whose copies are all in one rack, although a client is in another."""
     holds = found.standby.copy()
     holds[np.arange(len(found.active)), found.active] = True
     racks = state.clients.rack
@@ -109,7 +109,7 @@ def test_without_reliability_the_flow_finds_cheaper_standbys_than_kafkas_exchang
 
 
 def overlap_cost(state: ApplicationState, found: AssignmentColumns) -> int:
-    """Of stateful tasks, against who ran them."""
+    """Return the cost of stateful tasks, with moves from the previous owners."""
     rows = np.flatnonzero(state.tasks.stateful)
     remote = state.remote_partitions(state.tasks.source)[rows, found.active[rows]]
     return int(10 * remote.sum() + (~previous_holders(state)[0][rows, found.active[rows]]).sum())
@@ -164,7 +164,7 @@ def test_weighed_by_bytes_no_more_bytes_cross_racks_than_with_partitions_counted
 
 
 def state_reading(topics: Mapping[str, int]) -> ApplicationState:
-    """One task for each partition of topics that have so many."""
+    """Return one task for each partition of the topics."""
     tasks = [
         TaskInfo(
             TaskId(number, partition),

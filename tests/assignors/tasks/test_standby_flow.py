@@ -1,4 +1,4 @@
-"""Standbys that are apart first, then even, then cheap."""
+"""Standbys are placed by separation, then evenness, then cost."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.contract.random_applications import RandomApplication
 
 
 def tiny(seed: int, replicas: int, tags: tuple[str, ...]) -> ApplicationState | None:
-    """At most four stateful tasks on two to four clients."""
-    life = RandomApplication.from_seed(seed)
-    while len(life.clients) > 4:
-        life.leave()
-    state = life.state()
+    """Return at most four stateful tasks on two to four clients."""
+    application = RandomApplication.from_seed(seed)
+    while len(application.clients) > 4:
+        application.leave()
+    state = application.state()
     rows = np.flatnonzero(state.tasks.stateful)
     if len(state.clients) < 2 or not 1 <= len(rows) <= 4:
         return None
@@ -69,7 +69,7 @@ def unevenness(state: ApplicationState, taken: list[int], counts: list[int]) -> 
 def worth(
     state: ApplicationState, placement: TaskPlacement, costs: IntArray, chosen: list[tuple[int, ...]], reliable: int
 ) -> tuple[int, int, int]:
-    """Of standbys for each stateful task, in order."""
+    """Return the priorities of standbys of each stateful task, in order."""
     rows = np.flatnonzero(state.tasks.stateful).tolist()
     owners = [placement.owner[row] for row in rows]
     numbers = range(len(state.clients))

@@ -1,4 +1,4 @@
-"""The order of the caller's collections, from the listing to the answer."""
+"""The order of the caller's collections determines ties."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""StickyTaskAssignor of KIP-924: where it differs from the legacy one."""
+"""Differences of StickyTaskAssignor of KIP-924 from the legacy assignor."""
 
 import pytest
 

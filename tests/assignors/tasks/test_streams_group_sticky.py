@@ -1,6 +1,7 @@
-"""StickyTaskAssignor of streams groups: the broker's answers, task for task, and the rules they follow.
+"""StickyTaskAssignor of streams groups equals the broker's assignor, task for task.
 
-`streams_group.jsonl.gz` holds 300 random problems, 75 groups of four rounds each, with the answers of Kafka 4.3.1.
+`streams_group.jsonl.gz` contains 300 random problems, 75 groups of four rounds each, with the assignments of Kafka
+4.3.1.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def test_the_recorded_problems_are_of_all_kinds() -> None:
             "A: 0_0 0_1 | B: 0_2 0_3 | C:",
             "0_0 0_1 0_2 0_3",
             "A: 0_0 0_1 | B: 0_2 | C: 0_3",
-            id="the share sinks once somebody has it",
+            id="the share sinks once a client has it",
         ),
         pytest.param("A: | B: (0_1) | C:", "0_0 0_1 0_2", "A: 0_0 | B: 0_1 | C: 0_2", id="a standby takes over"),
         pytest.param(
@@ -136,13 +137,13 @@ def test_members_are_sorted_as_text() -> None:
 
 
 def test_ties_hang_on_the_ids_of_members_and_within_a_bin_on_how_they_are_listed() -> None:
-    given = state("A: | B#5:", "0_0")  # Processes that fall into one bin of Kafka's map.
+    given = state("A: | B#5:", "0_0")  # Processes in the same bin of Kafka's map.
     a, b = map(str, given.clients.ids)
     for told, after in (
         ({"a": a, "b": b}, "A: 0_0 | B:"),
         ({"b": b, "a": a}, "A: 0_0 | B:"),
         ({"a": b, "b": a}, "A: | B: 0_0"),
-        ({"a": a, "q": b}, "A: 0_0 | B:"),  # As the numbers of Java, a and q leave the same when divided by 16.
+        ({"a": a, "q": b}, "A: 0_0 | B:"),  # The hashes of a and q are equal modulo 16.
         ({"q": b, "a": a}, "A: | B: 0_0"),
     ):
         assert table(StreamsGroupSticky(members=told).assign(given)) == after, told

@@ -1,4 +1,4 @@
-"""TaskPairs against the set of pairs that it stands for."""
+"""TaskPairs against an explicit set of pairs."""
 
 import random
 

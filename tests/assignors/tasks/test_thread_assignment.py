@@ -1,7 +1,6 @@
-"""Which thread gets which of a client's tasks: Kafka's answers, and the rules that they follow.
+"""The distribution of a client's tasks over its threads equals Kafka's, and follows its rules.
 
-`threads.jsonl.gz` holds the answers of Kafka 4.3.1 to 150 random clients, and to 6 that were searched for because a
-rare rule decides them.
+`threads.jsonl.gz` contains the assignments of Kafka 4.3.1 for 150 random clients, and for 6 that a rare rule decides.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def test_a_task_stays_on_its_thread_when_it_changes_its_role_only_if_there_is_ro
 
 @st.composite
 def clients(draw: st.DrawFn) -> tuple[ClientTasks, Previous]:
-    """Any client: its tasks, and what its threads say they had, which others may say as well."""
+    """Draw a client: its tasks, and the previous tasks that its threads report, some of them more than once."""
     rows = draw(st.lists(st.sampled_from(ROWS), unique=True, max_size=40))
     first, second = sorted(draw(st.tuples(*[st.integers(0, len(rows))] * 2)))
     client = ClientTasks(rows[:first], rows[first:second], rows[second:])

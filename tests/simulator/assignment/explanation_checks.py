@@ -62,12 +62,12 @@ def default_weights(assignor: RecordingTaskAssignor) -> Weights:
 
 
 def task_states(assignor: RecordingTaskAssignor, seed: int, question: ExplanationRequest) -> Iterator[Explained]:
-    """Every decision of a random life, explained."""
-    life = RandomApplication.from_seed(seed)
+    """Yield all decisions of a random application, explained."""
+    application = RandomApplication.from_seed(seed)
     known: list[ProcessId] = []
     before: GroupAssignment | None = None
     for number in range(12):
-        state = life.state()
+        state = application.state()
         known += [client for client in state.clients.ids if client not in known]
         # Whoever may still come has a column from the start.
         rows = np.array([known.index(client) for client in state.clients.ids])
@@ -79,9 +79,9 @@ def task_states(assignor: RecordingTaskAssignor, seed: int, question: Explanatio
         account = DecisionRecord(state, assignor, traffic_cost, steps, question)
         yield Explained(account, rows, before, target, explain_decision(account, rows, before, target))
         before = target
-        life.apply(answer)
+        application.apply(answer)
         if number % 2:
-            life.apply_random_event()
+            application.apply_random_event()
 
 
 def _along(columns: AssignmentColumns, rows: IntArray, num_tasks: int) -> GroupAssignment:
