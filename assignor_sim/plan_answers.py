@@ -143,10 +143,10 @@ def _ask(assignor: ReplicaAssignor, asked: PlanInput) -> Plan:
     try:
         return make_plan(assignor, asked.state, asked.request, asked.topics)
     except AssignorError as error:
-        return Plan.none(PlanStatus.FAILED, str(error))
+        return Plan.without_replicas(PlanStatus.FAILED, str(error))
     except Exception as error:
         # Strategies may be other people's code, which must not take down those asked after it.
-        return Plan.none(PlanStatus.FAILED, f"{type(error).__name__}: {error}")
+        return Plan.without_replicas(PlanStatus.FAILED, f"{type(error).__name__}: {error}")
 
 
 def _judge(

@@ -112,7 +112,7 @@ def _wrong(move: PartitionReassignment, partitions: dict[str, set[int]], alive: 
 
 def _replicas(given: ImportedPlan, state: ClusterState) -> IntArray:
     """The replicas of every partition once the plan is carried out, as `Plan.replicas`."""
-    rows = {state.key(row): row for row in range(state.num_partitions)}
+    rows = {state.partition_id(row): row for row in range(state.num_partitions)}
     broker_rows = {id: row for row, id in enumerate(state.ids.tolist())}
     width = max(state.replicas.shape[1], *(len(move.replicas) for move in given.moves))
     replicas = np.full((state.num_partitions, width), NO_BROKER, dtype=np.int64)
@@ -127,7 +127,7 @@ def _replicas(given: ImportedPlan, state: ClusterState) -> IntArray:
 def _changes(given: ImportedPlan, state: ClusterState, replicas: IntArray, known: LogDirs) -> list[ReplicaChange]:
     """What the plan changes, in its order: replicas, their order, or only the log directory of one."""
     changed = {change.key: change for change in changes(state, replicas, known)}
-    rows = {state.key(row): row for row in range(state.num_partitions)}
+    rows = {state.partition_id(row): row for row in range(state.num_partitions)}
     found = []
     for move in given.moves:
         key = TopicPartition(move.topic, move.partition)

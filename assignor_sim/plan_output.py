@@ -50,7 +50,7 @@ def describe_cluster(name: str, remarks: Sequence[str], asked: PlanInput, wishes
         "asked": "; ".join(_in_words(wishes, asked)),
         "cluster": {"source": name, **counts},
         "request": {
-            "brokers": sorted(state.ids[request.allowed(state)].tolist()),
+            "brokers": sorted(state.ids[request.is_allowed(state)].tolist()),
             "replication_factor": request.replication_factor,
             "rack_aware": request.is_rack_aware(state),
             "topics": None if asked.topics is None else list(asked.topics),

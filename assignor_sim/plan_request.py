@@ -155,7 +155,7 @@ def _remarks(state: ClusterState, grown: ClusterState, request: PlanRequest, add
         for broker in added
         if broker.rack is not None and state.racks and broker.rack not in state.racks
     ]
-    racks = len(set(grown.rack[request.allowed(grown)].tolist()) - {NO_RACK})
+    racks = len(set(grown.rack[request.is_allowed(grown)].tolist()) - {NO_RACK})
     most = int(request.factors(grown).max(initial=0))
     if request.is_rack_aware(grown) and most > racks:
         share = int(request.rack_limits(grown).max(initial=0))
@@ -165,7 +165,7 @@ def _remarks(state: ClusterState, grown: ClusterState, request: PlanRequest, add
 
 def _check_factors(asked: PlanInput) -> None:
     state, request, rows = asked.state, asked.request, asked.rows
-    factors, allowed = request.factors(state)[rows], int(request.allowed(state).sum())
+    factors, allowed = request.factors(state)[rows], int(request.is_allowed(state).sum())
     if (factors > allowed).any():
         hardest = int(factors.argmax())
         option = "" if request.replication_factor is None else f"--replication-factor {request.replication_factor}: "

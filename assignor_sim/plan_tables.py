@@ -91,7 +91,7 @@ def _broker_rows(state: ClusterState, request: PlanRequest, strategy: str, repli
         "broker": [state.brokers[row].id for row in order],
         "rack": [state.brokers[row].rack for row in order],
         "is_alive": [state.brokers[row].is_alive for row in order],
-        "may_hold": request.allowed(state)[order],
+        "may_hold": request.is_allowed(state)[order],
         "leaders": count_leaders(replicas, num_brokers)[order],
         "replicas": count_replicas(replicas, num_brokers)[order],
         "bytes": None if state.size_bytes is None else _held(state.size_bytes, replicas, num_brokers)[order],

@@ -82,14 +82,14 @@ class CapacityPacking:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
-        question = NormalizedProblem.of(state, request)
-        rates, fixed = self._rates(question, question.told.state), self._rates(question, question.told.state.fixed)
+        normalized = NormalizedProblem.of(state, request)
+        rates, fixed = self._rates(normalized, normalized.canonical.state), self._rates(normalized, normalized.canonical.state.fixed)
         if rates.unknown or fixed.unknown:
-            return Plan.none(PlanStatus.NOT_APPLICABLE, _unknown({**rates.unknown, **fixed.unknown}))
-        problem = PackingProblem.of(question, BrokerRates(rates.bytes_per_s, fixed.bytes_per_s), self.headroom)
+            return Plan.without_replicas(PlanStatus.NOT_APPLICABLE, _unknown({**rates.unknown, **fixed.unknown}))
+        problem = PackingProblem.of(normalized, BrokerRates(rates.bytes_per_s, fixed.bytes_per_s), self.headroom)
         misfit = problem.misfit()
         if misfit is not None:
-            return Plan.none(PlanStatus.INFEASIBLE, misfit)
+            return Plan.without_replicas(PlanStatus.INFEASIBLE, misfit)
         search = PackingSearch(problem, self.time_limit_s / 2)
         is_searchable = problem.held.size <= _SOLVER_CELLS
         if self._levels:
@@ -102,7 +102,7 @@ class CapacityPacking:
         if is_searchable:
             chosen = search.least_excess(chosen) if self._levels else search.fewest_moves(chosen)
         partition, broker = np.nonzero(chosen)
-        replicas = order_replicas(question, partition, broker, current_positions(question, partition, broker), broker)
+        replicas = order_replicas(normalized, partition, broker, current_positions(normalized, partition, broker), broker)
         return Plan(
             PlanStatus.OPTIMAL if value == bound else PlanStatus.FEASIBLE,
             replicas,
@@ -122,10 +122,10 @@ class CapacityPacking:
     def _levels(self) -> bool:
         return self.objective == "balance"
 
-    def _rates(self, question: NormalizedProblem, state: ClusterState | None) -> DerivedRates:
+    def _rates(self, normalized: NormalizedProblem, state: ClusterState | None) -> DerivedRates:
         """Return the rates of a state's partitions; zeros where no broker limits them."""
-        brokers = question.told.state.brokers
-        if state is None or all(brokers[row].capacity_bytes_per_s is None for row in question.brokers):
+        brokers = normalized.canonical.state.brokers
+        if state is None or all(brokers[row].capacity_bytes_per_s is None for row in normalized.brokers):
             return DerivedRates(np.zeros(0 if state is None else state.num_partitions, dtype=np.int64), {}, 0)
         return derive_rates(state, self.retention_ms)
 
@@ -139,12 +139,12 @@ class CapacityPacking:
         return tuple(notes)
 
     def _nothing(self, problem: PackingProblem, search: PackingSearch, is_searchable: bool) -> Plan:
-        largest = problem.question.told.state.name(int(problem.size_bytes.argmax()))
+        largest = problem.normalized.canonical.state.name(int(problem.size_bytes.argmax()))
         if search.is_infeasible:
             reason = f"{largest}, the largest, and all others do not fit the brokers' disks, networks and racks at once"
-            return Plan.none(PlanStatus.INFEASIBLE, reason)
+            return Plan.without_replicas(PlanStatus.INFEASIBLE, reason)
         how = f"a search of {self.time_limit_s:g} s" if is_searchable else "first fit, decreasing,"
-        return Plan.none(PlanStatus.FAILED, f"{how} found no room for {largest} and all others; there may be some")
+        return Plan.without_replicas(PlanStatus.FAILED, f"{how} found no room for {largest} and all others; there may be some")
 
 
 def _few_brokers(problem: PackingProblem, search: PackingSearch, is_searchable: bool) -> tuple[BoolArray | None, int]:

@@ -122,9 +122,9 @@ class GoalChain:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Optimise goal by goal."""
-        told = CanonicalState.of(state)
-        model = ClusterModel(told.state, request, only_new_receive=self.only_new_receive)
-        left_out = self._left_out(told.state, request, model)
+        canonical = CanonicalState.of(state)
+        model = ClusterModel(canonical.state, request, only_new_receive=self.only_new_receive)
+        left_out = self._left_out(canonical.state, request, model)
         goals = [self._makers()[name]() for name in self.goals if name not in left_out]
         try:
             for place, goal in enumerate(goals):
@@ -133,10 +133,10 @@ class GoalChain:
                 raise GoalError(_not_drained(model))
         except GoalError as error:
             hint = "; only new brokers receive, unless only_new_receive is false" if model.new else ""
-            return Plan.none(PlanStatus.FAILED, f"{error}{hint}")
+            return Plan.without_replicas(PlanStatus.FAILED, f"{error}{hint}")
         notes = [f"{name}: left out, {why}" for name, why in left_out.items()]
         notes += [unmet for goal in goals if (unmet := goal.unmet(model))]
-        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replica_table(model.replicas)), notes=tuple(notes))
+        return Plan(PlanStatus.FEASIBLE, canonical.to_input_order(replica_table(model.replicas)), notes=tuple(notes))
 
     def _makers(self) -> dict[str, Callable[[], Goal]]:
         margin = (self.balance_threshold - 1) * MARGIN
@@ -168,18 +168,18 @@ def _names(goals: str | Iterable[str]) -> Iterator[str]:
     return (part.strip().rpartition(".")[2] for part in parts if part.strip())
 
 
-def _optimize(goal: Goal, board: GoalActions) -> None:
+def _optimize(goal: Goal, actions: GoalActions) -> None:
     """Give a goal its turn, and a second one if that leaves something on brokers that are to be emptied."""
-    model = board.model
+    model = actions.model
     goal.prepare(model)
     for broker in goal.brokers_in_turn(model):
-        goal.improve(broker, board)
+        goal.improve(broker, actions)
     if goal.is_hard and (unmet := goal.unmet(model) or _not_drained(model)):
         raise GoalError(unmet)
     if _not_drained(model):
         goal.is_last_resort = True
         for broker in goal.brokers_in_turn(model):
-            goal.improve(broker, board)
+            goal.improve(broker, actions)
     if _not_drained(model):
         raise GoalError(_not_drained(model))
 

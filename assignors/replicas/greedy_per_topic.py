@@ -42,7 +42,7 @@ class GreedyPerTopic:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose as the tool does."""
-        brokers = np.flatnonzero(request.allowed(state)).tolist()
+        brokers = np.flatnonzero(request.is_allowed(state)).tolist()
         if request.brokers is not None:
             brokers.sort(key=state.ids.tolist().__getitem__)
         held = replica_lists(state)

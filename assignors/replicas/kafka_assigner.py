@@ -49,7 +49,7 @@ class KafkaAssigner:
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose as the tool does."""
         ids, numbers, factors = state.ids.tolist(), state.partition.tolist(), request.factors(state).tolist()
-        brokers = sorted(np.flatnonzero(request.allowed(state)).tolist(), key=ids.__getitem__)
+        brokers = sorted(np.flatnonzero(request.is_allowed(state)).tolist(), key=ids.__getitem__)
         racks = {broker: _rack(state, request, broker) for broker in brokers}
         held = replica_lists(state)
         order = _PreferenceOrder()
@@ -64,7 +64,7 @@ class KafkaAssigner:
                 for row in rows:
                     held[row] = order.of(sorted(holders.of[row], key=ids.__getitem__), turn)
         except _StuckError as stuck:
-            return Plan.none(PlanStatus.FAILED, str(stuck))
+            return Plan.without_replicas(PlanStatus.FAILED, str(stuck))
         return Plan(PlanStatus.FEASIBLE, replica_table(held))
 
 

@@ -69,7 +69,7 @@ class KafkaGenerate:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose as the tool does."""
-        row = {state.brokers[i].id: i for i in np.flatnonzero(request.allowed(state)).tolist()}
+        row = {state.brokers[i].id: i for i in np.flatnonzero(request.is_allowed(state)).tolist()}
         is_rack_aware = request.is_rack_aware(state)
         racks = {broker: state.brokers[i].rack if is_rack_aware else None for broker, i in row.items()}
         factors, numbers = request.factors(state), state.partition.tolist()
@@ -78,7 +78,7 @@ class KafkaGenerate:
             ordered = sorted(rows, key=numbers.__getitem__)
             for partition in ordered:
                 if factors[partition] != factors[ordered[0]]:
-                    return Plan.none(PlanStatus.FAILED, _uneven(state, factors, partition, ordered[0]))
+                    return Plan.without_replicas(PlanStatus.FAILED, _uneven(state, factors, partition, ordered[0]))
             proposed = self._place(topic, racks, len(ordered), int(factors[ordered[0]]))
             for partition, brokers in zip(ordered, proposed, strict=True):
                 placed[partition] = tuple(row[broker] for broker in brokers)

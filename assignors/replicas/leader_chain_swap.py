@@ -45,13 +45,13 @@ class LeaderChainSwap:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose an order of every partition's replicas."""
-        told = CanonicalState.of(state)
-        replicas = told.state.replicas.copy()
-        ends = np.cumsum(np.bincount(told.state.topic, minlength=len(state.topics)))
+        canonical = CanonicalState.of(state)
+        replicas = canonical.state.replicas.copy()
+        ends = np.cumsum(np.bincount(canonical.state.topic, minlength=len(state.topics)))
         for rows in np.split(np.arange(len(replicas)), ends[:-1]):
             if len(rows):
                 replicas[rows] = _balance_leaders(replicas[rows])
-        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replicas))
+        return Plan(PlanStatus.FEASIBLE, canonical.to_input_order(replicas))
 
 
 def _balance_leaders(replicas: IntArray) -> IntArray:

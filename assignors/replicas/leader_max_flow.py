@@ -64,13 +64,13 @@ class LeaderMaxFlow:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose an order of every partition's replicas."""
-        told = CanonicalState.of(state)
-        topic, replicas = told.state.topic, told.state.replicas
+        canonical = CanonicalState.of(state)
+        topic, replicas = canonical.state.topic, canonical.state.replicas
         column, shares = balance_first_replicas(replicas, topic, len(state.topics), self._method())
         return Plan(
             PlanStatus.FEASIBLE,
-            told.to_input_order(swap_columns(replicas, 0, column)),
-            notes=uneven_topics(told.state.topics, shares),
+            canonical.to_input_order(swap_columns(replicas, 0, column)),
+            notes=uneven_topics(canonical.state.topics, shares),
         )
 
     def _method(self) -> BalancingMethod:

@@ -62,37 +62,37 @@ class PermutationMatching:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
-        question = NormalizedProblem.of(state, request)
-        factors = question.factors
-        refused = self._refused(question)
+        problem = NormalizedProblem.of(state, request)
+        factors = problem.factors
+        refused = self._refused(problem)
         if refused is not None:
             return refused
         table = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
         moved = taken = 0
         for factor in np.unique(factors).tolist():
             rows = np.flatnonzero(factors == factor)
-            choices = self._choices(question.num_brokers, factor, len(rows), taken)
-            costs, moves = _costs(question, rows, choices)
+            choices = self._choices(problem.num_brokers, factor, len(rows), taken)
+            costs, moves = _costs(problem, rows, choices)
             match = _match(costs)
             table[rows, :factor] = choices[match]
             moved += int(moves[np.arange(len(rows)), match].sum())
             taken += len(rows)
-        replicas = question.to_input_order(table)
+        replicas = problem.to_input_order(table)
         return Plan(PlanStatus.OPTIMAL, replicas, objective="replicas moved to these choices", value=moved, bound=moved)
 
-    def _refused(self, question: NormalizedProblem) -> Plan | None:
-        factors = question.factors
+    def _refused(self, problem: NormalizedProblem) -> Plan | None:
+        factors = problem.factors
         hardest = int(factors.argmax())
-        if factors[hardest] > question.num_brokers:
-            name = question.told.state.name(hardest)
-            reason = f"{name}: {factors[hardest]} replicas need as many brokers, {question.num_brokers} are allowed"
-            return Plan.none(PlanStatus.INFEASIBLE, reason)
+        if factors[hardest] > problem.num_brokers:
+            name = problem.canonical.state.name(hardest)
+            reason = f"{name}: {factors[hardest]} replicas need as many brokers, {problem.num_brokers} are allowed"
+            return Plan.without_replicas(PlanStatus.INFEASIBLE, reason)
         if len(factors) > self.most_partitions:
             reason = (
                 f"{len(factors):,} partitions are more than most_partitions ({self.most_partitions:,}): the matching "
                 "needs time and memory for their square"
             )
-            return Plan.none(PlanStatus.FAILED, reason)
+            return Plan.without_replicas(PlanStatus.FAILED, reason)
         return None
 
     def _choices(self, num_brokers: int, factor: int, count: int, first: int) -> IntArray:
@@ -108,12 +108,12 @@ class PermutationMatching:
             yield shifts if self.shifts == "lexicographic" else shifts[::-1]
 
 
-def _costs(question: NormalizedProblem, rows: IntArray, choices: IntArray) -> tuple[IntArray, IntArray]:
+def _costs(problem: NormalizedProblem, rows: IntArray, choices: IntArray) -> tuple[IntArray, IntArray]:
     """What it costs each partition to get each choice, and how many replicas it adds; both of shape (P, P).
 
     A replica more costs more than all changes of leaders and order together.
     """
-    held, num_brokers = question.held[rows], question.num_brokers
+    held, num_brokers = problem.held[rows], problem.num_brokers
     factor = choices.shape[1]
     there = broker_membership(held, num_brokers).astype(np.float32) @ broker_membership(choices, num_brokers).T.astype(
         np.float32

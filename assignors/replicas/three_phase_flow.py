@@ -80,13 +80,13 @@ class ThreePhaseFlow:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas for every partition of the state."""
-        told = CanonicalState.of(state)
-        rules = PlacementRules.of(told.state, request)
-        gaps = keep_allowed_replicas(rules, told.state.replicas, len(state.brokers))
+        canonical = CanonicalState.of(state)
+        rules = PlacementRules.of(canonical.state, request)
+        gaps = keep_allowed_replicas(rules, canonical.state.replicas, len(state.brokers))
         held, holders = balance_replicas(rules, fill_missing_replicas(rules, gaps), self._method())
         led, leaders = _balance_leaders(held, self._method())
         replicas = np.append(rules.brokers, NO_BROKER)[_balance_first_followers(led, self._method())]
-        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replicas), notes=_notes(holders, leaders))
+        return Plan(PlanStatus.FEASIBLE, canonical.to_input_order(replicas), notes=_notes(holders, leaders))
 
     def _method(self) -> BalancingMethod:
         return BalancingMethod(True, self.costs, self.pruning, self.checks_first)

@@ -67,16 +67,16 @@ class TopicmapprCount:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Fill the gaps position by position: all leaders, then all first followers, and so on."""
-        told = CanonicalState.of(state)
+        canonical = CanonicalState.of(state)
         count = len(state.brokers)
-        used = [0] * count if self.force_rebuild else count_replicas(told.state.replicas, count).tolist()
-        candidates = BrokerCandidates(told.state, request, used, self.min_rack_ids, by_storage=False)
-        old = replica_slots(told.state, request, is_stripped=self.force_rebuild)
+        used = [0] * count if self.force_rebuild else count_replicas(canonical.state.replicas, count).tolist()
+        candidates = BrokerCandidates(canonical.state, request, used, self.min_rack_ids, by_storage=False)
+        old = replica_slots(canonical.state, request, is_stripped=self.force_rebuild)
         rows = range(state.num_partitions)
         try:
             new = place_by_position(candidates, old, rows, costs=[1] * len(rows))
         except NoBrokerError as error:
-            return error.as_plan(told.state, "holds none yet and whose rack may take one")
+            return error.as_plan(canonical.state, "holds none yet and whose rack may take one")
         if self.optimize_leadership:
             order_by_ratio(new, count)
-        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replica_table(new)))
+        return Plan(PlanStatus.FEASIBLE, canonical.to_input_order(replica_table(new)))

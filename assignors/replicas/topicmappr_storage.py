@@ -12,7 +12,7 @@ from assignors.replicas.canonical import CanonicalState
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.replica_lists import replica_lists, replica_table
 from assignors.replicas.state import ClusterState
-from assignors.replicas.storage import bytes_per_broker, capacity_bytes, fixed_bytes
+from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker, fixed_bytes_per_broker
 from assignors.replicas.topicmappr.go_random import GoRandom
 from assignors.replicas.topicmappr.leadership import order_by_ratio
 from assignors.replicas.topicmappr.rebalance import RelocationRules, relocate, short_of_storage
@@ -122,19 +122,19 @@ class TopicmapprStorage:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Rebuild or rebalance."""
-        told = CanonicalState.of(state)
-        sizes = told.state.size_bytes
+        canonical = CanonicalState.of(state)
+        sizes = canonical.state.size_bytes
         if sizes is None:
-            return Plan.none(PlanStatus.NOT_APPLICABLE, "it needs the sizes of partitions")
+            return Plan.without_replicas(PlanStatus.NOT_APPLICABLE, "it needs the sizes of partitions")
         answer = self._rebalance if self.mode == "rebalance" else self._rebuild
         try:
-            found, replicas = answer(told.state, request, sizes)
+            found, replicas = answer(canonical.state, request, sizes)
         except NoBrokerError as error:
             needed = round(sizes[error.row] * self.size_factor)
-            return error.as_plan(told.state, f"holds none yet, has {needed} bytes free and whose rack may take one")
+            return error.as_plan(canonical.state, f"holds none yet, has {needed} bytes free and whose rack may take one")
         if self.optimize_leadership:
             order_by_ratio(replicas, len(state.brokers))
-        return replace(found, replicas=told.to_input_order(replica_table(replicas)))
+        return replace(found, replicas=canonical.to_input_order(replica_table(replicas)))
 
     def _rebuild(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> tuple[Plan, ReplicaLists]:
         order = _by_size(state, sizes)
@@ -151,7 +151,7 @@ class TopicmapprStorage:
 
     def _taken(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> list[int]:
         """By broker, the bytes that are free, negated, before anything is placed."""
-        taken = bytes_per_broker(state.replicas, sizes, len(state.brokers)) + fixed_bytes(state) - capacity_bytes(state)
+        taken = bytes_per_broker(state.replicas, sizes, len(state.brokers)) + fixed_bytes_per_broker(state) - capacity_per_broker(state)
         if self.force_rebuild:
             lifted = replica_table(replica_slots(state, request, is_stripped=False))
             taken -= bytes_per_broker(lifted, sizes, len(state.brokers))
@@ -160,8 +160,8 @@ class TopicmapprStorage:
 
     def _rebalance(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> tuple[Plan, ReplicaLists]:
         rules = self._rules(state, request, sizes)
-        held = bytes_per_broker(state.replicas, sizes, len(state.brokers)) + fixed_bytes(state)
-        free = (capacity_bytes(state) - held).tolist()
+        held = bytes_per_broker(state.replicas, sizes, len(state.brokers)) + fixed_bytes_per_broker(state)
+        free = (capacity_per_broker(state) - held).tolist()
         short = short_of_storage(rules, free, self.storage_threshold, self.storage_threshold_bytes)
         found = relocate(rules, free, short, self.tolerance)
         answer = Plan(
@@ -178,7 +178,7 @@ class TopicmapprStorage:
             replicas=replica_lists(state),
             sizes=sizes.tolist(),
             by_size=_by_size(state, sizes),
-            members=np.flatnonzero(request.allowed(state)).tolist(),
+            members=np.flatnonzero(request.is_allowed(state)).tolist(),
             rack=state.rack.tolist() if is_rack_aware else [NO_RACK] * len(state.brokers),
             partition_limit=self.partition_limit,
             min_partition_bytes=self.min_partition_bytes,

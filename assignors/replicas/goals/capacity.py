@@ -31,14 +31,14 @@ class ReplicaCapacityGoal(Goal):
         """Return whether the destination of a move holds fewer than it may; swaps and leads change no count."""
         return action.kind is not ActionKind.MOVE or len(model.held[action.destination]) < self._most
 
-    def improve(self, broker: int, board: GoalActions) -> None:
+    def improve(self, broker: int, actions: GoalActions) -> None:
         """Move replicas to the brokers that hold least, until the broker holds no more than it may."""
-        model = board.model
+        model = actions.model
         for row in model.replicas_of(broker):
             if len(model.held[broker]) <= self._limit(model, broker):
                 return
             receivers = [other for other in model.allowed if other != broker and len(model.held[other]) < self._most]
-            board.move(row, broker, sorted(receivers, key=lambda other: len(model.held[other])))
+            actions.move(row, broker, sorted(receivers, key=lambda other: len(model.held[other])))
 
     def unmet(self, model: ClusterModel) -> str:
         """Return which brokers hold more than they may; empty if none do."""

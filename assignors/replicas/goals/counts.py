@@ -45,10 +45,10 @@ class _CountGoal(Goal):
         return sorted(below, key=lambda broker: self._count(model, broker))
 
     def _draw_in(
-        self, board: GoalActions, broker: int, shed: Callable[[int], list[int]], rank: Callable[[int], tuple[int, ...]]
+        self, actions: GoalActions, broker: int, shed: Callable[[int], list[int]], rank: Callable[[int], tuple[int, ...]]
     ) -> bool:
         """Draw replicas in from whoever ranks first, until there are enough; returns whether there are."""
-        model = board.model
+        model = actions.model
         sources = [
             (*rank(source), source)
             for source in range(len(model.held))
@@ -58,7 +58,7 @@ class _CountGoal(Goal):
         while sources:
             source = heappop(sources)[-1]
             for row in shed(source):
-                if board.move(row, source, [broker]) is None:
+                if actions.move(row, source, [broker]) is None:
                     continue
                 if self._count(model, broker) >= self._lower:
                     return True
@@ -77,16 +77,16 @@ class ReplicaDistributionGoal(_CountGoal):
         """Swaps and leads change no count; a move must leave both brokers within their limits."""
         return action.kind is not ActionKind.MOVE or self._may_pass(model, action.source, action.destination)
 
-    def improve(self, broker: int, board: GoalActions) -> None:
+    def improve(self, broker: int, actions: GoalActions) -> None:
         """Shed to those that hold least, or draw in from those that hold most."""
-        model = board.model
+        model = actions.model
         has_too_many = not model.is_allowed(broker) or len(model.held[broker]) > self._upper
         has_too_few = model.is_allowed(broker) and len(model.held[broker]) < self._lower
         if has_too_many:
-            self._shed(board, broker)
+            self._shed(actions, broker)
         elif has_too_few and (not model.new or broker in model.new):
             self._draw_in(
-                board,
+                actions,
                 broker,
                 shed=lambda source: self._in_order(model, source),
                 rank=lambda source: (model.is_allowed(source), -len(model.held[source])),
@@ -95,14 +95,14 @@ class ReplicaDistributionGoal(_CountGoal):
     def _count(self, model: ClusterModel, broker: int) -> int:
         return len(model.held[broker])
 
-    def _shed(self, board: GoalActions, broker: int) -> None:
-        model = board.model
+    def _shed(self, actions: GoalActions, broker: int) -> None:
+        model = actions.model
         limit = self._upper if model.is_allowed(broker) else 0
         for row in self._in_order(model, broker):
             receivers = self._receivers(model)
             if self.is_last_resort:
                 receivers = sorted(model.allowed, key=lambda other: len(model.held[other]))
-            if board.move(row, broker, receivers) is not None and len(model.held[broker]) <= limit:
+            if actions.move(row, broker, receivers) is not None and len(model.held[broker]) <= limit:
                 return
 
     def _in_order(self, model: ClusterModel, broker: int) -> list[int]:
@@ -126,18 +126,18 @@ class LeaderReplicaDistributionGoal(_CountGoal):
         giver, taker = (action.source, action.destination) if leads else (action.destination, action.source)
         return self._may_pass(model, giver, taker)
 
-    def improve(self, broker: int, board: GoalActions) -> None:
+    def improve(self, broker: int, actions: GoalActions) -> None:
         """Hand leads over, or take them over; where that is not enough, move replicas that lead."""
-        model = board.model
+        model = actions.model
         if not model.is_allowed(broker):
             if self.is_last_resort:
-                self._empty(board, broker)
+                self._empty(actions, broker)
         elif model.leads[broker] > self._upper:
-            if not self._hand_over(board, broker):
-                self._move_leaders_out(board, broker)
-        elif model.leads[broker] < self._lower and not self._take_over(board, broker):
+            if not self._hand_over(actions, broker):
+                self._move_leaders_out(actions, broker)
+        elif model.leads[broker] < self._lower and not self._take_over(actions, broker):
             self._draw_in(
-                board,
+                actions,
                 broker,
                 shed=lambda source: self._leaders(model, source) if model.is_allowed(source) else [],
                 rank=lambda source: (-model.leads[source],),
@@ -149,33 +149,33 @@ class LeaderReplicaDistributionGoal(_CountGoal):
     def _leaders(self, model: ClusterModel, broker: int) -> list[int]:
         return [row for row in model.sheddable(broker) if model.replicas[row][0] == broker]
 
-    def _hand_over(self, board: GoalActions, broker: int) -> bool:
+    def _hand_over(self, actions: GoalActions, broker: int) -> bool:
         """Give leads to followers; returns whether that is enough. While brokers are emptied, no lead changes hands."""
-        model = board.model
+        model = actions.model
         for row in [] if model.is_healing else self._leaders(model, broker):
             followers = [other for other in model.replicas[row] if other != broker]
-            board.hand_over(row, sorted(followers, key=lambda other: (model.leads[other], other)))
+            actions.hand_over(row, sorted(followers, key=lambda other: (model.leads[other], other)))
             if model.leads[broker] <= self._upper:
                 return True
         return False
 
-    def _take_over(self, board: GoalActions, broker: int) -> bool:
+    def _take_over(self, actions: GoalActions, broker: int) -> bool:
         """Take the lead of what it follows; returns whether that is enough."""
-        model = board.model
+        model = actions.model
         for row in [] if model.is_healing else model.replicas_of(broker):
             if model.replicas[row][0] != broker:
-                board.hand_over(row, [broker])
+                actions.hand_over(row, [broker])
             if model.leads[broker] >= self._lower:
                 return True
         return False
 
-    def _move_leaders_out(self, board: GoalActions, broker: int) -> None:
-        for row in self._leaders(board.model, broker):
-            board.move(row, broker, self._receivers(board.model))
-            if board.model.leads[broker] <= self._upper:
+    def _move_leaders_out(self, actions: GoalActions, broker: int) -> None:
+        for row in self._leaders(actions.model, broker):
+            actions.move(row, broker, self._receivers(actions.model))
+            if actions.model.leads[broker] <= self._upper:
                 return
 
-    def _empty(self, board: GoalActions, broker: int) -> None:
-        model = board.model
+    def _empty(self, actions: GoalActions, broker: int) -> None:
+        model = actions.model
         for row in model.replicas_of(broker):
-            board.move(row, broker, sorted(model.allowed, key=lambda other: len(model.held[other])))
+            actions.move(row, broker, sorted(model.allowed, key=lambda other: len(model.held[other])))

@@ -37,13 +37,13 @@ class DiskCapacityGoal(Goal):
         grower = action.destination if growth >= 0 else action.source
         return model.bytes[grower] + abs(growth) < model.capacity[grower] * self._threshold
 
-    def improve(self, broker: int, board: GoalActions) -> None:
+    def improve(self, broker: int, actions: GoalActions) -> None:
         """Move replicas to the emptiest brokers, the largest first, until it holds no more than it may."""
-        model = board.model
+        model = actions.model
         for row in self._in_order(model, broker):
             if not self._is_over(model, broker):
                 return
-            board.move(row, broker, self._receivers(model))
+            actions.move(row, broker, self._receivers(model))
         if self._is_over(model, broker):
             held, limit = model.bytes[broker], max(0.0, model.capacity[broker] * self._threshold)
             who = broker_ids(model, [broker])
@@ -110,14 +110,14 @@ class DiskUsageDistributionGoal(Goal):
         after = before - abs(growth) / model.capacity[giver] - abs(growth) / model.capacity[taker]
         return abs(after) < abs(before)
 
-    def improve(self, broker: int, board: GoalActions) -> None:
+    def improve(self, broker: int, actions: GoalActions) -> None:
         """Move replicas out, or in; where that is not enough, swap them."""
-        model = board.model
+        model = actions.model
         has_too_much, has_too_little = not self._is_below(model, broker, 0), not self._is_above(model, broker, 0)
-        if has_too_much and not self._shed(board, broker) and model.is_allowed(broker):
-            self._swap_out(board, broker)
-        if model.is_allowed(broker) and has_too_little and not self._draw_in(board, broker):
-            self._swap_in(board, broker)
+        if has_too_much and not self._shed(actions, broker) and model.is_allowed(broker):
+            self._swap_out(actions, broker)
+        if model.is_allowed(broker) and has_too_little and not self._draw_in(actions, broker):
+            self._swap_in(actions, broker)
 
     def unmet(self, model: ClusterModel) -> str:
         """The brokers outside their limits."""
@@ -145,20 +145,20 @@ class DiskUsageDistributionGoal(Goal):
         below = [broker for broker in model.allowed if model.utilization(broker) < self._upper]
         return sorted(below, key=model.utilization)
 
-    def _shed(self, board: GoalActions, broker: int) -> bool:
+    def _shed(self, actions: GoalActions, broker: int) -> bool:
         """Move replicas away, the largest first; returns whether that is enough."""
-        model = board.model
+        model = actions.model
         for row in model.sheddable(broker, lambda row: (not model.is_immigrant(row, broker), -model.sizes[row])):
             if model.is_allowed(broker) and not model.sizes[row]:
                 break
-            board.move(row, broker, self._receivers(model))
+            actions.move(row, broker, self._receivers(model))
             if self._is_below(model, broker, 0):
                 return True
         return not model.held[broker]
 
-    def _draw_in(self, board: GoalActions, broker: int) -> bool:
+    def _draw_in(self, actions: GoalActions, broker: int) -> bool:
         """Move replicas in, from the fullest broker, the largest first; returns whether that is enough."""
-        model = board.model
+        model = actions.model
         if model.new and broker not in model.new:
             return False
         fuller = [source for source in model.allowed if model.utilization(source) > self._lower]
@@ -167,7 +167,7 @@ class DiskUsageDistributionGoal(Goal):
         while sources:
             source = -heappop(sources)[1]
             for row in _largest_first(model, source):
-                if not model.sizes[row] or board.move(row, source, [broker]) is None:
+                if not model.sizes[row] or actions.move(row, source, [broker]) is None:
                     continue
                 if self._is_above(model, broker, 0):
                     return True
@@ -176,12 +176,12 @@ class DiskUsageDistributionGoal(Goal):
                     break
         return False
 
-    def _swap_out(self, board: GoalActions, broker: int) -> None:
+    def _swap_out(self, actions: GoalActions, broker: int) -> None:
         """Exchange its largest replicas for smaller ones of the emptiest brokers, until it is not too full."""
-        model = board.model
+        model = actions.model
         largest = max((model.sizes[row] for row in model.sheddable(broker)), default=0)
         _exchange(
-            board,
+            actions,
             broker,
             [other for other in model.allowed if model.held[other] and model.utilization(other) < self._upper],
             rank=lambda other: (model.utilization(other), other),
@@ -190,12 +190,12 @@ class DiskUsageDistributionGoal(Goal):
             is_enough=lambda: self._is_below(model, broker, 0),
         )
 
-    def _swap_in(self, board: GoalActions, broker: int) -> None:
+    def _swap_in(self, actions: GoalActions, broker: int) -> None:
         """Exchange its smallest replicas for larger ones of the fullest brokers, until it is not too empty."""
-        model = board.model
+        model = actions.model
         smallest = min((model.sizes[row] for row in model.sheddable(broker)), default=0)
         _exchange(
-            board,
+            actions,
             broker,
             [other for other in model.allowed if model.utilization(other) > self._lower],
             rank=lambda other: (-model.utilization(other), -other),
@@ -206,7 +206,7 @@ class DiskUsageDistributionGoal(Goal):
 
 
 def _exchange(
-    board: GoalActions,
+    actions: GoalActions,
     broker: int,
     partners: list[int],
     *,
@@ -221,7 +221,7 @@ def _exchange(
     while queue:
         partner = heappop(queue)[1]
         offered = taken(partner)
-        if any(board.swap(row, broker, offered, partner) for row in given()):
+        if any(actions.swap(row, broker, offered, partner) for row in given()):
             if is_enough():
                 return
             heappush(queue, (rank(partner), partner))

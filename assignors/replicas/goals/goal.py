@@ -53,7 +53,7 @@ class Goal(ABC):
         return list(range(len(model.held)))
 
     @abstractmethod
-    def improve(self, broker: int, board: GoalActions) -> None:
+    def improve(self, broker: int, actions: GoalActions) -> None:
         """Do what it can for one broker.
 
         Raises:

@@ -16,7 +16,7 @@ from assignors.replicas.broker_loads import count_leaders
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.replica_lists import replica_lists
 from assignors.replicas.state import NO_BROKER, ClusterState
-from assignors.replicas.storage import bytes_per_broker, capacity_bytes, fixed_bytes
+from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker, fixed_bytes_per_broker
 
 Order = Callable[[int], tuple[float, ...]]
 """What partitions are sorted by, the lowest first."""
@@ -81,14 +81,14 @@ class ClusterModel:
                 self.held[broker].add(row)
         self._immigrants: list[set[int]] = [set() for _ in range(num_brokers)]
         self.leads: list[int] = count_leaders(state.replicas, num_brokers).tolist()
-        fixed = np.where(request.allowed(state), fixed_bytes(state), 0)
+        fixed = np.where(request.is_allowed(state), fixed_bytes_per_broker(state), 0)
         self.bytes: list[int] = (bytes_per_broker(state.replicas, sizes, num_brokers) + fixed).tolist()
         self.sizes: list[int] = sizes.tolist()
-        self.capacity: list[int] = np.where(request.allowed(state), capacity_bytes(state), -1).tolist()
+        self.capacity: list[int] = np.where(request.is_allowed(state), capacity_per_broker(state), -1).tolist()
         self.rack: list[int] = np.where(
             state.rack == NO_RACK, num_brokers + np.arange(num_brokers), state.rack
         ).tolist()
-        self.allowed: list[int] = np.flatnonzero(request.allowed(state)).tolist()
+        self.allowed: list[int] = np.flatnonzero(request.is_allowed(state)).tolist()
         self.new = frozenset(broker for broker in self.allowed if only_new_receive and not self.held[broker])
         self.is_healing = any(self.held[broker] for broker in self.brokers_to_drain())
         self._topic, self._number = state.topic.tolist(), state.partition.tolist()

@@ -32,12 +32,12 @@ class _RackGoal(Goal):
         """Everything: it asks for nothing that it does not want."""
         return True
 
-    def improve(self, broker: int, board: GoalActions) -> None:
-        model = board.model
+    def improve(self, broker: int, actions: GoalActions) -> None:
+        model = actions.model
         for row in model.replicas_of(broker):
             if model.is_allowed(broker) and self._may_stay(model, row, broker):
                 continue
-            if board.move(row, broker, self._destinations(model, row, broker)) is None:
+            if actions.move(row, broker, self._destinations(model, row, broker)) is None:
                 self._give_up(model, row, broker)
 
     def unmet(self, model: ClusterModel) -> str:

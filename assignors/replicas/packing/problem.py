@@ -11,7 +11,7 @@ import numpy as np
 from assignors.model.columns import BoolArray, IntArray
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.state import ClusterState, broker_membership
-from assignors.replicas.storage import bytes_per_broker, fixed_bytes
+from assignors.replicas.broker_loads import bytes_per_broker, fixed_bytes_per_broker
 
 UNLIMITED = np.iinfo(np.int64).max // 4
 """Stands for the network capacity of a broker of which nobody said one."""
@@ -61,7 +61,7 @@ class PackingProblem:
         held: shape (P, B); who holds what.
     """
 
-    question: NormalizedProblem
+    normalized: NormalizedProblem
     factor: IntArray
     size_bytes: IntArray
     bytes_per_s: IntArray
@@ -76,7 +76,7 @@ class PackingProblem:
     held: BoolArray
 
     @classmethod
-    def of(cls, question: NormalizedProblem, rates: BrokerRates, headroom: float) -> PackingProblem:
+    def of(cls, normalized: NormalizedProblem, rates: BrokerRates, headroom: float) -> PackingProblem:
         """Build the problem for a cluster whose partitions have sizes, and whose brokers have capacities.
 
         Args:
@@ -84,16 +84,16 @@ class PackingProblem:
             rates: what is written to one replica of each partition.
             headroom: the share of every capacity to keep free.
         """
-        state = question.told.state
+        state = normalized.canonical.state
         assert state.size_bytes is not None
-        brokers = [state.brokers[row] for row in question.brokers]
+        brokers = [state.brokers[row] for row in normalized.brokers]
         disk = [broker.capacity_bytes or 0 for broker in brokers]
         network = [broker.capacity_bytes_per_s for broker in brokers]
         usable = 1 - Fraction(str(headroom))
-        fixed, fixed_rate = fixed_bytes(state)[question.brokers], _fixed_rates(state, rates.fixed)[question.brokers]
+        fixed, fixed_rate = fixed_bytes_per_broker(state)[normalized.brokers], _fixed_rates(state, rates.fixed)[normalized.brokers]
         return cls(
-            question=question,
-            factor=question.factors,
+            normalized=normalized,
+            factor=normalized.factors,
             size_bytes=state.size_bytes,
             bytes_per_s=rates.planned,
             disk_bytes=np.array(disk, dtype=np.int64),
@@ -102,9 +102,9 @@ class PackingProblem:
             fixed_bytes_per_s=fixed_rate,
             capacity_bytes=_left([int(each * usable) for each in disk], fixed),
             capacity_bytes_per_s=_left([None if each is None else int(each * usable) for each in network], fixed_rate),
-            rack=question.rack,
-            rack_limits=question.rack_limits,
-            held=broker_membership(question.held, len(brokers)),
+            rack=normalized.rack,
+            rack_limits=normalized.rack_limits,
+            held=broker_membership(normalized.held, len(brokers)),
         )
 
     @property
@@ -192,7 +192,7 @@ class PackingProblem:
             row = int(short[0])
             rate = f" at {self.bytes_per_s[row]:,} bytes/s" if len(self.resources) > 1 else ""
             return (
-                f"{self.question.told.state.name(row)}: {self.factor[row]} replicas of {self.size_bytes[row]:,} bytes"
+                f"{self.normalized.canonical.state.name(row)}: {self.factor[row]} replicas of {self.size_bytes[row]:,} bytes"
                 f"{rate} need as many brokers that take one, {takes[row].sum()} do"
             )
         for what, asked, there in (

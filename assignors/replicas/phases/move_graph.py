@@ -54,7 +54,7 @@ class PlacementRules:
     @classmethod
     def of(cls, state: ClusterState, request: PlanRequest) -> PlacementRules:
         """The rules of a request."""
-        brokers = np.flatnonzero(request.allowed(state))
+        brokers = np.flatnonzero(request.is_allowed(state))
         rack = np.zeros(len(brokers), dtype=np.int64)
         if request.is_rack_aware(state):
             rack = np.unique(state.rack[brokers], return_inverse=True)[1]

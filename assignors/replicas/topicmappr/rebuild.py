@@ -31,7 +31,7 @@ class NoBrokerError(Exception):
     def as_plan(self, state: ClusterState, constraint: str) -> Plan:
         """What a strategy answers that came to this."""
         reason = f"{state.name(self.row)}: no broker is left for replica {self.place + 1} that {constraint}"
-        return Plan.none(PlanStatus.FAILED, reason)
+        return Plan.without_replicas(PlanStatus.FAILED, reason)
 
 
 class BrokerCandidates:
@@ -53,7 +53,7 @@ class BrokerCandidates:
     def __init__(
         self, state: ClusterState, request: PlanRequest, score: Sequence[float], min_rack_ids: int, *, by_storage: bool
     ) -> None:
-        self._stays = [*request.allowed(state).tolist(), False]
+        self._stays = [*request.is_allowed(state).tolist(), False]
         self._rack = state.rack.tolist() if request.rack_aware else [NO_RACK] * len(state.brokers)
         self._ranked = sorted((score[row], row) for row in range(len(state.brokers)) if self._stays[row])
         self._score = list(score)

@@ -21,7 +21,7 @@ def cluster_files(state: ClusterState) -> dict[str, bytes]:
         Content by name: who holds what, the brokers that are there and, if sizes are known, the sizes.
     """
     held = (
-        (state.key(row), tuple(state.ids[brokers[brokers != NO_BROKER]].tolist()))
+        (state.partition_id(row), tuple(state.ids[brokers[brokers != NO_BROKER]].tolist()))
         for row, brokers in enumerate(state.replicas)
     )
     texts = {ASSIGNMENT: reassignment_json(held), BROKERS: _brokers_text(state)}

@@ -13,7 +13,7 @@ from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.storage import bytes_per_broker
+from assignors.replicas.broker_loads import bytes_per_broker
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 CRUISE_CONTROL_RACKS = {0: "0", 1: "0", 2: "1"}

@@ -65,7 +65,7 @@ def test_one_broker_less_moves_one_replica() -> None:
 def plain(state: ClusterState, request: PlanRequest) -> Iterator[list[int]]:
     """The same in a plain way: counts in dictionaries, whose order is the order in which brokers were come across."""
     held = ids(state, state.replicas)
-    allowed = [broker.id for broker in state.brokers if request.allowed(state)[state.brokers.index(broker)]]
+    allowed = [broker.id for broker in state.brokers if request.is_allowed(state)[state.brokers.index(broker)]]
     if request.brokers is not None:
         allowed.sort()
     replicas: dict[int, dict[int, int]] = {}
@@ -117,7 +117,7 @@ def cases() -> Iterator[tuple[ClusterState, PlanRequest]]:
 def test_answers_are_those_of_a_plain_search() -> None:
     for state, request in cases():
         factors = request.factors(state)
-        if factors.max() <= request.allowed(state).sum():
+        if factors.max() <= request.is_allowed(state).sum():
             assert answer(state, request) == list(plain(state, request))
 
 
@@ -127,7 +127,7 @@ def test_replicas_that_may_stay_do_stay_unless_the_factor_falls() -> None:
         if found.replicas is None:
             continue
         assert {each.rule for each in find_violations(state, request, found.replicas)} <= {PlanRule.RACK}
-        staying = request.allowed(state)[state.replicas].sum(axis=1)
+        staying = request.is_allowed(state)[state.replicas].sum(axis=1)
         missing = np.maximum(request.factors(state) - staying, 0)
         assert np.array_equal(added_replicas(state.replicas, found.replicas).sum(axis=1), missing)
 

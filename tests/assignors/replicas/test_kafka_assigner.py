@@ -113,7 +113,7 @@ def test_no_broker_holds_more_than_its_share_of_a_topic_and_no_rack_two_replicas
     number = 0
     for state, request, replicas in solved():
         assert not find_violations(state, request, replicas)
-        brokers_left = int(request.allowed(state).sum())
+        brokers_left = int(request.is_allowed(state).sum())
         for number_of_topic in range(2):
             held = replicas[state.topic == number_of_topic]
             assert count_replicas(held, 9).max() <= -(-held.size // brokers_left)

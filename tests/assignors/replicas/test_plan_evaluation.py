@@ -131,7 +131,7 @@ def test_a_strategy_that_never_rests_or_hangs_on_the_order_is_found_out(strategy
 def test_no_plan_cannot_be_judged() -> None:
     state = random_cluster(5)
     with pytest.raises(ValueError, match="no plan to judge"):
-        evaluate_plan(Swapping(), state, PlanRequest(), Plan.none(PlanStatus.FAILED, "because"))
+        evaluate_plan(Swapping(), state, PlanRequest(), Plan.without_replicas(PlanStatus.FAILED, "because"))
 
 
 def test_a_shuffled_cluster_is_the_same_cluster() -> None:
@@ -141,7 +141,7 @@ def test_a_shuffled_cluster_is_the_same_cluster() -> None:
     assert replicas_by_partition(told, told.replicas) == replicas_by_partition(state, state.replicas)
     assert told.size_bytes is not None
     assert state.size_bytes is not None
-    sizes = {state.key(row): int(state.size_bytes[row]) for row in range(state.num_partitions)}
+    sizes = {state.partition_id(row): int(state.size_bytes[row]) for row in range(state.num_partitions)}
     assert sizes == {told.key(row): int(told.size_bytes[row]) for row in range(told.num_partitions)}
     before, after = (
         measure_placement(state, PlanRequest(), state.replicas),

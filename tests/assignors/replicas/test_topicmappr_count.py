@@ -124,7 +124,7 @@ def test_what_is_found_depends_neither_on_the_order_of_partitions_nor_of_brokers
     state = random_cluster(3)
     turned = ClusterState.of(
         reversed(state.brokers),
-        {state.key(row): ids(state, state.replicas)[row] for row in reversed(range(state.num_partitions))},
+        {state.partition_id(row): ids(state, state.replicas)[row] for row in reversed(range(state.num_partitions))},
     )
     without = PlanRequest(brokers=(0, 1, 2, 4, 5))
     for parameters in ({}, {"force_rebuild": True}, {"optimize_leadership": True}):

@@ -10,7 +10,7 @@ import pytest
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
 from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.storage import bytes_per_broker, capacity_bytes
+from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker
 from assignors.replicas.topicmappr_storage import TopicmapprStorage
 from tests.assignors.replicas.clusters import ids, random_cluster
 
@@ -48,7 +48,7 @@ def rebalanced(state: ClusterState, **parameters: Any) -> Plan:
 def free(state: ClusterState) -> list[int]:
     assert state.size_bytes is not None
     held = bytes_per_broker(state.replicas, state.size_bytes, len(state.brokers))
-    return [int(each) for each in capacity_bytes(state) - held]
+    return [int(each) for each in capacity_per_broker(state) - held]
 
 
 @pytest.mark.parametrize(
