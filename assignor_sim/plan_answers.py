@@ -13,7 +13,14 @@ from assignors.model.ids import TopicPartition
 from assignors.replicas.movement_bounds import min_replica_moves
 from assignors.replicas.placement_metrics import FailoverMetrics, PlacementMetrics, measure_placement
 from assignors.replicas.plan import Plan, PlanStatus, ReplicaAssignor
-from assignors.replicas.plan_evaluation import Criterion, PlanEvaluation, PlanMovement, Stability, aims, evaluate_plan
+from assignors.replicas.plan_evaluation import (
+    Criterion,
+    PlanEvaluation,
+    PlanMovement,
+    Stability,
+    evaluate_plan,
+    objectives,
+)
 from assignors.replicas.planning import plan as make_plan
 from assignors.replicas.state import ClusterState
 from reports.analysis.plans.plan_row import TODAY, PlanRow
@@ -76,7 +83,7 @@ def run_strategies(
         on_progress(name)
         plan = _ask(assignor, asked)
         if plan.replicas is None:
-            row = PlanRow(name, str(plan.status), plan.reason, notes=plan.notes, aims=aims(assignor.capabilities))
+            row = PlanRow(name, str(plan.status), plan.reason, notes=plan.notes, aims=objectives(assignor.capabilities))
             yield StrategyResult(row, {})
             continue
         on_progress(f"{name}: judging its plan")
@@ -86,7 +93,7 @@ def run_strategies(
             strategy=name,
             status=str(plan.status),
             figures={**dict(_of_criteria(judged)), "least_replicas_moved": least},
-            aims=judged.aims,
+            aims=judged.objectives,
             notes=(*plan.notes, *trouble, *offline_notes(asked.state, plan.replicas)),
             objective=plan.objective,
             value=plan.value,
@@ -163,8 +170,8 @@ def _judge(
 def _of_criteria(judged: PlanEvaluation) -> Figures:
     yield from placement_figures(judged.after)
     yield from movement_figures(judged.movement)
-    if judged.steadiness is not None:
-        yield from _of_steadiness(judged.steadiness)
+    if judged.stability is not None:
+        yield from _of_steadiness(judged.stability)
 
 
 def placement_figures(measured: PlacementMetrics) -> Figures:
@@ -173,7 +180,7 @@ def placement_figures(measured: PlacementMetrics) -> Figures:
     yield "storage_bytes_cv", measured.bytes_cv
     yield "replicas_range", measured.replicas_range
     yield "topic_replicas_range", measured.topic_replicas_range
-    yield from ((f"broken_{rule}", times) for rule, times in measured.broken.items())
+    yield from ((f"broken_{rule}", times) for rule, times in measured.violations.items())
     yield "leaders_range", measured.leaders_range
     yield "topic_leaders_range", measured.topic_leaders_range
     yield "leaders_out_of_sync", measured.leaders_out_of_sync
@@ -198,8 +205,8 @@ def movement_figures(movement: PlanMovement) -> Figures:
 
 
 def _of_steadiness(steadiness: Stability) -> Figures:
-    second = steadiness.second_run
+    second = steadiness.rerun
     yield "again_replicas_moved", None if second is None else second.replicas
     yield "again_leaders_changed", None if second is None else second.leaders_by_order + second.leaders_by_copy
-    yield "distinct_plans", steadiness.distinct
-    yield "shuffles", steadiness.shuffles
+    yield "distinct_plans", steadiness.distinct_plans
+    yield "shuffles", steadiness.num_orders

@@ -20,7 +20,7 @@ from assignor_sim.plan_request import PlanInput
 from assignors.model.columns import IntArray
 from assignors.model.ids import TopicPartition
 from assignors.replicas.placement_metrics import measure_placement
-from assignors.replicas.plan_evaluation import Criterion, movement
+from assignors.replicas.plan_evaluation import Criterion, measure_movement
 from assignors.replicas.state import NO_BROKER, ClusterState
 from reports.analysis.plans.plan_row import PlanRow
 from scenarios.clusters.cluster_reader import read_tool_output
@@ -76,7 +76,7 @@ def evaluate_imported_plan(given: ImportedPlan, asked: PlanInput, limits: BatchL
     own_factor = asked.request.replication_factor is None
     after = measure_placement(state.with_replicas(replicas) if own_factor else state, asked.request, replicas)
     keeps_factor = bool((asked.request.factors(state) == (replicas != NO_BROKER).sum(axis=1))[asked.rows].all())
-    figures = {**dict(placement_figures(after)), **dict(movement_figures(movement(state, replicas)))}
+    figures = {**dict(placement_figures(after)), **dict(movement_figures(measure_movement(state, replicas)))}
     changed = _changes(given, state, replicas, asked.log_dirs)
     row = PlanRow(
         strategy=given.name,

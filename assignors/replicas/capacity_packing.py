@@ -83,7 +83,10 @@ class CapacityPacking:
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
         normalized = NormalizedProblem.of(state, request)
-        rates, fixed = self._rates(normalized, normalized.canonical.state), self._rates(normalized, normalized.canonical.state.fixed)
+        rates, fixed = (
+            self._rates(normalized, normalized.canonical.state),
+            self._rates(normalized, normalized.canonical.state.fixed),
+        )
         if rates.unknown or fixed.unknown:
             return Plan.without_replicas(PlanStatus.NOT_APPLICABLE, _unknown({**rates.unknown, **fixed.unknown}))
         problem = PackingProblem.of(normalized, BrokerRates(rates.bytes_per_s, fixed.bytes_per_s), self.headroom)
@@ -102,7 +105,9 @@ class CapacityPacking:
         if is_searchable:
             chosen = search.least_excess(chosen) if self._levels else search.fewest_moves(chosen)
         partition, broker = np.nonzero(chosen)
-        replicas = order_replicas(normalized, partition, broker, current_positions(normalized, partition, broker), broker)
+        replicas = order_replicas(
+            normalized, partition, broker, current_positions(normalized, partition, broker), broker
+        )
         return Plan(
             PlanStatus.OPTIMAL if value == bound else PlanStatus.FEASIBLE,
             replicas,
@@ -144,7 +149,9 @@ class CapacityPacking:
             reason = f"{largest}, the largest, and all others do not fit the brokers' disks, networks and racks at once"
             return Plan.without_replicas(PlanStatus.INFEASIBLE, reason)
         how = f"a search of {self.time_limit_s:g} s" if is_searchable else "first fit, decreasing,"
-        return Plan.without_replicas(PlanStatus.FAILED, f"{how} found no room for {largest} and all others; there may be some")
+        return Plan.without_replicas(
+            PlanStatus.FAILED, f"{how} found no room for {largest} and all others; there may be some"
+        )
 
 
 def _few_brokers(problem: PackingProblem, search: PackingSearch, is_searchable: bool) -> tuple[BoolArray | None, int]:

@@ -100,13 +100,17 @@ class MovementMip:
 
     def _refused(self, state: ClusterState) -> Plan | None:
         if self.weights == "bytes" and state.size_bytes is None:
-            return Plan.without_replicas(PlanStatus.NOT_APPLICABLE, "requires partition sizes to weigh replicas by bytes")
+            return Plan.without_replicas(
+                PlanStatus.NOT_APPLICABLE, "requires partition sizes to weigh replicas by bytes"
+            )
         led_by_others = np.flatnonzero(state.leader != state.replicas[:, 0])
         if self.refuses_other_leaders and len(led_by_others):
             row = int(led_by_others[0])
             leader = "no broker" if state.leader[row] == NO_BROKER else f"broker {state.ids[state.leader[row]]}"
             preferred = state.ids[state.replicas[row, 0]]
-            reason = f"{state.name(row)}: {leader} leads it, not its preferred leader {preferred}; elect {preferred} first"
+            reason = (
+                f"{state.name(row)}: {leader} leads it, not its preferred leader {preferred}; elect {preferred} first"
+            )
             return Plan.without_replicas(PlanStatus.FAILED, reason)
         out_of_sync = (
             np.zeros((0, 2)) if state.in_sync is None else np.argwhere(~state.in_sync & (state.replicas != NO_BROKER))

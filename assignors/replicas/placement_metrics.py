@@ -104,7 +104,6 @@ def _range(values: IntArray) -> int:
     return int(values.max() - values.min()) if len(values) else 0
 
 
-
 def _worst_topic(state: ClusterState, replicas: IntArray, allowed: IntArray) -> int:
     """Return the highest range over all topics; one topic at a time, so that no array has topics x brokers entries."""
     order = np.argsort(state.topic, kind="stable")

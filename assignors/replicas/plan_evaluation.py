@@ -118,7 +118,9 @@ def evaluate_plan(
         before=measure_placement(state, request, state.replicas),
         after=measure_placement(state, request, plan.replicas),
         movement=measure_movement(state, plan.replicas),
-        stability=_measure_stability(assignor, state, request, plan.replicas, topics, shuffles, seed) if shuffles else None,
+        stability=_measure_stability(assignor, state, request, plan.replicas, topics, shuffles, seed)
+        if shuffles
+        else None,
         objectives=objectives(assignor.capabilities),
     )
 

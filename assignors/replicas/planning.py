@@ -120,7 +120,9 @@ def _check_rules(assignor: ReplicaAssignor, state: ClusterState, request: PlanRe
         existed_before = violation.occurrences <= before.get(violation.row, 0)
         if violation.rule != PlanRule.RACK or (promises_racks and not existed_before):
             strategy = type(assignor).__name__
-            raise PlanError(f"{strategy} breaks {violation.rule} at {state.name(violation.row)}: {replicas[violation.row].tolist()}")
+            raise PlanError(
+                f"{strategy} breaks {violation.rule} at {state.name(violation.row)}: {replicas[violation.row].tolist()}"
+            )
 
 
 def _rows_of_topics(state: ClusterState, topics: Sequence[str] | None) -> IntArray:

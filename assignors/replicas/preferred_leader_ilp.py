@@ -83,7 +83,9 @@ class PreferredLeaderIlp:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "constraints", tuple(constraint.text for constraint in parse_constraints(self.constraints)))
+        object.__setattr__(
+            self, "constraints", tuple(constraint.text for constraint in parse_constraints(self.constraints))
+        )
         for what in ("replicas", "leaders", "rack_replicas"):
             least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
             if least is not None and most is not None and least > most:

@@ -84,7 +84,12 @@ _BUILT_IN = (
         "SiftScience/kafka-assigner",
         "keeps allowed replicas and fills gaps greedily, without backtracking",
     ),
-    _info("topicmappr_count", "TopicmapprCount", "DataDog/kafka-kit topicmappr rebuild", "places missing replicas by replica count"),
+    _info(
+        "topicmappr_count",
+        "TopicmapprCount",
+        "DataDog/kafka-kit topicmappr rebuild",
+        "places missing replicas by replica count",
+    ),
     _info(
         "topicmappr_storage",
         "TopicmapprStorage",

@@ -133,7 +133,9 @@ class ClusterState:
             replicas=_frozen(np.array(table, dtype=np.int64).reshape(len(rows), width)),
             leader=_column(leader_rows),
             size_bytes=None if size_bytes is None else _column([size_bytes[partition_id] for partition_id in rows]),
-            bytes_per_s=None if bytes_per_s is None else _column([_rate(bytes_per_s[partition_id]) for partition_id in rows]),
+            bytes_per_s=None
+            if bytes_per_s is None
+            else _column([_rate(bytes_per_s[partition_id]) for partition_id in rows]),
             retention=None if retention is None else tuple(retention.get(topic) for topic in topics),
             in_sync=_in_sync(rows, in_sync, width),
         )
@@ -254,7 +256,8 @@ def _in_sync(
     if known is None:
         return None
     table = [
-        [broker in known.get(partition_id, ids) for broker in ids] + [False] * (width - len(ids)) for partition_id, ids in rows.items()
+        [broker in known.get(partition_id, ids) for broker in ids] + [False] * (width - len(ids))
+        for partition_id, ids in rows.items()
     ]
     all_in_sync = all(all(row[: len(ids)]) for row, ids in zip(table, rows.values(), strict=True))
     return None if all_in_sync else np.array(table, dtype=np.bool_).reshape(len(rows), width)

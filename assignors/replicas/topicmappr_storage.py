@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from assignors.model.columns import NO_RACK, IntArray
+from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker, fixed_bytes_per_broker
 from assignors.replicas.canonical import CanonicalState
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.replica_lists import replica_lists, replica_table
 from assignors.replicas.state import ClusterState
-from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker, fixed_bytes_per_broker
 from assignors.replicas.topicmappr.go_random import GoRandom
 from assignors.replicas.topicmappr.leadership import order_by_ratio
 from assignors.replicas.topicmappr.rebalance import RelocationRules, relocate, short_of_storage
@@ -131,7 +131,9 @@ class TopicmapprStorage:
             found, replicas = answer(canonical.state, request, sizes)
         except NoBrokerError as error:
             needed = round(sizes[error.row] * self.size_factor)
-            return error.as_plan(canonical.state, f"holds none yet, has {needed} bytes free and whose rack may take one")
+            return error.as_plan(
+                canonical.state, f"holds none yet, has {needed} bytes free and whose rack may take one"
+            )
         if self.optimize_leadership:
             order_by_ratio(replicas, len(state.brokers))
         return replace(found, replicas=canonical.to_input_order(replica_table(replicas)))
@@ -151,7 +153,11 @@ class TopicmapprStorage:
 
     def _taken(self, state: ClusterState, request: PlanRequest, sizes: IntArray) -> list[int]:
         """By broker, the bytes that are free, negated, before anything is placed."""
-        taken = bytes_per_broker(state.replicas, sizes, len(state.brokers)) + fixed_bytes_per_broker(state) - capacity_per_broker(state)
+        taken = (
+            bytes_per_broker(state.replicas, sizes, len(state.brokers))
+            + fixed_bytes_per_broker(state)
+            - capacity_per_broker(state)
+        )
         if self.force_rebuild:
             lifted = replica_table(replica_slots(state, request, is_stripped=False))
             taken -= bytes_per_broker(lifted, sizes, len(state.brokers))

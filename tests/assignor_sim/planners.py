@@ -22,7 +22,7 @@ def in_turn(state: ClusterState, request: PlanRequest, first: int = 0) -> IntArr
     order = allowed[np.argsort(state.ids[allowed])]
     factors = request.factors(state)
     placed = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
-    for turn, row in enumerate(sorted(range(state.num_partitions), key=state.key), start=first):
+    for turn, row in enumerate(sorted(range(state.num_partitions), key=state.partition_id), start=first):
         for place in range(factors[row]):
             placed[row, place] = order[(turn + place) % len(order)]
     return placed

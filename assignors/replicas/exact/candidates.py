@@ -19,7 +19,9 @@ def all_candidates(problem: NormalizedProblem) -> IntArray:
     return new_pairs(np.arange(problem.num_partitions * problem.num_brokers), problem.held_pairs)
 
 
-def sample_candidates(problem: NormalizedProblem, count_range: CountRange, min_added: IntArray, num_samples: int) -> IntArray:
+def sample_candidates(
+    problem: NormalizedProblem, count_range: CountRange, min_added: IntArray, num_samples: int
+) -> IntArray:
     """Sample candidates by hash, weighted by the free counts of brokers: in the rack of each replica, and in any rack.
 
     For replicas that must be added, brokers without free counts are sampled as well: other replicas may leave them.
@@ -52,7 +54,9 @@ def new_pairs(pairs: IntArray, known: IntArray) -> IntArray:
     return np.setdiff1d(pairs, known)
 
 
-def _sample(problem: NormalizedProblem, partition: IntArray, free: IntArray, is_eligible: np.ndarray, num_samples: int) -> IntArray:
+def _sample(
+    problem: NormalizedProblem, partition: IntArray, free: IntArray, is_eligible: np.ndarray, num_samples: int
+) -> IntArray:
     brokers = np.flatnonzero(is_eligible)
     slots = np.repeat(brokers, free[brokers]) if free[brokers].any() else brokers
     if not len(slots):

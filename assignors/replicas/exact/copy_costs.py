@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.model.columns import IntArray
 from assignors.flow.min_cost import MAX_COST
+from assignors.model.columns import IntArray
 from assignors.replicas.exact.even_counts import replica_count_range
 from assignors.replicas.normalized_problem import NormalizedProblem
 

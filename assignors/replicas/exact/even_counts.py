@@ -43,7 +43,9 @@ def widening_ranges(total: int, num_brokers: int, max_of_scarcest: int) -> Itera
         width = max(1, 2 * width)
 
 
-def convex_cost_arcs(nodes: IntArray, sizes: IntArray, count_range: CountRange, sinks: tuple[int, int], step: int) -> Arcs:
+def convex_cost_arcs(
+    nodes: IntArray, sizes: IntArray, count_range: CountRange, sinks: tuple[int, int], step: int
+) -> Arcs:
     """Return arcs from nodes to two sinks that give each broker a count within a range, at convex cost.
 
     Args:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignors.model.columns import IntArray
 from assignors.flow.min_cost import MAX_COST, Arcs, min_cost_flow
+from assignors.model.columns import IntArray
 from assignors.replicas.normalized_problem import NUM_TIE_BREAKERS, NormalizedProblem
 from assignors.replicas.state import NO_BROKER
 
@@ -64,7 +64,11 @@ def _follower_choices(problem: NormalizedProblem, table: IntArray, with_choice: 
     pairs, pair = np.unique(table[partition, 0] * brokers + broker, return_inverse=True)
     level = _forced_leads(table, brokers, pairs)
     room = MAX_COST // (len(row) * 3 * (int(level.max()) + len(row)))
-    ties = NUM_TIE_BREAKERS if (NUM_TIE_BREAKERS * len(with_choice) + NUM_TIE_BREAKERS + 1) * len(with_choice) < room else 0
+    ties = (
+        NUM_TIE_BREAKERS
+        if (NUM_TIE_BREAKERS * len(with_choice) + NUM_TIE_BREAKERS + 1) * len(with_choice) < room
+        else 0
+    )
     tie = problem.ties(partition, broker, ties) if ties else np.zeros(len(row), dtype=np.int64)
     change = ties * len(with_choice) + 1
     return _FollowerChoices(

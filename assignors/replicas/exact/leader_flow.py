@@ -68,7 +68,9 @@ def _ideal_topic_cost(problem: NormalizedProblem) -> int:
 class _LeaderNetwork:
     """The flow network for one range of leader counts; without a range, leader counts are not limited."""
 
-    def __init__(self, problem: NormalizedProblem, replicas: IntArray, per_topic: bool, count_range: CountRange | None) -> None:
+    def __init__(
+        self, problem: NormalizedProblem, replicas: IntArray, per_topic: bool, count_range: CountRange | None
+    ) -> None:
         self.problem, self.count_range = problem, count_range
         self.partition, position = np.nonzero(replicas != NO_BROKER)
         self.broker = replicas[self.partition, position]

@@ -68,7 +68,9 @@ def place(problem: NormalizedProblem, weight: IntArray | None = None, time_limit
             continue
         taken = flows[: len(network.pairs)] > 0
         value = network.copied_weight(taken)
-        candidates_to_add = search.no_pairs if value <= search.bound else network.improving_candidates(flows, num_samples)
+        candidates_to_add = (
+            search.no_pairs if value <= search.bound else network.improving_candidates(flows, num_samples)
+        )
         if not len(candidates_to_add):
             return search.placement(network.pairs[taken], value)
         if arcs > time_limit_s * ARCS_PER_S:
@@ -163,7 +165,9 @@ class _ReplicaNetwork:
             np.minimum.at(via_replicas, self.partition[in_rack], reach[in_rack])
             limit = np.where(is_full, via_replicas, distance_limit) + np.where(is_full, 0, weight)
             limit[is_full] += weight[is_full]
-            candidate_lists.append(candidates.new_pairs(self._farther_brokers(limit, of_broker, rack, limit_per_rack), known))
+            candidate_lists.append(
+                candidates.new_pairs(self._farther_brokers(limit, of_broker, rack, limit_per_rack), known)
+            )
         return np.concatenate(candidate_lists)
 
     def _farther_brokers(self, limit: IntArray, of_broker: IntArray, rack: int, limit_per_rack: int) -> IntArray:
@@ -259,4 +263,8 @@ def min_added_by_counts(problem: NormalizedProblem, count_range: CountRange) -> 
     """Return the minimum number of replicas to add so that every broker's count is within a range."""
     counts = np.bincount(problem.held[problem.held != NO_BROKER], minlength=problem.num_brokers)
     increase = int(problem.factors.sum() - counts.sum())
-    return max(int(np.maximum(count_range.least - counts, 0).sum()), int(np.maximum(counts - count_range.most, 0).sum()) + increase, 0)
+    return max(
+        int(np.maximum(count_range.least - counts, 0).sum()),
+        int(np.maximum(counts - count_range.most, 0).sum()) + increase,
+        0,
+    )

@@ -45,7 +45,11 @@ class _CountGoal(Goal):
         return sorted(below, key=lambda broker: self._count(model, broker))
 
     def _draw_in(
-        self, actions: GoalActions, broker: int, shed: Callable[[int], list[int]], rank: Callable[[int], tuple[int, ...]]
+        self,
+        actions: GoalActions,
+        broker: int,
+        shed: Callable[[int], list[int]],
+        rank: Callable[[int], tuple[int, ...]],
     ) -> bool:
         """Draw replicas in from whoever ranks first, until there are enough; returns whether there are."""
         model = actions.model

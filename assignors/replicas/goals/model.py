@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from assignors.model.columns import NO_RACK
-from assignors.replicas.broker_loads import count_leaders
+from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker, count_leaders, fixed_bytes_per_broker
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.replica_lists import replica_lists
 from assignors.replicas.state import NO_BROKER, ClusterState
-from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker, fixed_bytes_per_broker
 
 Order = Callable[[int], tuple[float, ...]]
 """What partitions are sorted by, the lowest first."""

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
+from assignors.replicas.broker_loads import bytes_per_broker, fixed_bytes_per_broker
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.state import ClusterState, broker_membership
-from assignors.replicas.broker_loads import bytes_per_broker, fixed_bytes_per_broker
 
 UNLIMITED = np.iinfo(np.int64).max // 4
 """Stands for the network capacity of a broker of which nobody said one."""
@@ -90,7 +90,10 @@ class PackingProblem:
         disk = [broker.capacity_bytes or 0 for broker in brokers]
         network = [broker.capacity_bytes_per_s for broker in brokers]
         usable = 1 - Fraction(str(headroom))
-        fixed, fixed_rate = fixed_bytes_per_broker(state)[normalized.brokers], _fixed_rates(state, rates.fixed)[normalized.brokers]
+        fixed, fixed_rate = (
+            fixed_bytes_per_broker(state)[normalized.brokers],
+            _fixed_rates(state, rates.fixed)[normalized.brokers],
+        )
         return cls(
             normalized=normalized,
             factor=normalized.factors,

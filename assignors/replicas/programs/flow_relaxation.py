@@ -134,7 +134,9 @@ def _into_pools(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
 def _out_of_pools(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
     """Arcs from a rack's pool to the brokers of the rack."""
     num_partitions = np.full(nodes.brokers, nodes.partitions)
-    return _BoundedArcs.free(nodes.pool(role)[program.rack], nodes.taker(role), num_partitions, np.zeros_like(num_partitions))
+    return _BoundedArcs.free(
+        nodes.pool(role)[program.rack], nodes.taker(role), num_partitions, np.zeros_like(num_partitions)
+    )
 
 
 def _apart(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
@@ -169,13 +171,13 @@ def _factors(program: RoleProgram, role: int) -> IntArray:
     limits_by_roles = {limit.roles: limit.lower for limit in program.limits if limit.scope is LimitScope.PARTITION}
     if (role,) in limits_by_roles:
         return limits_by_roles[role,].astype(np.int64)
-    rest: FloatArray = limits_by_roles[every_role] - sum(lower for roles, lower in limits_by_roles.items() if roles != every_role)
+    rest: FloatArray = limits_by_roles[every_role] - sum(
+        lower for roles, lower in limits_by_roles.items() if roles != every_role
+    )
     return rest.astype(np.int64)
 
 
-def _ends(
-    program: RoleProgram, scope: LimitScope, roles: tuple[int, ...], size: int
-) -> tuple[FloatArray, FloatArray]:
+def _ends(program: RoleProgram, scope: LimitScope, roles: tuple[int, ...], size: int) -> tuple[FloatArray, FloatArray]:
     """Return the lower and upper limits of a scope for these roles; no limits by default."""
     for limit in program.limits:
         if limit.scope is scope and limit.roles == roles:

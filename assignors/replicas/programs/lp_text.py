@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from assignors.model.columns import IntArray
 from assignors.integer_program import LinearProgram
+from assignors.model.columns import IntArray
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.programs.placement_program import LimitScope, RoleProgram
 
@@ -56,7 +56,9 @@ def _lines(
             columns, sizes = linear_program.column[start:end].tolist(), linear_program.coefficient[start:end].tolist()
             total = _sum(zip(sizes, (names[i] for i in columns), strict=True))
             least, most = float(linear_program.lower[row]), float(linear_program.upper[row])
-            yield from _constraint(row, total, least, most, is_single=end - start == 1, is_both=row in rows_with_both_limits)
+            yield from _constraint(
+                row, total, least, most, is_single=end - start == 1, is_both=row in rows_with_both_limits
+            )
     yield "// All variables are binary"
     yield "bin"
     yield f"{', '.join(names)};"

@@ -16,8 +16,8 @@ from enum import Enum
 
 import numpy as np
 
-from assignors.model.columns import BoolArray, IntArray
 from assignors.integer_program import FloatArray, LinearProgram, build_program
+from assignors.model.columns import BoolArray, IntArray
 from assignors.replicas.programs.user_constraints import UserConstraintRow
 from assignors.replicas.state import NO_BROKER
 

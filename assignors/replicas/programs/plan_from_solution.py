@@ -43,10 +43,10 @@ def _no_plan(problem: NormalizedProblem, solution: RoleProgramSolution, time_lim
             reason = _limit_message(problem, *solution.violated_limit)
         return Plan.without_replicas(PlanStatus.INFEASIBLE, reason)
     if solution.is_infeasible:
-        return Plan.without_replicas(PlanStatus.INFEASIBLE, "no integer solution meets all limits at once; relax the limits")
-    return Plan.without_replicas(
-        PlanStatus.FAILED, f"no plan found within {time_limit_s:g} s; a plan may exist"
-    )
+        return Plan.without_replicas(
+            PlanStatus.INFEASIBLE, "no integer solution meets all limits at once; relax the limits"
+        )
+    return Plan.without_replicas(PlanStatus.FAILED, f"no plan found within {time_limit_s:g} s; a plan may exist")
 
 
 def _limit_message(problem: NormalizedProblem, limit: LoadLimit, group: int) -> str:

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.model.columns import BoolArray, IntArray
 from assignors.flow.min_cost import Arcs, min_cost_flow
 from assignors.integer_program import FloatArray, LinearProgram, build_program
+from assignors.model.columns import BoolArray, IntArray
 from assignors.replicas.programs.placement_program import Cells, LimitScope, LoadLimit, RoleAssignment, RoleProgram
 
 
@@ -121,7 +121,9 @@ def disaggregate(program: RoleProgram, values: IntArray) -> RoleAssignment | Non
     return RoleAssignment(Cells(partition[order], broker[order]), in_role[order])
 
 
-def _match_pools_to_brokers(program: RoleProgram, pool: IntArray, takes: IntArray, is_taken: IntArray) -> IntArray | None:
+def _match_pools_to_brokers(
+    program: RoleProgram, pool: IntArray, takes: IntArray, is_taken: IntArray
+) -> IntArray | None:
     """Return the numbers of the cells that match each pooled replica with a broker; None if there is no matching."""
     pools, brokers = np.flatnonzero(pool), np.flatnonzero(takes)
     fits: BoolArray = pools[:, None] % program.num_racks == program.rack[brokers][None, :]

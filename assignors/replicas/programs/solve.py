@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assignors.integer_program import ProgramSolution, LinearProgram, solve_integer, solve_relaxed, with_shortfalls
+from assignors.integer_program import LinearProgram, ProgramSolution, solve_integer, solve_relaxed, with_shortfalls
 from assignors.replicas.programs import flow_heuristic
 from assignors.replicas.programs.flow_relaxation import relax_to_flow
 from assignors.replicas.programs.placement_program import LoadLimit, RoleAssignment, RoleProgram
@@ -92,7 +92,9 @@ def _solve_pooled(program: RoleProgram, first: RoleProgramSolution, time_limit_s
     linear_program = build_pooled_program(program)
     answer = solve_integer(linear_program, time_limit_s)
     if answer.is_infeasible:
-        return replace(first, is_infeasible=True, violated_limit=_find_violated_limit(program, linear_program, time_limit_s))
+        return replace(
+            first, is_infeasible=True, violated_limit=_find_violated_limit(program, linear_program, time_limit_s)
+        )
     bound = min(first.bound, answer.bound)
     placement = None if answer.values is None else disaggregate(program, np.rint(answer.values).astype(np.int64))
     return _better(_solution(program, placement, bound), first, answer)
@@ -106,7 +108,9 @@ def _solve_all_cells(program: RoleProgram, first: RoleProgramSolution, time_limi
     linear_program = program.linear_program(cells)
     answer = solve_integer(linear_program, time_limit_s)
     if answer.is_infeasible:
-        return replace(first, is_infeasible=True, violated_limit=_find_violated_limit(program, linear_program, time_limit_s))
+        return replace(
+            first, is_infeasible=True, violated_limit=_find_violated_limit(program, linear_program, time_limit_s)
+        )
     bound = min(first.bound, answer.bound)
     placement = None
     if answer.values is not None:

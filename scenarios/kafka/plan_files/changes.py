@@ -54,7 +54,7 @@ def changes(state: ClusterState, replicas: IntArray, log_dirs: LogDirs | None = 
     copies = added_replicas(state.replicas[rows], replicas[rows]).sum(axis=1)
     found = [
         ReplicaChange(
-            key=state.key(row),
+            key=state.partition_id(row),
             old=_ids(state, state.replicas[row]),
             new=_ids(state, replicas[row]),
             needs_election=bool(replicas[row, 0] != state.leader[row]),
@@ -96,13 +96,13 @@ def led_by_others(
     """Partitions of these topics that a plan leaves alone and that their preferred leader does not lead, sorted."""
     is_led_by_other = replicas[:, 0] != state.leader
     is_led_by_other[changed_rows(state, replicas)] = False
-    keys = [state.key(row) for row in np.flatnonzero(is_led_by_other).tolist()]
+    keys = [state.partition_id(row) for row in np.flatnonzero(is_led_by_other).tolist()]
     return tuple(sorted(key for key in keys if topics is None or key.topic in topics))
 
 
 def _dirs(known: LogDirs, state: ClusterState, row: int, rows: IntArray) -> tuple[str, ...]:
     """Return the log directories of a partition's replicas; empty if none of them is known."""
-    key = state.key(row)
+    key = state.partition_id(row)
     of_brokers = known.get((key.topic, key.partition), {})
     brokers = _ids(state, rows)
     return tuple(of_brokers.get(broker, ANY_LOG_DIR) for broker in brokers) if of_brokers.keys() & set(brokers) else ()

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from assignors.model.columns import IntArray
-from assignors.replicas.broker_loads import added_replicas, count_leaders, count_replicas
+from assignors.replicas.broker_loads import added_replicas, bytes_per_broker, count_leaders, count_replicas
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.broker_loads import bytes_per_broker
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 CRUISE_CONTROL_RACKS = {0: "0", 1: "0", 2: "1"}
@@ -193,7 +192,7 @@ def test_no_later_goal_pushes_a_broker_out_of_the_limits_of_an_earlier_one(seed:
 @pytest.mark.parametrize("seed", range(6))
 def test_where_brokers_are_new_they_alone_receive(seed: int) -> None:
     old = random_cluster(seed, num_brokers=6, partitions=(30,), skew=0.3, racks=0)
-    held = {old.key(row): each for row, each in enumerate(ids(old, old.replicas))}
+    held = {old.partition_id(row): each for row, each in enumerate(ids(old, old.replicas))}
     state = ClusterState.of(brokers(8), held)
     found = planned(state)
     assert found.replicas is not None

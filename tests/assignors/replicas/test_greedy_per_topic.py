@@ -10,7 +10,7 @@ import pytest
 from assignors.replicas.broker_loads import added_replicas
 from assignors.replicas.greedy_per_topic import GreedyPerTopic
 from assignors.replicas.plan import PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.state import BrokerState, ClusterState
 from assignors.replicas.violations import PlanRule, find_violations
@@ -59,7 +59,7 @@ def test_one_broker_less_moves_one_replica() -> None:
     found = plan(GreedyPerTopic(), state, PlanRequest(brokers=tuple(range(19))))
     assert found.replicas is not None
     assert ids(state, found.replicas)[1] == [8, 7]
-    assert movement(state, found.replicas).replicas == 1
+    assert measure_movement(state, found.replicas).replicas == 1
 
 
 def plain(state: ClusterState, request: PlanRequest) -> Iterator[list[int]]:
@@ -141,8 +141,8 @@ def test_a_second_run_copies_nothing_but_may_promote_again() -> None:
         after = state.with_replicas(found.replicas)
         again = plan(GreedyPerTopic(), after, request)
         assert again.replicas is not None
-        assert movement(after, again.replicas).replicas == 0
-        promoted += movement(after, again.replicas).leaders_by_order
+        assert measure_movement(after, again.replicas).replicas == 0
+        promoted += measure_movement(after, again.replicas).leaders_by_order
     assert promoted > 0
 
 

@@ -13,7 +13,7 @@ from assignors.model.columns import IntArray
 from assignors.replicas.broker_loads import count_replicas
 from assignors.replicas.kafka_assigner import KafkaAssigner
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.state import BrokerState, ClusterState
 from assignors.replicas.violations import find_violations
@@ -86,7 +86,7 @@ def test_one_broker_less_moves_one_replica_but_reorders_nearly_every_list() -> N
     state = killerwhile()
     found = asked(state, PlanRequest(brokers=tuple(range(19))))
     assert found.replicas is not None
-    done = movement(state, found.replicas)
+    done = measure_movement(state, found.replicas)
     assert (done.replicas, done.leaders_by_order) == (1, 9)
 
 

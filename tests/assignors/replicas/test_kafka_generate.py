@@ -10,7 +10,7 @@ from assignors.replicas.admin_utils import assign_replicas_to_brokers
 from assignors.replicas.broker_loads import count_leaders, count_replicas
 from assignors.replicas.kafka_generate import KafkaGenerate, Placer
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
@@ -37,7 +37,7 @@ def test_one_broker_less_moves_all_twenty_replicas() -> None:
     ] == PRINTED
     proposed = replicas_of(plan(KafkaGenerate(seed=416), state, WITHOUT_19))  # a seed that draws 14 and 2
     assert ids(state, proposed) == PRINTED
-    assert movement(state, proposed).replicas == 20
+    assert measure_movement(state, proposed).replicas == 20
 
 
 @BOTH
@@ -69,7 +69,7 @@ def test_what_is_where_makes_no_difference(placer: str) -> None:
     proposed = replicas_of(plan(KafkaGenerate(placer), state, PlanRequest()))
     other = replicas_of(plan(KafkaGenerate(placer), random_cluster(2), PlanRequest()))
     assert replicas_by_partition(state, proposed) == replicas_by_partition(state, other)
-    assert movement(state, proposed).replicas > 0
+    assert measure_movement(state, proposed).replicas > 0
 
 
 @BOTH

@@ -129,7 +129,7 @@ def test_every_finding_is_told_with_its_number() -> None:
     wrong[:2, 1] = wrong[:2, 0]
     found = find_violations(state, PlanRequest(brokers=(0, 1, 2, 3, 4)), wrong)
     assert [each.row for each in found if each.rule == PlanRule.DUPLICATE] == [0, 1]
-    forbidden = {each.row: each.times for each in found if each.rule == PlanRule.FORBIDDEN_BROKER}
+    forbidden = {each.row: each.occurrences for each in found if each.rule == PlanRule.FORBIDDEN_BROKER}
     assert forbidden == {row: n for row, n in enumerate((wrong == 5).sum(axis=1).tolist()) if n}
 
 

@@ -24,7 +24,7 @@ def test_a_broker_that_holds_replicas_and_is_not_there_is_gone() -> None:
     state = ClusterState.of(brokers(2), {("a", 0): [1, 9]}, leaders={("a", 0): NO_BROKER})
     assert [broker.is_alive for broker in state.brokers] == [True, True, False]
     assert state.leader.tolist() == [NO_BROKER]
-    assert PlanRequest().allowed(state).tolist() == [True, True, False]
+    assert PlanRequest().is_allowed(state).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("held", [[], [1, 1]])

@@ -128,8 +128,8 @@ def test_what_is_found_depends_neither_on_the_order_of_partitions_nor_of_brokers
     )
     without = PlanRequest(brokers=(0, 1, 2, 4, 5))
     for parameters in ({}, {"force_rebuild": True}, {"optimize_leadership": True}):
-        found = dict(zip(map(turned.key, range(len(turned.topic))), answer(turned, without, **parameters), strict=True))
-        expected = dict(zip(map(state.key, range(len(state.topic))), answer(state, without, **parameters), strict=True))
+        found = dict(zip(map(turned.partition_id, range(len(turned.topic))), answer(turned, without, **parameters), strict=True))
+        expected = dict(zip(map(state.partition_id, range(len(state.topic))), answer(state, without, **parameters), strict=True))
         assert found == expected
 
 

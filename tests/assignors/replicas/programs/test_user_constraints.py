@@ -153,9 +153,9 @@ def tiny_questions(draw: st.DrawFn) -> tuple[ClusterState, tuple[str, ...]]:
 @settings(max_examples=120, deadline=None)
 @given(tiny_questions())
 def test_the_plan_is_the_best_of_all_that_the_text_of_the_program_allows(
-    question: tuple[ClusterState, tuple[str, ...]],
+    problem: tuple[ClusterState, tuple[str, ...]],
 ) -> None:
-    state, constraints = question
+    state, constraints = problem
     assignor = PreferredLeaderIlp(constraints=constraints, min_leaders=0, max_leaders=2, min_replicas=0, max_replicas=2)
     try:
         answer = plan(assignor, state, PlanRequest())
