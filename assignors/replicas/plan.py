@@ -153,3 +153,12 @@ class ReplicaAssignor(Protocol):
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas for every partition of the state; `planning.plan` checks the request before."""
         ...
+
+
+@runtime_checkable
+class LpWriter(Protocol):
+    """A strategy that solves an integer program and can write it."""
+
+    def lp_text(self, state: ClusterState, request: PlanRequest) -> str:
+        """Return the program in the LP format of lp_solve."""
+        ...

@@ -202,7 +202,7 @@ def test_every_built_in_strategy_is_asked_and_each_says_how_it_came_out(folder: 
 
 
 def test_the_least_is_left_out_where_it_takes_too_long(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assignor_sim.plan_answers._PROVABLE", 11)
+    monkeypatch.setattr("scenarios.planning.strategy_results._MAX_PROVABLE_REPLICAS", 11)
     assert row(of_three(*IN_TURN, "--format", "json"), "InTurn")["least_replicas_moved"] is None
     few = row(of_three(*IN_TURN, "--topics", "pay", "--format", "json"), "InTurn")
     assert few["least_replicas_moved"] == 1

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from typer.testing import CliRunner
 
+from assignor_sim.api.plan_comparison import folder_names
 from assignor_sim.cli import app
-from assignor_sim.plan_output import folder_names
 from tests.assignor_sim.test_plan import HERE, IN_TURN, files, folder, of_three, replicas, told
 
 __all__ = ["folder"]
