@@ -134,7 +134,7 @@ class GoalChain:
         except GoalError as error:
             hint = "; only new brokers receive replicas unless only_new_receive is false" if model.new else ""
             return Plan.without_replicas(PlanStatus.FAILED, f"{error}{hint}")
-        notes = [f"{name}: left out, {reason}" for name, reason in skipped.items()]
+        notes = [f"{name}: skipped, {reason}" for name, reason in skipped.items()]
         notes += [unmet for goal in goals if (unmet := goal.unmet(model))]
         return Plan(PlanStatus.FEASIBLE, canonical.to_input_order(replica_table(model.replicas)), notes=tuple(notes))
 

@@ -134,7 +134,7 @@ class TopicmapprStorage:
         except NoBrokerError as error:
             needed = round(sizes[error.row] * self.size_factor)
             return error.as_plan(
-                canonical.state, f"holds none yet, has {needed} bytes free and whose rack may take one"
+                canonical.state, f"already holds one, has less than {needed} bytes free, or its rack holds one"
             )
         if self.optimize_leadership:
             order_by_ratio(replicas, len(state.brokers))

@@ -119,10 +119,10 @@ def test_only_the_topics_that_may_change_are_taken_from_it(folder: Path) -> None
     ended = of_three("--from", given(folder), "--topics", "pay", "--out", "out")
     assert ended.exit_code == 0, ended.output
     assert replicas(folder / "out" / "reassignment.json") == {"pay-1": (3, 1)}
-    assert "2 entries of other topics left out" in ended.stdout
+    assert "2 entries of other topics skipped" in ended.stdout
     none = of_three("--from", given(folder, PLAN[1:]), "--topics", "pay")
     assert none.exit_code == 2
-    assert none.stderr == "theirs.json: no entry is of the topics that may change (topics: pay)\n"
+    assert none.stderr == "theirs.json: no entry for the topics that may change (topics: pay)\n"
 
 
 def test_every_mistake_of_a_plan_is_named_with_its_line(folder: Path) -> None:

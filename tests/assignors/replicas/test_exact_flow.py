@@ -115,7 +115,7 @@ def test_uneven_racks_get_counts_as_even_as_they_admit_and_the_plan_says_so() ->
     assert answer.status == PlanStatus.OPTIMAL
     counts = count_replicas(replicas_of(answer), 13)
     assert (counts.min(), counts.max()) == (48, 60)
-    assert "racks admit no counts more even than 48 to 60 replicas a broker" in answer.notes
+    assert "48 to 60 replicas per broker, the most even counts that racks allow" in answer.notes
     after = measure_placement(state, PLAIN, replicas_of(answer))
     assert after.leaders_range <= 1
 

@@ -162,4 +162,4 @@ def test_brokers_with_as_many_replicas_are_taken_in_the_order_of_the_input_or_by
 def test_more_replicas_than_brokers_are_impossible() -> None:
     found = plan(GreedyPerTopic(), readme(), PlanRequest(replication_factor=5))
     assert found.status == PlanStatus.INFEASIBLE
-    assert found.reason == "mytopic-0: 5 replicas need as many brokers, 4 are allowed"
+    assert found.reason == "mytopic-0: replication factor 5 exceeds 4 allowed brokers"

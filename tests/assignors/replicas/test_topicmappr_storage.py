@@ -79,7 +79,7 @@ def test_a_factor_makes_partitions_larger_where_they_arrive() -> None:
     found = TopicmapprStorage(size_factor=1.5).plan(state, PlanRequest(brokers=(2,)))
     assert found.status == PlanStatus.FAILED
     assert found.reason.startswith(
-        "test_topic-0: no broker is left for replica 1 that holds none yet, has 9 bytes free"
+        "test_topic-0: no broker for replica 1: every broker already holds one, has less than 9 bytes free"
     )
 
 
@@ -236,7 +236,7 @@ def test_a_rebalance_neither_drains_nor_changes_replication_factors() -> None:
 
 def test_without_sizes_there_is_no_plan() -> None:
     found = TopicmapprStorage().plan(random_cluster(1, sizes=False), PlanRequest())
-    assert (found.status, found.reason) == (PlanStatus.NOT_APPLICABLE, "it needs the sizes of partitions")
+    assert (found.status, found.reason) == (PlanStatus.NOT_APPLICABLE, "requires partition sizes")
 
 
 @pytest.mark.parametrize(
