@@ -301,6 +301,9 @@ def load_cluster(
 ) -> LoadedCluster:
     """Load a cluster for replica strategies; the arguments are those of `plan`.
 
+    Returns:
+        The state of the cluster, with its name and warnings.
+
     Raises:
         ScenarioError: a file cannot be read, or is invalid.
         PlanError: further files are given for a cluster that is not read from a file.

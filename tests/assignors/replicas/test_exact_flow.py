@@ -73,7 +73,7 @@ def test_a_plan_keeps_every_rule_and_moves_no_more_than_it_proves(
 def test_twenty_orders_of_the_input_give_one_plan(options: dict[str, bool]) -> None:
     state = random_cluster(7, num_brokers=9, partitions=(20, 7, 3), skew=2.0)
     assignor = ExactFlow(**options)
-    steady = evaluate_plan(assignor, state, PLAIN, plan(assignor, state, PLAIN), shuffles=20).stability
+    steady = evaluate_plan(assignor, state, PLAIN, plan(assignor, state, PLAIN), num_orders=20).stability
     assert steady is not None
     assert steady.distinct_plans == 1
     assert steady.rerun is not None

@@ -191,8 +191,8 @@ def test_leaders_that_stay_and_weigh_more_than_a_broker_may_hold_are_named() -> 
     answer = plan(MovementMip(weights="bytes", balanced_factor_max=1.2), state, PlanRequest())
     assert answer.status == PlanStatus.INFEASIBLE
     assert answer.reason == (
-        "broker 1: leaders pinned to it (t-0, t-1) hold 190 bytes, and balanced_factor_max 1.2 lets a broker hold "
-        "80; a factor of 2.85 fits them"
+        "broker 1: leaders pinned to it (t-0, t-1) hold 190 bytes, and balanced_factor_max 1.2 allows "
+        "80; a factor of 2.85 fits"
     )
     fitting = MovementMip(weights="bytes", balanced_factor_max=2.85, balanced_factor_min=0.0)
     assert plan(fitting, state, PlanRequest()).status == PlanStatus.OPTIMAL
