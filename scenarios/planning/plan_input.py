@@ -92,7 +92,7 @@ def build_plan_input(state: ClusterState, options: PlanOptions, log_dirs: LogDir
         rack_aware=options.rack_aware,
     )
     if options.remove and not remaining:
-        raise PlanError("--remove-broker: no broker remains; keep at least one")
+        raise PlanError("--remove-broker: no broker remains; keep one")
     check_request(extended, request, topics or None)
     warnings = tuple(_warnings(state, extended, request, added))
     plan_input = PlanInput(extended, request, topics or None, warnings, log_dirs or {})
