@@ -29,7 +29,7 @@ def packing(
     network: int | None = None,
     rates: Sequence[int] | None = None,
 ) -> ClusterState:
-    """Build partitions of these sizes, spread round-robin over brokers of these capacities."""
+    """Build partitions of the given sizes, spread round-robin over brokers of the given capacities."""
     there = [
         BrokerState(i, f"az{i % racks}" if racks else None, capacity_bytes=capacity, capacity_bytes_per_s=network)
         for i, capacity in enumerate(capacities)
