@@ -28,8 +28,8 @@ class PreferredLeaderIlp:
     """Keep replicas, and leaders first of all, within limits per broker, per rack, and per partition in a rack.
 
     Each pair of partition and broker has two binaries: the broker leads, or it follows. Kept replicas have a weight,
-    new ones have weight 0. Limits that are not given are the means, rounded down and up, extended as far as uneven
-    racks require.
+    new ones have weight 0. Limits that are not given are the means, rounded down and up, extended where uneven
+    racks require it.
 
     Guarantees: if the status is optimal, no plan within the limits has a higher weight; otherwise `bound` is an upper
     bound. With the default weights nothing moves if all limits are met. Kept followers keep their order; new ones come
