@@ -28,7 +28,8 @@ def assign_replicas_to_brokers(
         num_partitions: at least 1.
         replication_factor: at least 1.
         start: the index of the first partition's leader in the list of brokers.
-        shift: the distance of the first partition's followers from their leader; it grows with every round over brokers.
+        shift: the distance of the first partition's followers from their leader; it grows with every round over
+            brokers.
 
     Returns:
         Broker ids of each partition.

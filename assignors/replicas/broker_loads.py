@@ -19,7 +19,7 @@ def count_leaders(replicas: IntArray, num_brokers: int) -> IntArray:
 
 
 def count_per_rack(replicas: IntArray, rack: IntArray, num_racks: int) -> IntArray:
-    """Return the number of replicas of each partition in each rack, shape (P, R); brokers without a rack do not count."""
+    """Return the number of replicas of each partition per rack, shape (P, R); brokers without a rack do not count."""
     rack_of_replica = np.where(replicas == NO_BROKER, NO_BROKER, rack[replicas])
     rows, columns = np.nonzero(rack_of_replica != NO_BROKER)
     flat = rows * num_racks + rack_of_replica[rows, columns]
@@ -46,7 +46,7 @@ def capacity_per_broker(state: ClusterState) -> IntArray:
 
 
 def added_replicas(old: IntArray, new: IntArray) -> BoolArray:
-    """Return a mask of the replicas in `new` on brokers that do not hold the partition in `old`: the copied replicas."""
+    """Return a mask of the replicas in `new` on brokers that have none in `old`: the copied ones."""
     is_held = (new[:, :, None] == old[:, None, :]).any(axis=2)
     is_added: BoolArray = (new != NO_BROKER) & ~is_held
     return is_added

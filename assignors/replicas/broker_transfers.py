@@ -19,6 +19,9 @@ def pair_moves(state: ClusterState, replicas: IntArray) -> Transfers:
 
     For several moved replicas of a partition, moves within a rack are paired first, then in replica order. An
     additional replica has the source NO_BROKER.
+
+    Returns:
+        Transfers that cover every added replica once.
     """
     rows, sources, targets = (np.concatenate(parts) for parts in zip(*_pair_moves(state, replicas), strict=True))
     return rows, sources, targets

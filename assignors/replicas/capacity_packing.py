@@ -31,19 +31,19 @@ _MOST_NAMES = 12
 class CapacityPacking:
     """Place replicas within the disk and network capacities of brokers: on few brokers, or evenly over all.
 
-    A replica uses its partition's size on disk and its partition's rate on the network. An unknown rate is derived as size
-    ÷ retention of the topic; if neither is known, the strategy is not applicable, unless no broker has a throughput.
-    Replica and leader counts are ignored, as in the source.
+    A replica uses its partition's size on disk and its partition's rate on the network. An unknown rate is derived as
+    size ÷ retention of the topic; if neither is known, the strategy is not applicable, unless no broker has a
+    throughput. Replica and leader counts are ignored, as in the source.
 
     Guarantees: no broker exceeds its capacity less the headroom; a broker holds at most one replica of a partition, and
     racks hold no more than their limit, if racks constrain the plan. If the status is optimal, no other placement uses
-    fewer brokers (`fewest`) or has a lower peak utilization, in steps of 0.1 % (`balance`); `bound` is the proven bound.
-    Kept replicas keep their order and precede new ones.
-    Priority: capacities; the objective; with `balance` the lowest total utilization above the mean; the fewest moves found
-    within the time limit. Without a search, `balance` moves replicas from the broker with the highest utilization until no
-    move lowers a peak.
-    Complexity: strongly NP-hard. First fit, decreasing, decides problems where it meets the bound; otherwise a search over
-    P·B binaries runs, up to 300,000 of them.
+    fewer brokers (`fewest`) or has a lower peak utilization, in steps of 0.1 % (`balance`); `bound` is the proven
+    bound. Kept replicas keep their order and precede new ones.
+    Priority: capacities; the objective; with `balance` the lowest total utilization above the mean; the fewest moves
+    found within the time limit. Without a search, `balance` moves replicas from the broker with the highest utilization
+    until no move lowers a peak.
+    Complexity: strongly NP-hard. First fit, decreasing, decides problems where it meets the bound; otherwise a search
+    over P·B binaries runs, up to 300,000 of them.
     Source: "Constraint Based Kafka Partition Balancing" (its formulas are lost; this is the usual model that it names),
     after J.-C. Régin and M. Rezgui, "Discussion about Constraint Programming Bin Packing Models" (2011). Solved by
     OR-Tools' CP-SAT with one worker; equivalent brokers are taken into use in a fixed order.
@@ -52,8 +52,8 @@ class CapacityPacking:
         objective: `fewest` minimizes the number of brokers in use, `balance` the peak utilization of disk and network.
         headroom: the share of every capacity to keep free.
         retention_ms: the retention time of topics with unknown retention; None for unknown.
-        time_limit_s: the approximate time limit, half for the objective and half for few moves, in CP-SAT's deterministic
-            time, so that the plan does not depend on the machine.
+        time_limit_s: the approximate time limit, half for the objective and half for few moves, in CP-SAT's
+            deterministic time, so that the plan does not depend on the machine.
     """
 
     objective: Literal["fewest", "balance"] = "fewest"

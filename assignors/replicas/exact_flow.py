@@ -27,20 +27,20 @@ class ExactFlow:
         per_topic_leaders: whether to balance the leaders of each topic before those of all topics together.
         spreads_failover: whether to choose first followers so that leaders stay even if a broker is down.
         weighs_bytes: whether to minimize bytes moved, not replicas moved; requires partition sizes.
-        time_limit_s: the time limit of the proof, counted in arcs of solved flows and not by the clock, so that the plan
-            does not depend on the machine. A plan is always returned.
+        time_limit_s: the time limit of the proof, counted in arcs of solved flows and not by the clock, so that the
+            plan does not depend on the machine. A plan is always returned.
 
     Guarantees:
-        Replica counts of allowed brokers differ by at most 1, or are as even as racks allow. If the status is optimal, no
-        plan with equally even counts moves less; otherwise none moves less than the bound. Leader counts are as even as
-        the replicas allow, with the fewest changes; so are leader counts if a broker is down, given the leaders. The plan
-        is idempotent and independent of the input order; a hash of names and ids breaks ties.
+        Replica counts of allowed brokers differ by at most 1, or are as even as racks allow. If the status is optimal,
+        no plan with equally even counts moves less; otherwise none moves less than the bound. Leader counts are as even
+        as the replicas allow, with the fewest changes; so are leader counts if a broker is down, given the leaders. The
+        plan is idempotent and independent of the input order; a hash of names and ids breaks ties.
 
     Priority:
-        Constraints, even replica counts, least movement, even leader counts (of topics first if requested), fewest leader
-        changes, even leader counts if a broker is down, fewest changes of first followers.
-        Among placements with the same movement: even replica counts per topic (up to 200,000 pairs of partitions and
-        brokers), then kept leaders, then the hash. Kept replicas keep their positions.
+        Constraints, even replica counts, least movement, even leader counts (of topics first if requested), fewest
+        leader changes, even leader counts if a broker is down, fewest changes of first followers. Among placements with
+        the same movement: even replica counts per topic (up to 200,000 pairs of partitions and brokers), then kept
+        leaders, then the hash. Kept replicas keep their positions.
 
     Complexity:
         Three flows over O(P·RF) arcs by cost scaling. Only few arcs to brokers without a replica of the partition are

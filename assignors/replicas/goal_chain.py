@@ -49,15 +49,16 @@ class GoalChain:
 
     Goals have Cruise Control's names. `RackAwareGoal` (one replica per rack), `RackAwareDistributionGoal` (even over
     racks), `ReplicaCapacityGoal` and `DiskCapacityGoal` are hard goals; `ReplicaDistributionGoal`,
-    `DiskUsageDistributionGoal` and `LeaderReplicaDistributionGoal` are soft goals. Rack goals are skipped if racks do not
-    constrain the plan, disk goals if sizes or capacities are unknown. Cruise Control's other goals and its time limits are
-    not supported. Where Cruise Control takes brokers in arbitrary order, the broker with the lowest load goes first.
+    `DiskUsageDistributionGoal` and `LeaderReplicaDistributionGoal` are soft goals. Rack goals are skipped if racks do
+    not constrain the plan, disk goals if sizes or capacities are unknown. Cruise Control's other goals and its time
+    limits are not supported. Where Cruise Control takes brokers in arbitrary order, the broker with the lowest load
+    goes first.
 
     Guarantees:
-        In its own turn no goal makes its own metric worse, unless brokers are drained, and later goals never push a broker
-        out of its limits. With new brokers, replicas move only to these, so existing brokers exchange nothing; if hard
-        goals require more, the plan fails. While brokers are drained, soft goals only move replicas from drained brokers.
-        A plan leaves nothing on drained brokers, if necessary at the cost of a soft goal.
+        In its own turn no goal makes its own metric worse, unless brokers are drained, and later goals never push a
+        broker out of its limits. With new brokers, replicas move only to these, so existing brokers exchange nothing;
+        if hard goals require more, the plan fails. While brokers are drained, soft goals only move replicas from
+        drained brokers. A plan leaves nothing on drained brokers, if necessary at the cost of a soft goal.
 
     Priority:
         The order of the goals; within a goal, brokers by id.
@@ -71,12 +72,12 @@ class GoalChain:
     Attributes:
         goals: names of goals, the most important first; commas separate names in a text. A name may include its Java
             package.
-        balance_threshold: the maximum load of a broker as a factor of the average, and likewise below it. Nine tenths of
-            the margin are used.
+        balance_threshold: the maximum load of a broker as a factor of the average, and likewise below it. Nine tenths
+            of the margin are used.
         disk_threshold: the maximum disk utilization of a broker.
         max_replicas_per_broker: the limit of `ReplicaCapacityGoal`.
-        only_new_receive: whether brokers without replicas count as new, like brokers that Cruise Control is told to add;
-            otherwise all brokers receive replicas, as in a rebalance.
+        only_new_receive: whether brokers without replicas count as new, like the brokers of an add-broker request
+            in Cruise Control; otherwise all brokers receive replicas, as in a rebalance.
     """
 
     goals: tuple[str, ...] = _DEFAULT

@@ -29,8 +29,8 @@ _NEVER = np.iinfo(np.int64).max
 class GreedyPerTopic:
     """The plan of `kafka-reassign-tool --replication-factor`.
 
-    Without a requested factor every partition keeps its own; the tool always requires one. Requested brokers are taken in
-    the order of their ids, otherwise all brokers in the order of the input, as in the tool.
+    Without a requested factor every partition keeps its own; the tool always requires one. Requested brokers are taken
+    in the order of their ids, otherwise all brokers in the order of the input, as in the tool.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -66,7 +66,7 @@ class _TopicCounts:
         for replicas in held:
             self._leaders[self._index[replicas[0]]] += 1
         self._allowed = set(brokers)
-        # Those that may not hold anything never have the fewest.
+        # Brokers that are not allowed must never have the lowest count.
         self._replicas[[index for broker, index in self._index.items() if broker not in self._allowed]] = _NEVER
         self._leader_target = len(held) // len(brokers)
 

@@ -1,4 +1,4 @@
-"""kafka-assigner: topic by topic, allowed replicas stay, gaps go to the first broker below its share, lists are reordered.
+"""kafka-assigner: keep allowed replicas per topic, fill gaps by share, reorder all lists.
 
 Guarantees: no broker holds more of a topic than its share, rounded up; no rack holds two replicas of a partition;
 replicas move only off brokers that are not allowed or hold more than their share, or out of a rack with another
@@ -33,8 +33,8 @@ class KafkaAssigner:
     """The plan of `kafka-assignment-generator.sh --mode PRINT_REASSIGNMENT`.
 
     Topics are processed in the order of the input, which affects leaders. The plan fails where the tool throws an
-    exception, and for a topic whose partitions have different factors, unless a factor is requested. The tool cannot lower
-    the replication factor.
+    exception, and for a topic whose partitions have different factors, unless a factor is requested. The tool cannot
+    lower the replication factor.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -142,7 +142,8 @@ def _fill(
 ) -> None:
     """Place missing replicas on the first broker of the list that accepts them.
 
-    Among brokers of one rack, the first one below its share accepts, or none does; so the heap holds the first of each rack.
+    Among brokers of one rack, the first one below its share accepts, or none does; so the heap holds the first of each
+    rack.
 
     Raises:
         _NoBrokerLeftError: no broker accepts a replica.
@@ -184,7 +185,11 @@ class _PreferenceOrder:
         self._position_counts: Counter[tuple[int, int]] = Counter()
 
     def of(self, placement: Sequence[int], rotation: int) -> list[int]:
-        """Return a partition's brokers, given by id, in order: the least frequent at each position, then the first by rotation."""
+        """Return a partition's brokers (given by id) in order.
+
+
+        At each position, the broker with the lowest count at this position comes first, then the first by rotation.
+        """
         remaining, ordered = list(placement), []
         for position in range(len(placement)):
             chosen = min(_rotate(remaining, rotation), key=lambda broker: self._position_counts[broker, position])

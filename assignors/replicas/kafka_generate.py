@@ -1,8 +1,8 @@
 """The proposal of Kafka's own tool: every topic is placed anew, as if it were being created.
 
-Guarantees: the requested number of replicas on different brokers, in as many racks as possible. The current replicas are
-ignored, so nearly everything moves. Topics are placed independently, so the balance over topics is random. A seed gives
-the same plan for every input order; the tool uses a new seed for every run.
+Guarantees: the requested number of replicas on different brokers, in as many racks as possible. The current replicas
+are ignored, so nearly everything moves. Topics are placed independently, so the balance over topics is random. A seed
+gives the same plan for every input order; the tool uses a new seed for every run.
 Priority: as in the placer, `admin_utils` or `striped_placer`.
 Complexity: as in the placer; one pass over all partitions.
 Source: `kafka-reassign-partitions.sh --generate`, `org.apache.kafka.tools.reassign.ReassignPartitionsCommand`

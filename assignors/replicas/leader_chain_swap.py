@@ -18,17 +18,18 @@ from assignors.replicas.state import NO_BROKER, ClusterState
 class LeaderChainSwap:
     """Shift one leader at a time along a chain, from the broker with most leaders of a topic to the one with fewest.
 
-    Brokers are nodes, and each partition has edges from its leader to its followers. Along the shortest path every broker
+    Brokers are nodes, and each partition has edges from its leader to its followers. Along the shortest path every
+    broker
     hands over the leadership of one partition: only the counts at both ends change. This is the baseline of
     `LeaderMaxFlow`, which finds all chains at once.
 
     Guarantees:
-        Moves no replica. No chain remains that would reduce the skew, so the skew is minimal. The plan is idempotent and
-        independent of the input order. The number of changes is not bounded: each chain is chosen independently.
+        Moves no replica. No chain remains that would reduce the skew, so the skew is minimal. The plan is idempotent
+        and independent of the input order. The number of changes is not bounded: each chain is chosen independently.
 
     Priority:
-        The broker with most leaders first; among the brokers that it reaches, the one with fewest, then the nearest, then
-        the lowest id.
+        The broker with most leaders first; among the brokers that it reaches, the one with fewest, then the nearest,
+        then the lowest id.
 
     Complexity:
         O(B²) per chain, with at most as many chains as leaders above the shares; and O(B) for brokers without a chain.
@@ -90,7 +91,7 @@ class _TopicLeaders:
         return replicas
 
     def chain(self, first: int) -> list[int]:
-        """Return the chain from a broker to the one with fewest leaders that it reaches; empty if the counts are within 1."""
+        """Return the chain from a broker to the reachable one with fewest leaders; empty if the counts are within 1."""
         predecessor = np.full(len(self.load), NO_BROKER, dtype=np.int64)
         is_seen: BoolArray = np.zeros(len(self.load), dtype=np.bool_)
         is_seen[first] = True

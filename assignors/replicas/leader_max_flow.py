@@ -20,16 +20,16 @@ class LeaderMaxFlow:
     """Transfer leadership from brokers that lead too much of a topic to brokers that lead too little; move no replica.
 
     A unit of flow goes from the leader of a partition through the partition to a follower, and possibly further. A
-    transferred leader swaps positions with the follower: the order changes, nothing is copied. Brokers without a replica of
-    a topic have no share in it, and even topics are not changed.
+    transferred leader swaps positions with the follower: the order changes, nothing is copied. Brokers without a
+    replica of a topic have no share in it, and even topics are not changed.
 
     Attributes:
-        residue: whether two nodes shared by all brokers carry the remainders of rounding. Without it, brokers within one of
-            their share can neither give nor take.
-        costs: none: any max flow; published: as in the article; fixed: the residue costs more than any chain, without which
-            some topics stay uneven unnecessarily.
-        pruning: the part of the flow to apply. none: all; component: the weakly connected components that reduce the skew,
-            as in the article; path: the fewest hops that reduce it equally.
+        residue: whether two nodes shared by all brokers carry the remainders of rounding. Without it, brokers within
+            one of their share can neither give nor take.
+        costs: none: any max flow; published: as in the article; fixed: the residue costs more than any chain, without
+            which some topics stay uneven unnecessarily.
+        pruning: the part of the flow to apply. none: all; component: the weakly connected components that reduce the
+            skew, as in the article; path: the fewest hops that reduce it equally.
 
     Raises:
         ValueError: costs or pruning is unknown.
@@ -42,8 +42,8 @@ class LeaderMaxFlow:
         Balance of every topic, then few leader changes. The balance over all topics is not considered.
 
     Complexity:
-        One network of P·W arcs for all topics: a max flow, a min-cost flow, and another one for pruning by path. Repeated
-        while the balance of an uneven topic improves.
+        One network of P·W arcs for all topics: a max flow, a min-cost flow, and another one for pruning by path.
+        Repeated while the balance of an uneven topic improves.
 
     Source:
         Pinterest Engineering, "Using graph algorithms to optimize Kafka operations, part 2". `fixed` and `path` are

@@ -34,7 +34,7 @@ def replica_moves_by_counts(state: ClusterState, request: PlanRequest) -> int:
 
 
 def leader_changes_by_counts(state: ClusterState, request: PlanRequest) -> int:
-    """Return the number of preferred leaders that brokers have above or below an even share, ignoring who holds replicas.
+    """Return the number of preferred leaders above or below an even share, ignoring who holds replicas.
 
     It bounds only plans after which the leader counts of allowed brokers differ by at most 1.
     """
@@ -101,6 +101,6 @@ def min_leader_range(state: ClusterState, request: PlanRequest, replicas: IntArr
 
 
 def min_replica_range(state: ClusterState, request: PlanRequest) -> int:
-    """Return the smallest possible range of replica counts over allowed brokers, given racks and replication factors."""
+    """Return the smallest possible range of replica counts over allowed brokers, given racks and factors."""
     count_range = replica_count_range(NormalizedProblem.of(state, request))
     return count_range.most - count_range.least

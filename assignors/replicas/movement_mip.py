@@ -19,26 +19,26 @@ from assignors.replicas.replica_order import current_positions, order_replicas
 from assignors.replicas.state import NO_BROKER, ClusterState
 
 _MOST_NAMES = 5
-"""The most partitions named in a message."""
+"""The maximum number of partitions in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class MovementMip:
     """Move as little as possible so that the load of every broker is near the mean.
 
-    The load of a replica is 1 or its size in bytes. The load of every broker is at least
-    `floor(balanced_factor_min · mean)` and at most `ceil(balanced_factor_max · mean)`. With loads in bytes these limits may
-    be infeasible; then widen the factors (for example to 0.6 and 1.2).
+    The load of a replica is 1 or its size in bytes. The load of every broker is at least `floor(balanced_factor_min ·
+    mean)` and at most `ceil(balanced_factor_max · mean)`. With loads in bytes these limits may be infeasible; then
+    widen the factors (for example to 0.6 and 1.2).
 
     Guarantees: if the status is optimal, no plan within these limits moves less load. A leader stays, and stays first,
     unless its broker is not allowed. Kept replicas keep their order; new ones follow by broker id.
     Priority: leaders stay, then load limits, then least load moved. Racks and leader balance are ignored.
-    Complexity: with counts, a min-cost flow (`programs.flow_relaxation`). With bytes, one binary per partition and broker,
-    with exponential search in the worst case. A program too large for its time limit is not searched.
-    Source: everpeace/kafka-reassign-optimizer, `ReassignOptimizationProblem`; its weights of type offset are bytes here.
-    It shuffles the replicas of a partition whose leader leaves; here `seed` shuffles them, and without a seed they are
-    sorted. The tool rejects partitions that are not led by their preferred leader or not fully in sync; so does this
-    strategy by default.
+    Complexity: with counts, a min-cost flow (`programs.flow_relaxation`). With bytes, one binary per partition and
+    broker, with exponential search in the worst case. A program too large for its time limit is not searched.
+    Source: everpeace/kafka-reassign-optimizer, `ReassignOptimizationProblem`; its weights of type offset are bytes
+    here. It shuffles the replicas of a partition whose leader leaves; here `seed` shuffles them, and without a seed
+    they are sorted. The tool rejects partitions that are not led by their preferred leader or not fully in sync; so
+    does this strategy by default.
 
     Attributes:
         balanced_factor_min: the lower load limit as a factor of the mean; at most 1.
@@ -149,8 +149,8 @@ class MovementMip:
             factor = np.ceil(pinned_load[fullest] / mean * 100) / 100
             return (
                 f"{_broker(problem, fullest)}: leaders pinned to it ({_names(problem, fullest)}) hold "
-                f"{pinned_load[fullest]:,} {unit}, and balanced_factor_max {self.balanced_factor_max:g} lets a broker hold "
-                f"{most:,}; a factor of {factor:g} fits them"
+                f"{pinned_load[fullest]:,} {unit}, and balanced_factor_max {self.balanced_factor_max:g} allows "
+                f"{most:,}; a factor of {factor:g} fits"
             )
         if reachable_load[emptiest] < least:
             factor = np.floor(reachable_load[emptiest] / mean * 100) / 100

@@ -19,25 +19,27 @@ from assignors.replicas.state import NO_BROKER, ClusterState, broker_membership
 class PermutationMatching:
     """List balanced permutations of brokers, then assign them to partitions so that least moves.
 
-    The brokers form a circle, by id. A permutation is a leader and the distance of each follower from it: its shifts. For
-    every set of shifts in turn each broker leads once. The list of permutations is as long as the list of partitions and
-    repeats if necessary. A min-cost matching assigns permutations to partitions.
+    The brokers form a circle, by id. A permutation is a leader and the distance of each follower from it: its shifts.
+    For every set of shifts in turn each broker leads once. The list of permutations is as long as the list of
+    partitions and repeats if necessary. A min-cost matching assigns permutations to partitions.
 
     Guarantees: leader counts of brokers differ by at most 1, and so do the counts of partitions that the followers of a
     broker would take over, if the first shift varies fastest. No other assignment of the same permutations adds fewer
     replicas, nor, with as few, changes less of the order. The plan is idempotent.
-    Priority: even leaders, then even first followers; movement only decides the assignment. Replica counts differ by up to
-    the replication factor.
-    Complexity: O(P²·B) for the costs, O(P³) worst case for the matching, and memory for P² arcs. The number of permutations
-    grows as B to the power of the replication factor: with many brokers hardly any matches the current replicas, and most
-    of the data moves. Suitable for small clusters.
+    Priority: even leaders, then even first followers; movement only decides the assignment. Replica counts differ by up
+    to the replication factor.
+    Complexity: O(P²·B) for the costs, O(P³) worst case for the matching, and memory for P² arcs. The number of
+    permutations
+    grows as B to the power of the replication factor: with many brokers hardly any matches the current replicas, and
+    most of the data moves. Suitable for small clusters.
     Source: Appier, "Kafka reassignment", its method before flows; H. W. Kuhn, "The Hungarian Method for the Assignment
     Problem" (1955). It does not define the order of shifts for more than one follower. Partitions with different
-    replication factors, which it does not cover, have lists of their own; each list starts at the broker after the last.
+    replication factors, which it does not cover, have lists of their own; each list starts at the broker after the
+    last.
 
     Attributes:
-        shifts: the shift that varies fastest: the first follower's, which spreads the partitions of a failed broker, or the
-            last one's, as in lexicographic order.
+        shifts: the shift that varies fastest: the first follower's, which spreads the partitions of a failed broker, or
+            the last one's, as in lexicographic order.
         most_partitions: the maximum number of partitions; the matching requires quadratic memory.
     """
 
@@ -97,7 +99,7 @@ class PermutationMatching:
         return None
 
     def _choices(self, num_brokers: int, factor: int, count: int, first: int) -> IntArray:
-        """Return ordered choices of brokers, shape (count, factor); the first leader is the broker after the previous choices."""
+        """Return ordered choices of brokers, shape (count, factor), starting after the previous choices."""
         rotation = first % num_brokers
         broker_circle = np.arange(num_brokers)[:, None] + rotation
         rounds = islice(cycle(self._shifts(num_brokers, factor)), -(-count // num_brokers))

@@ -73,6 +73,9 @@ def measure_placement(state: ClusterState, request: PlanRequest, replicas: IntAr
         request: the allowed brokers and the rules.
         replicas: shape (P, W), as `Plan.replicas`.
 
+    Returns:
+        The metrics.
+
     Complexity: O(B² + P·W·R); no array is larger than B x B.
     """
     num_brokers = len(state.brokers)

@@ -34,8 +34,8 @@ class PlanRequest:
     Attributes:
         brokers: ids of the brokers that may hold replicas; None for all brokers that are alive.
         replication_factor: the replication factor of every partition; None to keep the current ones.
-        rack_aware: whether to place the replicas of a partition in different racks, if there are enough racks; no effect
-            if no broker has a rack.
+        rack_aware: whether to place the replicas of a partition in different racks, if there are enough racks; no
+            effect if no broker has a rack.
     """
 
     brokers: tuple[int, ...] | None = None
@@ -61,8 +61,8 @@ class PlanRequest:
     def rack_limits(self, state: ClusterState) -> IntArray:
         """Return the maximum number of replicas of each partition in one rack, shape (P,): an even share, rounded up.
 
-        The limit is higher if some racks have too few brokers for an even share. It is the replication factor if racks do not
-        constrain the plan.
+        The limit is higher if some racks have too few brokers for an even share. It is the replication factor if racks
+        do not constrain the plan.
         """
         factors = self.factors(state)
         if not self.is_rack_aware(state):
@@ -144,8 +144,8 @@ class Capabilities:
 class ReplicaAssignor(Protocol):
     """A strategy: a frozen dataclass whose fields are its parameters.
 
-    `plan` is pure: the same state, request and parameters give the same plan. A randomized strategy has a field `seed`, a
-    searching strategy a field `time_limit_s`.
+    `plan` is pure: the same state, request and parameters give the same plan. A randomized strategy has a field `seed`,
+    a searching strategy a field `time_limit_s`.
     """
 
     capabilities: ClassVar[Capabilities]

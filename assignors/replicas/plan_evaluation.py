@@ -21,7 +21,8 @@ from assignors.replicas.planning import plan as make_plan
 from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import NO_BROKER, ClusterState
 
-SHUFFLES = 20
+NUM_ORDERS = 20
+"""The default number of input orders for the stability of a strategy."""
 
 
 class Criterion(StrEnum):
@@ -57,8 +58,8 @@ class Stability:
     """Whether a strategy repeats its plan.
 
     Attributes:
-        rerun: the movement if the strategy runs again after its plan is executed, with another seed if it is randomized;
-            None if it then finds no plan.
+        rerun: the movement if the strategy runs again after its plan is executed, with another seed if it is
+            randomized; None if it then finds no plan.
         distinct_plans: the number of different plans for the same cluster in `num_orders` orders, the first as given; a
             randomized strategy gets another seed for each.
         num_orders: the number of orders.
@@ -95,31 +96,34 @@ def evaluate_plan(
     plan: Plan,
     topics: Sequence[str] | None = None,
     *,
-    shuffles: int = SHUFFLES,
+    num_orders: int = NUM_ORDERS,
     seed: int = 1,
 ) -> PlanEvaluation:
-    """Judge a plan.
+    """Evaluate a plan by all criteria.
 
     Args:
-        assignor: whose plan it is; it is asked again to see whether it is steady.
+        assignor: the strategy; it runs again to measure its stability.
         state: the cluster.
-        request: what was asked.
-        plan: the answer of `planning.plan`, with replicas.
-        topics: the topics that might change, as they were given to `planning.plan`.
-        shuffles: in how many orders the cluster is told; 0 leaves steadiness out.
-        seed: draws the orders.
+        request: the requirements for the plan.
+        plan: the plan from `planning.plan`, with replicas.
+        topics: the topics that may change, as given to `planning.plan`.
+        num_orders: the number of input orders for the stability; 0 to skip it.
+        seed: the random seed of the orders.
+
+    Returns:
+        The evaluation.
 
     Raises:
         ValueError: the plan has no replicas.
     """
     if plan.replicas is None:
-        raise ValueError(f"there is no plan to judge ({plan.status}: {plan.reason})")
+        raise ValueError(f"no plan to evaluate ({plan.status}: {plan.reason})")
     return PlanEvaluation(
         before=measure_placement(state, request, state.replicas),
         after=measure_placement(state, request, plan.replicas),
         movement=measure_movement(state, plan.replicas),
-        stability=_measure_stability(assignor, state, request, plan.replicas, topics, shuffles, seed)
-        if shuffles
+        stability=_measure_stability(assignor, state, request, plan.replicas, topics, num_orders, seed)
+        if num_orders
         else None,
         objectives=objectives(assignor.capabilities),
     )
@@ -157,19 +161,19 @@ def _measure_stability(
     request: PlanRequest,
     replicas: IntArray,
     topics: Sequence[str] | None,
-    shuffles: int,
+    num_orders: int,
     seed: int,
 ) -> Stability:
     after = state.with_replicas(replicas)
-    rerun = make_plan(_with_other_seed(assignor, shuffles), after, request, topics)
+    rerun = make_plan(_with_other_seed(assignor, num_orders), after, request, topics)
     generator = np.random.default_rng(seed)
     distinct_plans = {replicas_by_partition(state, replicas)}
-    for number in range(1, shuffles):
+    for number in range(1, num_orders):
         shuffled = shuffle_state(state, generator)
         plan = make_plan(_with_other_seed(assignor, number), shuffled, request, topics)
         distinct_plans.add(frozenset() if plan.replicas is None else replicas_by_partition(shuffled, plan.replicas))
     rerun_movement = None if rerun.replicas is None else measure_movement(after, rerun.replicas)
-    return Stability(rerun_movement, len(distinct_plans), shuffles)
+    return Stability(rerun_movement, len(distinct_plans), num_orders)
 
 
 def _with_other_seed(assignor: ReplicaAssignor, number: int) -> ReplicaAssignor:

@@ -72,7 +72,7 @@ def check_request(state: ClusterState, request: PlanRequest, topics: Sequence[st
 
 
 def _unsupported(capabilities: Capabilities, state: ClusterState, request: PlanRequest) -> Plan | None:
-    """Return the result for a request that is infeasible, or that the strategy does not support; None for other requests."""
+    """Return the result for a request that is infeasible or unsupported by the strategy; None for other requests."""
     if not state.num_partitions:
         return Plan(PlanStatus.OPTIMAL, state.replicas)
     allowed, factors = request.is_allowed(state), request.factors(state)
@@ -105,7 +105,10 @@ def _missing_capability(capabilities: Capabilities, state: ClusterState, request
 
 
 def _check_rules(assignor: ReplicaAssignor, state: ClusterState, request: PlanRequest, replicas: IntArray) -> None:
-    """Check that the plan meets every rule; racks only if the strategy promises it, and not if the violation existed before.
+    """Check that the plan meets every rule.
+
+
+    Racks are only checked if the strategy promises them, and violations that existed before are accepted.
 
     Raises:
         PlanError: a rule is violated.

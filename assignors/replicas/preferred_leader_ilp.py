@@ -20,24 +20,24 @@ from assignors.replicas.replica_order import current_positions, order_replicas
 from assignors.replicas.state import ClusterState
 
 LEADER, FOLLOWER = 0, 1
-"""The roles."""
+"""The roles of a replica in the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreferredLeaderIlp:
     """Keep replicas, and leaders first of all, within limits per broker, per rack, and per partition in a rack.
 
-    Each pair of partition and broker has two binaries: the broker leads, or it follows. Kept replicas have a weight, new
-    ones have weight 0. Limits that are not given are the means, rounded down and up, extended as far as uneven racks
-    require.
+    Each pair of partition and broker has two binaries: the broker leads, or it follows. Kept replicas have a weight,
+    new ones have weight 0. Limits that are not given are the means, rounded down and up, extended where uneven
+    racks require it.
 
     Guarantees: if the status is optimal, no plan within the limits has a higher weight; otherwise `bound` is an upper
     bound. With the default weights nothing moves if all limits are met. Kept followers keep their order; new ones come
     last, by broker id.
     Priority: replication factors, racks, limits; then the weight: kept leaders, then kept followers.
-    Complexity: 2·(P·(W + R) + B) binaries, because equivalent brokers of a rack are aggregated (see `pooled_program`). The
-    linear relaxation is nearly always integral. A program too large for its time limit is not searched: two flows give a
-    plan within all limits, replicas first and leaders among them, and two more flows give its bound.
+    Complexity: 2·(P·(W + R) + B) binaries, because equivalent brokers of a rack are aggregated (see `pooled_program`).
+    The linear relaxation is nearly always integral. A program too large for its time limit is not searched: two flows
+    give a plan within all limits, replicas first and leaders among them, and two more flows give its bound.
     Source: killerwhile/kafka-assignment-optimizer, its README (the solver itself was never published). The weights 4, 2
     and 1 come from its example; that a leader made from a follower has weight 2 and a follower made from a leader has
     weight 1 is our interpretation.
@@ -110,8 +110,8 @@ class PreferredLeaderIlp:
     def lp_text(self, state: ClusterState, request: PlanRequest) -> str:
         """Return the whole program in the LP format of lp_solve: all P·B cells and all constraints.
 
-        A variable is named after topic, broker and partition: `t1b12p5` for a follower, `t1b12p5_l` for a leader. Topics are
-        numbered from 1 in the order of their names; the numbers are listed at the top.
+        A variable is named after topic, broker and partition: `t1b12p5` for a follower, `t1b12p5_l` for a leader.
+        Topics are numbered from 1 in the order of their names; the numbers are listed at the top.
         """
         problem = NormalizedProblem.of(state, request)
         return to_lp_text(problem, self._program(problem, request), ("_l", ""))

@@ -39,6 +39,9 @@ class StrategyInfo:
     def find_class(self) -> type[ReplicaAssignor]:
         """Import the class of the strategy.
 
+        Returns:
+            The class.
+
         Raises:
             UnknownAssignorError: the class cannot be imported, or is not a replica assignor.
         """
@@ -196,6 +199,9 @@ def load(name: str) -> StrategyInfo:
 
 def make(info: StrategyInfo, parameters: Mapping[str, Any] | None = None) -> ReplicaAssignor:
     """Create a strategy with its parameters.
+
+    Returns:
+        The strategy.
 
     Raises:
         UnknownAssignorError: the strategy has no such parameter, or rejects its value.

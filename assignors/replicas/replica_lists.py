@@ -23,7 +23,7 @@ def replica_table(lists: Sequence[Sequence[int]]) -> IntArray:
 
 
 def rows_by_topic(state: ClusterState) -> Iterator[tuple[str, list[int]]]:
-    """Yield the topics that have partitions, in the order of `ClusterState.topics`, with their rows in the input's order."""
+    """Yield the topics with partitions, in the order of `ClusterState.topics`, and their rows in input order."""
     order = np.argsort(state.topic, kind="stable")
     ends = np.cumsum(np.bincount(state.topic, minlength=len(state.topics)))
     for name, rows in zip(state.topics, np.split(order, ends[:-1]), strict=True):

@@ -29,7 +29,7 @@ LOCAL_RETENTION_BYTES: Final = "local.retention.bytes"
 
 _UNLIMITED: Final = -1
 _SAME_AS_TOTAL: Final = -2
-"""The value of a local retention limit that stands for the total retention limit."""
+"""The value of a local retention limit for the total retention limit."""
 
 _MS_PER_S: Final = 1_000
 

@@ -1,7 +1,7 @@
 """The input of a replica assignor: brokers, partitions and their replicas.
 
-The state is columnar: a broker is a row of `ClusterState.brokers`, a partition is a row of every array of length P. Rows
-are in the order of the input, because the results of some tools depend on it. Sort first if order must not matter.
+The state is columnar: a broker is a row of `ClusterState.brokers`, a partition is a row of every array of length P.
+Rows are in the order of the input, because the results of some tools depend on it. Sort first if order must not matter.
 """
 
 from __future__ import annotations
@@ -109,6 +109,9 @@ class ClusterState:
             retention: by topic; None, or no entry, for an unknown retention.
             in_sync: the broker ids in the ISR by partition; all replicas are in sync in a partition without an entry.
 
+        Returns:
+            The state.
+
         Raises:
             ValueError: a broker or a replica occurs twice, or a partition has no replica.
             KeyError: a partition has no size or no rate.
@@ -189,7 +192,7 @@ class ClusterState:
         return str(self.partition_id(row))
 
     def with_replicas(self, replicas: IntArray) -> ClusterState:
-        """Return the cluster after a plan is executed, all replicas are in sync, and the preferred leaders are elected."""
+        """Return the cluster after a plan is executed, replicas are in sync, and preferred leaders are elected."""
         leader = _frozen(replicas[:, 0].copy())
         return replace(self, replicas=_frozen(replicas.copy()), leader=leader, in_sync=None)
 

@@ -23,14 +23,15 @@ from assignors.replicas.state import NO_BROKER, ClusterState
 class ThreePhaseFlow:
     """Balance replicas, leaders and first followers over all topics; each phase keeps the results of the previous one.
 
-    The first phase places missing replicas and moves replicas from brokers with too many to brokers with too few. The later
-    phases change the order within partitions: leaders as in `LeaderMaxFlow`, but over all topics; then the first followers
-    of each leader, so that its partitions are spread evenly over its followers if it fails. The last phase needs three
-    replicas: with two, there is only one follower.
+    The first phase places missing replicas and moves replicas from brokers with too many to brokers with too few. The
+    later
+    phases change the order within partitions: leaders as in `LeaderMaxFlow`, but over all topics; then the first
+    followers of each leader, so that its partitions are spread evenly over its followers if it fails. The last phase
+    needs three replicas: with two, there is only one follower.
 
     Attributes:
-        checks_first: whether a phase first checks that it can improve the balance, and otherwise changes nothing. Without
-            it, an even cluster changes again, because the residue lets brokers exchange replicas.
+        checks_first: whether a phase first checks that it can improve the balance, and otherwise changes nothing.
+            Without it, an even cluster changes again, because the residue lets brokers exchange replicas.
         costs: as in `LeaderMaxFlow`.
         pruning: as in `LeaderMaxFlow`; none, as published, moves more than necessary.
 
@@ -39,22 +40,23 @@ class ThreePhaseFlow:
 
     Guarantees:
         Every partition has its replicas on allowed brokers, within the lowest possible rack limits. With costs `fixed`,
-        leader counts differ by at most 1 if the replicas allow it. So do replica counts if racks allow it and all pairs of
-        partition and broker are tried; otherwise the counts of brokers are at or next to the share of their racks. With
-        `checks_first`, the plan is idempotent. It is independent of the input order.
+        leader counts differ by at most 1 if the replicas allow it. So do replica counts if racks allow it and all pairs
+        of partition and broker are tried; otherwise the counts of brokers are at or next to the share of their racks.
+        With `checks_first`, the plan is idempotent. It is independent of the input order.
 
     Priority:
         Racks, then replicas, then leaders, then first followers. No phase undoes an earlier one, or looks ahead.
 
     Complexity:
         A max flow and a min-cost flow per phase: over partitions times brokers arcs in the first phase below half a
-        million, above that over a sample of brokers per partition; over P·W arcs in the others. Repeated while the balance
-        improves without becoming even.
+        million, above that over a sample of brokers per partition; over P·W arcs in the others. Repeated while the
+        balance improves without becoming even.
 
     Source:
-        Appier, "Kafka reassignment 方案" (2022). It supports neither racks nor a lower replication factor, and mentions that
-        racks could be supported: here pairs of partition and rack are nodes. It gives no costs; `fixed` corresponds to the
-        shortest augmenting paths of the algorithms that it names. It does not define balance of pairs of leader and
+        Appier, "Kafka reassignment 方案" (2022). It supports neither racks nor a lower replication factor, and mentions
+        that
+        racks could be supported: here pairs of partition and rack are nodes. It gives no costs; `fixed` corresponds to
+        the shortest augmenting paths of the algorithms that it names. It does not define balance of pairs of leader and
         follower: here it is the balance of each leader's partitions over its followers.
     """
 

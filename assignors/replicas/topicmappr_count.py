@@ -19,10 +19,10 @@ class TopicmapprCount:
     """Replace replicas that must move, by replica count.
 
     Guarantees:
-        The plan of the tool, including its shuffles, if the tool finds one. Two of its defects are fixed: partitions with
-        different replication factors lose no replicas, and a position that no broker may take fails the plan instead of
-        being left out. Replicas on remaining brokers stay unless `force_rebuild` is set, so new brokers alone change
-        nothing.
+        The plan of the tool, including its shuffles, if the tool finds one. Two of its defects are fixed: partitions
+        with different replication factors lose no replicas, and a position that no broker may take fails the plan
+        instead of being left out. Replicas on remaining brokers stay unless `force_rebuild` is set, so new brokers
+        alone change nothing.
 
     Priority:
         No broker twice, then racks, then kept replicas, then count, then a shuffle with a fixed seed.
@@ -35,8 +35,8 @@ class TopicmapprCount:
 
     Attributes:
         force_rebuild: whether to place all replicas anew, as if brokers were empty.
-        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from which
-            on they may share racks, which may exceed rack limits.
+        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from
+            which on they may share racks, which may exceed rack limits.
         optimize_leadership: whether to sort the lists by the brokers' ratio of leaders to followers afterwards.
     """
 

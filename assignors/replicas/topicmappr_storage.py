@@ -1,4 +1,4 @@
-"""topicmappr by storage: rebuild places replicas by free storage, rebalance moves large ones off brokers with little."""
+"""topicmappr by storage: rebuild places replicas by free storage, rebalance moves large ones."""
 
 from __future__ import annotations
 
@@ -42,17 +42,18 @@ _REBUILD = Capabilities(
 class TopicmapprStorage:
     """Replace or move replicas by free bytes.
 
-    Free bytes are the capacity of a broker minus the replicas in the state: excluded topics are unknown. To scale out, use
+    Free bytes are the capacity of a broker minus the replicas in the state: excluded topics are unknown. To scale out,
+    use
     rebalance with a `storage_threshold` of 0: every broker with replicas then gives some away.
 
     Guarantees:
-        The plan of the tool. Its random choices are fixed: partitions with the same size and number are sorted by topic,
-        and equally good rebalances by tolerance. Rebuild keeps the replicas on remaining brokers unless `force_rebuild` is
-        set, and gives no broker more than its free bytes, except for a defect of the tool: a broker that `min_rack_ids`
-        admits to a rack in use is not checked for storage. Three other defects are fixed: partitions with different
-        replication factors lose no replicas, a position that no broker may take fails the plan instead of being left out,
-        and a move within a rack goes neither to a broker that holds the partition nor to the tool's stub of a missing
-        broker. Rebalance does not decommission brokers.
+        The plan of the tool. Its random choices are fixed: partitions with the same size and number are sorted by
+        topic, and equally good rebalances by tolerance. Rebuild keeps the replicas on remaining brokers unless
+        `force_rebuild` is set, and gives no broker more than its free bytes, except for a defect of the tool: a broker
+        that `min_rack_ids` admits to a rack in use is not checked for storage. Three other defects are fixed:
+        partitions with different replication factors lose no replicas, a position that no broker may take fails the
+        plan instead of being left out, and a move within a rack goes neither to a broker that holds the partition nor
+        to the tool's stub of a missing broker. Rebalance does not decommission brokers.
 
     Priority:
         No broker twice, then racks, then storage. Among rebalances, the lowest range of free bytes, then the deviation.
@@ -67,12 +68,12 @@ class TopicmapprStorage:
     Attributes:
         mode: rebuild replaces brokers that leave; rebalance moves replicas between remaining brokers.
         optimize_leadership: whether to sort the lists by the brokers' ratio of leaders to followers afterwards.
-        optimize: the order of rebuild: by position for even leaders (distribution), or by partition with shuffled lists,
-            including unchanged ones (storage).
+        optimize: the order of rebuild: by position for even leaders (distribution), or by partition with shuffled
+            lists, including unchanged ones (storage).
         force_rebuild: whether to place all replicas anew.
         size_factor: the factor for the size of a newly placed partition.
-        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from which
-            on they may share racks, which may exceed rack limits. Rebuild only.
+        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from
+            which on they may share racks, which may exceed rack limits. Rebuild only.
         storage_threshold: rebalance relieves brokers this far below the harmonic mean of free bytes; 0 for all brokers
             with replicas.
         storage_threshold_bytes: the same in free bytes, if it is not 0.

@@ -49,6 +49,9 @@ class ImportedPlan:
 def read_imported_plan(path: Path, plan_input: PlanInput) -> ImportedPlan:
     """Read a reassignment JSON and check it against the cluster.
 
+    Returns:
+        The plan.
+
     Raises:
         ScenarioError: the file is not a reassignment, or contains unknown partitions or brokers; lists every mistake.
     """
@@ -68,6 +71,9 @@ def evaluate_imported_plan(imported: ImportedPlan, plan_input: PlanInput, limits
         imported: the plan.
         plan_input: the cluster and the request; without a requested replication factor, that of the plan is valid.
         limits: the limits of a batch.
+
+    Returns:
+        The result, with figures and files.
     """
     state = plan_input.state
     replicas = _replicas(imported, state)
@@ -160,4 +166,5 @@ def _notes(
         yield f"the replication factor of {num_resized:,} partitions changes"
     num_with_log_dirs = sum(bool(change.new_log_dirs) and not change.old_log_dirs for change in changed)
     if num_with_log_dirs:
-        yield f"{num_with_log_dirs:,} partitions get log directories; a rollback restores their brokers, not their directories"
+        count = f"{num_with_log_dirs:,} partitions"
+        yield f"{count} get log directories; a rollback restores their brokers, not their directories"

@@ -68,6 +68,9 @@ class PlanInput:
 def build_plan_input(state: ClusterState, options: PlanOptions, log_dirs: LogDirs | None = None) -> PlanInput:
     """Build the input of replica strategies.
 
+    Returns:
+        The input.
+
     Raises:
         PlanError: an option refers to an unknown broker or topic, or no plan can meet the options.
     """
@@ -89,7 +92,7 @@ def build_plan_input(state: ClusterState, options: PlanOptions, log_dirs: LogDir
         rack_aware=options.rack_aware,
     )
     if options.remove and not remaining:
-        raise PlanError("--remove-broker: no broker remains; keep at least one")
+        raise PlanError("--remove-broker: no broker remains; keep one")
     check_request(extended, request, topics or None)
     warnings = tuple(_warnings(state, extended, request, added))
     plan_input = PlanInput(extended, request, topics or None, warnings, log_dirs or {})
@@ -99,6 +102,9 @@ def build_plan_input(state: ClusterState, options: PlanOptions, log_dirs: LogDir
 
 def read_topics(path: Path, state: ClusterState) -> tuple[str, ...]:
     """Read the topics to move from a file of `kafka-reassign-partitions.sh`, in the order of the file.
+
+    Returns:
+        The names of the topics.
 
     Raises:
         ScenarioError: the file is not a list of topics, or contains topics that the cluster does not have.

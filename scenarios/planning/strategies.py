@@ -45,7 +45,7 @@ class StrategyOptions:
 
 
 def strategy_parameters(options: StrategyOptions) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return parameters by name, and the options of those that at least one strategy must support.
+    """Return parameters by name, and by required parameter the option that sets it.
 
     Raises:
         PlanError: a goal is unknown.

@@ -23,7 +23,7 @@ from assignors.replicas.plan_evaluation import (
 from assignors.replicas.planning import plan as make_plan
 from assignors.replicas.state import ClusterState
 from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import ReplicaChange, partitions_to_elect, replica_changes
+from scenarios.kafka.plan_files.changes import ReplicaChange, replica_changes, partitions_to_elect
 from scenarios.kafka.plan_files.files import plan_files
 from scenarios.planning.plan_input import PlanInput
 
@@ -175,9 +175,9 @@ def _evaluate(
     """Return the evaluation of a plan, without its stability if the strategy fails when it runs again."""
     state, request, topics = plan_input.state, plan_input.request, plan_input.topics
     try:
-        return evaluate_plan(assignor, state, request, plan, topics, shuffles=num_orders), ()
+        return evaluate_plan(assignor, state, request, plan, topics, num_orders=num_orders), ()
     except Exception as error:
-        evaluation = evaluate_plan(assignor, state, request, plan, topics, shuffles=0)
+        evaluation = evaluate_plan(assignor, state, request, plan, topics, num_orders=0)
         return evaluation, (f"fails when run again: {error}",)
 
 

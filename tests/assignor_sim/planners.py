@@ -1,4 +1,4 @@
-"""Small replica assignors, each with one trait."""
+"""Minimal replica assignors, each with one property."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ABLE = Capabilities(
 
 
 def in_turn(state: ClusterState, request: PlanRequest, first: int = 0) -> IntArray:
-    """Every partition on the next brokers, by id and name."""
+    """Place each partition on the next brokers in rotation, by id and name."""
     allowed = np.flatnonzero(request.is_allowed(state))
     order = allowed[np.argsort(state.ids[allowed])]
     factors = request.factors(state)
@@ -30,7 +30,7 @@ def in_turn(state: ClusterState, request: PlanRequest, first: int = 0) -> IntArr
 
 @dataclass(frozen=True, slots=True)
 class InTurn:
-    """Steady in any order."""
+    """Idempotent and independent of the input order."""
 
     capabilities: ClassVar = Capabilities(
         balances_replicas=True,
@@ -53,7 +53,7 @@ class InTurn:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Its seed decides."""
+    """Its plan depends on the seed."""
 
     capabilities: ClassVar = ABLE
     seed: int = 0
@@ -64,7 +64,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """Never finds anything."""
+    """Never finds a plan."""
 
     capabilities: ClassVar = ABLE
 
@@ -74,7 +74,7 @@ class Impossible:
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """Needs sizes, and can change no replication factor."""
+    """Requires partition sizes, and cannot change the replication factor."""
 
     capabilities: ClassVar = Capabilities(needs_sizes=True, balances_bytes=True)
 
@@ -84,7 +84,7 @@ class Sized:
 
 @dataclass(frozen=True, slots=True)
 class Liar:
-    """Names a broker twice."""
+    """Returns a broker twice."""
 
     capabilities: ClassVar = ABLE
 
@@ -94,7 +94,7 @@ class Liar:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Breaks down; if `late`, only where the cluster is told in another order."""
+    """Raises an exception; if `late`, only for another input order."""
 
     capabilities: ClassVar = ABLE
     late: bool = False
@@ -107,6 +107,6 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Late(Broken):
-    """Breaks down only when it is asked again."""
+    """Raises an exception only when it runs again."""
 
     late: bool = True

@@ -1,4 +1,4 @@
-"""`assignor-sim plan`: a cluster in, a comparison and files for Kafka's tools out."""
+"""`assignor-sim plan`: reads a cluster, prints a comparison, writes files for Kafka's tools."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def files(folder: Path) -> list[str]:
 
 
 def for_kafka(folder: Path) -> list[str]:
-    """The files that are not for the page."""
+    """Return the files other than those of the page."""
     return [name for name in files(folder) if not name.endswith((".parquet", ".png", "report.html"))]
 
 
 def folders(folder: Path) -> list[str]:
-    """The folders of strategies."""
+    """Return the folders of strategies."""
     return sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name != "figures")
 
 
@@ -161,7 +161,7 @@ def test_a_description_is_read_from_standard_input(folder: Path) -> None:
     assert "racks are not known" in ended.stderr
 
 
-def test_brokers_go_and_come(folder: Path) -> None:
+def test_brokers_are_removed_and_added(folder: Path) -> None:
     ended = of_three(
         *IN_TURN, "--remove-broker", "1", "--add-broker", "7:az1:2 TB", "--replication-factor", "3",
         "--topics", "pay", "--out", "out", "--no-racks",
@@ -222,7 +222,7 @@ def test_what_a_strategy_cannot_do_is_not_applicable_with_its_reason(folder: Pat
     assert able.exit_code == 0
 
 
-def test_strategies_that_break_down_take_no_other_down(folder: Path) -> None:
+def test_a_failing_strategy_does_not_stop_others(folder: Path) -> None:
     names = ("Broken", "Liar", "Late", "InTurn")
     ended = of_three(*(word for name in names for word in ("--strategy", f"{HERE}{name}")), "--out", "out")
     assert ended.exit_code == 0, ended.output
@@ -232,7 +232,7 @@ def test_strategies_that_break_down_take_no_other_down(folder: Path) -> None:
     assert [name.rpartition("_")[2] for name in folders(folder / "out")] == ["InTurn", "Late"]
 
 
-def test_more_replicas_than_racks_are_spread_over_them_and_that_is_said(folder: Path) -> None:
+def test_more_replicas_than_racks_give_a_warning(folder: Path) -> None:
     (folder / "brokers.csv").write_text("1,az1\n2,az1\n3,az2\n4,az2\n")
     ended = of_three(*IN_TURN, "--replication-factor", "3")
     assert ended.exit_code == 0
@@ -260,12 +260,12 @@ def test_plans_that_are_there_are_replaced_and_anything_else_is_refused(folder: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--replication-factor", "4"), "--replication-factor 4: orders-0: replication factor 4 exceeds 3 allowed brokers"),
+        (("--replication-factor", "4"), "orders-0: replication factor 4 exceeds 3 allowed brokers"),
         (("--remove-broker", "9"), "--remove-broker 9: unknown broker (brokers: 1, 2, 3)"),
         (("--remove-broker", "1", "--remove-broker", "2"), "orders-0: replication factor 2 exceeds 1 allowed brokers"),
-        (("--remove-broker", "1", "--remove-broker", "2", "--remove-broker", "3"), "no broker remains; keep at least one"),
+        (("--remove-broker", "1", "--remove-broker", "2", "--remove-broker", "3"), "no broker remains; keep one"),
         (("--add-broker", "3:az1"), "--add-broker 3:az1: broker 3 exists already (brokers: 1, 2, 3)"),
-        (("--add-broker", "az1"), "--add-broker az1: 'az1' is not a broker id"),
+        (("--add-broker", "az1"), "--add-broker az1: 'az1' is not the id of a broker"),
         (("--add-broker", "7:az1:big"), "--add-broker 7:az1:big: capacity: 'big' is not a size"),
         (("--add-broker", "7:az1", "--add-broker", "7:az2"), "--add-broker: a broker occurs twice"),
         (("--topics", "pay,ordres"), "unknown topic 'ordres' (topics: orders, pay)"),
@@ -284,9 +284,7 @@ def test_plans_that_are_there_are_replaced_and_anything_else_is_refused(folder: 
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
 )  # fmt: skip
-def test_bad_input_is_one_clear_message_and_nothing_is_written(
-    folder: Path, options: tuple[str, ...], message: str
-) -> None:
+def test_invalid_input_gives_one_message_and_no_files(folder: Path, options: tuple[str, ...], message: str) -> None:
     ended = of_three(*IN_TURN, "--out", "out", *options)
     assert ended.exit_code == 2, ended.output
     assert message in ended.stderr
@@ -304,7 +302,7 @@ def test_bad_input_is_one_clear_message_and_nothing_is_written(
         ("--constraints", "own.txt"),
     ],
 )
-def test_an_option_that_no_strategy_takes_is_refused(folder: Path, options: tuple[str, ...]) -> None:
+def test_an_option_that_no_strategy_supports_is_rejected(folder: Path, options: tuple[str, ...]) -> None:
     (folder / "own.txt").write_text("leaders(broker=1) <= 1\n")
     ended = of_three("--strategy", f"{HERE}Drawn", *options)
     assert ended.exit_code == 2
@@ -320,7 +318,7 @@ def test_a_cluster_that_is_not_there_or_not_text_is_refused(folder: Path) -> Non
         assert "not UTF-8 text" in ended.stderr
 
 
-def test_brokers_of_which_some_have_no_rack_stop_those_that_heed_racks(folder: Path) -> None:
+def test_rack_aware_strategies_require_racks_on_all_brokers(folder: Path) -> None:
     (folder / "brokers.csv").write_text("1,az1\n2,\n3,az3\n")
     names = (*IN_TURN, "--strategy", "exact_flow")
     assert "exact_flow: not applicable: broker 2 has no rack, others have one" in of_three(*names).stdout
@@ -396,7 +394,7 @@ def test_constraints_are_read_from_a_file_and_hold(folder: Path) -> None:
     assert "// leaders(broker=1) <= 1" in (folder / "p.lp").read_text()
 
 
-def test_mistakes_in_constraints_are_told_with_their_lines(folder: Path) -> None:
+def test_invalid_constraints_are_reported_with_their_lines(folder: Path) -> None:
     (folder / "own.txt").write_text("leaders(broker=1) <= 1\nleaders(broker=1) < 1\nreplicas(host=2) <= 1\n")
     ended = of_three("--strategy", "preferred_leader_ilp", "--constraints", "own.txt")
     assert ended.exit_code == 2

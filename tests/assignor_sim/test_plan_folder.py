@@ -1,4 +1,4 @@
-"""What `assignor-sim plan` writes beside a plan: page, tables and scripts; and topics from Kafka's own file."""
+"""The page, tables and scripts of `assignor-sim plan --out`, and Kafka's file of topics to move."""
 
 from __future__ import annotations
 

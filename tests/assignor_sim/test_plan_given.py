@@ -1,4 +1,4 @@
-"""`assignor-sim plan --from`: plans made elsewhere, judged and written like those of strategies."""
+"""`assignor-sim plan --from`: imported plans, evaluated and written like those of strategies."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_log_directories_are_kept(folder: Path) -> None:
     assert written["pay"] == entries[0]
     assert written["orders"] == entries[2]
     assert "log_dirs" not in json.loads((out / "reassignment.json").read_text())["partitions"][1]
-    # Nothing of orders-2 but its directory changes.
+    # Only the log directory of orders-2 changes.
     assert set(replicas(out / "rollback.json")) == {"pay-1", "orders-0"}
     assert "2 partitions get log directories" in ended.stdout
 

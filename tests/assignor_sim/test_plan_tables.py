@@ -1,4 +1,4 @@
-"""The tables about plans: what brokers hold and which brokers exchange replicas, on random clusters."""
+"""Tables about plans: loads per broker and transfers between brokers, on random clusters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEYS = [("orders", 0), ("orders", 1), ("pay", 0), ("pay", 1), ("pay", 2)]
 
 @st.composite
 def planned(draw: Any, same_factor: bool = False) -> tuple[ClusterState, IntArray]:
-    """A cluster of 2 to 6 brokers, some of them gone, and any other replicas for its partitions."""
+    """Draw a cluster of 2 to 6 brokers, some of them missing, and other replicas for its partitions."""
     ids = draw(st.lists(st.integers(0, 40), min_size=2, max_size=6, unique=True))
     racks = draw(st.lists(st.sampled_from(["az1", "az2", None]), min_size=len(ids), max_size=len(ids)))
     alive = draw(st.lists(st.booleans(), min_size=len(ids), max_size=len(ids)))

@@ -31,6 +31,9 @@ def sample_candidates(
         count_range: the allowed replica counts of a broker.
         min_added: shape (P,); the minimum number of replicas that each partition must add.
         num_samples: the number of candidates per replica, partition, or added replica.
+
+    Returns:
+        Sorted candidates.
     """
     counts = np.bincount(problem.held[problem.held != NO_BROKER], minlength=problem.num_brokers)
     free = np.maximum(count_range.most - counts, 0)

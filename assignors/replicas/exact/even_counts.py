@@ -69,8 +69,8 @@ def convex_cost_arcs(
 def replica_count_range(problem: NormalizedProblem) -> CountRange:
     """Return the range of replica counts in the most even placement that racks allow.
 
-    The brokers of a rack can always share evenly, and partitions of one replication factor are equivalent, so a flow from
-    factors to racks finds it.
+    The brokers of a rack can always share evenly, and partitions of one replication factor are equivalent, so a flow
+    from factors to racks finds it.
 
     Raises:
         ValueError: no placement meets the rack limits.

@@ -37,11 +37,14 @@ class _FollowerChoices(NamedTuple):
 
 
 def choose_first_followers(problem: NormalizedProblem, table: IntArray) -> IntArray:
-    """Return the first follower of each partition, shape (P,), as index in `NormalizedProblem.brokers`; NO_BROKER for no choice.
+    """Choose the first follower of each partition.
 
     Args:
         problem: the current replicas.
         table: shape (P, W); the planned replicas, the leader first.
+
+    Returns:
+        Indices in `NormalizedProblem.brokers`, shape (P,); NO_BROKER for a partition without a choice.
     """
     chosen = np.full(len(table), NO_BROKER, dtype=np.int64)
     with_choice = np.flatnonzero((table != NO_BROKER).sum(axis=1) > 2)
@@ -77,7 +80,7 @@ def _follower_choices(problem: NormalizedProblem, table: IntArray, with_choice: 
 
 
 def _forced_leads(table: IntArray, brokers: int, pairs: IntArray) -> IntArray:
-    """Return how many partitions the follower of each pair leads for certain if the leader is down, above the minimum."""
+    """Return how many partitions each pair's follower certainly leads if the leader is down, above the minimum."""
     leaders = np.bincount(table[:, 0], minlength=brokers)
     is_forced = (table != NO_BROKER).sum(axis=1) == 2
     forced = np.sort(table[is_forced, 0] * brokers + table[is_forced, 1])
@@ -96,7 +99,11 @@ def _choose_cheapest(choices: _FollowerChoices, entries: IntArray) -> IntArray:
 
 
 def _choose_by_flow(choices: _FollowerChoices, entries: IntArray) -> IntArray:
-    """Return the entries that a min-cost flow from partitions through pairs to a sink selects."""
+    """Return the entries that a min-cost flow from partitions through pairs to a sink selects.
+
+    Raises:
+        ValueError: a partition has no follower.
+    """
     _, row = np.unique(choices.partition[entries], return_inverse=True)
     pairs, pair, counts = np.unique(choices.pair[entries], return_inverse=True, return_counts=True)
     num_rows, ones = int(row.max()) + 1, np.ones(len(row), dtype=np.int64)

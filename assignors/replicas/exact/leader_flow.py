@@ -39,6 +39,9 @@ def assign_leaders(problem: NormalizedProblem, replicas: IntArray, per_topic: bo
         replicas: shape (P, W); the planned replicas.
         per_topic: whether to balance the leaders of each topic before those of all topics.
 
+    Returns:
+        The leaders, and the number of changes.
+
     Raises:
         ValueError: a partition has no replica that may lead it.
     """
@@ -60,7 +63,7 @@ def assign_leaders(problem: NormalizedProblem, replicas: IntArray, per_topic: bo
 
 
 def _ideal_topic_cost(problem: NormalizedProblem) -> int:
-    """Return the unevenness of topic leaders, as `_LeaderNetwork.topic_cost`, if every broker may lead every partition."""
+    """Return the unevenness of topic leaders (see `_LeaderNetwork.topic_cost`) if any broker may lead any partition."""
     low, more = np.divmod(np.bincount(problem.topic), problem.num_brokers)
     return int((problem.num_brokers * (low * (low - 1) // 2) + more * low).sum())
 
@@ -121,7 +124,11 @@ class _LeaderNetwork:
         return convex_cost_arcs(brokers, ones, self.count_range, (self.num_nodes - 2, self.num_nodes - 1), step)
 
     def _costs(self) -> tuple[IntArray, int, int]:
-        """Return the costs of arcs from partitions, the cost steps of brokers, and those of topics; without ties if too large."""
+        """Return the costs of arcs from partitions, and the cost steps of brokers and of topics.
+
+
+        Ties are only broken if the costs fit.
+        """
         width = 0 if self.count_range is None else self.count_range.most - self.count_range.least
         for ties in (NUM_TIE_BREAKERS, 0):
             step, topic_step = self._steps(ties, width)
@@ -130,7 +137,7 @@ class _LeaderNetwork:
         return self._change_costs(ties), step, topic_step
 
     def _steps(self, ties: int, width: int) -> tuple[int, int]:
-        """Return a cost above all changes together, and one above all changes and all unevenness of brokers together."""
+        """Return a cost above all changes together, and one above all changes and the unevenness of brokers."""
         partitions = self.problem.num_partitions
         all_changes = (ties * partitions + 1 + ties) * partitions
         step = all_changes + 1 if width > 1 else 0

@@ -52,8 +52,11 @@ def place(problem: NormalizedProblem, weight: IntArray | None = None, time_limit
         problem: a feasible problem, as `planning.plan` ensures.
         weight: shape (P,); the cost of copying a replica; 1 each if None. Ties are broken by the number of copied
             replicas.
-        time_limit_s: the time limit of the proof in seconds, counted in arcs of solved flows (200,000 per second), so that
-            the result does not depend on the machine. A placement is always returned.
+        time_limit_s: the time limit of the proof in seconds, counted in arcs of solved flows (200,000 per second), so
+            that the result does not depend on the machine. A placement is always returned.
+
+    Returns:
+        The placement, with its copied weight and a lower bound.
     """
     search = _Search(problem, weight)
     pairs = search.first_candidates()
@@ -216,8 +219,8 @@ class _ReplicaNetwork:
     def _costs(self) -> tuple[IntArray, int, int]:
         """Return the costs of arcs from partitions, and the cost steps of topics and of brokers.
 
-        Topics and hashes break ties if the costs fit and there are not too many pairs; otherwise the order of names does.
-        Many different costs make the flow several times slower.
+        Topics and hashes break ties if the costs fit and there are not too many pairs; otherwise the order of names
+        does. Many different costs make the flow several times slower.
         """
         width = self.search.count_range.most - self.search.count_range.least
         for ties in (NUM_TIE_BREAKERS, 1, 0) if len(self.pairs) <= TIE_BREAKING_PAIRS else (0,):
@@ -230,8 +233,8 @@ class _ReplicaNetwork:
     def _costs_with(self, ties: int) -> tuple[IntArray, int, int]:
         """Return the costs with this number of tie breakers.
 
-        All ties together cost less than one topic step, all topic steps less than one replica, and all replicas less than one
-        unit of weight.
+        All ties together cost less than one topic step, all topic steps less than one replica, and all replicas less
+        than one unit of weight.
         """
         replicas = int(self.problem.factors.sum())
         tie = np.zeros(len(self.pairs), dtype=np.int64)

@@ -33,7 +33,7 @@ class ReplicaCapacityGoal(Goal):
             )
 
     def accepts(self, model: ClusterModel, action: Action) -> bool:
-        """Return whether the destination of a move is below the maximum; swaps and leadership transfers change no count."""
+        """Return whether the destination of a move is below the maximum; other actions change no count."""
         return action.kind is not ActionKind.MOVE or len(model.held[action.destination]) < self._max_replicas
 
     def improve(self, broker: int, actions: GoalActions) -> None:

@@ -80,7 +80,7 @@ class ReplicaDistributionGoal(_CountGoal):
     name = "ReplicaDistributionGoal"
 
     def accepts(self, model: ClusterModel, action: Action) -> bool:
-        """Return whether a move leaves both brokers within their limits; swaps and leadership transfers change no count."""
+        """Return whether a move leaves both brokers within their limits; other actions change no count."""
         return action.kind is not ActionKind.MOVE or self._keeps_limits(model, action.source, action.destination)
 
     def improve(self, broker: int, actions: GoalActions) -> None:
@@ -156,7 +156,7 @@ class LeaderReplicaDistributionGoal(_CountGoal):
         return [row for row in model.sheddable(broker) if model.replicas[row][0] == broker]
 
     def _transfer_leadership(self, actions: GoalActions, broker: int) -> bool:
-        """Transfer leadership to followers; return whether that is enough. No transfer happens while brokers are drained."""
+        """Transfer leadership to followers unless brokers are drained; return whether that is enough."""
         model = actions.model
         for row in [] if model.is_draining else self._leaders(model, broker):
             followers = [other for other in model.replicas[row] if other != broker]

@@ -185,7 +185,7 @@ class DiskUsageDistributionGoal(Goal):
         return False
 
     def _swap_out(self, actions: GoalActions, broker: int) -> None:
-        """Swap its largest replicas for smaller ones of brokers with low utilization, until it is below the upper limit."""
+        """Swap its largest replicas for smaller ones of brokers with low utilization, down to the upper limit."""
         model = actions.model
         largest = max((model.sizes[row] for row in model.sheddable(broker)), default=0)
         _exchange(
@@ -199,7 +199,7 @@ class DiskUsageDistributionGoal(Goal):
         )
 
     def _swap_in(self, actions: GoalActions, broker: int) -> None:
-        """Swap its smallest replicas for larger ones of brokers with high utilization, until it is above the lower limit."""
+        """Swap its smallest replicas for larger ones of brokers with high utilization, up to the lower limit."""
         model = actions.model
         smallest = min((model.sizes[row] for row in model.sheddable(broker)), default=0)
         _exchange(

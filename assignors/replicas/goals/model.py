@@ -66,7 +66,8 @@ class ClusterModel:
         rack: by broker; a broker without a rack is a rack of its own.
         allowed: the brokers that may hold replicas, by id.
         new: the new brokers, by row. If there are any, only they receive replicas.
-        is_draining: whether brokers are drained. If so, other brokers only lose replicas that arrived during the search.
+        is_draining: whether brokers are drained. If so, other brokers only lose replicas that arrived during the
+            search.
     """
 
     def __init__(self, state: ClusterState, request: PlanRequest, *, only_new_receive: bool) -> None:
@@ -114,7 +115,7 @@ class ClusterModel:
         return self._sort(self.held[broker], broker, order)
 
     def sheddable(self, broker: int, order: Order = lambda row: ()) -> list[int]:
-        """Those of them that it may shed."""
+        """Return the replicas that may leave a broker, in this order; while brokers are drained, only immigrants."""
         if not self.is_draining or not self.is_allowed(broker):
             return self.replicas_of(broker, order)
         return self._sort(self._immigrants[broker], broker, order)
@@ -125,7 +126,7 @@ class ClusterModel:
         )
 
     def utilization(self, broker: int) -> float:
-        """What share of its disks a broker uses; 1 for one that is to be emptied."""
+        """Return the disk utilization of a broker; 1 for a broker to drain."""
         if not self.is_allowed(broker):
             return 1.0
         return self.bytes[broker] / self.capacity[broker] if self.capacity[broker] else float("inf")
@@ -135,13 +136,13 @@ class ClusterModel:
         return [self.rack[broker] for broker in self.replicas[row] if broker != but]
 
     def may_receive(self, row: int, source: int, brokers: Iterable[int]) -> list[int]:
-        """Return the brokers that may receive a replica: if there are new brokers, only these and its initial broker."""
+        """Return the brokers that may receive a replica: with new brokers, only these and its initial broker."""
         if not self.new:
             return list(brokers)
         return [broker for broker in brokers if broker in self.new or broker == self._origin[row, source]]
 
     def is_legitimate(self, action: Action) -> bool:
-        """Return whether an action is possible: no broker gets a second replica, and only the leader transfers leadership."""
+        """Return whether an action is possible: no broker gets a second replica, only leaders transfer leadership."""
         if action.kind is ActionKind.LEADERSHIP:
             return self.replicas[action.row][0] == action.source and action.row in self.held[action.destination]
         is_absent = action.row not in self.held[action.destination]

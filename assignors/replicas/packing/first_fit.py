@@ -42,7 +42,8 @@ def keep_and_fill(problem: PackingProblem, brokers: IntArray) -> BoolArray | Non
     """Return a placement on these brokers, shape (P, B), that keeps most replicas; None if a partition does not fit.
 
     Guarantees: the placement fits.
-    Priority: current replicas, the largest first, if they fit; then the rest, each onto the broker with most free bytes.
+    Priority: current replicas, the largest first, if they fit; then the rest, each onto the broker with most free
+    bytes.
     Complexity: O(P·B log B).
     """
     free_capacity = _FreeCapacity.of(problem)
@@ -100,7 +101,7 @@ def _largest_first(problem: PackingProblem) -> list[int]:
 def _first_within_rack_limits(
     problem: PackingProblem, row: int, brokers: IntArray, at_least: int | None = None
 ) -> IntArray | None:
-    """Return the first of these brokers that meet the rack limits, as many as the partition needs; None if too few."""
+    """Return the first brokers that meet the rack limits, as many as the partition needs; None if too few."""
     chosen: list[int] = []
     in_rack: dict[int, int] = {}
     for broker in brokers.tolist():

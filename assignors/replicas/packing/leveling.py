@@ -83,7 +83,7 @@ class _BrokerLoads:
         return shares
 
     def higher_after(self, source: int, rows: IntArray) -> FloatArray:
-        """Return the higher utilization of both brokers after each move, shape (len(rows), B); inf for impossible moves."""
+        """Return the higher utilization of both brokers after each move, shape (len(rows), B); inf if impossible."""
         problem, weights = self.problem, self.weights[:, rows]
         source_utilization = ((self.loads[:, source, None] - weights) / self.capacities[:, source, None]).max(axis=0)
         loads = self.loads[:, None, :] + weights[:, :, None]

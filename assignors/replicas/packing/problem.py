@@ -83,6 +83,9 @@ class PackingProblem:
             normalized: the cluster.
             rates: the write rates of replicas.
             headroom: the share of every capacity to keep free.
+
+        Returns:
+            The packing problem.
         """
         state = normalized.canonical.state
         assert state.size_bytes is not None
@@ -162,7 +165,10 @@ class PackingProblem:
         return order[np.argsort(turn_in_rack[order], kind="stable")]
 
     def min_brokers(self) -> int:
-        """Return a lower bound on the number of brokers: the largest brokers that hold all bytes, all rates, and the highest factor.
+        """Return a lower bound on the number of brokers in use.
+
+
+        The largest brokers must hold all bytes, all rates, and the highest factor.
 
         The bound is also computed per rack, for the replicas that must be in the rack because other racks are limited.
         """
@@ -174,7 +180,7 @@ class PackingProblem:
         return max(self.min_brokers_for(everywhere, self.factor), by_rack)
 
     def min_brokers_for(self, brokers: BoolArray, replicas: IntArray) -> int:
-        """Return the fewest of these brokers that hold this number of replicas of each partition, if replicas are divisible."""
+        """Return how many of the given brokers hold this number of replicas per partition, if divisible."""
         disk = _min_count(self.capacity_bytes[brokers], int((self.size_bytes * replicas).sum()))
         network = _min_count(self.capacity_bytes_per_s[brokers], int((self.bytes_per_s * replicas).sum()))
         return max(disk, network, int(replicas.max()))
@@ -191,7 +197,7 @@ class PackingProblem:
         )
 
     def infeasibility(self) -> str | None:
-        """Return why no placement fits, if simple checks find it: a partition that fits on too few brokers, or the total load."""
+        """Return why no placement fits, if a simple check of single partitions or of the total load finds it."""
         fits = (self.size_bytes[:, None] <= self.capacity_bytes) & (
             self.bytes_per_s[:, None] <= self.capacity_bytes_per_s
         )
@@ -199,9 +205,10 @@ class PackingProblem:
         if len(short):
             row = int(short[0])
             rate = f" at {self.bytes_per_s[row]:,} bytes/s" if len(self.resources) > 1 else ""
+            name = self.normalized.canonical.state.name(row)
             return (
-                f"{self.normalized.canonical.state.name(row)}: {self.factor[row]} replicas of {self.size_bytes[row]:,} bytes"
-                f"{rate} fit on {fits[row].sum()} brokers only"
+                f"{name}: {self.factor[row]} replicas of {self.size_bytes[row]:,} bytes{rate} fit on "
+                f"{fits[row].sum()} brokers only"
             )
         for unit, required, available in (
             ("bytes", self.size_bytes * self.factor, self.capacity_bytes),

@@ -18,8 +18,8 @@ from assignors.model.columns import BoolArray, IntArray
 class EvenShares:
     """The loads of N bins and their targets.
 
-    The share of a bin is the total of its group divided by the number of bins. It is rarely an integer: a bin with its share
-    rounded down or up is even.
+    The share of a bin is the total of its group divided by the number of bins. It is rarely an integer: a bin with its
+    share rounded down or up is even.
 
     Attributes:
         load: shape (N,); the load of each bin.
@@ -90,7 +90,7 @@ class EvenShares:
         return amount
 
     def residue(self, is_member: BoolArray) -> IntArray:
-        """Return the sum of the fractional deviations of the member bins of each group, in whole units, shape (groups,)."""
+        """Return the fractional deviations of each group's member bins, summed to whole units, shape (groups,)."""
         rest = np.zeros(self.num_groups, dtype=np.int64)
         members = np.flatnonzero(is_member)
         np.add.at(rest, self.group[members], np.abs(self._excess[members]) % self._size[members])

@@ -21,8 +21,8 @@ def balance_first_replicas(
     """Choose the first of each partition's candidates.
 
     Args:
-        candidates: shape (P, W); rows of brokers, the current first one first, padded with NO_BROKER; every partition has
-            at least one.
+        candidates: shape (P, W); rows of brokers, the current first one first, padded with NO_BROKER; every partition
+            has at least one.
         group: shape (P,); the group of each partition. Within a group, all candidate brokers should come first equally
             often.
         num_groups: the number of groups.
@@ -77,7 +77,7 @@ def _transfer_by_flow(bins: IntArray, column: IntArray, shares: EvenShares, meth
     is_other = bins != NO_BROKER
     is_other[rows, column] = False
     row, other = np.nonzero(is_other)
-    # By broker, not by the order of replicas: what one run ends with, another then sees as the same network.
+    # Sort by broker, not by replica order, so that a second run builds the same network from the result of the first.
     by_broker = np.lexsort((bins[row, other], row))
     row, other = row[by_broker], other[by_broker]
     leaving = arcs_between(bins[rows, column], num_bins + rows, cost=1)

@@ -78,7 +78,7 @@ class PlacementRules:
         return EvenShares(count_replicas(replicas, len(self.brokers)), self.group, self.total)
 
     def free_slots(self, replicas: IntArray) -> IntArray:
-        """Return how many more replicas of each partition each rack may hold, shape (P, racks); negative above the limit."""
+        """Return how many more replicas of a partition each rack may hold, shape (P, racks); negative for too many."""
         free_slots: IntArray = self.rack_limits[:, None] - count_per_rack(replicas, self.rack, self.num_racks)
         return free_slots
 
@@ -110,6 +110,9 @@ class ReplicaMoveGraph:
             replicas: shape (P, W); the current replicas, within rack limits.
             leaving: shape (L, 2); row and column of each replica that may leave, by row.
             arriving: shape (A, 2); row of a partition and broker that may receive a replica of it, sorted.
+
+        Returns:
+            The graph.
         """
         num_brokers, num_racks = len(rules.brokers), rules.num_racks
         partition = num_brokers + np.arange(len(replicas))

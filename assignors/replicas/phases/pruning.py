@@ -45,6 +45,9 @@ def prune_by_path(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArra
 
     Complexity: a min-cost flow over these arcs.
 
+    Returns:
+        The remaining flow on each arc.
+
     Raises:
         ValueError: the arcs do not carry a flow between bins.
     """
@@ -67,7 +70,7 @@ def prune_by_path(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArra
 
 
 def _useful(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArray) -> tuple[IntArray, IntArray]:
-    """Return how much of its outflow each bin must give, and how much of its inflow it must take, shape (bins,) each."""
+    """Return how much of each bin's outflow it must give, and of its inflow it must take, shape (bins,) each."""
     net_outflow = _net_outflow(arcs, num_nodes, flows)[: len(shares.load)]
     return np.clip(net_outflow, 0, shares.must_give), np.clip(-net_outflow, 0, shares.must_take)
 

@@ -28,8 +28,8 @@ def keep_allowed_replicas(rules: PlacementRules, replicas: IntArray, num_brokers
         num_brokers: the number of brokers in the state.
 
     Returns:
-        Replicas by index of the rules' brokers, shape (P, at least W); NO_BROKER for missing replicas. In a rack above its
-        limit, replicas on the brokers with most replicas are removed, the last in replica order first.
+        Replicas by index of the rules' brokers, shape (P, at least W); NO_BROKER for missing replicas. In a rack above
+        its limit, replicas on the brokers with most replicas are removed, the last in replica order first.
     """
     number = np.full(num_brokers + 1, NO_BROKER, dtype=np.int64)
     number[rules.brokers] = np.arange(len(rules.brokers))

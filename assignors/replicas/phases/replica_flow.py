@@ -37,7 +37,7 @@ def balance_replicas(rules: PlacementRules, replicas: IntArray, method: Balancin
 def _move_by_flow(rules: PlacementRules, replicas: IntArray, shares: EvenShares, method: BalancingMethod) -> IntArray:
     """Return the replicas after one flow."""
     rows = np.arange(len(replicas))
-    # By broker, not by the order of replicas: what one run ends with, another then sees as the same network.
+    # Sort by broker, not by replica order, so that a second run builds the same network from the result of the first.
     row, column = np.nonzero(replicas != NO_BROKER)
     leaving = np.stack([row, column], axis=1)[np.lexsort((replicas[row, column], row))]
     is_small = len(replicas) * len(rules.brokers) <= DENSE

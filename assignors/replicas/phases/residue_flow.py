@@ -38,10 +38,10 @@ class BalancingMethod:
         residue: whether the remainders of rounding flow through two nodes per group.
         costs: none: any max flow; published: a hop and a unit of the residue cost 1 each; fixed: a unit of the residue
             costs more than any chain of hops.
-        pruning: the part of the flow to apply. none: all; component: the weakly connected components that improve balance;
-            path: the fewest hops with the same balance.
-        checks: whether to skip even groups, apply the flow only if it improves balance, and repeat it until it does not.
-            Otherwise the flow is applied once.
+        pruning: the part of the flow to apply. none: all; component: the weakly connected components that improve
+            balance; path: the fewest hops with the same balance.
+        checks: whether to skip even groups, apply the flow only if it improves balance, and repeat it until it does
+            not. Otherwise the flow is applied once.
 
     Raises:
         ValueError: costs or pruning is unknown.
@@ -82,6 +82,9 @@ def balance_bins(
         num_nodes: the number of nodes, including bins.
         max_chain: the maximum number of hops in a chain.
         method: the balancing method.
+
+    Returns:
+        The flow on the arcs, after pruning.
     """
     residue_cost = 1 if method.costs == "published" else max_chain + 1
     ends = _ends(shares, num_nodes, residue_cost if method.residue else None)

@@ -35,6 +35,9 @@ def compute_load_ranges(factors: IntArray, rack_limits: IntArray, rack: IntArray
         factors: shape (P,); the replication factor of each partition.
         rack_limits: shape (P,); the maximum number of replicas of a partition in one rack.
         rack: shape (B,); the rack of each broker.
+
+    Returns:
+        The ranges per broker and per rack.
     """
     sizes, total = np.bincount(rack), int(factors.sum())
     shares = fair_rack_shares(factors, rack_limits, sizes)
@@ -60,6 +63,9 @@ def fair_rack_shares(factors: IntArray, rack_limits: IntArray, sizes: IntArray) 
         factors: shape (P,); the replication factor of each partition.
         rack_limits: shape (P,); the maximum number of replicas of a partition in one rack.
         sizes: shape (R,); the number of brokers of each rack.
+
+    Returns:
+        The number of replicas of each rack.
 
     Complexity: O(P·R + R²).
     """

@@ -82,7 +82,8 @@ class RoleProgram:
 
     Attributes:
         rack: shape (B,); the rack of each broker; all 0 if racks do not constrain the plan.
-        held: shape (P, W); indices of brokers that hold a replica; NO_BROKER for no replica or a broker that is not allowed.
+        held: shape (P, W); indices of brokers that hold a replica; NO_BROKER for no replica or a broker that is not
+            allowed.
         weight: shape (P, W, K); the objective weight of keeping a replica, by its new role.
         new_weight: shape (P,); the objective weight of a new replica.
         is_pinned: shape (P, W); the replicas that must stay in the first role.
@@ -163,8 +164,9 @@ class RoleProgram:
             is_full: whether to include rows that other rows imply.
 
         Returns:
-            The program. Its variables are the cells by role: all cells in the first role, then all in the second. Its rows are
-            those of the limits, the user's constraints, and at most one role per cell unless other rows imply that.
+            The program. Its variables are the cells by role: all cells in the first role, then all in the second. Its
+            rows are those of the limits, the user's constraints, and at most one role per cell unless other rows imply
+            that.
         """
         num_cell_rows = len(cells) if is_full and self.num_roles > 1 else self.num_cell_rows(cells)
         rows, columns, coefficients = self._coefficients(cells, num_cell_rows)

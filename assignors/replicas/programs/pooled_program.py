@@ -32,8 +32,8 @@ def build_pooled_program(program: RoleProgram) -> LinearProgram:
 
     Returns:
         The program. Its variables are cells with replicas by role, pairs of partition and rack by role, and brokers by
-        role; within each kind, the first role comes first. Its rows are those of the limits, those of `linear_program` over
-        the cells with replicas, and one balance row per role and rack.
+        role; within each kind, the first role comes first. Its rows are those of the limits, those of `linear_program`
+        over the cells with replicas, and one balance row per role and rack.
     """
     cells, roles = program.held_cells(), program.num_roles
     num_cell_rows = program.num_cell_rows(cells)
@@ -101,7 +101,7 @@ def _first_columns(program: RoleProgram, cells: Cells, role: int) -> tuple[int, 
 
 
 def disaggregate(program: RoleProgram, values: IntArray) -> RoleAssignment | None:
-    """Return a placement for the values of a pooled program; None if the brokers cannot take their numbers of replicas."""
+    """Return a placement for the values of a pooled program; None if the brokers cannot take their replicas."""
     cells, roles = program.held_cells(), program.num_roles
     num_partitions, num_brokers = len(program.held), program.num_brokers
     kept_as, index = np.nonzero(values[: roles * len(cells)].reshape(roles, len(cells)))

@@ -93,6 +93,9 @@ class UserConstraintRow:
 def parse_constraints(texts: str | Sequence[str]) -> tuple[UserConstraint, ...]:
     """Parse constraints; semicolons separate the constraints of a single text.
 
+    Returns:
+        The constraints, in the order of the text.
+
     Raises:
         ValueError: a text is not a constraint.
     """

@@ -1,4 +1,4 @@
-"""Go's `math/rand`, as far as `Rand.Shuffle` needs it.
+"""The part of Go's `math/rand` that `Rand.Shuffle` needs.
 
 topicmappr shuffles brokers of the same rank with fixed seeds, so the expected plans of its own tests depend on Go's
 generator. It adds two of its last 607 numbers: y[n] = y[n - 607] + y[n - 273] modulo 2^64. Seeds are combined with 607

@@ -75,6 +75,9 @@ def find_short_brokers(
         free: by broker, the free bytes.
         threshold: the minimum deviation below the harmonic mean of free bytes; 0 for all brokers with replicas.
         threshold_bytes: the limit of free bytes for brokers with replicas; 0 to use `threshold`.
+
+    Returns:
+        Rows of brokers.
     """
     holders = {broker for replicas in rules.replicas for broker in replicas}
     if threshold_bytes > 0:
@@ -102,6 +105,9 @@ def relocate(
         free: by broker, the free bytes.
         brokers_to_relieve: the brokers to relieve, in turn.
         tolerance: the maximum deviation from the mean after a move; 0 to try all tolerances of the tool.
+
+    Returns:
+        The best relocation.
     """
     relocations = (
         _relocate_with(rules, free, brokers_to_relieve, candidate)

@@ -37,16 +37,16 @@ class NoBrokerError(Exception):
 class BrokerCandidates:
     """The brokers that may receive replicas, and their scores.
 
-    Brokers rank by score, the lowest first, then by row; a broker that receives a replica adds its cost to its score. By
-    count, the score is the number of replicas, and brokers with the same score are shuffled for every choice. By storage,
-    the score is the negated number of free bytes, and no broker takes more than that.
+    Brokers rank by score, the lowest first, then by row; a broker that receives a replica adds its cost to its score.
+    By count, the score is the number of replicas, and brokers with the same score are shuffled for every choice. By
+    storage, the score is the negated number of free bytes, and no broker takes more than that.
 
     Args:
         state: the cluster, with brokers by id.
         request: the brokers that may keep replicas; all others are replaced.
         score: the initial score of each broker.
-        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from which
-            on they may share racks.
+        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from
+            which on they may share racks.
         by_storage: whether to rank by storage.
     """
 
@@ -61,13 +61,16 @@ class BrokerCandidates:
         self._by_storage = by_storage
 
     def fill(self, old: Sequence[int], new: Sequence[int], cost: float, seed: int) -> int | None:
-        """Choose the broker of the next position of a partition: the current broker if it may stay; None if no broker may.
+        """Choose the broker of the next position of a partition; an allowed current broker stays.
 
         Args:
             old: the current brokers by position; replaced brokers count neither as holders nor for racks.
             new: the new brokers of earlier positions.
             cost: the cost added to the score of a new broker.
             seed: the seed of the shuffle.
+
+        Returns:
+            The row of the broker; None if no broker may take the position.
         """
         current = old[len(new)]
         if self._is_allowed[current]:
@@ -145,7 +148,7 @@ def _fill(candidates: BrokerCandidates, old: list[int], new: list[int], cost: fl
 
 
 def replica_slots(state: ClusterState, request: PlanRequest, *, is_stripped: bool) -> ReplicaLists:
-    """Return the current replicas, truncated or padded with gaps to the requested factor; gaps only if `is_stripped`."""
+    """Return the current replicas, truncated or padded with gaps to the requested factor, or only gaps."""
     factors = request.factors(state).tolist()
     if is_stripped:
         return [[NO_BROKER] * factor for factor in factors]

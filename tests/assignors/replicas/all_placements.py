@@ -1,4 +1,4 @@
-"""Every answer there is, tried one after the other: for clusters of a handful of partitions."""
+"""Exhaustive search over all placements, for clusters with a handful of partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Sets = tuple[tuple[int, ...], ...]
 
 
 def placements(state: ClusterState, request: PlanRequest) -> Iterator[Sets]:
-    """Every way of placing replicas that keeps all rules."""
+    """Yield every placement that meets all rules."""
     allowed = [row for row, is_allowed in enumerate(request.is_allowed(state)) if is_allowed]
     most = request.rack_limits(state)
     choices = []
@@ -27,44 +27,46 @@ def crowd(state: ClusterState, brokers: tuple[int, ...]) -> int:
     return max(Counter(state.rack[list(brokers)].tolist()).values())
 
 
-def squares(brokers: Iterable[Hashable]) -> int:
-    """How uneven counts are; brokers, or topics on brokers, that are not named count nothing either way."""
+def sum_of_squares(brokers: Iterable[Hashable]) -> int:
+    """Return the sum of squared counts of brokers, or of topics on brokers."""
     return sum(count**2 for count in Counter(brokers).values())
 
 
 def least_moves(state: ClusterState, request: PlanRequest, weights: list[int] | None = None) -> tuple[int, int]:
-    """The least that has to be copied for the evenest counts, and how uneven topics are at best then."""
+    """Return the fewest copies for the most even counts, and the lowest unevenness of topics at that."""
     held = [{broker for broker in row if broker != NO_BROKER} for row in state.replicas.tolist()]
     each = weights or [1] * state.num_partitions
 
     def judged(sets: Sets) -> tuple[int, int, int, int]:
         copied = sum(weight * len(set(new) - old) for new, old, weight in zip(sets, held, each, strict=True))
         replicas = sum(len(set(new) - old) for new, old in zip(sets, held, strict=True))
-        return squares(broker for new in sets for broker in new), copied, replicas, topic_squares(state, sets)
+        return sum_of_squares(broker for new in sets for broker in new), copied, replicas, topic_squares(state, sets)
 
     _, copied, _, topics = min(map(judged, placements(state, request)))
     return copied, topics
 
 
 def topic_squares(state: ClusterState, sets: Iterable[Iterable[int]]) -> int:
-    """How uneven the replicas of topics are."""
-    return squares((topic, broker) for topic, new in zip(state.topic.tolist(), sets, strict=True) for broker in new)
+    """Return the unevenness of replicas per topic."""
+    return sum_of_squares(
+        (topic, broker) for topic, new in zip(state.topic.tolist(), sets, strict=True) for broker in new
+    )
 
 
 def least_changes(state: ClusterState, per_topic: bool = False) -> int:
-    """The fewest changes of preferred leaders for the evenest leaders that the replicas admit."""
+    """Return the fewest changes of preferred leaders for the most even leaders that the replicas allow."""
     held = [[broker for broker in row if broker != NO_BROKER] for row in state.replicas.tolist()]
     topics = state.topic.tolist()
 
     def judged(leaders: tuple[int, ...]) -> tuple[int, int, int]:
-        in_topics = squares(zip(topics, leaders, strict=True)) if per_topic else 0
-        return in_topics, squares(leaders), sum(new != old[0] for new, old in zip(leaders, held, strict=True))
+        in_topics = sum_of_squares(zip(topics, leaders, strict=True)) if per_topic else 0
+        return in_topics, sum_of_squares(leaders), sum(new != old[0] for new, old in zip(leaders, held, strict=True))
 
     return min(map(judged, product(*held)))[2]
 
 
-def evenest_failover(rows: list[list[int]]) -> tuple[int, int]:
-    """How uneven leaders are at best over all losses of a broker, and in how few partitions the order changes."""
+def most_even_failover(rows: list[list[int]]) -> tuple[int, int]:
+    """Return the lowest unevenness of leaders over all failures of a broker, and the fewest changes of order for it."""
     leaders = Counter(row[0] for row in rows)
 
     def judged(heirs: tuple[int, ...]) -> tuple[int, int]:

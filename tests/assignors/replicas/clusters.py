@@ -1,4 +1,4 @@
-"""Clusters that tests of replica assignors share."""
+"""Builders of clusters for tests of replica assignors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 
 
 def brokers(count: int, racks: int = 0, *, first: int = 0, capacity_bytes: int | None = None) -> list[BrokerState]:
-    """Brokers that stand in so many racks by turns; in none if there is none."""
+    """Return brokers in this number of racks by turns; without racks for 0."""
     return [
         BrokerState(first + i, f"az{i % racks + 1}" if racks else None, capacity_bytes=capacity_bytes)
         for i in range(count)
@@ -26,7 +26,7 @@ def random_cluster(
     skew: float = 1.0,
     sizes: bool = True,
 ) -> ClusterState:
-    """Replicas drawn anywhere, more of them on the brokers with low ids the larger `skew` is."""
+    """Return a cluster with random replicas, more of them on brokers with low ids for a larger `skew`."""
     draw = np.random.default_rng(seed)
     weights = (np.arange(num_brokers) + 1.0) ** -skew
     weights /= weights.sum()
@@ -41,13 +41,13 @@ def random_cluster(
 
 
 def ids(state: ClusterState, replicas: IntArray) -> list[list[int]]:
-    """The replicas of every partition as broker ids."""
+    """Return the replicas of every partition as broker ids."""
     names = np.append(state.ids, NO_BROKER)[replicas]
     return [[broker for broker in row if broker != NO_BROKER] for row in names.tolist()]
 
 
 def killerwhile() -> ClusterState:
-    """Twenty brokers in two zones (odd and even) and ten partitions, as in kafka-assignment-optimizer's example."""
+    """Return the example of kafka-assignment-optimizer: 20 brokers in two zones (odd and even) and 10 partitions."""
     followers = [18, 19, 10, 11, 12, 13, 14, 15, 16, 17]
     leaders = [7, 8, 9, 0, 1, 2, 3, 4, 5, 6]
     there = [BrokerState(i, "b" if i % 2 else "a") for i in range(20)]

@@ -1,4 +1,4 @@
-"""Replicas are placed as Kafka's AdminUtils places them. Source of the tables: Kafka's AdminRackAwareTest."""
+"""Placement as by Kafka's AdminUtils. Source of the tables: Kafka's AdminRackAwareTest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assignors.replicas.admin_utils import PlacementError, alternate_racks, assi
 
 
 def _racks(racks: str) -> dict[int, str | None]:
-    """Brokers from 0 on, by the last letter of their rack; a dot is no rack."""
+    """Return brokers from 0, by the last letter of their rack; a dot is no rack."""
     return {i: None if rack == "." else f"rack{rack}" for i, rack in enumerate(racks)}
 
 
@@ -105,7 +105,7 @@ def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(
         ("12.", 3, 2, "not all brokers have a rack (without one: 2)"),
     ],
 )
-def test_what_kafka_refuses_is_refused(racks: str, partitions: int, replicas: int, message: str) -> None:
+def test_topics_that_kafka_rejects_are_rejected(racks: str, partitions: int, replicas: int, message: str) -> None:
     with pytest.raises(PlacementError, match=re.escape(message)):
         assign_replicas_to_brokers(_racks(racks), partitions, replicas, 0, 0)
 

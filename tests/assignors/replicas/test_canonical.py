@@ -1,4 +1,4 @@
-"""A cluster told in one order."""
+"""Clusters in canonical order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assignors.replicas.shuffling import shuffle_state
 from tests.assignors.replicas.clusters import random_cluster
 
 
-def test_whatever_the_order_of_the_input_the_same_cluster_comes_of_it() -> None:
+def test_every_input_order_gives_the_same_cluster() -> None:
     state = random_cluster(1, num_brokers=12, partitions=(12, 3, 11))
     expected = CanonicalState.of(state).state
     for seed in range(10):
@@ -21,7 +21,7 @@ def test_whatever_the_order_of_the_input_the_same_cluster_comes_of_it() -> None:
         assert told.leader.tolist() == expected.leader.tolist()
 
 
-def test_replicas_are_told_back_in_the_order_of_the_input() -> None:
+def test_replicas_are_returned_in_input_order() -> None:
     state = shuffle_state(random_cluster(1, num_brokers=12), np.random.default_rng(4))
     canonical = CanonicalState.of(state)
     assert canonical.state.replicas.tolist() != state.replicas.tolist()

@@ -29,7 +29,7 @@ def packing(
     network: int | None = None,
     rates: Sequence[int] | None = None,
 ) -> ClusterState:
-    """Partitions of these sizes, spread round robin over brokers that take so much."""
+    """Build partitions of the given sizes, spread round-robin over brokers of the given capacities."""
     there = [
         BrokerState(i, f"az{i % racks}" if racks else None, capacity_bytes=capacity, capacity_bytes_per_s=network)
         for i, capacity in enumerate(capacities)
@@ -59,7 +59,7 @@ def test_where_first_fit_needs_a_broker_more_the_search_saves_it() -> None:
     assert (answer.status, answer.value, answer.bound) == (PlanStatus.OPTIMAL, 2, 2)
 
 
-def test_what_no_search_can_pack_tighter_is_proven_though_the_total_would_fit() -> None:
+def test_a_bound_above_the_total_is_proven_by_search() -> None:
     answer = plan(CapacityPacking(), packing([6, 6, 6], [10] * 4), PlanRequest())
     assert (answer.status, answer.value, answer.bound) == (PlanStatus.OPTIMAL, 3, 3)
 
@@ -76,7 +76,7 @@ def test_the_network_is_a_limit_too() -> None:
     assert (answer.status, answer.value) == (PlanStatus.OPTIMAL, 3)
 
 
-def test_a_rate_that_nobody_knows_follows_from_size_and_retention() -> None:
+def test_an_unknown_rate_is_derived_from_size_and_retention() -> None:
     state = packing([600, 600], [10_000] * 2, network=100)
     assert plan(CapacityPacking(retention_ms=10_000), state, PlanRequest()).value == 2
     assert plan(CapacityPacking(retention_ms=20_000), state, PlanRequest()).value == 1
@@ -88,7 +88,7 @@ def test_large_brokers_are_used_rather_than_many_small_ones() -> None:
     assert in_use(answer) == {2}
 
 
-def test_replicas_are_in_different_racks_if_racks_are_to_be_heeded() -> None:
+def test_a_rack_aware_packing_uses_different_racks() -> None:
     state = packing([3, 3, 3, 3], [20] * 6, factor=2, racks=2)
     answer = plan(CapacityPacking(), state, PlanRequest())
     assert answer.value == 2
@@ -114,7 +114,7 @@ def test_more_than_all_disks_take_is_infeasible() -> None:
     assert answer.reason == "all partitions: 27 bytes exceed the capacity of 20 bytes"
 
 
-def test_what_fits_in_total_and_not_in_pieces_is_infeasible() -> None:
+def test_replicas_that_fit_only_in_total_are_infeasible() -> None:
     answer = plan(CapacityPacking(), packing([6, 6, 6], [10, 10]), PlanRequest())
     assert answer.status == PlanStatus.INFEASIBLE
     assert "t-0 (the largest)" in answer.reason
@@ -129,7 +129,7 @@ def test_without_sizes_or_capacities_it_does_not_apply(missing: str) -> None:
     assert missing in answer.reason
 
 
-def test_what_is_packed_already_stays() -> None:
+def test_a_packed_placement_does_not_change() -> None:
     state = packing([6, 5, 4, 3, 2], [10] * 5)
     answer = plan(CapacityPacking(), state, PlanRequest())
     assert answer.replicas is not None
@@ -258,7 +258,7 @@ def test_balance_levels_the_others_where_one_partition_alone_is_the_peak() -> No
 
 @st.composite
 def tiny_clusters(draw: st.DrawFn) -> ClusterState:
-    """Up to four partitions on up to three brokers, with rates that are known or follow from retentions."""
+    """Draw up to four partitions on up to three brokers, with given rates or rates derived from retention."""
     num_brokers, racks = draw(st.integers(2, 3)), draw(st.sampled_from([0, 2]))
     there = [
         BrokerState(
@@ -278,7 +278,7 @@ def tiny_clusters(draw: st.DrawFn) -> ClusterState:
 
 
 def utilizations(state: ClusterState, sets: Sequence[Sequence[int]]) -> list[list[Fraction]]:
-    """Shares of disk and network of every broker, by rates worked out here."""
+    """Return the disk and network utilization of every broker, computed independently."""
     assert state.size_bytes is not None
     assert state.bytes_per_s is not None
     assert state.retention is not None
@@ -340,6 +340,6 @@ def test_without_a_search_balance_still_levels(monkeypatch: pytest.MonkeyPatch, 
         ({"objective": "most"}, "objective 'most'"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], complaint: str) -> None:
+def test_invalid_parameters_are_rejected(parameters: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         CapacityPacking(**parameters)

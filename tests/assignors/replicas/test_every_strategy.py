@@ -1,4 +1,4 @@
-"""What every strategy keeps to, whatever it is given."""
+"""Properties of every strategy for all inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WITH_A_PLAN = (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)
 
 @st.composite
 def clusters(draw: st.DrawFn) -> ClusterState:
-    """Small clusters of every kind: with racks or without, even or not, with a broker that is gone."""
+    """Draw small clusters: with or without racks, even or not, with a missing broker."""
     num_brokers = draw(st.integers(2, 6))
     num_racks = draw(st.sampled_from([0, 2, 3]))
     gone = draw(st.sampled_from([None, None, 0]))
@@ -50,7 +50,7 @@ def clusters(draw: st.DrawFn) -> ClusterState:
 
 @st.composite
 def requests(draw: st.DrawFn, state: ClusterState) -> PlanRequest:
-    """The same factor or another, all brokers or one fewer."""
+    """Draw a request: the same factor or another, all brokers or one fewer."""
     alive = state.ids[state.is_alive].tolist()
     without = draw(st.sampled_from([None, None, *alive]))
     left = [broker for broker in alive if broker != without]
@@ -94,7 +94,7 @@ def test_a_plan_has_the_right_replicas_on_allowed_brokers_and_crowds_no_rack(nam
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_what_a_strategy_promises_of_second_runs_and_orders_holds(name: str, data: st.DataObject) -> None:
+def test_declared_idempotence_and_order_independence_hold(name: str, data: st.DataObject) -> None:
     state = data.draw(clusters())
     request = data.draw(requests(state))
     assignor = strategy(name)

@@ -19,7 +19,7 @@ from assignors.replicas.plan_evaluation import evaluate_plan, measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from assignors.replicas.violations import find_violations
-from tests.assignors.replicas.all_placements import evenest_failover
+from tests.assignors.replicas.all_placements import most_even_failover
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 PLAIN = PlanRequest()
@@ -31,7 +31,7 @@ def replicas_of(answer: Plan) -> IntArray:
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[ClusterState, PlanRequest]:
+def requests(draw: st.DrawFn) -> tuple[ClusterState, PlanRequest]:
     num_brokers = draw(st.integers(4, 9))
     state = random_cluster(
         draw(st.integers(0, 10_000)),
@@ -52,7 +52,7 @@ strategies = st.builds(
 
 
 @settings(max_examples=60, deadline=None)
-@given(asked=questions(), assignor=strategies)
+@given(asked=requests(), assignor=strategies)
 def test_a_plan_keeps_every_rule_and_moves_no_more_than_it_proves(
     asked: tuple[ClusterState, PlanRequest], assignor: ExactFlow
 ) -> None:
@@ -73,7 +73,7 @@ def test_a_plan_keeps_every_rule_and_moves_no_more_than_it_proves(
 def test_twenty_orders_of_the_input_give_one_plan(options: dict[str, bool]) -> None:
     state = random_cluster(7, num_brokers=9, partitions=(20, 7, 3), skew=2.0)
     assignor = ExactFlow(**options)
-    steady = evaluate_plan(assignor, state, PLAIN, plan(assignor, state, PLAIN), shuffles=20).stability
+    steady = evaluate_plan(assignor, state, PLAIN, plan(assignor, state, PLAIN), num_orders=20).stability
     assert steady is not None
     assert steady.distinct_plans == 1
     assert steady.rerun is not None
@@ -102,7 +102,7 @@ def test_brokers_that_are_added_get_their_share_and_nothing_else_moves() -> None
     assert set(replicas[copies].tolist()) == {4, 5}
 
 
-def test_a_broker_that_is_gone_is_replaced_where_it_stood() -> None:
+def test_a_missing_broker_is_replaced_at_its_position() -> None:
     rows = {("a", p): [p % 4, (p + 1) % 4] for p in range(4)}
     state = ClusterState.of([*brokers(3), BrokerState(3, is_alive=False), BrokerState(4)], rows)
     answer = replicas_of(plan(ExactFlow(), state, PLAIN))
@@ -130,7 +130,7 @@ def test_leaders_alone_are_evened_out_without_a_copy() -> None:
     assert measure_placement(state, PLAIN, replicas_of(answer)).leaders_range <= 1
 
 
-def test_a_topic_of_its_own_is_led_evenly_if_asked_for_and_all_topics_together_as_evenly_as_that_leaves() -> None:
+def test_per_topic_leaders_are_balanced_first_if_requested() -> None:
     rows = {(topic, p): [(p + j) % 3 for j in range(3)] for topic in ("a", "b") for p in range(4)}
     state = ClusterState.of(brokers(3), {key: sorted(held) for key, held in rows.items()})
     replicas = replicas_of(plan(ExactFlow(per_topic_leaders=True, keeps_replicas=True), state, PLAIN))
@@ -148,14 +148,14 @@ def test_even_leaders_of_topics_come_before_even_leaders_of_all() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_first_followers_of_all_leave_leaders_evener_if_a_broker_is_down_or_change_less(seed: int) -> None:
+def test_first_followers_match_exhaustive_search(seed: int) -> None:
     state = random_cluster(seed, num_brokers=5, partitions=(4, 4), factor=3, racks=0, skew=2.0)
     problem = NormalizedProblem.of(state, PLAIN)
     rows = problem.held.tolist()
     chosen = choose_first_followers(problem, problem.held).tolist()
     told = [[row[0], heir, *sorted(set(row[1:]) - {heir})] for row, heir in zip(rows, chosen, strict=True)]
-    uneven, changes = evenest_failover(rows)
-    assert evenest_failover([row[:2] for row in told])[0] == uneven
+    uneven, changes = most_even_failover(rows)
+    assert most_even_failover([row[:2] for row in told])[0] == uneven
     assert sum(heir != row[1] for row, heir in zip(rows, chosen, strict=True)) == changes
 
 
@@ -186,7 +186,7 @@ def test_a_lower_replication_factor_keeps_leaders_where_it_can() -> None:
     assert count_replicas(replicas, 3).tolist() == [6, 6, 6]
 
 
-def test_bytes_are_weighed_if_asked_for() -> None:
+def test_bytes_are_weighed_if_requested() -> None:
     state = random_cluster(11, num_brokers=6, partitions=(30,), skew=2.0)
     by_count, by_bytes = (plan(ExactFlow(weighs_bytes=weighs), state, PLAIN) for weighs in (False, True))
     assert by_bytes.objective == "bytes moved"

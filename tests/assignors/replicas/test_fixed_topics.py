@@ -1,4 +1,4 @@
-"""Topics that may not change take up room all the same."""
+"""Topics that may not change use capacity."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAIN = PlanRequest(rack_aware=False)
 
 
 def cluster(*, network: int | None = None, other: int = 90, sizes: tuple[int, ...] = (5, 5)) -> ClusterState:
-    """Broker 0 is nearly full of another topic, brokers 1 and 2 are empty; all that may move is on broker 0."""
+    """Build a cluster: broker 0 holds all movable replicas and a large fixed topic, brokers 1 and 2 are empty."""
     held = {("other", 0): [0]} | {("mine", p): [0] for p in range(len(sizes))}
     size = {("other", 0): other} | {("mine", p): each for p, each in enumerate(sizes)}
     there = [BrokerState(i, capacity_bytes=100, capacity_bytes_per_s=network) for i in range(3)]
@@ -31,7 +31,7 @@ def cluster(*, network: int | None = None, other: int = 90, sizes: tuple[int, ..
     )
 
 
-def test_packing_fits_into_what_other_topics_leave() -> None:
+def test_packing_respects_the_bytes_of_fixed_topics() -> None:
     answer = plan(CapacityPacking(), cluster(sizes=(8, 8)), PLAIN, ["mine"])
     assert answer.replicas is not None
     assert answer.replicas[0].tolist() == [0]
@@ -45,7 +45,7 @@ def test_the_network_is_shared_with_other_topics_too() -> None:
     assert 0 not in answer.replicas[1:, 0].tolist()
 
 
-def test_balance_counts_what_other_topics_hold() -> None:
+def test_balance_includes_fixed_topics() -> None:
     answer = plan(CapacityPacking(objective="balance"), cluster(), PLAIN, ["mine"])
     assert (answer.value, answer.bound) == (90.0, 90.0)
     assert answer.replicas is not None
@@ -59,14 +59,14 @@ def test_a_rate_of_another_topic_has_to_be_known() -> None:
     assert "other (retention.ms=-1)" in answer.reason
 
 
-def test_goals_of_disks_count_what_other_topics_hold() -> None:
+def test_disk_goals_include_fixed_topics() -> None:
     chain = GoalChain(goals=("DiskCapacityGoal",), disk_threshold=0.9, only_new_receive=False)
     answer = plan(chain, cluster(), PLAIN, ["mine"])
     assert answer.replicas is not None
     assert 0 not in answer.replicas[1:, 0].tolist()
 
 
-def test_free_storage_is_what_other_topics_leave() -> None:
+def test_free_storage_excludes_fixed_topics() -> None:
     state = cluster(other=50, sizes=(9,))
     request = PlanRequest(brokers=(0, 1, 2), replication_factor=2)
     moved = replace(
@@ -115,6 +115,6 @@ def test_no_disk_overflows_and_the_order_of_the_input_does_not_matter(seed: int,
 
 
 @pytest.mark.parametrize("topics", [None, ["mine", "other"]])
-def test_where_everything_may_change_nothing_stays(topics: list[str] | None) -> None:
+def test_without_a_topic_filter_no_partition_is_fixed(topics: list[str] | None) -> None:
     answer = plan(CapacityPacking(objective="balance"), cluster(), PLAIN, topics)
     assert answer.value == 90.0

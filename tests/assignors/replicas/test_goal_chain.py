@@ -45,7 +45,7 @@ def answer(state: ClusterState, request: PlanRequest | None = None, **parameters
 
 
 def loads(goal: str, state: ClusterState, replicas: IntArray) -> IntArray:
-    """What a goal evens out, by broker."""
+    """Return the loads that a goal balances, by broker."""
     if goal == "DiskUsageDistributionGoal":
         assert state.size_bytes is not None
         return bytes_per_broker(replicas, state.size_bytes, len(state.brokers))
@@ -94,18 +94,18 @@ def test_a_broker_that_holds_everything_sheds_down_to_the_upper_limit_onto_the_n
     assert found.notes == ()
 
 
-def test_what_a_threshold_allows_is_nine_tenths_of_it() -> None:
+def test_nine_tenths_of_the_threshold_margin_are_used() -> None:
     state = cluster([[0]] * 115 + [[1]] * 85, dict.fromkeys(range(2)))
     counts = {}
     for threshold in (1.0, 1.1, 1.2):
         found = planned(state, goals=("ReplicaDistributionGoal",), balance_threshold=threshold).replicas
         assert found is not None
         counts[threshold] = count_replicas(found, 2).tolist()
-    # 100 on average; with 1.1 at most 110, for 109.00000000000001 is rounded up, as the tool does it.
+    # 100 on average; with 1.1 at most 110, because the tool rounds 109.00000000000001 up.
     assert counts == {1.0: [100, 100], 1.1: [110, 90], 1.2: [115, 85]}
 
 
-def test_who_has_too_few_draws_from_whoever_holds_most_at_the_moment() -> None:
+def test_a_broker_with_too_few_replicas_pulls_from_the_one_with_most() -> None:
     state = cluster([[0]] * 8 + [[1]] * 8 + [[2]] * 4, dict.fromkeys(range(3)))
     found = planned(state, goals=("ReplicaDistributionGoal",)).replicas
     assert found is not None
@@ -151,7 +151,7 @@ def test_where_no_move_helps_replicas_are_swapped() -> None:
     assert count_replicas(found.replicas, 2).tolist() == [2, 2]
 
 
-def test_an_earlier_goal_forbids_what_a_later_one_wants() -> None:
+def test_an_earlier_goal_rejects_actions_of_a_later_one() -> None:
     state = cluster([[0], [0], [1], [1]], dict.fromkeys(range(2)), sizes=[1, 1, 1, 9])
     freely = planned(state, goals=("DiskUsageDistributionGoal",), balance_threshold=1.0)
     guarded = planned(state, goals=("ReplicaDistributionGoal", "DiskUsageDistributionGoal"), balance_threshold=1.0)
@@ -164,7 +164,7 @@ def test_an_earlier_goal_forbids_what_a_later_one_wants() -> None:
 
 @pytest.mark.parametrize("goal", SOFT_GOALS)
 @pytest.mark.parametrize("seed", range(6))
-def test_no_goal_makes_worse_what_it_looks_after(goal: str, seed: int) -> None:
+def test_no_goal_makes_its_own_metric_worse(goal: str, seed: int) -> None:
     state = random_cluster(seed, num_brokers=7, partitions=(30, 12))
     found = planned(state, goals=(goal,))
     assert found.replicas is not None
@@ -251,7 +251,7 @@ def test_no_rack_holds_two_replicas_whatever_the_cluster_was(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_order_in_which_a_cluster_is_told_does_not_matter(seed: int) -> None:
+def test_the_input_order_does_not_matter(seed: int) -> None:
     state = random_cluster(seed, num_brokers=7)
     turned = shuffle_state(state, np.random.default_rng(seed))
     there, here = planned(turned).replicas, planned(state).replicas
@@ -260,7 +260,7 @@ def test_the_order_in_which_a_cluster_is_told_does_not_matter(seed: int) -> None
     assert replicas_by_partition(turned, there) == replicas_by_partition(state, here)
 
 
-def test_goals_that_cannot_be_asked_are_left_out_and_said() -> None:
+def test_inapplicable_goals_are_skipped_with_a_note() -> None:
     state = random_cluster(1, sizes=False, racks=0)
     assert planned(state).notes[:3] == (
         "RackAwareGoal: skipped, racks do not constrain the plan",
@@ -273,7 +273,7 @@ def test_goals_that_cannot_be_asked_are_left_out_and_said() -> None:
     )
 
 
-def test_what_it_promises_hangs_on_its_goals() -> None:
+def test_capabilities_depend_on_goals() -> None:
     assert GoalChain(goals=("ReplicaDistributionGoal",)).capabilities.balances_replicas
     assert not GoalChain(goals=("ReplicaDistributionGoal",)).capabilities.is_rack_aware
     assert GoalChain(goals=("RackAwareDistributionGoal",)).capabilities.is_rack_aware
@@ -290,7 +290,7 @@ def test_what_it_promises_hangs_on_its_goals() -> None:
         ({"disk_threshold": 1.5}, "disk_threshold 1.5 is not between 0 and 1"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], complaint: str) -> None:
+def test_invalid_parameters_are_rejected(parameters: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         GoalChain(**parameters)
 
@@ -330,7 +330,7 @@ def test_goals_are_named_as_cruise_control_names_them_in_a_list_or_a_text(goals:
     assert GoalChain(goals=goals).goals == ("RackAwareGoal", "DiskCapacityGoal")
 
 
-def test_a_goal_of_cruise_controls_that_is_not_here_is_said_to_be_that() -> None:
+def test_an_unsupported_cruise_control_goal_is_reported_as_such() -> None:
     with pytest.raises(ValueError, match=r"unsupported Cruise Control goal 'CpuCapacityGoal' \(goals: "):
         GoalChain(goals=("RackAwareGoal", "CpuCapacityGoal"))
     with pytest.raises(ValueError, match=r"unknown goal 'Fairness' \(goals: RackAwareGoal, "):

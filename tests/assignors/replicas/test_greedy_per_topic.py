@@ -1,4 +1,4 @@
-"""The answers of kafka-reassign-tool."""
+"""Plans of kafka-reassign-tool."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def answer(state: ClusterState, request: PlanRequest) -> list[list[int]]:
 
 
 def readme() -> ClusterState:
-    """The topic of the tool's manual, its partitions in the order in which the tool goes through them."""
+    """Return the topic of the tool's manual, with partitions in the order in which the tool processes them."""
     held = {("mytopic", 0): [1001, 1002], ("mytopic", 2): [1002, 1004], ("mytopic", 1): [1002, 1004]}
     return ClusterState.of(brokers(4, first=1001), held | {("mytopic", 3): [1003, 1001]})
 
@@ -47,10 +47,8 @@ def readme() -> ClusterState:
         pytest.param(PlanRequest(), [[1001, 1002], [1004, 1002], [1002, 1004], [1003, 1001]], id="leaders only"),
     ],
 )
-def test_the_examples_of_the_manual_come_out_as_the_tool_has_them(
-    request_: PlanRequest, expected: list[list[int]]
-) -> None:
-    # The manual's own output is of an older version where it differs.
+def test_plans_for_the_examples_of_the_manual(request_: PlanRequest, expected: list[list[int]]) -> None:
+    # Where the output differs, the manual shows an older version.
     assert answer(readme(), request_) == expected
 
 
@@ -62,8 +60,8 @@ def test_one_broker_less_moves_one_replica() -> None:
     assert measure_movement(state, found.replicas).replicas == 1
 
 
-def plain(state: ClusterState, request: PlanRequest) -> Iterator[list[int]]:
-    """The same in a plain way: counts in dictionaries, whose order is the order in which brokers were come across."""
+def reference_plan(state: ClusterState, request: PlanRequest) -> Iterator[list[int]]:
+    """Return the plan of a direct implementation: counts in dictionaries, ordered by first occurrence of brokers."""
     held = ids(state, state.replicas)
     allowed = [broker.id for broker in state.brokers if request.is_allowed(state)[state.brokers.index(broker)]]
     if request.brokers is not None:
@@ -118,7 +116,7 @@ def test_answers_are_those_of_a_plain_search() -> None:
     for state, request in cases():
         factors = request.factors(state)
         if factors.max() <= request.is_allowed(state).sum():
-            assert answer(state, request) == list(plain(state, request))
+            assert answer(state, request) == list(reference_plan(state, request))
 
 
 def test_replicas_that_may_stay_do_stay_unless_the_factor_falls() -> None:

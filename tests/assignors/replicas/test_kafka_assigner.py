@@ -1,4 +1,4 @@
-"""The answers of kafka-assigner; expected lists are what its KafkaAssignmentStrategy gives."""
+"""Plans of kafka-assigner; KafkaAssignmentStrategy gave the expected lists."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def counts(rows: list[list[int]]) -> Counter[int]:
 USED_BY_THREE = topic([[10, 11], [11, 12], [12, 10], [10, 12]])
 
 
-def test_a_fourth_broker_comes_to_hold_as_many_replicas_as_the_others() -> None:
+def test_a_fourth_broker_gets_as_many_replicas_as_the_others() -> None:
     found = answer(ClusterState.of(brokers(4, first=10), USED_BY_THREE))
     assert found == [[10, 11], [11, 12], [12, 13], [13, 10]]
     assert counts(found) == {10: 2, 11: 2, 12: 2, 13: 2}
 
 
-def test_new_brokers_in_racks_that_are_there_take_over_within_racks() -> None:
+def test_new_brokers_in_existing_racks_take_replicas_of_their_racks() -> None:
     there = [BrokerState(broker, rack) for broker, rack in zip(range(10, 15), "abcab", strict=True)]
     found = answer(ClusterState.of(there, USED_BY_THREE))
     assert found == [[10, 11], [11, 12], [12, 13], [14, 10]]
     assert sorted(counts(found).values()) == [1, 1, 2, 2, 2]
 
 
-def test_a_broker_that_goes_leaves_its_replicas_to_the_others_evenly() -> None:
+def test_the_replicas_of_a_removed_broker_are_spread_evenly() -> None:
     state = ClusterState.of(brokers(4, first=10), topic([[10, 11], [11, 12], [12, 13], [13, 10]]))
     found = answer(state, PlanRequest(brokers=(10, 11, 13)))
     assert found == [[10, 11], [11, 13], [13, 10], [10, 13]]
@@ -139,7 +139,7 @@ def test_it_fails_where_going_back_on_a_choice_would_have_helped() -> None:
     assert reason(state).startswith("test-2: no broker for 1 of 2 replicas: every broker holds its share")
 
 
-def test_it_fails_with_fewer_racks_than_replicas_unless_racks_are_left_out() -> None:
+def test_it_fails_with_fewer_racks_than_replicas_unless_racks_are_ignored() -> None:
     state = ClusterState.of(brokers(4, racks=2), topic([[0, 1, 2]]))
     assert reason(state).startswith("test-0: no broker for 1 of 3 replicas")
     assert len(answer(state, PlanRequest(rack_aware=False))[0]) == 3
@@ -155,7 +155,7 @@ def test_a_broker_without_a_rack_is_a_rack_by_itself() -> None:
     assert KafkaAssigner().plan(state.take(np.array([1])), PlanRequest()).status == PlanStatus.FEASIBLE
 
 
-def test_a_topic_whose_partitions_differ_in_their_factors_fails_unless_one_is_asked_for() -> None:
+def test_a_topic_with_mixed_factors_fails_unless_a_factor_is_requested() -> None:
     state = ClusterState.of(brokers(4), topic([[0, 1], [1, 2, 3]]))
     assert (
         reason(state) == "test-1: replication factor 3 differs from 2 of test-0; the tool requires one factor per topic"

@@ -1,4 +1,4 @@
-"""What kafka-reassign-partitions.sh --generate proposes."""
+"""Proposals of `kafka-reassign-partitions.sh --generate`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_
 
 BOTH = pytest.mark.parametrize("placer", list(Placer))
 
-# What the tool printed when it was asked to take broker 19 out of use.
+# The output of the tool for decommissioning broker 19.
 PRINTED = [[14, 17], [15, 18], [16, 0], [17, 1], [18, 2], [0, 3], [1, 4], [2, 5], [3, 6], [4, 7]]
 WITHOUT_19 = PlanRequest(brokers=tuple(range(19)), rack_aware=False)
 
@@ -55,7 +55,7 @@ def test_replicas_are_even_in_every_topic_and_break_no_rule(placer: str) -> None
 
 @BOTH
 @pytest.mark.parametrize("factor", [1, 2, 3, 4])
-def test_every_partition_gets_the_factor_that_is_asked_for_on_brokers_that_are_named(placer: str, factor: int) -> None:
+def test_every_partition_gets_the_requested_factor_on_allowed_brokers(placer: str, factor: int) -> None:
     state = random_cluster(3, num_brokers=8, racks=4)
     request = PlanRequest(brokers=(0, 1, 2, 3, 5), replication_factor=factor)
     proposed = replicas_of(plan(KafkaGenerate(placer), state, request))
@@ -64,7 +64,7 @@ def test_every_partition_gets_the_factor_that_is_asked_for_on_brokers_that_are_n
 
 
 @BOTH
-def test_what_is_where_makes_no_difference(placer: str) -> None:
+def test_current_replicas_make_no_difference(placer: str) -> None:
     state = random_cluster(1)
     proposed = replicas_of(plan(KafkaGenerate(placer), state, PlanRequest()))
     other = replicas_of(plan(KafkaGenerate(placer), random_cluster(2), PlanRequest()))
@@ -73,7 +73,7 @@ def test_what_is_where_makes_no_difference(placer: str) -> None:
 
 
 @BOTH
-def test_a_seed_gives_the_same_proposal_in_whatever_order_the_cluster_is_told(placer: str) -> None:
+def test_a_seed_gives_the_same_proposal_for_every_input_order(placer: str) -> None:
     state = random_cluster(1)
     proposed = replicas_by_partition(state, replicas_of(plan(KafkaGenerate(placer, 5), state, PlanRequest())))
     for seed in range(5):
@@ -92,7 +92,7 @@ def test_another_seed_gives_another_proposal(placer: str) -> None:
 
 
 @BOTH
-def test_a_topic_is_placed_the_same_whatever_other_topics_there_are(placer: str) -> None:
+def test_a_topic_is_placed_independently_of_others(placer: str) -> None:
     state = random_cluster(1)
     alone = replicas_of(plan(KafkaGenerate(placer), state, PlanRequest(), topics=["topic-b"]))
     together = replicas_of(plan(KafkaGenerate(placer), state, PlanRequest()))
@@ -101,7 +101,7 @@ def test_a_topic_is_placed_the_same_whatever_other_topics_there_are(placer: str)
     assert np.array_equal(alone[~is_b], state.replicas[~is_b])
 
 
-def test_racks_that_are_left_out_make_no_difference() -> None:
+def test_ignored_racks_make_no_difference() -> None:
     state, bare = random_cluster(1, racks=3), random_cluster(1, racks=0)
     unaware = replicas_of(plan(KafkaGenerate(), state, PlanRequest(rack_aware=False)))
     assert np.array_equal(unaware, replicas_of(plan(KafkaGenerate(), bare, PlanRequest())))
@@ -113,7 +113,7 @@ def test_racks_that_only_some_brokers_have_are_refused() -> None:
     assert plan(KafkaGenerate(), state, PlanRequest(rack_aware=False)).status == PlanStatus.FEASIBLE
 
 
-def test_a_topic_whose_partitions_differ_in_their_factors_fails_unless_one_is_asked_for() -> None:
+def test_a_topic_with_mixed_factors_fails_unless_a_factor_is_requested() -> None:
     state = ClusterState.of(brokers(4), {("t", 1): [0, 1, 2], ("t", 0): [0, 1], ("u", 0): [3]})
     answer = plan(KafkaGenerate(), state, PlanRequest())
     assert answer.status == PlanStatus.FAILED
@@ -130,6 +130,6 @@ def test_a_proposal_that_crowds_a_rack_is_given_as_it_is_and_counted_against_it(
         assert {each.rule for each in found} == ({PlanRule.RACK} if is_crowded else set())
 
 
-def test_a_placer_that_is_not_there_is_named() -> None:
+def test_an_unknown_placer_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"unknown placer 'random' \(placers: admin_utils, striped\)"):
         KafkaGenerate(placer="random")

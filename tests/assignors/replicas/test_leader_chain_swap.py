@@ -1,4 +1,4 @@
-"""Leaders evened out one chain at a time."""
+"""Balance of leaders by one chain at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_all_brokers_of_a_chain_but_its_ends_lead_as_much_as_before() -> None:
     assert count_leaders(replicas, 4).tolist() == [1, 2, 1, 1]
 
 
-def test_the_emptiest_broker_takes_a_leader_though_another_is_nearer() -> None:
+def test_the_broker_with_fewest_leaders_receives_one_even_if_another_is_nearer() -> None:
     state = topic([[0, 1], [1, 2], [0], [0]], 3)
     assert ids(state, swapped(state)) == [[1, 0], [2, 1], [0], [0]]
 
@@ -47,7 +47,7 @@ def test_a_broker_that_cannot_hand_on_does_not_keep_others_from_it() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_nothing_is_as_even_as_what_it_ends_with(seed: int) -> None:
+def test_the_skew_is_minimal(seed: int) -> None:
     draw = np.random.default_rng(seed)
     state = topic(np.argsort(draw.random((25, 12)) * np.arange(1, 13), axis=1)[:, :2], 12)
     replicas = swapped(state)

@@ -1,4 +1,4 @@
-"""Leaders evened out by maximum flow: each claim of the article, and what was wrong with its costs."""
+"""Balance of leaders by max flow: each claim of the article, and the defect of its costs."""
 
 from __future__ import annotations
 
@@ -31,44 +31,44 @@ SHAPES = [(180, 122), (120, 135)]
 SKEWS = [0.3, 0.8]
 
 
-def evened(state: ClusterState, strategy: LeaderMaxFlow | None = None) -> IntArray:
+def balanced(state: ClusterState, strategy: LeaderMaxFlow | None = None) -> IntArray:
     answer = plan(strategy or LeaderMaxFlow(), state, PlanRequest())
     assert answer.replicas is not None, answer.reason
     return answer.replicas
 
 
 def one_chain() -> ClusterState:
-    """Brokers 0 to 5 lead 3, 2, 2, 1, 1 and 1: the only way to relieve broker 0 leads over 1 and 2 to 3."""
+    """Build a topic with 3, 2, 2, 1, 1 and 1 leaders: only the chain over 1 and 2 to 3 relieves broker 0."""
     return loads((0, 1, 2, 3), alone=[0, 0, 1, 2, 3, 4, 5])
 
 
 def adjacent(seed: int) -> ClusterState:
-    """180 partitions of 122 brokers, each held by three in a row, of which anyone leads."""
+    """Build 180 partitions on 122 brokers, each on three neighbors, any of which leads."""
     rows = (np.arange(180)[:, None] + np.arange(3)) % 122
     return topic(np.random.default_rng(seed).permuted(rows, axis=1), 122)
 
 
 def striped(seed: int) -> ClusterState:
-    """The same as Kafka lays out a new topic: followers further away from the leader in the second round."""
+    """Build the same partitions in the layout of a new topic: followers shift in the second round."""
     draw = np.random.default_rng(seed)
     leader, gap = np.arange(180), draw.integers(121) + np.arange(180) // 122
     rows = np.stack([leader, *(leader + 1 + (gap + j) % 121 for j in range(2))], axis=1) % 122
     return topic(draw.permuted(rows, axis=1), 122)
 
 
-def test_a_leader_is_handed_on_along_a_chain_and_changes_places_with_who_takes_it() -> None:
+def test_leadership_shifts_along_a_chain_by_swaps() -> None:
     state = loads((1, 2, 4), alone=[1, 1, 2, 3])
-    assert ids(state, evened(state)) == [[2, 1], [4, 2], [1], [1], [2], [3]]
+    assert ids(state, balanced(state)) == [[2, 1], [4, 2], [1], [1], [2], [3]]
 
 
-def test_of_two_brokers_that_may_both_keep_what_they_have_the_nearer_one_hands_on() -> None:
+def test_of_two_even_brokers_the_nearer_one_gives() -> None:
     state = loads((1, 2, 4), alone=[1, 2, 3])
-    assert ids(state, evened(state)) == [[1, 2], [4, 2], [1], [2], [3]]
+    assert ids(state, balanced(state)) == [[1, 2], [4, 2], [1], [2], [3]]
 
 
 def test_four_partitions_of_the_comparison_are_led_by_one_broker_each() -> None:
     state = topic([[0, 1, 2], [1, 2, 3], [0, 1, 2], [1, 0, 2]], 4)
-    replicas = evened(state)
+    replicas = balanced(state)
     assert count_leaders(replicas, 4).tolist() == [1, 1, 1, 1]
     assert changes(state, replicas) == 2
     assert not added_replicas(state.replicas, replicas).any()
@@ -76,17 +76,17 @@ def test_four_partitions_of_the_comparison_are_led_by_one_broker_each() -> None:
 
 def test_without_the_residue_brokers_next_to_their_share_take_nothing() -> None:
     state = topic([[0, 1], [0, 2], [0, 3], [0, 1], [1], [2], [3]], 4)
-    assert count_leaders(evened(state, LeaderMaxFlow(residue=False)), 4).tolist() == [4, 1, 1, 1]
-    assert sorted(count_leaders(evened(state), 4).tolist()) == [1, 2, 2, 2]
+    assert count_leaders(balanced(state, LeaderMaxFlow(residue=False)), 4).tolist() == [4, 1, 1, 1]
+    assert sorted(count_leaders(balanced(state), 4).tolist()) == [1, 2, 2, 2]
 
 
 @pytest.mark.parametrize("pruning", ["none", "component", "path"])
 def test_published_costs_prefer_a_useless_hop_to_the_chain_that_is_needed(pruning: Pruning) -> None:
     state = one_chain()
     assert count_leaders(state.replicas, 6).tolist() == [3, 2, 2, 1, 1, 1]
-    published = evened(state, LeaderMaxFlow(costs="published", pruning=pruning))
+    published = balanced(state, LeaderMaxFlow(costs="published", pruning=pruning))
     assert published.tolist() == state.replicas.tolist()
-    fixed = evened(state)
+    fixed = balanced(state)
     assert count_leaders(fixed, 6).tolist() == [2, 2, 2, 2, 1, 1]
     assert changes(state, fixed) == fewest_changes(state) == 3
 
@@ -94,15 +94,15 @@ def test_published_costs_prefer_a_useless_hop_to_the_chain_that_is_needed(prunin
 def test_published_costs_leave_topics_on_adjacent_brokers_uneven_and_fixed_ones_do_not() -> None:
     states = [adjacent(seed) for seed in range(10)]
     assert all(fewest_changes(state) is not None for state in states)
-    assert sum(leader_range(evened(state, AS_PUBLISHED), 122) > 1 for state in states) >= 8
-    assert all(leader_range(evened(state), 122) <= 1 for state in states)
+    assert sum(leader_range(balanced(state, AS_PUBLISHED), 122) > 1 for state in states) >= 8
+    assert all(leader_range(balanced(state), 122) <= 1 for state in states)
 
 
 def test_published_costs_leave_some_topics_uneven_that_kafka_laid_out_and_fixed_ones_do_not() -> None:
     states = [striped(seed) for seed in range(60)]
     assert all(fewest_changes(state) is not None for state in states)
-    assert 0 < sum(leader_range(evened(state, AS_PUBLISHED), 122) > 1 for state in states) < 30
-    assert all(leader_range(evened(state), 122) <= 1 for state in states)
+    assert 0 < sum(leader_range(balanced(state, AS_PUBLISHED), 122) > 1 for state in states) < 30
+    assert all(leader_range(balanced(state), 122) <= 1 for state in states)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -112,7 +112,7 @@ def test_leaders_are_even_at_little_more_than_the_fewest_changes(shape: tuple[in
     for seed in range(15):
         draw = np.random.default_rng(seed)
         state = topic(skewed(draw, even_sets(draw, *shape), skew), shape[1])
-        replicas = evened(state)
+        replicas = balanced(state)
         assert leader_range(replicas, shape[1]) <= 1
         fewest = fewest_changes(state)
         assert fewest is not None
@@ -126,11 +126,11 @@ def test_a_little_skew_costs_little_more_than_the_fewest_changes() -> None:
     done, least = [], []
     for seed in range(15):
         draw = np.random.default_rng(seed)
-        rows = evened(topic(even_sets(draw, 180, 122), 122)).copy()
+        rows = balanced(topic(even_sets(draw, 180, 122), 122)).copy()
         handed = draw.choice(180, 25, replace=False)
         rows[handed] = rows[handed][:, [1, 0, 2]]
         state = topic(rows, 122)
-        done.append(changes(state, evened(state)))
+        done.append(changes(state, balanced(state)))
         least.append(fewest_changes(state) or 0)
     assert all(changed <= 1.4 * fewest for changed, fewest in zip(done, least, strict=True))
 
@@ -147,7 +147,7 @@ def test_each_stage_of_the_article_saves_changes() -> None:
         draw = np.random.default_rng(seed)
         state = topic(skewed(draw, even_sets(draw, 180, 122), 0.2), 122)
         for number, stage in enumerate(stages):
-            totals[number] += changes(state, evened(state, stage))
+            totals[number] += changes(state, balanced(state, stage))
     assert totals == sorted(totals, reverse=True)
     assert totals[2] < 0.9 * totals[1]
     assert totals[3] < 0.9 * totals[2]
@@ -170,7 +170,7 @@ def test_an_even_topic_is_left_alone_beside_one_that_is_not() -> None:
     even = {("even", p): [p % 3, (p + 1) % 3] for p in range(4)}
     uneven = {("uneven", p): [0, 1 + p % 2] for p in range(4)}
     state = ClusterState.of(map(BrokerState, range(3)), even | uneven)
-    replicas = evened(state, LeaderMaxFlow(costs="none", pruning="none"))
+    replicas = balanced(state, LeaderMaxFlow(costs="none", pruning="none"))
     assert replicas[:4].tolist() == state.replicas[:4].tolist()
     assert sorted(count_leaders(replicas[4:], 3).tolist()) == [1, 1, 2]
 
@@ -178,14 +178,14 @@ def test_an_even_topic_is_left_alone_beside_one_that_is_not() -> None:
 def test_topics_are_evened_out_one_by_one_though_not_all_together() -> None:
     held = {(name, p): [0, 1] for name in ("a", "b", "c") for p in range(3)}
     state = ClusterState.of(map(BrokerState, range(2)), held)
-    replicas = evened(state)
+    replicas = balanced(state)
     for name in range(3):
         assert leader_range(replicas[state.topic == name], 2) == 1
 
 
 def test_brokers_without_a_replica_of_the_topic_have_no_share_in_it() -> None:
     state = topic([[0, 1], [0, 1], [0, 1], [0, 1]], 40)
-    assert count_leaders(evened(state), 40)[:2].tolist() == [2, 2]
+    assert count_leaders(balanced(state), 40)[:2].tolist() == [2, 2]
 
 
 def test_a_topic_that_cannot_be_even_is_named() -> None:
@@ -197,16 +197,16 @@ def test_a_topic_that_cannot_be_even_is_named() -> None:
 def test_the_same_plan_again_changes_nothing(strategy: LeaderMaxFlow) -> None:
     for seed in range(15):
         state = random_cluster(seed, num_brokers=9, partitions=(20, 7, 3), factor=2 + seed % 2, skew=2.0)
-        replicas = evened(state, strategy)
-        assert evened(state.with_replicas(replicas), strategy).tolist() == replicas.tolist()
+        replicas = balanced(state, strategy)
+        assert balanced(state.with_replicas(replicas), strategy).tolist() == replicas.tolist()
 
 
-def test_the_order_in_which_a_cluster_is_told_does_not_matter() -> None:
+def test_the_input_order_does_not_matter() -> None:
     state = random_cluster(3, num_brokers=9, partitions=(30, 11), skew=2.0)
-    expected = replicas_by_partition(state, evened(state))
+    expected = replicas_by_partition(state, balanced(state))
     for seed in range(20):
         told = shuffle_state(state, np.random.default_rng(seed))
-        assert replicas_by_partition(told, evened(told)) == expected
+        assert replicas_by_partition(told, balanced(told)) == expected
 
 
 def test_fewer_or_other_replicas_are_not_its_business() -> None:
@@ -220,6 +220,6 @@ def test_fewer_or_other_replicas_are_not_its_business() -> None:
 
 
 @pytest.mark.parametrize("parameters", [{"costs": "cheap"}, {"pruning": "branch"}, {"cost": "fixed"}])
-def test_a_parameter_that_is_not_there_is_refused(parameters: dict[str, str]) -> None:
+def test_an_unknown_parameter_value_is_rejected(parameters: dict[str, str]) -> None:
     with pytest.raises(UnknownAssignorError, match="leader_max_flow"):
         registry.make(registry.find_strategy("leader_max_flow"), parameters)

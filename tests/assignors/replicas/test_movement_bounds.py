@@ -30,7 +30,7 @@ PLAIN = PlanRequest()
 
 
 def tiny(seed: int) -> tuple[ClusterState, PlanRequest]:
-    """Four partitions at most, on four or five brokers, with every sort of request."""
+    """Draw up to four partitions on four or five brokers, with all kinds of requests."""
     draw = np.random.default_rng(seed)
     racks = int(draw.choice([0, 2, 3]))
     state = random_cluster(

@@ -19,7 +19,7 @@ from tests.assignors.replicas.clusters import ids, random_cluster
 
 
 def message(replicas: Sequence[Sequence[int]], num_brokers: int, sizes: Sequence[int] | None = None) -> ClusterState:
-    """The topic of kafka-reassign-optimizer's tests; its brokers count from one."""
+    """Build the topic of kafka-reassign-optimizer's tests; its brokers count from 1."""
     there = [BrokerState(i) for i in range(1, num_brokers + 1)]
     held = {("message", p): row for p, row in enumerate(replicas)}
     return ClusterState.of(there, held, size_bytes=sizes and {("message", p): size for p, size in enumerate(sizes)})
@@ -168,7 +168,7 @@ def test_its_own_plan_moves_nothing_and_the_order_of_the_input_does_not_matter()
 @pytest.mark.parametrize(
     "wrong", [{"balanced_factor_min": 1.1}, {"balanced_factor_max": 0.9}, {"weights": "offset"}], ids=str
 )
-def test_parameters_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+def test_invalid_parameters_are_rejected(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"1\.1|0\.9|offset"):
         MovementMip(**wrong)  # type: ignore[arg-type]
 
@@ -191,14 +191,14 @@ def test_leaders_that_stay_and_weigh_more_than_a_broker_may_hold_are_named() -> 
     answer = plan(MovementMip(weights="bytes", balanced_factor_max=1.2), state, PlanRequest())
     assert answer.status == PlanStatus.INFEASIBLE
     assert answer.reason == (
-        "broker 1: leaders pinned to it (t-0, t-1) hold 190 bytes, and balanced_factor_max 1.2 lets a broker hold "
-        "80; a factor of 2.85 fits them"
+        "broker 1: leaders pinned to it (t-0, t-1) hold 190 bytes, and balanced_factor_max 1.2 allows "
+        "80; a factor of 2.85 fits"
     )
     fitting = MovementMip(weights="bytes", balanced_factor_max=2.85, balanced_factor_min=0.0)
     assert plan(fitting, state, PlanRequest()).status == PlanStatus.OPTIMAL
 
 
-def test_a_broker_that_leaders_cannot_come_to_is_named() -> None:
+def test_a_broker_that_cannot_reach_the_lower_limit_is_named() -> None:
     there = [BrokerState(i) for i in range(1, 5)]
     held = {("t", 0): [1], ("t", 1): [2], ("t", 2): [3], ("two", 0): [1, 2]}
     state = ClusterState.of(there, held, size_bytes=dict(zip(held, [50, 60, 70, 10], strict=True)))
@@ -214,7 +214,7 @@ def test_a_broker_that_leaders_cannot_come_to_is_named() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(["count", "bytes"]), st.integers(1, 2))
-def test_what_is_named_as_misfit_really_fits_nothing(seed: int, weights: str, factor: int) -> None:
+def test_a_reported_capacity_conflict_is_infeasible(seed: int, weights: str, factor: int) -> None:
     state = random_cluster(seed, num_brokers=4, partitions=(4,), factor=factor, racks=0, skew=2.0)
     tight = MovementMip(weights=weights, balanced_factor_min=0.6, balanced_factor_max=1.4)  # type: ignore[arg-type]
     answer = plan(tight, state, PlanRequest())

@@ -16,7 +16,7 @@ from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 
 def dealt(assignor: PermutationMatching, num_brokers: int, num_partitions: int, factor: int) -> ClusterState:
-    """A cluster as the strategy lays it out itself, and one broker more that holds nothing yet."""
+    """Build a cluster as the strategy places it, with one additional empty broker."""
     empty = ClusterState.of(brokers(num_brokers), {("t", p): range(factor) for p in range(num_partitions)})
     answer = plan(assignor, empty, PlanRequest())
     assert answer.replicas is not None
@@ -64,7 +64,7 @@ def test_from_23_brokers_to_24_moves_77_replicas_where_60_would_do() -> None:
     assert set(count_replicas(answer.replicas, 24).tolist()) == {60}
 
 
-def test_the_order_of_shifts_decides_what_a_broker_that_is_down_leaves() -> None:
+def test_the_order_of_shifts_decides_the_leaders_after_a_failure() -> None:
     good, poor = PermutationMatching(), PermutationMatching(shifts="lexicographic")
     assert worst_range(good, dealt(good, 23, 480, 3)) == 1
     assert worst_range(poor, dealt(poor, 23, 480, 3)) == 20
@@ -79,7 +79,7 @@ def test_leaders_are_even_whatever_the_replication_factors_are() -> None:
 
 
 def matchings(costs: list[list[int]]) -> Iterator[int]:
-    """What every matching costs, one row after the other."""
+    """Return the cost of every matching, row by row."""
     if not costs:
         yield 0
     for column in range(len(costs)):

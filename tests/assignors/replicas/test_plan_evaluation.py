@@ -1,4 +1,4 @@
-"""The criteria, against a plain count partition by partition."""
+"""Criteria against a direct count, partition by partition."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _range(counts: Counter[int], among: list[int]) -> int:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_standing_is_what_counting_by_hand_gives(seed: int) -> None:
+def test_metrics_match_a_direct_count(seed: int) -> None:
     state = random_cluster(seed, num_brokers=7, partitions=(9, 4, 1), racks=3, factor=2 + seed % 3)
     request = PlanRequest(brokers=(0, 1, 2, 3, 4, 5))
     held, allowed = ids(state, state.replicas), [0, 1, 2, 3, 4, 5]
@@ -73,7 +73,7 @@ def _after_loss(held: list[list[int]], lost: set[int], allowed: list[int]) -> tu
     return _range(counts, left), max(counts[broker] for broker in left), sum(broker is None for broker in live)
 
 
-def test_without_sizes_or_racks_nothing_is_said_of_them() -> None:
+def test_without_sizes_or_racks_their_metrics_are_none() -> None:
     state = random_cluster(1, racks=0, sizes=False)
     found = measure_placement(state, PlanRequest(), state.replicas)
     assert found.bytes_range is None
@@ -96,7 +96,7 @@ def test_a_new_leader_is_an_order_or_a_copy() -> None:
 
 @dataclass(frozen=True)
 class Swapping:
-    """Swaps the first two replicas of every partition, for ever; of the first partition told, not at all."""
+    """Swaps the first two replicas of every partition in every run, except for the first partition of the input."""
 
     in_order: bool = True
     seed: int = 0
@@ -117,7 +117,7 @@ class Swapping:
 @pytest.mark.parametrize(
     ("strategy", "is_steady"), [(Swapping(), True), (Swapping(in_order=False), False), (Swapping(draws=True), False)]
 )
-def test_a_strategy_that_never_rests_or_hangs_on_the_order_is_found_out(strategy: Swapping, is_steady: bool) -> None:
+def test_unstable_strategies_are_detected(strategy: Swapping, is_steady: bool) -> None:
     state, request = random_cluster(5), PlanRequest(rack_aware=False)
     judged = evaluate_plan(strategy, state, request, plan(strategy, state, request))
     assert judged.stability is not None
@@ -128,9 +128,9 @@ def test_a_strategy_that_never_rests_or_hangs_on_the_order_is_found_out(strategy
     assert judged.objectives == {Criterion.LEADERSHIP, Criterion.DETERMINISM}
 
 
-def test_no_plan_cannot_be_judged() -> None:
+def test_a_missing_plan_cannot_be_evaluated() -> None:
     state = random_cluster(5)
-    with pytest.raises(ValueError, match="no plan to judge"):
+    with pytest.raises(ValueError, match="no plan to evaluate"):
         evaluate_plan(Swapping(), state, PlanRequest(), Plan.without_replicas(PlanStatus.FAILED, "because"))
 
 

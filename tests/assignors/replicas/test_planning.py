@@ -1,4 +1,4 @@
-"""What is refused before a strategy is asked, and what is checked of its answer."""
+"""Checks before a strategy runs, and of its plan afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 @dataclass(frozen=True)
 class Fixed:
-    """Answers what it was told to."""
+    """Returns a given plan."""
 
     answer: tuple[tuple[int, ...], ...] | None = None
     capabilities: ClassVar[Capabilities] = Capabilities(is_rack_aware=True, decommissions_brokers=True)
@@ -52,9 +52,7 @@ TWO = ClusterState.of(brokers(4, 2), {("a", 0): [0, 1], ("b", 0): [2, 3]})
         (PlanRequest(replication_factor=0), None, "replication factor 0"),
     ],
 )
-def test_a_request_that_names_what_is_not_there_is_refused(
-    request_: PlanRequest, topics: list[str] | None, message: str
-) -> None:
+def test_unknown_brokers_and_topics_are_rejected(request_: PlanRequest, topics: list[str] | None, message: str) -> None:
     with pytest.raises(PlanError, match=message):
         plan(Fixed(), TWO, request_, topics)
 
@@ -75,7 +73,7 @@ def test_a_request_that_names_what_is_not_there_is_refused(
         (NeedsCapacities(), PlanRequest(), PlanStatus.NOT_APPLICABLE, "capacities"),
     ],
 )
-def test_what_cannot_be_has_a_status_and_a_reason(
+def test_unsupported_requests_have_a_status_and_a_reason(
     assignor: Fixed, request_: PlanRequest, status: PlanStatus, reason: str
 ) -> None:
     answer = plan(assignor, TWO, request_)
@@ -103,7 +101,7 @@ def test_an_answer_that_breaks_a_rule_is_not_let_through(answer: tuple[tuple[int
         plan(Fixed(answer), TWO, PlanRequest())
 
 
-def test_a_crowded_rack_that_was_there_before_may_stay() -> None:
+def test_an_existing_rack_violation_may_stay() -> None:
     state = ClusterState.of(brokers(4, 2), {("a", 0): [0, 2]})
     assert plan(Fixed(), state, PlanRequest()).status == PlanStatus.FEASIBLE
     assert find_violations(state, PlanRequest(), state.replicas) == ((0, PlanRule.RACK, 1),)
@@ -114,7 +112,7 @@ def test_a_broker_that_shall_go_may_not_stay() -> None:
         plan(Fixed(), TWO, PlanRequest(brokers=(1, 2, 3)))
 
 
-def test_only_the_topics_asked_for_are_shown_and_changed() -> None:
+def test_only_requested_topics_are_planned_and_changed() -> None:
     seen = []
 
     class Watching(Fixed):
@@ -157,7 +155,7 @@ def test_a_leader_that_is_copied_first_will_be_in_sync() -> None:
     assert moved.notes == ()
 
 
-def test_topics_that_may_not_change_are_not_warned_of() -> None:
+def test_there_is_no_warning_for_fixed_topics() -> None:
     one = Fixed(((0, 1),))
     assert plan(one, LAGGING, PlanRequest(rack_aware=False), ["a"]).notes == ()
 

@@ -17,7 +17,7 @@ WITHOUT_19 = PlanRequest(brokers=tuple(range(19)))
 
 
 def tweets() -> ClusterState:
-    """Four brokers on two switches, as in the first version of kafka-assignment-optimizer's README."""
+    """Build the cluster of the first version of kafka-assignment-optimizer's README: four brokers on two switches."""
     pairs = [[3, 0], [0, 1], [1, 2], [2, 3], [3, 1], [0, 2], [1, 3], [2, 0], [3, 2], [0, 3]]
     held = {("public.tweets", p): pair for p, pair in enumerate(pairs)} | {("trumpet", 0): [1, 3, 0]}
     return ClusterState.of([BrokerState(i, "tor1" if i % 2 else "tor2") for i in range(4)], held)
@@ -51,7 +51,7 @@ def test_three_replicas_on_two_switches_are_two_and_one() -> None:
     assert added_replicas(state.replicas, answer.replicas).sum() == 4
 
 
-def test_what_is_within_its_limits_stays_as_it_is() -> None:
+def test_a_placement_within_limits_does_not_change() -> None:
     state = killerwhile()
     answer = plan(PreferredLeaderIlp(), state, PlanRequest())
     assert answer.value == 60
@@ -67,7 +67,7 @@ def test_a_follower_takes_over_where_a_leader_goes_rather_than_a_newcomer() -> N
     assert answer.value == 2
 
 
-def test_worths_of_its_user_decide_what_stays() -> None:
+def test_weights_decide_which_replicas_stay() -> None:
     state = ClusterState.of(brokers(2), {("t", 0): [0, 1], ("t", 1): [0, 1]})
     answer = plan(PreferredLeaderIlp(leader_kept=0, leader_from_follower=9), state, PlanRequest())
     assert answer.status == PlanStatus.OPTIMAL
@@ -181,7 +181,7 @@ def test_limits_that_leave_nothing_between_them_are_refused(what: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_bound_without_a_search_holds_for_the_best_plan(seed: int) -> None:
+def test_the_bound_without_a_search_holds_for_the_optimum(seed: int) -> None:
     state = random_cluster(seed, num_brokers=7, partitions=(15, 6), racks=seed % 4)
     best = plan(PreferredLeaderIlp(), state, PlanRequest())
     hurried = plan(PreferredLeaderIlp(time_limit_s=0), state, PlanRequest())

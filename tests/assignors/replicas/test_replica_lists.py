@@ -1,4 +1,4 @@
-"""Replicas as lists and back."""
+"""Replicas as lists, and back."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, broke
 from tests.assignors.replicas.clusters import brokers, ids
 
 
-def test_rows_stand_in_the_order_of_the_input() -> None:
+def test_rows_are_in_the_order_of_the_input() -> None:
     state = ClusterState.of([BrokerState(7), BrokerState(3)], {("b", 1): [3, 7], ("a", 0): [7], ("b", 0): [3, 7]})
     assert state.topics == ("b", "a")
     assert state.ids.tolist() == [7, 3]
@@ -20,7 +20,7 @@ def test_rows_stand_in_the_order_of_the_input() -> None:
     assert state.replication_factor.tolist() == [2, 1, 2]
 
 
-def test_a_broker_that_holds_replicas_and_is_not_there_is_gone() -> None:
+def test_an_unlisted_broker_with_replicas_is_not_alive() -> None:
     state = ClusterState.of(brokers(2), {("a", 0): [1, 9]}, leaders={("a", 0): NO_BROKER})
     assert [broker.is_alive for broker in state.brokers] == [True, True, False]
     assert state.leader.tolist() == [NO_BROKER]
@@ -62,7 +62,7 @@ def test_a_part_of_the_partitions_keeps_the_brokers() -> None:
         ("aabbcc", 3, 1),  # one each
         ("aabb", 3, 2),  # more replicas than racks
         ("abbbbb", 4, 3),  # a small rack cannot take its share
-        ("aabbc-", 3, 3),  # racks do not constrain where one is not known
+        ("aabbc-", 3, 3),  # racks do not constrain the plan if one is unknown
         ("----", 3, 3),
     ],
 )

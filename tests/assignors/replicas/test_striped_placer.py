@@ -1,6 +1,6 @@
-"""Replicas are placed in stripes as Kafka places them.
+"""Placement in stripes as by Kafka.
 
-Source of the tables: Kafka's StripedReplicaPlacerTest, and, where racks are named, what StripedReplicaPlacer answers.
+Source of the tables: Kafka's StripedReplicaPlacerTest; for named racks, the output of StripedReplicaPlacer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assignors.replicas.striped_placer import place_striped
 
 
 class MockRandom(JavaRandom):
-    """The random numbers of Kafka's own tests: a linear congruential generator of 64 bits that starts at 17."""
+    """The random numbers of Kafka's own tests: a 64-bit linear congruential generator that starts at 17."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -29,7 +29,7 @@ class MockRandom(JavaRandom):
 
 
 def _racks(racks: dict[str, str]) -> dict[int, str | None]:
-    """Brokers, such as "10 11", by the name of their rack."""
+    """Return brokers, such as "10 11", by the name of their rack."""
     return {int(broker): rack for rack, brokers in racks.items() for broker in brokers.split()}
 
 
@@ -104,6 +104,6 @@ def test_the_order_in_which_brokers_are_named_makes_no_difference() -> None:
 
 
 @pytest.mark.parametrize(("partitions", "replicas"), [(1, 3), (1, 0), (0, 1)])
-def test_what_kafka_refuses_is_refused(partitions: int, replicas: int) -> None:
+def test_topics_that_kafka_rejects_are_rejected(partitions: int, replicas: int) -> None:
     with pytest.raises(PlacementError):
         place_striped(_racks({"1": "10 11"}), partitions, replicas, MockRandom())

@@ -1,4 +1,4 @@
-"""Replicas, then leaders, then first followers."""
+"""Balance of replicas, then leaders, then first followers."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ def after(state: ClusterState, request: PlanRequest = ANYWHERE) -> PlacementMetr
     return measure_placement(state, request, balanced(state, request))
 
 
-def drawn(seed: int, count: int, num_brokers: int, *, factor: int = 3, racks: int = 0, spare: int = 0) -> ClusterState:
-    """Random replicas on all brokers but the last `spare`."""
+def random_replicas(
+    seed: int, count: int, num_brokers: int, *, factor: int = 3, racks: int = 0, spare: int = 0
+) -> ClusterState:
+    """Build random replicas on all brokers but the last `spare`."""
     rows = np.argsort(np.random.default_rng(seed).random((count, num_brokers - spare)), axis=1)[:, :factor]
     return ClusterState.of(brokers(num_brokers, racks), {("t", p): row for p, row in enumerate(rows.tolist())})
 
@@ -62,7 +64,7 @@ def test_one_move_is_enough_for_the_example_of_kafka_assignment_optimizer() -> N
 
 @pytest.mark.parametrize(("spare", "racks"), [(1, 0), (2, 0), (3, 3)])
 def test_new_brokers_get_their_shares_and_no_other_replica_moves_than_must(spare: int, racks: int) -> None:
-    state = drawn(1, 120, 12, racks=racks, spare=spare)
+    state = random_replicas(1, 120, 12, racks=racks, spare=spare)
     even = balanced(state, PlanRequest(brokers=tuple(range(12 - spare))))
     start = state.with_replicas(even)
     replicas = balanced(start, strategy=ThreePhaseFlow(pruning="path"))
@@ -73,15 +75,15 @@ def test_new_brokers_get_their_shares_and_no_other_replica_moves_than_must(spare
 @pytest.mark.parametrize("racks", [0, 3])
 def test_replicas_and_leaders_are_even_and_none_is_in_a_rack_with_another(racks: int) -> None:
     for seed in range(6):
-        state = drawn(seed, 100, 12, racks=racks)
+        state = random_replicas(seed, 100, 12, racks=racks)
         found = after(state)
         assert found.replicas_range <= 1
         assert found.leaders_range <= 1
         assert not any(found.violations.values())
 
 
-def test_what_one_phase_evened_out_the_next_keeps() -> None:
-    state = drawn(4, 240, 12)
+def test_each_phase_keeps_the_balance_of_the_previous_one() -> None:
+    state = random_replicas(4, 240, 12)
     replicas = balanced(state)
     found = measure_placement(state, ANYWHERE, replicas)
     assert (found.replicas_range, found.leaders_range) == (0, 0)
@@ -94,7 +96,7 @@ def test_what_one_phase_evened_out_the_next_keeps() -> None:
 def test_with_three_replicas_first_followers_are_even_and_with_two_there_is_no_choice() -> None:
     worst = {}
     for factor in (2, 3):
-        downs = [after(drawn(seed, 240, 12, factor=factor)).broker_down for seed in range(5)]
+        downs = [after(random_replicas(seed, 240, 12, factor=factor)).broker_down for seed in range(5)]
         worst[factor] = sum(down.worst_range for down in downs if down is not None)
     assert worst[3] < 0.8 * worst[2]
 
@@ -107,7 +109,7 @@ def test_an_order_of_followers_changes_and_nothing_else_where_only_that_is_uneve
 
 
 def test_an_even_cluster_is_moved_about_again_unless_it_is_checked_first() -> None:
-    state = drawn(3, 180, 122)
+    state = random_replicas(3, 180, 122)
     even = state.with_replicas(balanced(state))
     assert measure_movement(even, balanced(even, strategy=ThreePhaseFlow(checks_first=False))).replicas > 10
     assert balanced(even).tolist() == even.replicas.tolist()
@@ -118,7 +120,7 @@ def test_an_even_cluster_is_moved_about_again_unless_it_is_checked_first() -> No
 def test_pruning_saves_moves() -> None:
     unpruned, pruned = 0, 0
     for seed in range(5):
-        state = drawn(seed, 180, 122)
+        state = random_replicas(seed, 180, 122)
         for_all, for_few = balanced(state), balanced(state, strategy=ThreePhaseFlow(pruning="path"))
         assert measure_placement(state, ANYWHERE, for_few).replicas_range <= 1
         unpruned += measure_movement(state, for_all).replicas
@@ -128,7 +130,7 @@ def test_pruning_saves_moves() -> None:
 
 @pytest.mark.parametrize("factor", [3, 4, 6])
 def test_the_replication_factor_grows_and_the_new_replicas_go_where_there_are_fewest(factor: int) -> None:
-    state = drawn(2, 60, 12, factor=2, racks=3)
+    state = random_replicas(2, 60, 12, factor=2, racks=3)
     request = PlanRequest(replication_factor=factor)
     replicas = balanced(state, request)
     assert (replicas != NO_BROKER).sum(axis=1).tolist() == [factor] * 60
@@ -145,12 +147,12 @@ def test_partitions_with_different_factors_keep_them_or_grow_to_one() -> None:
 
 
 def test_the_replication_factor_cannot_be_lowered() -> None:
-    answer = plan(ThreePhaseFlow(), drawn(1, 10, 5), PlanRequest(replication_factor=2))
+    answer = plan(ThreePhaseFlow(), random_replicas(1, 10, 5), PlanRequest(replication_factor=2))
     assert (answer.status, answer.reason) == (PlanStatus.NOT_APPLICABLE, "cannot lower the replication factor")
 
 
-def test_only_what_is_on_a_broker_out_of_use_is_copied_where_the_rest_is_even() -> None:
-    state = drawn(1, 120, 12)
+def test_only_replicas_of_removed_brokers_are_copied_in_an_even_cluster() -> None:
+    state = random_replicas(1, 120, 12)
     start = state.with_replicas(balanced(state))
     request = PlanRequest(brokers=tuple(range(10)))
     replicas = balanced(start, request, ThreePhaseFlow(pruning="path"))
@@ -158,7 +160,7 @@ def test_only_what_is_on_a_broker_out_of_use_is_copied_where_the_rest_is_even() 
     assert measure_movement(start, replicas).replicas == 60
 
 
-def test_replicas_on_brokers_that_are_gone_are_placed_anew() -> None:
+def test_replicas_on_missing_brokers_are_replaced() -> None:
     held = {("t", p): [9, p % 4, (p + 1) % 4] for p in range(8)}
     state = ClusterState.of([*brokers(6), BrokerState(9, is_alive=False)], held)
     assert all(9 not in held for held in ids(state, balanced(state)))
@@ -166,7 +168,7 @@ def test_replicas_on_brokers_that_are_gone_are_placed_anew() -> None:
 
 
 def test_where_racks_have_different_sizes_brokers_are_as_even_as_racks_allow() -> None:
-    state = drawn(3, 240, 13, racks=3)
+    state = random_replicas(3, 240, 13, racks=3)
     replicas = balanced(state)
     assert not find_violations(state, ANYWHERE, replicas)
     held = count_replicas(replicas, 13)
@@ -175,7 +177,7 @@ def test_where_racks_have_different_sizes_brokers_are_as_even_as_racks_allow() -
 
 
 def test_crowded_racks_are_thinned_out_with_few_moves() -> None:
-    state = drawn(5, 90, 9, racks=3)
+    state = random_replicas(5, 90, 9, racks=3)
     crowded = sum(found.occurrences for found in find_violations(state, ANYWHERE, state.replicas))
     replicas = balanced(state)
     assert not find_violations(state, ANYWHERE, replicas)
@@ -183,7 +185,7 @@ def test_crowded_racks_are_thinned_out_with_few_moves() -> None:
 
 
 def test_more_replicas_than_racks_are_spread_over_them_evenly() -> None:
-    state = drawn(6, 40, 8, factor=5, racks=2)
+    state = random_replicas(6, 40, 8, factor=5, racks=2)
     replicas = balanced(state)
     assert set(np.sort((state.rack[replicas] == 0).sum(axis=1)).tolist()) <= {2, 3}
     assert after(state).replicas_range == 0
@@ -197,7 +199,7 @@ def test_a_choice_among_few_brokers_makes_large_clusters_as_even(
     monkeypatch.setattr(replica_flow, "DENSE", 0)
     monkeypatch.setattr(replica_filling, "DENSE", 0)
     request = PlanRequest(replication_factor=factor, brokers=tuple(range(60)))
-    state = drawn(7, 300, 63, racks=racks)
+    state = random_replicas(7, 300, 63, racks=racks)
     found = after(state, request)
     assert found.replicas_range <= 1
     assert found.leaders_range <= 1
@@ -206,7 +208,7 @@ def test_a_choice_among_few_brokers_makes_large_clusters_as_even(
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_every_plan_keeps_the_rules_and_asked_again_changes_nothing(data: st.DataObject) -> None:
+def test_every_plan_meets_the_rules_and_is_idempotent(data: st.DataObject) -> None:
     num_brokers, racks = data.draw(st.integers(3, 9)), data.draw(st.sampled_from([0, 2, 3]))
     factor = data.draw(st.integers(1, min(3, num_brokers - 1)))
     state = random_cluster(
@@ -225,7 +227,7 @@ def test_every_plan_keeps_the_rules_and_asked_again_changes_nothing(data: st.Dat
     assert balanced(state.with_replicas(replicas), request, strategy).tolist() == replicas.tolist()
 
 
-def test_the_order_in_which_a_cluster_is_told_does_not_matter() -> None:
+def test_the_input_order_does_not_matter() -> None:
     state = random_cluster(8, num_brokers=9, partitions=(30, 11), skew=1.5)
     request = PlanRequest(brokers=tuple(range(8)))
     expected = replicas_by_partition(state, balanced(state, request))
@@ -235,6 +237,6 @@ def test_the_order_in_which_a_cluster_is_told_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("parameters", [{"costs": "cheap"}, {"pruning": "branch"}, {"phases": 2}])
-def test_a_parameter_that_is_not_there_is_refused(parameters: dict[str, object]) -> None:
+def test_an_unknown_parameter_value_is_rejected(parameters: dict[str, object]) -> None:
     with pytest.raises(UnknownAssignorError, match="three_phase_flow"):
         registry.make(registry.find_strategy("three_phase_flow"), parameters)

@@ -73,7 +73,7 @@ def test_partitions_of_unlike_replication_factors_lose_no_replicas() -> None:
     assert [len(each) for each in answer(state, PlanRequest(replication_factor=4))] == [4] * 5
 
 
-def test_a_place_that_nobody_may_take_fails_and_says_where() -> None:
+def test_a_position_without_a_broker_fails_with_its_partition() -> None:
     state = cluster([[1, 3], [1, 4]], {1: "a", 2: "a", 3: "b", 4: "b"})
     found = plan(TopicmapprCount(), state, PlanRequest(replication_factor=3))
     assert (found.status, found.replicas) == (PlanStatus.FAILED, None)
@@ -94,14 +94,14 @@ def test_racks_that_do_not_matter_do_not_hinder() -> None:
     assert answer(state, PlanRequest(replication_factor=3, rack_aware=False)) == [[1, 3, 2]]
 
 
-def test_a_broker_that_leads_much_for_what_it_follows_goes_to_the_back() -> None:
+def test_a_broker_with_a_high_leader_ratio_moves_to_the_end() -> None:
     lists = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 0, 2]]
     order_by_ratio(lists, num_brokers=3)
     # By hand: [2 1 0] [2 1 0] [0 1 2] [1 0 2] after the first round, [1 0 2] [2 0 1] [0 2 1] [0 2 1] after the second.
     assert lists == [[1, 2, 0], [2, 1, 0], [2, 1, 0], [0, 1, 2]]
 
 
-def test_a_broker_that_follows_nowhere_comes_behind_all_that_do() -> None:
+def test_a_broker_without_followers_sorts_last() -> None:
     lists = [[1], [1], [0, 1]]
     # Broker 0 leads one and follows none, broker 1 leads two for one that it follows.
     order_by_ratio(lists, num_brokers=2)
@@ -120,7 +120,7 @@ def test_a_ratio_is_no_count_so_even_leaders_may_become_uneven() -> None:
     assert max(counts.values()) - min(counts.values()) > 5
 
 
-def test_what_is_found_depends_neither_on_the_order_of_partitions_nor_of_brokers() -> None:
+def test_the_plan_is_independent_of_the_input_order() -> None:
     state = random_cluster(3)
     turned = ClusterState.of(
         reversed(state.brokers),
@@ -138,7 +138,7 @@ def test_what_is_found_depends_neither_on_the_order_of_partitions_nor_of_brokers
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_only_replicas_of_brokers_that_go_are_moved_and_none_into_a_rack_that_is_there(seed: int) -> None:
+def test_only_replicas_of_removed_brokers_move_and_only_to_unused_racks(seed: int) -> None:
     state = random_cluster(seed, num_brokers=9, factor=2)
     request = PlanRequest(brokers=(0, 1, 3, 4, 5, 6, 8))
     found = plan(TopicmapprCount(), state, request)
@@ -162,7 +162,7 @@ def test_a_forced_rebuild_is_even_and_the_same_again(seed: int) -> None:
     assert again.tolist() == found.tolist()
 
 
-def test_what_it_promises_hangs_on_its_parameters() -> None:
+def test_capabilities_depend_on_parameters() -> None:
     plain, led = TopicmapprCount().capabilities, TopicmapprCount(optimize_leadership=True).capabilities
     assert {name for name, value in asdict(led).items() if value != asdict(plain)[name]} == {
         "balances_leaders",

@@ -216,7 +216,7 @@ def test_a_rebalance_never_widens_the_range_of_free_storage(seed: int) -> None:
     ],
 )
 def test_a_rebalance_is_what_topicmappr_itself_answered(seed: int, parameters: dict[str, Any], changed: str) -> None:
-    """The tool (commit e8eb36f) was run on these clusters; `changed` is what it changed, by row."""
+    """The tool (commit e8eb36f) ran on these clusters; `changed` is its result, by row."""
     drawn = random_cluster(seed, num_brokers=9, partitions=(25, 9), skew=0.5, factor=2)
     capacities = [60_000_000_000 if broker.id % 2 else 45_000_000_000 for broker in drawn.brokers]
     there = zip(drawn.brokers, capacities, strict=True)
@@ -248,6 +248,6 @@ def test_without_sizes_there_is_no_plan() -> None:
         ({"tolerance": -0.1}, "tolerance -0.1 is less than 0"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], complaint: str) -> None:
+def test_invalid_parameters_are_rejected(parameters: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         TopicmapprStorage(**parameters)

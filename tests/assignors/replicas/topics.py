@@ -1,4 +1,4 @@
-"""Topics whose leaders are skewed, and the fewest changes that even them out."""
+"""Topics with skewed leaders, and the fewest changes that balance them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 
 
 def topic(replicas: IntArray | Sequence[Sequence[int]], num_brokers: int) -> ClusterState:
-    """One topic with these brokers' ids as replicas, preferred leader first."""
+    """Build a topic with these broker ids as replicas, preferred leader first."""
     rows = [[broker for broker in row if broker != NO_BROKER] for row in np.asarray(replicas, dtype=object).tolist()]
     return ClusterState.of(map(BrokerState, range(num_brokers)), {("t", p): row for p, row in enumerate(rows)})
 
 
 def loads(*chains: Sequence[int], alone: Sequence[int] = ()) -> ClusterState:
-    """Partitions that hang together in chains, each with the next of two brokers as follower, and some with no choice.
+    """Build partitions in chains, each followed by the next of two brokers, and some without a choice.
 
     Args:
         chains: brokers; each but the last leads a partition that the next one follows.
@@ -33,7 +33,7 @@ def loads(*chains: Sequence[int], alone: Sequence[int] = ()) -> ClusterState:
 
 
 def even_sets(draw: np.random.Generator, num_partitions: int, num_brokers: int, factor: int = 3) -> IntArray:
-    """Random sets of replicas, brokers holding equally many."""
+    """Return random sets of replicas with equal counts of brokers."""
     table = draw.permutation(np.resize(np.arange(num_brokers), num_partitions * factor)).reshape(-1, factor)
     while len(twice := np.flatnonzero((np.diff(np.sort(table, axis=1)) == 0).any(axis=1))):
         for row in twice:
@@ -43,25 +43,25 @@ def even_sets(draw: np.random.Generator, num_partitions: int, num_brokers: int, 
 
 
 def skewed(draw: np.random.Generator, replicas: IntArray, share: float) -> IntArray:
-    """The same replicas; in a share of the partitions the one leads that is most popular everywhere."""
+    """Return the same replicas; in a share of the partitions, the most frequent broker leads."""
     popularity = draw.random(int(replicas.max()) + 1)
     by_popularity = np.take_along_axis(replicas, np.argsort(-popularity[replicas], axis=1), axis=1)
     return np.where(draw.random(len(replicas))[:, None] < share, by_popularity, replicas)
 
 
 def leader_range(replicas: IntArray, num_brokers: int) -> int:
-    """The most less the least that brokers lead."""
+    """Return the range of leader counts."""
     return int(np.ptp(count_leaders(replicas, num_brokers)))
 
 
 def changes(state: ClusterState, replicas: IntArray | None) -> int:
-    """How many partitions have another preferred leader."""
+    """Return the number of partitions with another preferred leader."""
     assert replicas is not None
     return int((replicas[:, 0] != state.replicas[:, 0]).sum())
 
 
 def fewest_changes(state: ClusterState) -> int | None:
-    """The fewest changes of leader after which brokers lead equally many, but for one; None if nothing does that."""
+    """Return the fewest leader changes after which leader counts differ by at most 1; None if that is impossible."""
     count, brokers = state.num_partitions, len(state.brokers)
     share, rest = divmod(count, brokers)
     row, column = np.nonzero(state.replicas != NO_BROKER)

@@ -1,4 +1,4 @@
-"""What goals accept, one action at a time."""
+"""The actions that goals accept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def model(
     *,
     without: Sequence[int] = (),
 ) -> ClusterModel:
-    """Brokers from 0 on, whose rows are their ids, with disks of 100 bytes."""
+    """Build a model of brokers from 0, whose rows are their ids, with disks of 100 bytes."""
     there = dict.fromkeys(range(racks)) if isinstance(racks, int) else racks
     held = {("t", number): list(each) for number, each in enumerate(replicas)}
     state = ClusterState.of(
@@ -66,7 +66,7 @@ RACKS = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c"}
         (swap(2, 1, 2, 0), False),
     ],
 )
-def test_a_rack_takes_one_replica_of_a_partition_whichever_way_it_comes(action: Action, expected: bool) -> None:
+def test_a_rack_accepts_one_replica_of_a_partition_by_any_action(action: Action, expected: bool) -> None:
     assert accepts(RackAwareGoal(), model([[0, 2], [4, 3], [1]], RACKS), action) is expected
 
 
@@ -152,7 +152,7 @@ def test_new_brokers_alone_are_dealt_with_by_disk_use() -> None:
     assert DiskUsageDistributionGoal(0.1).brokers_in_turn(model([[0], [1]], 2)) == [0, 1]
 
 
-def test_what_came_to_a_new_broker_may_go_back_where_it_was_and_nowhere_else() -> None:
+def test_an_immigrant_on_a_new_broker_may_only_return_to_its_origin() -> None:
     cluster = model([[0], [0], [1]], 3)
     assert cluster.may_receive(0, 0, [1, 2]) == [2]
     cluster.apply(move(0, 0, 2))
@@ -162,7 +162,7 @@ def test_what_came_to_a_new_broker_may_go_back_where_it_was_and_nowhere_else() -
     assert not cluster.is_immigrant(0, 0)
 
 
-def test_with_new_brokers_old_ones_swap_only_what_was_theirs() -> None:
+def test_with_new_brokers_old_ones_only_swap_back_their_own_replicas() -> None:
     cluster = model([[0], [0], [1], [1], [1]], 3, [5, 1, 9, 4, 3])
     board = GoalActions(cluster, ReplicaDistributionGoal(9.0), [])
     cluster.apply(move(2, 1, 2))
@@ -182,7 +182,7 @@ def test_a_swap_that_would_give_a_broker_a_partition_twice_is_passed_over() -> N
     assert cluster.held == [{0, 2}, {0, 1}]
 
 
-def test_whoever_is_to_be_emptied_gives_what_would_push_others_below_a_limit() -> None:
+def test_a_drained_broker_may_give_beyond_the_lower_limit() -> None:
     cluster = model([[0], [0], [1], [2]], 3, without=[0])
     goal = ReplicaDistributionGoal(0.0)
     assert accepts(goal, cluster, move(0, 0, 1))

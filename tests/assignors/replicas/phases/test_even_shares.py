@@ -1,4 +1,4 @@
-"""How far bins are from equal shares."""
+"""Deviation of bins from equal shares."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_groups_are_even_or_not_each_for_itself() -> None:
     assert shares.spread().tolist() == [3, 0]
 
 
-def test_a_group_may_be_told_to_hold_more_than_it_does() -> None:
+def test_the_target_of_a_group_may_exceed_its_load() -> None:
     shares = EvenShares(np.array([2, 2, 6]), np.array([0, 0, 1]), np.array([7, 3]))
     assert shares.floor.tolist() == [3, 3, 3]
     assert shares.ceiling.tolist() == [4, 4, 3]

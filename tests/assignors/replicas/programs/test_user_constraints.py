@@ -1,4 +1,4 @@
-"""Constraints of the user's own in the integer program, and the program as text."""
+"""The user's constraints in the integer program, and the program as text."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_names_that_do_not_exist_are_refused(constraint: str, message: str) -> N
         ("replicas() leaders() <= 1", r"cannot parse 'leaders\(\) <= 1'"),
     ],
 )
-def test_what_is_no_constraint_is_refused_with_the_place(text: str, message: str) -> None:
+def test_an_invalid_constraint_is_rejected_with_its_position(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         PreferredLeaderIlp(constraints=(text,))
 
@@ -115,7 +115,7 @@ Row = tuple[Mapping[str, float], str, float]
 
 
 def rows_of(text: str) -> Iterator[Row]:
-    """The objective, as a row without an end, and all constraints of a program as text."""
+    """Return the objective, as a row without a limit, and all constraints of a program as text."""
     body = "\n".join(line for line in text.split("bin\n")[0].splitlines() if not line.startswith("//"))
     for statement in filter(None, (part.strip() for part in body.split(";"))):
         found = re.fullmatch(r"(?:(max|\w+): )?(.*?)(?: (<=|>=|=) (-?[\d.]+))?", statement, re.DOTALL)
@@ -133,7 +133,7 @@ def holds(row: Row, chosen: set[str]) -> bool:
 
 
 @st.composite
-def tiny_questions(draw: st.DrawFn) -> tuple[ClusterState, tuple[str, ...]]:
+def tiny_problems(draw: st.DrawFn) -> tuple[ClusterState, tuple[str, ...]]:
     racks = draw(st.sampled_from([0, 2]))
     there = [BrokerState(i, f"az{i % racks}" if racks else None) for i in range(3)]
     factor = draw(st.integers(1, 2))
@@ -151,7 +151,7 @@ def tiny_questions(draw: st.DrawFn) -> tuple[ClusterState, tuple[str, ...]]:
 
 
 @settings(max_examples=120, deadline=None)
-@given(tiny_questions())
+@given(tiny_problems())
 def test_the_plan_is_the_best_of_all_that_the_text_of_the_program_allows(
     problem: tuple[ClusterState, tuple[str, ...]],
 ) -> None:
