@@ -159,7 +159,8 @@ def test_assumptions_are_listed(folder: Path) -> None:
     assert seen.assumptions == (
         "Dumps contain no rates: nothing is produced until you set bytes_per_s of topics.",
         "Store cache has no changelog topic in the cluster; assumed not logged.",
-        "kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first rebalance places them.",
+        "kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first rebalance places "
+        "them.",
     )
 
 
