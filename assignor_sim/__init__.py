@@ -1,14 +1,15 @@
-"""The front door: `import assignor_sim as sim`.
+"""Simulator of Kafka Streams task assignors and Kafka replica assignors.
 
 ```python
 import assignor_sim as sim
 
-scenario = sim.load("order_processing.yaml")
-comparison = sim.compare(scenario)
-trace = sim.run(scenario, "high_availability", seed=1)
+result = sim.run("cold_start", ["high_availability", sim.Optimal(slack=1)], seed=1)
+print(result)
+result.to_pandas("rounds")
+print(result.explain("0_0"))
 ```
 
-Names are imported when they are first used, so that the command line starts fast.
+Names are imported on first use, so that importing the package and `assignor-sim --help` are fast.
 """
 
 from __future__ import annotations
@@ -16,53 +17,126 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from assignor_sim._checkout import prefer_checkout
+
 if TYPE_CHECKING:
-    from assignor_sim.api.results import RunResult as Comparison
-    from assignor_sim.api.results import run_scenario as compare
+    from assignor_sim.api.cluster_import import ImportedScenario as ImportedScenario
+    from assignor_sim.api.cluster_import import import_cluster as import_cluster
+    from assignor_sim.api.comparison import Comparison as Comparison
+    from assignor_sim.api.comparison import compare as compare
+    from assignor_sim.api.explanations import TaskExplanations as TaskExplanations
+    from assignor_sim.api.frontier import FrontierError as FrontierError
+    from assignor_sim.api.frontier import frontier as frontier
+    from assignor_sim.api.loading import load as load
+    from assignor_sim.api.plan_comparison import PlanComparison as PlanComparison
+    from assignor_sim.api.plan_comparison import plan as plan
+    from assignor_sim.api.recommendations import recommend as recommend
+    from assignor_sim.api.regression import record as record
+    from assignor_sim.api.regression import verify as verify
+    from assignor_sim.api.results import RunResult as RunResult
+    from assignor_sim.api.results import open as open
+    from assignor_sim.api.running import run as run
+    from assignor_sim.api.stored_scenario import StoredScenarioError as StoredScenarioError
+    from assignor_sim.api.sweeps import SweepResult as SweepResult
+    from assignor_sim.api.sweeps import sweep as sweep
+    from assignors.errors import AssignorError as AssignorError
+    from assignors.errors import InvalidAssignmentError as InvalidAssignmentError
+    from assignors.errors import UnknownAssignorError as UnknownAssignorError
+    from assignors.model.assignment import AssignmentError as AssignmentError
+    from assignors.model.assignment import AssignmentProblem as AssignmentProblem
     from assignors.model.assignment import KafkaStreamsAssignment as KafkaStreamsAssignment
     from assignors.model.assignment import TaskAssignment as TaskAssignment
     from assignors.model.assignment import TaskAssignor as TaskAssignor
     from assignors.model.assignment import TaskType as TaskType
-    from assignors.model.assignment import validate_assignment as validate
+    from assignors.model.assignment import validate_assignment as validate_assignment
+    from assignors.model.configs import AssignmentConfigs as AssignmentConfigs
+    from assignors.model.configs import RackAwareStrategy as RackAwareStrategy
     from assignors.model.ids import ProcessId as ProcessId
     from assignors.model.ids import TaskId as TaskId
+    from assignors.model.ids import TopicPartition as TopicPartition
     from assignors.model.state import ApplicationState as ApplicationState
     from assignors.model.state import KafkaStreamsState as KafkaStreamsState
     from assignors.model.state import TaskInfo as TaskInfo
-    from scenarios.assignor_specs import run as run
+    from assignors.model.state import TaskTopicPartition as TaskTopicPartition
+    from assignors.replicas.state import ClusterState as ClusterState
+    from assignors.tasks.fallback_prior import FallbackPrior as FallbackPrior
+    from assignors.tasks.high_availability import HighAvailability as HighAvailability
+    from assignors.tasks.incremental import Incremental as Incremental
+    from assignors.tasks.legacy_sticky import LegacySticky as LegacySticky
+    from assignors.tasks.optimal import Optimal as Optimal
+    from assignors.tasks.rack_aware_variant import CurrentOverlap as CurrentOverlap
+    from assignors.tasks.rack_aware_variant import MinBytes as MinBytes
+    from assignors.tasks.rack_aware_variant import ReliableStandbys as ReliableStandbys
+    from assignors.tasks.rack_aware_variant import SubtopologyBalance as SubtopologyBalance
+    from assignors.tasks.sticky import Sticky as Sticky
+    from assignors.tasks.streams_group_sticky import StreamsGroupSticky as StreamsGroupSticky
+    from reports.analysis.explanation import ExplanationError as ExplanationError
+    from reports.analysis.frontier import TrafficFrontier as TrafficFrontier
+    from reports.analysis.recommendation import Recommendation as Recommendation
+    from reports.analysis.stored.verification import Verification as Verification
     from scenarios.load import Scenario as Scenario
     from scenarios.load import ScenarioError as ScenarioError
-    from scenarios.load import load as load
+    from scenarios.load import loads as loads
+    from simulator.results.result_directory import ResultsError as ResultsError
+    from simulator.results.trace import CapturedRound as CapturedRound
+    from simulator.results.trace import Round as Round
+    from simulator.results.trace import Trace as Trace
 
-_HOME = {
-    "ApplicationState": "assignors.model.state",
-    "Comparison": "assignor_sim.api.results",
-    "KafkaStreamsAssignment": "assignors.model.assignment",
-    "KafkaStreamsState": "assignors.model.state",
-    "ProcessId": "assignors.model.ids",
-    "Scenario": "scenarios.load",
-    "ScenarioError": "scenarios.load",
-    "TaskAssignment": "assignors.model.assignment",
-    "TaskAssignor": "assignors.model.assignment",
-    "TaskId": "assignors.model.ids",
-    "TaskInfo": "assignors.model.state",
-    "TaskType": "assignors.model.assignment",
-    "compare": "assignor_sim.api.results",
-    "load": "scenarios.load",
-    "run": "scenarios.assignor_specs",
-    "validate": "assignors.model.assignment",
+_MODULES: dict[str, tuple[str, ...]] = {
+    "assignor_sim.api.cluster_import": ("ImportedScenario", "import_cluster"),
+    "assignor_sim.api.comparison": ("Comparison", "compare"),
+    "assignor_sim.api.explanations": ("TaskExplanations",),
+    "assignor_sim.api.frontier": ("FrontierError", "frontier"),
+    "assignor_sim.api.loading": ("load",),
+    "assignor_sim.api.plan_comparison": ("PlanComparison", "plan"),
+    "assignor_sim.api.recommendations": ("recommend",),
+    "assignor_sim.api.regression": ("record", "verify"),
+    "assignor_sim.api.results": ("RunResult", "open"),
+    "assignor_sim.api.running": ("run",),
+    "assignor_sim.api.stored_scenario": ("StoredScenarioError",),
+    "assignor_sim.api.sweeps": ("SweepResult", "sweep"),
+    "assignors.errors": ("AssignorError", "InvalidAssignmentError", "UnknownAssignorError"),
+    "assignors.model.assignment": (
+        "AssignmentError",
+        "AssignmentProblem",
+        "KafkaStreamsAssignment",
+        "TaskAssignment",
+        "TaskAssignor",
+        "TaskType",
+        "validate_assignment",
+    ),
+    "assignors.model.configs": ("AssignmentConfigs", "RackAwareStrategy"),
+    "assignors.model.ids": ("ProcessId", "TaskId", "TopicPartition"),
+    "assignors.model.state": ("ApplicationState", "KafkaStreamsState", "TaskInfo", "TaskTopicPartition"),
+    "assignors.replicas.state": ("ClusterState",),
+    "assignors.tasks.fallback_prior": ("FallbackPrior",),
+    "assignors.tasks.high_availability": ("HighAvailability",),
+    "assignors.tasks.incremental": ("Incremental",),
+    "assignors.tasks.legacy_sticky": ("LegacySticky",),
+    "assignors.tasks.optimal": ("Optimal",),
+    "assignors.tasks.rack_aware_variant": ("CurrentOverlap", "MinBytes", "ReliableStandbys", "SubtopologyBalance"),
+    "assignors.tasks.sticky": ("Sticky",),
+    "assignors.tasks.streams_group_sticky": ("StreamsGroupSticky",),
+    "reports.analysis.explanation": ("ExplanationError",),
+    "reports.analysis.frontier": ("TrafficFrontier",),
+    "reports.analysis.recommendation": ("Recommendation",),
+    "reports.render.verification": ("Verification",),
+    "scenarios.load": ("Scenario", "ScenarioError", "loads"),
+    "simulator.results.result_directory": ("ResultsError",),
+    "simulator.results.trace": ("CapturedRound", "Round", "Trace"),
 }
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-_RENAMED = {"Comparison": "RunResult", "compare": "run_scenario", "validate": "validate_assignment"}
+__all__ = sorted(_MODULE_OF)
 
-__all__ = [*_HOME, "Comparison", "compare", "validate"]
+prefer_checkout()
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'assignor_sim' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOME[name]), _RENAMED.get(name, name))
+    return getattr(importlib.import_module(_MODULE_OF[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__all__)

@@ -1,4 +1,4 @@
-"""`python -m assignor_sim` is `assignor-sim`."""
+"""Entry point of `python -m assignor_sim`."""
 
 from assignor_sim.cli import main
 

@@ -1,7 +1,7 @@
 """The command line: `assignor-sim COMMAND`.
 
-Exit codes: 0 fine, 1 a difference or regression was found, 2 bad input. A mistake of the user's is one clear message,
-never a traceback.
+Exit codes: 0 success, 1 a difference or regression, 2 bad input. A mistake of the user prints one message, without a
+traceback.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ app = typer.Typer(
 )
 
 SCENARIOS = "Scenarios"
-ANSWERS = "Answers"
+SIMULATION = "Simulation"
 RESULTS = "Results"
 PIPELINE = "Pipeline"
 
@@ -51,11 +51,11 @@ app.command("validate", rich_help_panel=SCENARIOS)(validate.validate)
 app.command("schema", rich_help_panel=SCENARIOS)(schema.schema)
 app.command("list", rich_help_panel=SCENARIOS)(listing.list_)
 app.command("import", rich_help_panel=SCENARIOS)(import_.import_)
-app.command("run", rich_help_panel=ANSWERS)(run.run)
-app.command("assign", rich_help_panel=ANSWERS)(assign.assign)
-app.command("frontier", rich_help_panel=ANSWERS)(frontier.frontier)
-app.command("plan", rich_help_panel=ANSWERS)(plan.plan)
-app.command("recommend", rich_help_panel=ANSWERS)(recommend.recommend)
+app.command("run", rich_help_panel=SIMULATION)(run.run)
+app.command("assign", rich_help_panel=SIMULATION)(assign.assign)
+app.command("frontier", rich_help_panel=SIMULATION)(frontier.frontier)
+app.command("plan", rich_help_panel=SIMULATION)(plan.plan)
+app.command("recommend", rich_help_panel=SIMULATION)(recommend.recommend)
 app.command("report", rich_help_panel=RESULTS)(report.report)
 app.command("show", rich_help_panel=RESULTS)(show.show)
 app.command("diff", rich_help_panel=RESULTS)(diff.diff)
@@ -70,10 +70,10 @@ app.command("aggregate", rich_help_panel=PIPELINE)(aggregate.aggregate)
 
 
 def main() -> None:
-    """Run the command line; what Kafka engineers would call bad input ends with exit code 2."""
+    """Run the command line."""
     try:
         app()
     except BrokenPipeError:
-        # Whoever read our output has seen enough, as in `assignor-sim list | head`.
+        # The reader has closed the pipe, as in `assignor-sim list | head`.
         sys.stderr.close()
         sys.exit(0)

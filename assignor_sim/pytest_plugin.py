@@ -1,9 +1,9 @@
-"""Scenarios as tests: `pytest --assignor-scenarios DIR`.
+"""pytest plug-in: scenarios as tests, with `pytest --assignor-scenarios DIR`.
 
-Each scenario with stored results becomes a test that runs it again and compares, as `assignor-sim verify` does. Tests
-of one's own take the fixtures `scenario`, for which they run once for each scenario, and `assignor_sim`.
+Each scenario with stored results becomes a test that verifies them, as `assignor-sim verify` does. Other tests can use
+the fixtures `scenario`, for which they run once per scenario, and `assignor_sim`.
 
-pytest imports this module wherever the package is installed, so it imports nothing else before it is asked to.
+pytest imports this module wherever the package is installed, so it imports nothing else until an option is used.
 """
 
 from __future__ import annotations
@@ -28,27 +28,31 @@ _ASSIGNORS = "assignor_name"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     add = parser.getgroup("assignor-sim", "scenarios as tests (assignor-sim)").addoption
-    several: dict[str, Any] = {"action": "append", "default": []}
-    what = "Verify each scenario in DIR that has stored results. May be repeated."
-    add("--assignor-scenarios", dest=_DIRECTORIES, metavar="DIR", help=what, **several)
-    what = "Store what the scenarios in DIR come to now, instead."
-    add("--assignor-update", dest=_UPDATE, action="store_true", help=what)
-    what = "How far a metric may be off: METRIC=5%% or METRIC=3. May be repeated."
-    add("--assignor-tolerance", dest=_TOLERANCES, metavar="METRIC=SIZE", help=what, **several)
-    what = "Compare metrics alone, not what the single rounds decided."
-    add("--assignor-metrics-only", dest=_METRICS_ONLY, action="store_true", help=what)
-    what = "Run this one, in place of those that the scenarios list: a name, or package.module:Class. May be repeated."
-    add("--assignor-name", dest=_ASSIGNORS, metavar="NAME", help=what, **several)
+    repeatable: dict[str, Any] = {"action": "append", "default": []}
+    text = "Verify each scenario in DIR that has stored results. Repeatable."
+    add("--assignor-scenarios", dest=_DIRECTORIES, metavar="DIR", help=text, **repeatable)
+    text = "Store the results of the scenarios in DIR, in place of verifying them."
+    add("--assignor-update", dest=_UPDATE, action="store_true", help=text)
+    text = "Tolerance of a metric: METRIC=5%% or METRIC=3. Repeatable."
+    add("--assignor-tolerance", dest=_TOLERANCES, metavar="METRIC=SIZE", help=text, **repeatable)
+    text = "Compare metrics only, not the decisions of single rebalances."
+    add("--assignor-metrics-only", dest=_METRICS_ONLY, action="store_true", help=text)
+    text = "Assignor in place of the scenarios': a name, or package.module:Class. Repeatable."
+    add("--assignor-name", dest=_ASSIGNORS, metavar="NAME", help=text, **repeatable)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """See to it that pytest comes by the directories, whatever else it was told to collect."""
-    from_where = config.invocation_params.dir
+    """Check the options, and make pytest collect the directories.
+
+    Raises:
+        pytest.UsageError: a directory does not exist, or a tolerance is invalid.
+    """
+    start = config.invocation_params.dir
     for directory in _directories(config):
         if not directory.is_dir():
             raise pytest.UsageError(f"--assignor-scenarios {directory}: no such directory")
-        told = [(from_where / argument.split("::")[0]).resolve() for argument in config.args]
-        if not any(directory.is_relative_to(each) for each in told):
+        collected = [(start / argument.split("::")[0]).resolve() for argument in config.args]
+        if not any(directory.is_relative_to(path) for path in collected):
             config.args.append(str(directory))
     if config.getoption(_DIRECTORIES) and config.getoption(_TOLERANCES):
         from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
@@ -60,22 +64,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
-    """Take the scenario files that lie in the directories."""
+    """Return a collector for a scenario file in one of the directories, None for any other file."""
     if file_path.suffix != ".yaml" or file_path.parent.resolve() not in _directories(parent.config):
         return None
     return ScenarioFile.from_parent(parent, path=file_path)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests that take our fixture `scenario` once for each scenario."""
+    """Parametrize tests that use the fixture `scenario` of this plug-in with the scenarios."""
     files = [file for directory in _directories(metafunc.config) for file in sorted(directory.glob("*.yaml"))]
-    if files and _takes_ours(metafunc):
+    if files and _uses_own_fixture(metafunc):
         metafunc.parametrize("scenario", files, indirect=True, ids=[file.stem for file in files])
 
 
 @pytest.fixture(scope="session")
 def assignor_sim() -> ModuleType:
-    """The front door of assignor-sim, as `import assignor_sim` gives it."""
+    """Return the Python API, as `import assignor_sim` does."""
     import assignor_sim
 
     return assignor_sim
@@ -83,7 +87,7 @@ def assignor_sim() -> ModuleType:
 
 @pytest.fixture
 def scenario(request: pytest.FixtureRequest) -> Scenario:
-    """Each scenario of --assignor-scenarios in turn, or the file that indirect parametrisation names."""
+    """Return each scenario of `--assignor-scenarios` in turn, or the file of an indirect parametrization."""
     from scenarios.load import load
 
     file: Path | None = getattr(request, "param", None)
@@ -93,43 +97,44 @@ def scenario(request: pytest.FixtureRequest) -> Scenario:
 
 
 class ScenarioFile(pytest.File):
-    """A scenario file."""
+    """Collector of a scenario file."""
 
     def collect(self) -> Iterable[pytest.Item]:
-        """The one test of a scenario."""
+        """Yield the test of the scenario."""
         yield ScenarioItem.from_parent(self, name="as_stored")
 
 
 class ScenarioItem(pytest.Item):
-    """Runs a scenario again and compares with what is stored, or stores what it comes to."""
+    """Test that verifies the stored results of a scenario, or stores them."""
 
     def runtest(self) -> None:
         """Verify or record.
 
         Raises:
-            NotAsStoredError: anything differs, or could not be run; has all that there is to say.
+            NotAsStoredError: a result differs, or the scenario cannot be simulated.
         """
         from assignor_sim.api import regression
         from reports.analysis.stored.tolerance import parse_tolerances
-        from reports.render.verification import NOT_STORED, SAME, as_text
+        from reports.analysis.stored.verification import VerificationStatus
+        from reports.render.verification import as_text
 
         option = self.config.getoption
         if option(_UPDATE):
             self.user_properties.append(("assignor_sim", regression.record(self.path, option(_ASSIGNORS))))
             return
-        done = regression.verify(
+        verification = regression.verify_file(
             self.path,
             parse_tolerances(option(_TOLERANCES)),
             metrics_only=option(_METRICS_ONLY),
             assignors=option(_ASSIGNORS),
         )
-        if done.status == NOT_STORED:
-            pytest.skip(f"nothing is stored: assignor-sim record {self.path.name}, or pytest --assignor-update")
-        if done.status != SAME:
-            raise NotAsStoredError(as_text(done))
+        if verification.status is VerificationStatus.NOT_STORED:
+            pytest.skip(f"no stored results: assignor-sim record {self.path.name}, or pytest --assignor-update")
+        if verification.status is not VerificationStatus.SAME:
+            raise NotAsStoredError(as_text(verification))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What the user did wrong, or what has changed, without a traceback."""
+        """Return the message of a user's mistake or of a difference without a traceback."""
         from assignors.errors import AssignorError
         from scenarios.load import ScenarioError
 
@@ -138,24 +143,24 @@ class ScenarioItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where it stands, and what it is called."""
+        """Return the file and the title of the test."""
         return self.path, None, f"scenario {self.path.stem}"
 
 
 class NotAsStoredError(Exception):
-    """A scenario does not come to what is stored; says what has changed."""
+    """The results of a scenario differ from the stored ones; the message has the differences."""
 
 
 def _directories(config: pytest.Config) -> list[Path]:
-    from_where = config.invocation_params.dir
-    return [(from_where / each).resolve() for each in config.getoption(_DIRECTORIES)]
+    start = config.invocation_params.dir
+    return [(start / directory).resolve() for directory in config.getoption(_DIRECTORIES)]
 
 
-def _takes_ours(metafunc: pytest.Metafunc) -> bool:
-    """Whether a test takes our `scenario`: not one of the project's own, nor one that it parametrises itself."""
+def _uses_own_fixture(metafunc: pytest.Metafunc) -> bool:
+    """Return whether a test uses this plug-in's `scenario`, and does not parametrize it itself."""
     if "scenario" not in metafunc.fixturenames:
         return False
     if any("scenario" in str(mark.args[:1]) for mark in metafunc.definition.iter_markers("parametrize")):
         return False
-    known = getattr(metafunc, "_arg2fixturedefs", {}).get("scenario", ())
-    return bool(known) and getattr(known[-1].func, "__module__", None) == __name__
+    definitions = getattr(metafunc, "_arg2fixturedefs", {}).get("scenario", ())
+    return bool(definitions) and getattr(definitions[-1].func, "__module__", None) == __name__

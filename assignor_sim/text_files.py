@@ -1,4 +1,4 @@
-"""Files and standard streams: `-` is standard input or output, `.gz` is compressed, a file is written whole or not."""
+"""Text files and standard streams: `-` is standard input or output, `.gz` is compressed; writing is atomic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ STANDARD = Path("-")
 
 @contextmanager
 def open_to_read(path: Path) -> Iterator[TextIO]:
-    """Open a text file to read, compressed or not."""
+    """Open a text file for reading, compressed or not.
+
+    Yields:
+        The stream.
+    """
     if path == STANDARD:
         yield sys.stdin
     elif path.suffix == ".gz":
@@ -30,12 +34,16 @@ def open_to_read(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def open_to_write(path: Path) -> Iterator[TextIO]:
-    """Open a text file to write; it appears under its name when all of it is there, and not at all otherwise."""
+    """Open a text file for writing; it replaces the file of that name at the end of the block, unless that raises.
+
+    Yields:
+        The stream.
+    """
     if path == STANDARD:
         yield sys.stdout
         sys.stdout.flush()
         return
-    handle, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as raw:
             binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
@@ -43,14 +51,14 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
                 yield text
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(part, 0o666 & ~umask)
-        os.replace(part, path)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
     except BaseException:
-        os.unlink(part)
+        os.unlink(temporary)
         raise
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole text."""
-    with open_to_write(path) as target:
-        target.write(text)
+    """Write a text to a file."""
+    with open_to_write(path) as stream:
+        stream.write(text)

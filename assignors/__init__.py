@@ -1,1 +1,1 @@
-"""Who gets what: pure functions from the state of an application or cluster to an assignment."""
+"""Task and replica assignors: pure functions from a state to an assignment."""

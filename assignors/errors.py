@@ -1,10 +1,10 @@
-"""The mistakes that an assignor can meet.
+"""The exceptions of assignors.
 
 ```
-AssignorError                   everything below; never a fault of the program itself
-├── UnknownAssignorError        no assignor goes by this name
-├── InvalidAssignmentError      an assignor's answer breaks the contract (see assignment.validate)
-└── KafkaError                  Kafka's own assignor answers this input with an exception
+AssignorError                   base class
+├── UnknownAssignorError        no assignor has this name, or it rejects its parameters
+├── InvalidAssignmentError      an assignment violates the contract (see `validate_assignment`)
+└── KafkaError                  Kafka's own assignor throws for this input
     ├── ConfigError             org.apache.kafka.common.config.ConfigException
     ├── IllegalStateError       java.lang.IllegalStateException
     ├── NoSuchElementError      java.util.NoSuchElementException
@@ -19,19 +19,23 @@ from typing import ClassVar
 
 
 class AssignorError(Exception):
-    """What an assignor, or whoever calls one, can be told."""
+    """The base class of the exceptions of assignors."""
 
 
 class UnknownAssignorError(AssignorError):
-    """No assignor goes by the name that was asked for."""
+    """No assignor has the name, or it rejects its parameters."""
 
 
 class InvalidAssignmentError(AssignorError):
-    """An assignor's answer is not an assignment of this application's tasks to these clients."""
+    """An assignor returned something else than an assignment of the application's tasks to its clients."""
 
 
 class KafkaError(AssignorError):
-    """Kafka's assignor would throw here; `java_class` names what."""
+    """Kafka's own assignor throws for this input.
+
+    Attributes:
+        java_class: class of Kafka's exception.
+    """
 
     java_class: ClassVar[str] = "java.lang.RuntimeException"
 
@@ -40,30 +44,30 @@ class KafkaError(AssignorError):
 
 
 class ConfigError(KafkaError):
-    """A configuration value that Kafka refuses."""
+    """Kafka rejects the value of a config."""
 
     java_class = "org.apache.kafka.common.config.ConfigException"
 
 
 class IllegalStateError(KafkaError):
-    """An input that Kafka's assignor holds to be impossible."""
+    """Kafka's assignor detects an impossible input."""
 
     java_class = "java.lang.IllegalStateException"
 
 
 class NoSuchElementError(KafkaError):
-    """The first of nothing was asked for."""
+    """Kafka's assignor reads the first element of an empty collection."""
 
     java_class = "java.util.NoSuchElementException"
 
 
 class NullPointerError(KafkaError):
-    """What was looked for is not there, and Kafka's assignor goes on as if it were."""
+    """Kafka's assignor does not check that it found a client."""
 
     java_class = "java.lang.NullPointerException"
 
 
 class DivisionByZeroError(KafkaError):
-    """Tasks were to be shared among no threads at all."""
+    """Kafka's assignor divides tasks by zero threads."""
 
     java_class = "java.lang.ArithmeticException"

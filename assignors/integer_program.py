@@ -1,10 +1,11 @@
-"""Linear and integer programmes, arrays in and arrays out.
+"""Linear and integer programs in arrays, solved by HiGHS.
 
-Guarantees: one thread, a fixed seed and a limit in nodes of the search, so that the same programme gives the same
-answer; the clock ends only what takes far longer than that, and then `was_cut_off` says so. Nodes are counted once the
-first is done, which on large programmes takes some seconds.
-Complexity: building takes time and memory linear in the coefficients; solving is exponential at worst.
-Source: HiGHS, through `ortools.math_opt`, whose models are read from protocol buffers of whole columns.
+Guarantees: one thread, a fixed seed and a limit on the nodes of the search make the solution reproducible. The clock
+ends only a search that takes far longer, and sets `was_cut_off`. Nodes are counted from the end of the first, which
+takes some seconds for large programs.
+Complexity: building a program takes time and memory linear in the number of coefficients; solving is exponential in the
+worst case.
+Source: HiGHS through `ortools.math_opt`, whose models are read from protocol buffers with whole columns.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 _NODE_COEFFICIENTS_PER_S = 2_000_000
-"""Coefficients times nodes that a search gets through in a second, at least."""
+"""Minimum of coefficients times nodes that a search processes per second."""
 
 _WALL_FACTOR = 4.0
-"""The clock ends what takes so many times longer than it should."""
+"""Multiple of the time limit at which the clock ends a search."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearProgram:
-    """Choose values, `lowest` to `highest` each, that make `objective` as large as it can be.
+    """Maximize `objective` over variables between `lowest` and `highest`, subject to rows between `lower` and `upper`.
 
     Attributes:
-        objective: what one of each variable is worth.
-        lowest: the least each variable may be.
-        highest: the most.
-        row: the row of each coefficient; sorted, and columns within a row, too.
-        column: its variable.
-        coefficient: its size.
-        lower: the least each row may come to.
-        upper: the most.
+        objective: value of one unit of each variable.
+        lowest: lower bound of each variable.
+        highest: upper bound of each variable.
+        row: row of each coefficient, sorted; within a row, columns are sorted.
+        column: variable of each coefficient.
+        coefficient: the coefficients.
+        lower: lower bound of each row.
+        upper: upper bound of each row.
     """
 
     objective: FloatArray
@@ -63,42 +64,43 @@ def build_program(
     lower: FloatArray,
     upper: FloatArray,
 ) -> LinearProgram:
-    """A programme from terms (row, column, coefficient) in any order."""
+    """Return a program from terms (row, column, coefficient) in any order."""
     row, column, coefficient = terms
     order = np.lexsort((column, row))
     return LinearProgram(objective, lowest, highest, row[order], column[order], coefficient[order], lower, upper)
 
 
-def with_shortfalls(programme: LinearProgram) -> LinearProgram:
-    """The same rows, with a variable more for each that asks for something: what it lacks, at -1 each.
+def with_shortfalls(program: LinearProgram) -> LinearProgram:
+    """Return a program with the same rows that minimizes their shortfalls.
 
-    Nothing else has any worth. The variables stand last, in the order of their rows.
+    Each row with a positive lower bound gets a variable for its shortfall, with objective -1; the other objectives are
+    0. The new variables are last, in the order of their rows.
     """
-    size, asking = len(programme.objective), np.flatnonzero(programme.lower > 0)
+    size, demanding = len(program.objective), np.flatnonzero(program.lower > 0)
     terms = (
-        np.concatenate([programme.row, asking]),
-        np.concatenate([programme.column, size + np.arange(len(asking))]),
-        np.concatenate([programme.coefficient, np.ones(len(asking))]),
+        np.concatenate([program.row, demanding]),
+        np.concatenate([program.column, size + np.arange(len(demanding))]),
+        np.concatenate([program.coefficient, np.ones(len(demanding))]),
     )
     return build_program(
-        np.concatenate([np.zeros(size), np.full(len(asking), -1.0)]),
-        np.concatenate([programme.lowest, np.zeros(len(asking))]),
-        np.concatenate([programme.highest, programme.lower[asking]]),
+        np.concatenate([np.zeros(size), np.full(len(demanding), -1.0)]),
+        np.concatenate([program.lowest, np.zeros(len(demanding))]),
+        np.concatenate([program.highest, program.lower[demanding]]),
         terms,
-        programme.lower,
-        programme.upper,
+        program.lower,
+        program.upper,
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProgramSolution:
-    """What came of a programme.
+    """The result of a search.
 
     Attributes:
-        values: one a variable; None if nothing was found.
-        is_infeasible: whether it is proven that no values meet the rows.
-        bound: what nothing is worth more than; infinite if nothing was proven.
-        was_cut_off: whether the clock ended it; another run may then come out differently.
+        values: value of each variable; None if no solution was found.
+        is_infeasible: whether the rows are proven to be infeasible.
+        bound: upper bound of the objective; infinite if nothing was proven.
+        was_cut_off: whether the clock ended the search; another run may then return another result.
     """
 
     values: FloatArray | None
@@ -107,28 +109,39 @@ class ProgramSolution:
     was_cut_off: bool = False
 
 
-def solve_relaxed(programme: LinearProgram, time_limit_s: float) -> ProgramSolution:
-    """Solve it as a linear programme, which has no nodes; `time_limit_s` counts by the clock as in `solve_integer`."""
-    return _solve(programme, np.zeros(len(programme.objective), dtype=np.bool_), time_limit_s)
-
-
-def solve_integer(programme: LinearProgram, time_limit_s: float) -> ProgramSolution:
-    """Solve it in whole numbers.
+def solve_relaxed(program: LinearProgram, time_limit_s: float) -> ProgramSolution:
+    """Solve a linear program.
 
     Args:
-        programme: what to solve.
-        time_limit_s: how long it may take, about: it stands for a number of nodes, so that the outcome does not hang
-            on the machine or on what else runs there. The clock ends the search only after four times as long.
+        program: the program.
+        time_limit_s: time limit; the clock ends the search after four times as long.
+
+    Returns:
+        The result.
     """
-    return _solve(programme, np.ones(len(programme.objective), dtype=np.bool_), time_limit_s)
+    return _solve(program, np.zeros(len(program.objective), dtype=np.bool_), time_limit_s)
 
 
-def _solve(programme: LinearProgram, is_whole: BoolArray, time_limit_s: float) -> ProgramSolution:
+def solve_integer(program: LinearProgram, time_limit_s: float) -> ProgramSolution:
+    """Solve an integer program.
+
+    Args:
+        program: the program.
+        time_limit_s: approximate time limit. It is converted to a number of nodes, so that the result does not depend
+            on the machine or its load. The clock ends the search only after four times as long.
+
+    Returns:
+        The result.
+    """
+    return _solve(program, np.ones(len(program.objective), dtype=np.bool_), time_limit_s)
+
+
+def _solve(program: LinearProgram, is_whole: BoolArray, time_limit_s: float) -> ProgramSolution:
     from ortools.math_opt.python import mathopt
 
-    model = _model(programme, is_whole)
+    model = _model(program, is_whole)
     limit = max(time_limit_s, 0.1)
-    nodes = max(1, int(limit * _NODE_COEFFICIENTS_PER_S / max(1, len(programme.row))))
+    nodes = max(1, int(limit * _NODE_COEFFICIENTS_PER_S / max(1, len(program.row))))
     result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=_parameters(limit * _WALL_FACTOR, nodes))
     return _answer(model, result)
 
@@ -140,8 +153,8 @@ def _parameters(clock_s: float, nodes: int) -> SolveParameters:
         time_limit=timedelta(seconds=clock_s), random_seed=0, relative_gap_tolerance=0.0
     )
     parameters.highs.string_options["parallel"] = "off"
-    for unhelpful in ("mip_heuristic_run_feasibility_jump", "mip_detect_symmetry"):
-        parameters.highs.bool_options[unhelpful] = False
+    for option in ("mip_heuristic_run_feasibility_jump", "mip_detect_symmetry"):
+        parameters.highs.bool_options[option] = False
     parameters.highs.int_options["mip_max_nodes"] = nodes
     return parameters
 
@@ -161,23 +174,23 @@ def _answer(model: Model, result: SolveResult) -> ProgramSolution:
     )
 
 
-def _model(programme: LinearProgram, is_whole: BoolArray) -> Model:
+def _model(program: LinearProgram, is_whole: BoolArray) -> Model:
     from ortools.math_opt.model_pb2 import ModelProto
     from ortools.math_opt.python import mathopt
 
     proto = ModelProto()
-    proto.variables.ids.extend(range(len(programme.objective)))
-    proto.variables.lower_bounds.extend(programme.lowest)
-    proto.variables.upper_bounds.extend(programme.highest)
+    proto.variables.ids.extend(range(len(program.objective)))
+    proto.variables.lower_bounds.extend(program.lowest)
+    proto.variables.upper_bounds.extend(program.highest)
     proto.variables.integers.extend(is_whole.tolist())
-    proto.linear_constraints.ids.extend(range(len(programme.lower)))
-    proto.linear_constraints.lower_bounds.extend(programme.lower)
-    proto.linear_constraints.upper_bounds.extend(programme.upper)
+    proto.linear_constraints.ids.extend(range(len(program.lower)))
+    proto.linear_constraints.lower_bounds.extend(program.lower)
+    proto.linear_constraints.upper_bounds.extend(program.upper)
     proto.objective.maximize = True
-    valued = np.flatnonzero(programme.objective)
+    valued = np.flatnonzero(program.objective)
     proto.objective.linear_coefficients.ids.extend(valued)
-    proto.objective.linear_coefficients.values.extend(programme.objective[valued])
-    proto.linear_constraint_matrix.row_ids.extend(programme.row)
-    proto.linear_constraint_matrix.column_ids.extend(programme.column)
-    proto.linear_constraint_matrix.coefficients.extend(programme.coefficient)
+    proto.objective.linear_coefficients.values.extend(program.objective[valued])
+    proto.linear_constraint_matrix.row_ids.extend(program.row)
+    proto.linear_constraint_matrix.column_ids.extend(program.column)
+    proto.linear_constraint_matrix.coefficients.extend(program.coefficient)
     return mathopt.Model.from_model_proto(proto)

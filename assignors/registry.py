@@ -1,20 +1,24 @@
-"""Which assignors there are, by name.
+"""Look up task assignors by name, import path, class, instance or function.
 
-Built-in assignors are found by name or alias. Those of other people come from the entry-point group
-`assignor_sim.assignors`, or as `package.module:Class`; both import code, so only `load`, which a person calls by name
-(on the command line or from Python), does that. What a file says goes through `find`, which never does.
+`find` knows the built-in assignors and imports nothing, so it is safe for names from files. `load` also imports code:
+assignors that other distributions register in the entry-point group `assignor_sim.assignors`, and
+`package.module:attribute`. Use it only for names that the user typed. `resolve` accepts whatever a Python caller has.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib.metadata import entry_points
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
-from assignors.errors import UnknownAssignorError
-from assignors.model.assignment import TaskAssignor
+from assignors.errors import InvalidAssignmentError, UnknownAssignorError
+from assignors.model.assignment import TaskAssignment, TaskAssignor
+from assignors.model.state import ApplicationState
+from assignors.model.traffic_rates import RATES
 from assignors.objective.cost import EQUAL_WEIGHTS, Weights
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
@@ -30,27 +34,27 @@ ENTRY_POINT_GROUP = "assignor_sim.assignors"
 
 @dataclass(frozen=True, slots=True)
 class AssignorInfo:
-    """An assignor as it is listed.
+    """The description of a task assignor, and the callable that builds it.
 
     Attributes:
-        name: what it is called.
-        make: builds it; keyword arguments are its parameters.
-        kafka_version: the releases whose answers it gives; empty if it is not Kafka's.
-        kafka_class: Kafka's name for it.
-        summary: one line on what it is.
-        aliases: other names for it.
-        identical: whether its answers were checked to be Kafka's, task for task.
-        weights: what it takes a remote partition and a moved task to cost where nothing is configured.
-        ignored_configs: Kafka's keys, or beginnings of keys, that have no effect with it.
-        needs_costs: whether it looks at racks only if traffic and non-overlap cost are both configured.
-        in_streams_groups: whether Kafka's group coordinator assigns by it, and not a member that leads a classic group.
+        name: registered name, or import path `package.module:attribute`.
+        make: builds the assignor; its keyword arguments are the parameters.
+        kafka_version: Kafka releases whose assignor it reimplements; empty for an assignor that is not Kafka's.
+        kafka_class: simple name of Kafka's class; empty for an assignor that is not Kafka's.
+        summary: one-line description.
+        aliases: other names.
+        identical: whether its assignments were verified to equal Kafka's, task for task.
+        weights: costs that apply where `rack.aware.assignment.traffic_cost` and `non_overlap_cost` are not configured.
+        ignored_configs: Kafka config keys, or prefixes of keys, that have no effect on it.
+        needs_costs: whether it is rack-aware only if both costs are configured.
+        in_streams_groups: whether the group coordinator runs it (KIP-1071), not the leader of a classic group.
     """
 
     name: str
     make: Callable[..., TaskAssignor]
-    kafka_version: str
-    kafka_class: str
-    summary: str
+    kafka_version: str = ""
+    kafka_class: str = ""
+    summary: str = ""
     aliases: tuple[str, ...] = ()
     identical: bool = False
     weights: Weights = EQUAL_WEIGHTS
@@ -59,8 +63,72 @@ class AssignorInfo:
     in_streams_groups: bool = False
 
     def ignores(self, key: str) -> bool:
-        """Whether a config has no effect with it."""
+        """Return whether a config key has no effect on the assignor."""
         return key.startswith(self.ignored_configs) if self.ignored_configs else False
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedAssignor:
+    """An assignor that `resolve` found, with its parameters.
+
+    Attributes:
+        info: the description.
+        parameters: parameters that differ from their defaults.
+        label: name for tables and figures, such as `optimal (slack=1)`.
+    """
+
+    info: AssignorInfo
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
+
+    def make(self) -> TaskAssignor:
+        """Build the assignor.
+
+        Returns:
+            A new instance, or the instance that was passed to `resolve`.
+
+        Raises:
+            UnknownAssignorError: the class rejects the parameters.
+        """
+        return make(self.info, self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAssignor:
+    """A task assignor that calls a function.
+
+    Attributes:
+        function: computes an assignment from a state; must be pure and deterministic.
+    """
+
+    function: Callable[[ApplicationState], TaskAssignment]
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Call the function.
+
+        Returns:
+            Its assignment.
+
+        Raises:
+            InvalidAssignmentError: the function returns something else than a `TaskAssignment`.
+        """
+        assignment = self.function(state)
+        if not isinstance(assignment, TaskAssignment):
+            name = getattr(self.function, "__name__", repr(self.function))
+            kind = type(assignment).__name__
+            raise InvalidAssignmentError(f"{name} returned {kind} (expected: TaskAssignment)")
+        return assignment
+
+
+AssignorLike: TypeAlias = (
+    str
+    | AssignorInfo
+    | ResolvedAssignor
+    | TaskAssignor
+    | type[TaskAssignor]
+    | Callable[[ApplicationState], TaskAssignment]
+)
+"""Whatever `resolve` accepts as an assignor."""
 
 
 _BUILT_IN = (
@@ -69,30 +137,30 @@ _BUILT_IN = (
         make=HighAvailability,
         kafka_version="3.8 to 4.3",
         kafka_class="HighAvailabilityTaskAssignor",
-        summary="the default: balanced, keeps tasks where their state is while others warm up (KIP-441, 708, 925)",
+        summary="the default: balanced; tasks run where their state is while other clients warm up (KIP-441, 708, 925)",
         aliases=("ha",),
         identical=True,
-        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        weights=HighAvailability.default_weights,
     ),
     AssignorInfo(
         name="legacy_sticky",
         make=LegacySticky,
         kafka_version="3.8 to 4.3",
         kafka_class="LegacyStickyTaskAssignor",
-        summary="keeps tasks where they were, as far as every client gets its share; asks nothing of lags (KIP-925)",
+        summary="keeps tasks on their clients within each client's share; ignores lags (KIP-925)",
         aliases=("sticky",),
         identical=True,
-        weights=Weights(LegacySticky.default_traffic_cost, LegacySticky.default_non_overlap_cost),
+        weights=LegacySticky.default_weights,
     ),
     AssignorInfo(
         name="sticky_task_assignor",
         make=Sticky,
         kafka_version="3.8 to 4.3",
         kafka_class="StickyTaskAssignor",
-        summary="the sticky assignor rewritten for the pluggable interface, with small differences (KIP-924)",
+        summary="the sticky assignor, rewritten for the pluggable interface, with small differences (KIP-924)",
         aliases=("sticky_public",),
         identical=True,
-        weights=Weights(Sticky.default_traffic_cost, Sticky.default_non_overlap_cost),
+        weights=Sticky.default_weights,
         needs_costs=True,
     ),
     AssignorInfo(
@@ -100,7 +168,7 @@ _BUILT_IN = (
         make=FallbackPrior,
         kafka_version="3.8 to 4.3",
         kafka_class="FallbackPriorTaskAssignor",
-        summary="what Kafka falls back on when lags cannot be had: everything stays, and a rebalance is asked for",
+        summary="Kafka's fallback for unknown lags: tasks stay, and a probing rebalance follows (KIP-441)",
         identical=True,
     ),
     AssignorInfo(
@@ -108,7 +176,7 @@ _BUILT_IN = (
         make=StreamsGroupSticky,
         kafka_version="4.2 and 4.3",
         kafka_class="StickyTaskAssignor",
-        summary="what the broker does for streams groups: tasks stay where they are, shares are even (KIP-1071)",
+        summary="the broker's assignor for streams groups: sticky, with even shares (KIP-1071)",
         identical=True,
         ignored_configs=(
             "acceptable.recovery.lag",
@@ -123,118 +191,212 @@ _BUILT_IN = (
     AssignorInfo(
         name="ha_reliable_standbys",
         make=ReliableStandbys,
-        kafka_version="",
-        kafka_class="",
-        summary="standbys apart first, then at the least cost: option II of KIP-925, which Kafka did not ship",
-        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        summary="separates standbys, then minimizes their cost: option II of KIP-925, which Kafka did not ship",
+        weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="ha_current_overlap",
         make=CurrentOverlap,
-        kafka_version="",
-        kafka_class="",
-        summary="min_traffic that weighs traffic against moving from where tasks run now",
-        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        summary="min_traffic with moves measured from the current assignment",
+        weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="ha_subtopology_balance",
         make=SubtopologyBalance,
-        kafka_version="",
-        kafka_class="",
-        summary="balance_subtopology made exact: the least cost with every subtopology even to the task",
-        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        summary="exact balance_subtopology: minimum cost with each subtopology spread evenly",
+        weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="ha_min_bytes",
         make=MinBytes,
-        kafka_version="",
-        kafka_class="",
-        summary="min_traffic by the bytes that are read, not by partitions",
-        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        summary="min_traffic by bytes instead of partitions",
+        weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="incremental",
         make=Incremental,
-        kafka_version="",
-        kafka_class="",
-        summary="to the cheapest even assignment with the least restored, the most valuable moves first",
-        weights=Weights(HighAvailability.default_traffic_cost, HighAvailability.default_non_overlap_cost),
+        summary="reaches the cheapest balanced assignment with minimum restoration, the most valuable moves first",
+        weights=HighAvailability.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
     AssignorInfo(
         name="optimal",
         make=Optimal,
-        kafka_version="",
-        kafka_class="",
-        summary="the least traffic and movement of all as balanced, with a proof: KIP-925's costs, bytes or dollars",
-        weights=Weights(Optimal.default_traffic_cost, Optimal.default_non_overlap_cost),
+        summary="minimum traffic and movement for a given balance, proven optimal: KIP-925's costs, bytes or dollars",
+        weights=Optimal.default_weights,
         ignored_configs=("rack.aware.assignment.strategy",),
     ),
 )
 
 
 def built_in() -> tuple[AssignorInfo, ...]:
-    """The assignors of this project, in the order in which they are listed."""
+    """Return the assignors of this project, in the order of listings."""
     return _BUILT_IN
 
 
-def find(name: str) -> AssignorInfo:
-    """Look a built-in assignor up by its name or an alias; imports nothing.
-
-    Raises:
-        UnknownAssignorError: there is none; says which there are, and how to use an installed one.
-    """
-    for info in _BUILT_IN:
-        if name == info.name or name in info.aliases:
-            return info
-    known = ", ".join(info.name for info in _BUILT_IN)
-    hint = ""
-    if ":" in name or name in installed():
-        hint = f"; to run code of your own, say so on the command line: --assignor {name}"
-    raise UnknownAssignorError(f"'{name}' is not a built-in assignor (built in: {known}){hint}")
-
-
 def installed() -> tuple[str, ...]:
-    """The names that installed distributions registered in the entry-point group; imports none of them."""
+    """Return the names in the entry-point group, sorted; import none of them."""
     return tuple(sorted(entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)))
 
 
-def load(name: str) -> AssignorInfo:
-    """Look an assignor up by built-in name, installed entry point or `package.module:Class`; may import code.
+def find(name: str) -> AssignorInfo:
+    """Return a built-in assignor by name or alias; import nothing.
 
     Raises:
-        UnknownAssignorError: nothing of that name, or what is there is not an assignor.
+        UnknownAssignorError: no built-in assignor has the name.
     """
+    info = _find_built_in(name)
+    if info is not None:
+        return info
+    known = ", ".join(info.name for info in _BUILT_IN)
+    hint = ""
+    if ":" in name or name in installed():
+        hint = f"; to run installed code, name it on the command line: --assignor {name}"
+    raise UnknownAssignorError(f"unknown assignor '{name}' (built in: {known}){hint}")
+
+
+def load(name: str) -> AssignorInfo:
+    """Return an assignor by built-in name, entry point or `package.module:attribute`; may import code.
+
+    Returns:
+        The description; its name is the argument, so that another process can load the assignor again.
+
+    Raises:
+        UnknownAssignorError: nothing has the name, the import fails, or the imported object is not an assignor.
+    """
+    info = _find_built_in(name)
+    if info is not None:
+        return info
     if ":" in name:
         module, _, attribute = name.partition(":")
         try:
-            return _of_class(name, getattr(importlib.import_module(module), attribute))
+            return _describe(getattr(importlib.import_module(module), attribute), name)
         except (ImportError, AttributeError) as error:
-            raise UnknownAssignorError(f"'{name}' cannot be imported: {error}") from error
+            raise UnknownAssignorError(f"cannot import assignor '{name}': {error}") from error
     entries = entry_points(group=ENTRY_POINT_GROUP, name=name)
-    if entries and not any(name == info.name or name in info.aliases for info in _BUILT_IN):
-        return _of_class(name, next(iter(entries)).load())
-    return find(name)
+    return _describe(next(iter(entries)).load(), name) if entries else find(name)
 
 
 def make(info: AssignorInfo, parameters: Mapping[str, Any] | None = None) -> TaskAssignor:
-    """Build an assignor with its parameters.
+    """Build an assignor with parameters.
+
+    Returns:
+        The assignor.
 
     Raises:
-        UnknownAssignorError: it has no such parameter, or does not take that value.
+        UnknownAssignorError: the assignor has no such parameter, or rejects the value.
     """
     try:
         return info.make(**(parameters or {}))
     except (TypeError, ValueError) as error:
-        raise UnknownAssignorError(f"assignor '{info.name}' cannot be built: {error}") from error
+        raise UnknownAssignorError(f"cannot build assignor '{info.name}': {error}") from error
 
 
-def _of_class(name: str, candidate: object) -> AssignorInfo:
-    if not callable(candidate) or not callable(getattr(candidate, "assign", None)):
-        raise UnknownAssignorError(f"'{name}' is not an assignor (it has no method assign(state))")
+def resolve(assignor: AssignorLike, *, may_import: bool = True) -> ResolvedAssignor:
+    """Return the description and the parameters of an assignor, however the caller names it.
+
+    Args:
+        assignor: a registered name or alias; an import path `package.module:attribute`; a class or an instance with a
+            method `assign(state)`; a function from `ApplicationState` to `TaskAssignment`; or an earlier result.
+        may_import: whether names may import code; False restricts names to built-in assignors.
+
+    Returns:
+        The assignor. An instance of a built-in dataclass resolves to the registered name and its changed parameters. A
+        class or function that can be imported gets its import path as name; the name of any other is its own name.
+
+    Raises:
+        UnknownAssignorError: no assignor has the name, or the value is not an assignor.
+
+    Examples:
+        >>> resolve("ha").info.name
+        'high_availability'
+        >>> resolve(Optimal(slack=1)).label
+        'optimal (slack=1)'
+        >>> resolve(lambda state: TaskAssignment(())).make().assign(ApplicationState.of([], []))
+        TaskAssignment(())
+    """
+    if isinstance(assignor, ResolvedAssignor):
+        return assignor
+    if isinstance(assignor, AssignorInfo):
+        return ResolvedAssignor(assignor, label=assignor.name)
+    if isinstance(assignor, str):
+        info = load(assignor) if may_import else find(assignor)
+        return ResolvedAssignor(info, label=info.name)
+    if not isinstance(assignor, type) and callable(getattr(assignor, "assign", None)):
+        return _resolve_instance(assignor)
+    info = _describe(assignor, "")
+    return ResolvedAssignor(info, label=info.name.rpartition(":")[2])
+
+
+def _resolve_instance(assignor: Any) -> ResolvedAssignor:
+    info = _describe(type(assignor), "")
+    changed = {name: value for name, value in _changed_fields(assignor).items() if name != RATES}
+    settings = ", ".join(f"{name}={value}" for name, value in changed.items())
+    label = info.name.rpartition(":")[2] + (f" ({settings})" if settings else "")
+    if info in _BUILT_IN:
+        return ResolvedAssignor(info, MappingProxyType(_changed_fields(assignor)), label)
+    summary = info.summary
+    return ResolvedAssignor(AssignorInfo(info.name, _Instance(assignor), summary=summary), label=label)
+
+
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    assignor: TaskAssignor
+
+    def __call__(self) -> TaskAssignor:
+        return self.assignor
+
+
+def _changed_fields(assignor: Any) -> dict[str, Any]:
+    if not is_dataclass(assignor):
+        return {}
+    values = {one.name: getattr(assignor, one.name) for one in fields(assignor) if one.init}
+    return {one.name: values[one.name] for one in fields(assignor) if one.init and values[one.name] != _default(one)}
+
+
+def _default(parameter: Field[Any]) -> object:
+    return parameter.default_factory() if parameter.default_factory is not MISSING else parameter.default
+
+
+def _find_built_in(name: str) -> AssignorInfo | None:
+    return next((info for info in _BUILT_IN if name == info.name or name in info.aliases), None)
+
+
+def _describe(candidate: Any, name: str) -> AssignorInfo:
+    """Return the description of a class, an instance or a function; an empty name means the candidate's own.
+
+    Raises:
+        UnknownAssignorError: the candidate is not an assignor.
+    """
+    for info in _BUILT_IN:
+        if candidate is info.make and not name:
+            return info
+    is_class = isinstance(candidate, type)
+    if not callable(getattr(candidate, "assign", None)) and (is_class or not callable(candidate)):
+        shown = f"'{name}'" if name else repr(candidate)
+        raise UnknownAssignorError(
+            f"{shown} is not an assignor (expected: a registered name, package.module:attribute, a class or an instance"
+            " with a method assign(state), or a function of the state)"
+        )
     doc = (candidate.__doc__ or "").strip().splitlines()
-    return AssignorInfo(name=name, make=candidate, kafka_version="", kafka_class="", summary=doc[0] if doc else "")
+    summary = doc[0] if doc else ""
+    maker: Callable[..., TaskAssignor]
+    if is_class:
+        maker = candidate
+    elif callable(getattr(candidate, "assign", None)):
+        maker = _Instance(candidate)
+    else:
+        maker = _Instance(FunctionAssignor(candidate))
+    return AssignorInfo(name or _own_name(candidate), maker, summary=summary)
+
+
+def _own_name(candidate: Any) -> str:
+    """Return the import path of a class or function if it can be imported again, else its name."""
+    name = getattr(candidate, "__qualname__", type(candidate).__qualname__)
+    module = getattr(candidate, "__module__", "__main__")
+    is_importable = getattr(sys.modules.get(module), name, None) is candidate and module != "__main__"
+    return f"{module}:{name}" if is_importable else str(getattr(candidate, "__name__", name))

@@ -1,2 +1,4 @@
-"""Many runs and much data, on Spark: ingest, sweep, aggregate. Nothing else here knows Spark, and nobody waits for it
-who does not use it."""
+"""Spark jobs for many runs and large inputs: ingest, sweep, aggregate and recommend.
+
+This is the only package that imports Spark.
+"""

@@ -1,7 +1,7 @@
-"""The Spark session that everything here works in.
+"""The Spark session of all jobs.
 
-Spark is embedded in this process's own Java by default (`local[*]`); `--master` names a cluster instead, and so does
-`spark-submit`, whose settings stand.
+By default, Spark runs in a Java process on this machine (`local[*]`). `--master` selects a cluster; so does
+`spark-submit`, whose settings take precedence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LOCAL = "local[*]"
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-"""Spark runs one Python worker a core: threads within one would only be in each other's way."""
+"""Spark runs one Python worker per core; more threads per worker would compete for cores."""
 
 _SETTINGS = {
     "spark.app.name": "assignor-sim",
@@ -34,12 +34,12 @@ _SETTINGS = {
     **{f"spark.executorEnv.{name}": "1" for name in _ONE_THREAD},
 }
 _LOCAL_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-_JAVA_BRIEFLY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_MOST_SHOWN = 2_000
+_SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_MAX_CHARS = 2_000
 
 
 class SparkError(Exception):
-    """Spark does not start, or fails at what it was asked for; says why."""
+    """Spark does not start, or a job fails."""
 
 
 @contextmanager
@@ -50,27 +50,30 @@ def connect(
     *,
     java_works_little: bool = False,
 ) -> Iterator[SparkSession]:
-    """Start Spark, or connect to a cluster, and stop or leave it at the end.
+    """Start Spark or connect to a cluster; stop or disconnect at the end.
 
-    A session that this process has already, as in a notebook, is used as it is, and left running.
+    An active session of this process, as in a notebook, is used as it is and stays active.
 
     Args:
-        master: Spark's URL of the cluster; if None, what spark-submit was given, else all cores of this machine.
-        settings: Spark's own configuration keys, over those set here.
-        py_files: what executors need to import, as of `spark-submit --py-files`: .py, .zip, and wheels, which are
-            shipped as .zip, as Spark takes no other.
-        java_works_little: whether the work is Python's, so that Java on this machine had better start soon than run
-            fast: a sweep of 48 runs then takes three quarters of the time.
+        master: Spark URL of the cluster; by default that of spark-submit, or else all cores of this machine.
+        settings: Spark configuration, overriding the settings of this module.
+        py_files: Python code for the executors, as in `spark-submit --py-files`: .py, .zip, and wheels, which are
+            shipped as .zip because Spark does not accept wheels.
+        java_works_little: whether Python does most of the work, so that a fast start of Java matters more than its
+            speed; a sweep of 48 runs then takes three quarters of the time.
+
+    Yields:
+        The session.
 
     Raises:
-        SparkError: Spark does not start, or a job of it fails.
+        SparkError: Spark does not start, or a job fails.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession() if master is None else None
-    session = running or _start(master, settings or {}, _JAVA_BRIEFLY if java_works_little else "")
+    session = running or _start(master, settings or {}, _SHORT_LIVED_JAVA if java_works_little else "")
     try:
         for file in py_files:
             _ship(session, file)
@@ -83,63 +86,77 @@ def connect(
 
 
 def _start(master: str | None, settings: Mapping[str, str], java_options: str) -> SparkSession:
+    """Start a session.
+
+    Returns:
+        The session.
+
+    Raises:
+        SparkError: Spark does not start.
+    """
     from pyspark import SparkConf
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = SparkConf()
-    wanted = master or submitted.get("spark.master", LOCAL) or LOCAL
+    chosen_master = master or submitted.get("spark.master", LOCAL) or LOCAL
     quiet = "-Dlog4j2.configurationFile=" + (Path(__file__).parent / "log4j2.properties").resolve().as_uri()
-    ours = {**_SETTINGS, "spark.driver.extraJavaOptions": f"{quiet} {java_options}".strip()}
-    if wanted.startswith("local"):
+    project_settings = {**_SETTINGS, "spark.driver.extraJavaOptions": f"{quiet} {java_options}".strip()}
+    if chosen_master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        ours |= _LOCAL_SETTINGS
-    builder = SparkSession.builder.master(wanted)
-    unsaid = {key: value for key, value in ours.items() if not submitted.contains(key)}
-    for key, value in {**unsaid, **settings}.items():
+        project_settings |= _LOCAL_SETTINGS
+    builder = SparkSession.builder.master(chosen_master)
+    defaults = {key: value for key, value in project_settings.items() if not submitted.contains(key)}
+    for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
-    with _java_speaks_to_a_file() as said:
+    with _redirected_stderr() as java_log:
         try:
             session = builder.getOrCreate()
         except (PySparkException, RuntimeError, OSError) as error:
-            raise SparkError(f"Spark does not start with --master {wanted}: {error}\n{_end(said)}".rstrip()) from error
+            raise SparkError(
+                f"Spark does not start with --master {chosen_master}: {error}\n{_end(java_log)}".rstrip()
+            ) from error
     session.sparkContext.setLogLevel("ERROR")
     return session
 
 
 @contextmanager
-def _java_speaks_to_a_file() -> Iterator[Path]:
-    """Where Java writes to that is started meanwhile: greetings of its own would stand between our lines."""
-    ours = os.dup(2)
-    # Java goes on writing to the file after its name is gone.
+def _redirected_stderr() -> Iterator[Path]:
+    """Redirect the standard error of the Java process to a file, so that its greetings do not appear in the output.
+
+    Yields:
+        The file.
+    """
+    saved_stderr = os.dup(2)
+    # Java continues to write to the file after it is unlinked.
     with tempfile.TemporaryDirectory(prefix="assignor-sim-") as folder:
-        said = Path(folder) / "spark.log"
-        with said.open("wb") as log:
+        java_log = Path(folder) / "spark.log"
+        with java_log.open("wb") as log:
             os.dup2(log.fileno(), 2)
         try:
-            yield said
+            yield java_log
         finally:
-            os.dup2(ours, 2)
-            os.close(ours)
+            os.dup2(saved_stderr, 2)
+            os.close(saved_stderr)
 
 
-def _end(said: Path) -> str:
-    return said.read_text(encoding="utf-8", errors="replace")[-_MOST_SHOWN:]
+def _end(java_log: Path) -> str:
+    return java_log.read_text(encoding="utf-8", errors="replace")[-_MAX_CHARS:]
 
 
 def _short(text: str) -> str:
-    """What is said of a failure, without the inner life of Java."""
+    """Return an error message without Java stack frames, shortened."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "..."))]
-    said = "\n".join(lines)
-    return said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]} …"
+    message = "\n".join(lines)
+    return message if len(message) <= _MAX_CHARS else f"{message[:_MAX_CHARS]} …"
 
 
 def _ship(session: SparkSession, file: str) -> None:
     from pyspark import SparkFiles
 
     if file.endswith(".whl"):
-        # Executors fetch it from here for as long as the session lasts; Spark clears this folder at its end.
+        # Executors download it from here during the session; Spark deletes this folder at the end.
         folder = Path(SparkFiles.getRootDirectory()) / "shipped"
         folder.mkdir(exist_ok=True)
         file = str(shutil.copyfile(file, folder / f"{Path(file).stem}.zip"))

@@ -1,7 +1,6 @@
-"""Files and folders wherever Spark finds them: a path of this machine, or a URI such as `s3a://`, `gs://`, `hdfs://`.
+"""Access to files on any file system that Spark supports: local paths and URIs such as `s3a://`, `gs://`, `hdfs://`.
 
-Everything goes through the file systems of Hadoop that Spark itself reads and writes with, so that whatever Spark can
-reach with its settings can be reached here.
+All access goes through Spark's Hadoop file systems, so the settings of Spark apply.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Storage:
-    """A folder, and what lies in it by relative name.
+    """A root folder and the files in it, addressed by relative names.
 
     Args:
-        spark: whose file systems are used.
-        root: a path of the driver's machine, or a URI.
+        spark: the session whose file systems are used.
+        root: a path on the machine of the driver, or a URI.
 
     Raises:
-        SparkError: Spark has no file system for it, or cannot reach it.
+        SparkError: the file system is unsupported or not reachable.
     """
 
     def __init__(self, spark: SparkSession, root: str) -> None:
@@ -40,39 +39,39 @@ class Storage:
 
     @property
     def root(self) -> str:
-        """The folder as a whole URI, which executors understand too."""
+        """Return the folder as an absolute URI, valid on executors, too."""
         return str(self._root.toString())
 
     def path(self, *names: str) -> str:
-        """The URI of something in the folder."""
+        """Return the URI of a file or folder in the root folder."""
         return "/".join((self.root.rstrip("/"), *names))
 
     def exists(self, *names: str) -> bool:
-        """Whether there is such a file or folder."""
-        return bool(self._files.exists(self._at(names)))
+        """Return whether a file or folder exists."""
+        return bool(self._files.exists(self._hadoop_path(names)))
 
     def children(self, *names: str) -> list[str]:
-        """The names in a folder, sorted; nothing if it is not there."""
+        """Return the sorted names in a folder; empty if it does not exist."""
         if not self.exists(*names):
             return []
-        return sorted(status.getPath().getName() for status in self._files.listStatus(self._at(names)))
+        return sorted(status.getPath().getName() for status in self._files.listStatus(self._hadoop_path(names)))
 
     def read_text(self, *names: str) -> str:
-        """Read a file of UTF-8 text."""
-        stream = self._files.open(self._at(names))
+        """Read a UTF-8 file."""
+        stream = self._files.open(self._hadoop_path(names))
         try:
             return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode()
         finally:
             stream.close()
 
     def write_text(self, text: str, *names: str) -> None:
-        """Write a file of UTF-8 text, as `write` does."""
+        """Write a UTF-8 file atomically, as `write` does."""
         self.write(text.encode(), *names)
 
     def write(self, content: bytes, *names: str) -> None:
-        """Write a file: under a name of its own first, so that a reader sees all of it or what was there before."""
-        target = self._at(names)
-        part = self._at((*names[:-1], f".{names[-1]}.part"))
+        """Write a file under a temporary name and rename it, so that readers never see a partial file."""
+        target = self._hadoop_path(names)
+        part = self._hadoop_path((*names[:-1], f".{names[-1]}.part"))
         stream = self._files.create(part, True)
         try:
             stream.write(content)
@@ -82,19 +81,24 @@ class Storage:
         self._rename(part, target)
 
     def move(self, source: Sequence[str], target: Sequence[str]) -> None:
-        """Rename a file or folder; folders on the way are made."""
-        where = self._at(target)
-        self._files.mkdirs(where.getParent())
-        self._rename(self._at(source), where)
+        """Rename a file or folder and create missing parent folders."""
+        target_path = self._hadoop_path(target)
+        self._files.mkdirs(target_path.getParent())
+        self._rename(self._hadoop_path(source), target_path)
 
     def remove(self, *names: str) -> None:
-        """Remove a file, or a folder with all in it; nothing happens if it is not there."""
-        self._files.delete(self._at(names), True)
+        """Remove a file, or a folder with its contents; do nothing if it does not exist."""
+        self._files.delete(self._hadoop_path(names), True)
 
     def _rename(self, source: Any, target: Any) -> None:
-        # Hadoop answers rather than throws.
+        # Hadoop returns False instead of throwing.
+        """Rename a path.
+
+        Raises:
+            SparkError: the file system refuses.
+        """
         if not self._files.rename(source, target):
             raise SparkError(f"{source.toString()}: cannot be renamed to {target.toString()}")
 
-    def _at(self, names: Sequence[str]) -> Any:
+    def _hadoop_path(self, names: Sequence[str]) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self.path(*names))

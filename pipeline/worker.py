@@ -1,12 +1,13 @@
-"""What a Spark worker does: rows that say what to run in, rows with what came of it out. Knows nothing of Spark.
+"""Work of a Spark executor: takes rows that name runs, returns rows with their result tables. Does not import Spark.
 
-A run that fails, be it that its setting makes no scenario or that an assignor breaks, gives a row with its error and
-disturbs nobody else.
+A run that fails, because its setting is no valid scenario or because its assignor raises, returns a row with the error
+and does not affect the other runs.
 """
 
 from __future__ import annotations
 
 import json
+import pickle
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +18,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scenarios.assignor_specs import assignor_specs, run
-from scenarios.load import Scenario, loads
+from assignors import registry
+from assignors.registry import AssignorLike
+from scenarios.assignor_specs import AssignorSpec, assignor_spec
+from scenarios.load import AssignorChoice, Scenario, loads
+from scenarios.run import run
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 
@@ -33,22 +37,24 @@ RUN_SCHEMA = pa.schema(
         ("seed", pa.int64()),
     ]
 )
-"""A row a run: its place in the sweep, its content's hash, and what is to be done. Overrides are JSON, a list of pairs
-of path and value; the assignor is a label of the scenario or a name."""
+"""One row per run. `position` is its place in the sweep, `run_id` a hash of its inputs, `overrides` a JSON list of
+pairs (path, value), `assignor` a label of the scenario or of `SweepInputs.assignors`, or a registered name."""
 
-_KEPT_SCENARIOS = 4
+_CACHED_SCENARIOS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SweepInputs:
-    """What all runs of a sweep have in common.
+    """Inputs that all runs of a sweep share.
 
     Attributes:
-        name: what messages call the scenario.
-        text: the scenario's YAML.
-        folder: where it stands among the files, as a relative path.
-        files: what the scenario names, by relative path.
-        tables: what is wanted of each run.
+        name: name of the scenario in messages.
+        text: YAML of the scenario.
+        folder: folder of the scenario among `files`, as a relative path.
+        files: imported files of the scenario, as pairs (relative path, content).
+        tables: names of the tables to return for each run.
+        assignors: pickled assignors that were passed as objects, as pairs (label, pickle of registration and
+            parameters).
     """
 
     name: str
@@ -56,86 +62,125 @@ class SweepInputs:
     folder: str
     files: tuple[tuple[str, bytes], ...]
     tables: tuple[str, ...]
+    assignors: tuple[tuple[str, bytes], ...] = ()
+
+
+def pickle_assignors(assignors: Sequence[AssignorLike], labels: Sequence[str]) -> tuple[tuple[str, bytes], ...]:
+    """Return the assignors that are objects, not names, in the form of `SweepInputs.assignors`.
+
+    Args:
+        assignors: names and objects.
+        labels: their labels, in the same order.
+
+    Returns:
+        Pairs (label, pickle); none for names.
+
+    Raises:
+        ValueError: an assignor cannot be pickled; says how to write one that can.
+    """
+    pickled = []
+    for assignor, label in zip(assignors, labels, strict=True):
+        if isinstance(assignor, str):
+            continue
+        try:
+            resolved = registry.resolve(assignor)
+            pickled.append((label, pickle.dumps((resolved.info, dict(resolved.parameters)))))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ValueError(
+                f"assignor '{label}' cannot be sent to other processes ({error}): define it in a module that they can "
+                "import, not in a notebook cell or inside a function"
+            ) from error
+    return tuple(pickled)
 
 
 def outcome_schema(tables: Sequence[str]) -> pa.Schema:
-    """What a worker gives: a row a run, with the rows of each of its tables as a list of structs."""
-    lists = [pa.field(name, pa.list_(pa.struct(list(_plain(SCHEMAS[name]))))) for name in tables]
+    """Return the schema of a worker's output: one row per run, each of its tables as a list of structs."""
+    lists = [pa.field(name, pa.list_(pa.struct(list(_without_metadata(SCHEMAS[name]))))) for name in tables]
     fixed = [pa.field("position", pa.int64()), pa.field("run_id", pa.string()), pa.field("setting", pa.int64())]
     return pa.schema([*fixed, pa.field("error", pa.string()), *lists])
 
 
 def simulate_chunks(sweep_inputs: SweepInputs, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Make every run of some chunks.
+    """Simulate every run of some chunks.
 
     Args:
-        recipe: what the runs have in common.
-        chunks: rows of `RUN_TABLE`, in any order.
+        sweep_inputs: inputs that the runs share.
+        chunks: rows of `RUN_SCHEMA`, in any order.
 
     Yields:
-        Rows of `outcome_schema(recipe.tables)`, in the order of their positions.
+        Rows of `outcome_schema(sweep_inputs.tables)`, by position.
     """
     for chunk in chunks:
         rows = sorted(chunk.to_pylist(), key=lambda row: int(row["position"]))
         if rows:
-            yield _outcomes(sweep_inputs, rows, [_attempt(sweep_inputs, row) for row in rows])
+            yield _outcomes(sweep_inputs, rows, [_run_row(sweep_inputs, row) for row in rows])
 
 
-def _attempt(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> tuple[dict[str, pa.Table], str | None]:
-    """The tables of a run, or why there are none."""
+def _run_row(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> tuple[dict[str, pa.Table], str | None]:
+    """Return the tables of a run and None, or empty tables and the error."""
     try:
         scenario = _scenario(sweep_inputs, row["overrides"])
-        (one,) = assignor_specs(scenario, [row["assignor"]])
-        made = tabulate(run(scenario, one, row["seed"]), one.choice.label, row["seed"])
-        return {name: made[name] for name in sweep_inputs.tables}, None
+        spec = _assignor_spec(sweep_inputs, scenario, row["assignor"])
+        tables = tabulate(run(scenario, spec, row["seed"]), spec.label, row["seed"])
+        return {name: tables[name] for name in sweep_inputs.tables}, None
     except (Exception, SystemExit) as error:
-        return _nothing(sweep_inputs, row), f"{type(error).__name__}: {error}"
+        return _failed_run(sweep_inputs, row), f"{type(error).__name__}: {error}"
 
 
-@lru_cache(_KEPT_SCENARIOS)
+def _assignor_spec(sweep_inputs: SweepInputs, scenario: Scenario, label: str) -> AssignorSpec:
+    pickled = dict(sweep_inputs.assignors).get(label)
+    if pickled is None:
+        return assignor_spec(scenario, label)
+    info, parameters = pickle.loads(pickled)
+    return AssignorSpec(AssignorChoice(label, info.name, parameters, scenario.assignment_configs), info)
+
+
+@lru_cache(_CACHED_SCENARIOS)
 def _scenario(sweep_inputs: SweepInputs, overrides: str) -> Scenario:
-    """The scenario in one setting, read from files that are there only meanwhile."""
+    """Load the scenario in one setting, from temporary copies of its files."""
     changes = [(path, value) for path, value in json.loads(overrides)]
-    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as here:
+    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as root:
         for name, content in sweep_inputs.files:
-            file = Path(here) / name
+            file = Path(root) / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
-        # Without the folder itself, no path leads up from it.
-        Path(here, sweep_inputs.folder).mkdir(parents=True, exist_ok=True)
+        # The folder must exist for `..` in paths of imports to resolve.
+        Path(root, sweep_inputs.folder).mkdir(parents=True, exist_ok=True)
         try:
-            return loads(sweep_inputs.text, sweep_inputs.name, changes, Path(here) / sweep_inputs.folder)
+            return loads(sweep_inputs.text, sweep_inputs.name, changes, Path(root) / sweep_inputs.folder)
         except ValueError as error:
-            raise ValueError(str(error).replace(f"{here}/", "")) from None
+            raise ValueError(str(error).replace(f"{root}/", "")) from None
 
 
-def _nothing(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> dict[str, pa.Table]:
-    """No rows, but one among the runs that says who failed."""
+def _failed_run(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> dict[str, pa.Table]:
+    """Return empty tables, except for a row in `runs` with the key of the run."""
     tables = {name: SCHEMAS[name].empty_table() for name in sweep_inputs.tables}
     key = {"scenario": Path(sweep_inputs.name).stem, "assignor": row["assignor"], "seed": row["seed"]}
     return tables | {"runs": pa.Table.from_pylist([key], schema=SCHEMAS["runs"])}
 
 
 def _outcomes(
-    sweep_inputs: SweepInputs, rows: Sequence[Mapping[str, Any]], made: Sequence[tuple[dict[str, pa.Table], str | None]]
+    sweep_inputs: SweepInputs,
+    rows: Sequence[Mapping[str, Any]],
+    results: Sequence[tuple[dict[str, pa.Table], str | None]],
 ) -> pa.RecordBatch:
     schema = outcome_schema(sweep_inputs.tables)
     columns = [
         *(pa.array([row[name] for row in rows], schema.field(name).type) for name in ("position", "run_id", "setting")),
-        pa.array([error for _, error in made], pa.string()),
-        *(_nested([tables[name] for tables, _ in made]) for name in sweep_inputs.tables),
+        pa.array([error for _, error in results], pa.string()),
+        *(_nested([tables[name] for tables, _ in results]) for name in sweep_inputs.tables),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _nested(parts: Sequence[pa.Table]) -> pa.ListArray:
-    """One list of structs for each table."""
+    """Return one list of structs for each table."""
     offsets = np.concatenate(([0], np.cumsum([part.num_rows for part in parts]))).astype(np.int32)
     whole = pa.concat_tables(parts).combine_chunks()
     columns = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in whole.columns]
-    rows = pa.StructArray.from_arrays(columns, fields=list(_plain(whole.schema)))
+    rows = pa.StructArray.from_arrays(columns, fields=list(_without_metadata(whole.schema)))
     return pa.ListArray.from_arrays(pa.array(offsets), rows)
 
 
-def _plain(schema: pa.Schema) -> Iterator[pa.Field]:
+def _without_metadata(schema: pa.Schema) -> Iterator[pa.Field]:
     return (pa.field(field.name, field.type) for field in schema)

@@ -1,78 +1,102 @@
-"""Who takes part in a comparison, and one run of it."""
+"""Assignors with their labels, parameters and configs, as runs use them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from assignors import registry
 from assignors.model.assignment import TaskAssignor
 from assignors.model.traffic_rates import RateAwareAssignor
-from assignors.registry import AssignorInfo
+from assignors.registry import AssignorInfo, AssignorLike
 from scenarios.load import AssignorChoice, Scenario
 from scenarios.mean_traffic import mean_traffic
-from simulator.assignment.explanation import ExplanationRequest
-from simulator.results.trace import Trace
-from simulator.run import simulate
 from simulator.world.world import World
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssignorSpec:
-    """An assignor that takes part: how it is labelled, what it is, and with which settings."""
+    """An assignor of a run.
+
+    Attributes:
+        choice: its label, parameters and configs.
+        info: its registration.
+    """
 
     choice: AssignorChoice
     info: AssignorInfo
 
+    @property
+    def label(self) -> str:
+        """The label, unique among the assignors of one run."""
+        return self.choice.label
 
-def assignor_specs(
-    scenario: Scenario, names: Sequence[str] = (), look_up: Callable[[str], AssignorInfo] = registry.load
-) -> list[AssignorSpec]:
-    """Who is compared: what the scenario lists, or those asked for by name.
+
+def assignor_spec(scenario: Scenario, assignor: AssignorLike, *, may_import: bool = True) -> AssignorSpec:
+    """Return the spec of one assignor in a scenario.
 
     Args:
-        scenario: lists assignors; what a file lists can only be built in.
-        names: labels of the scenario, or names that `look_up` understands.
-        look_up: finds an assignor by a name that is no label. `registry.load` may import code, and so is for names
-            from a command line; for those from a file, there is `registry.find`.
+        scenario: the scenario, whose labels take precedence over registered names.
+        assignor: a label of the scenario, a registered name, `package.module:Class`, an instance, a class, or a
+            callable from state to assignment.
+        may_import: whether a name may import code: yes for names from a command line or from Python, no for names
+            from a file.
 
     Raises:
-        UnknownAssignorError: a name that is neither.
+        UnknownAssignorError: the assignor is unknown, or is not an assignor.
     """
-    if not names:
-        return [AssignorSpec(choice, registry.find(choice.assignor)) for choice in scenario.assignors]
-    labelled = {choice.label: choice for choice in scenario.assignors}
-    found = []
-    for name in names:
-        if name in labelled:
-            found.append(AssignorSpec(labelled[name], registry.find(labelled[name].assignor)))
-        else:
-            info = look_up(name)
-            choice = AssignorChoice(name, info.name, {}, scenario.assignment_configs)
-            found.append(AssignorSpec(choice, info))
-    return found
+    for choice in scenario.assignors:
+        if choice.label == assignor:
+            return AssignorSpec(choice, registry.find(choice.assignor))
+    resolved = registry.resolve(assignor, may_import=may_import)
+    label = assignor if isinstance(assignor, str) else resolved.label
+    choice = AssignorChoice(label, resolved.info.name, resolved.parameters, scenario.assignment_configs)
+    return AssignorSpec(choice, resolved.info)
 
 
-def make_assignor(assignor_spec: AssignorSpec, world: World) -> TaskAssignor:
-    """The assignor for a run in a world: if it weighs bytes, and was not told what flows, it is told the usual."""
-    made = registry.make(assignor_spec.info, assignor_spec.choice.parameters)
-    return made.with_rates(mean_traffic(world)) if isinstance(made, RateAwareAssignor) and made.needs_rates else made
-
-
-def run(
-    scenario: Scenario,
-    assignor: str | AssignorSpec,
-    seed: int | None = None,
-    question: ExplanationRequest | None = None,
-) -> Trace:
-    """Simulate a scenario with one assignor.
+def assignor_specs(
+    scenario: Scenario, assignors: Iterable[AssignorLike] = (), *, may_import: bool = True
+) -> list[AssignorSpec]:
+    """Return the specs of several assignors in a scenario, with unique labels.
 
     Args:
-        scenario: what to simulate.
-        assignor: a label of the scenario, or a name that `registry.load` understands.
-        seed: the scenario's first if None.
-        question: of which tasks to explain the moves; of none if None.
+        scenario: the scenario.
+        assignors: as in `assignor_spec`; by default those that the scenario lists.
+        may_import: as in `assignor_spec`.
+
+    Raises:
+        UnknownAssignorError: an assignor is unknown, or is not an assignor.
     """
-    one = assignor if isinstance(assignor, AssignorSpec) else assignor_specs(scenario, [assignor])[0]
-    world = scenario.world(scenario.seeds[0] if seed is None else seed, one.choice.configs, one.choice.protocol)
-    return simulate(world, make_assignor(one, world), one.info.weights, question=question)
+    specs = [assignor_spec(scenario, assignor, may_import=may_import) for assignor in assignors]
+    if not specs:
+        return [AssignorSpec(choice, registry.find(choice.assignor)) for choice in scenario.assignors]
+    return _with_unique_labels(specs)
+
+
+def make_assignor(spec: AssignorSpec, world: World) -> TaskAssignor:
+    """Build the assignor for a run.
+
+    An assignor that weighs bytes and has no traffic rates gets the mean rates of the world.
+
+    Returns:
+        The assignor.
+
+    Raises:
+        UnknownAssignorError: the assignor rejects its parameters.
+    """
+    assignor = registry.make(spec.info, spec.choice.parameters)
+    if isinstance(assignor, RateAwareAssignor) and assignor.needs_rates:
+        return assignor.with_rates(mean_traffic(world))
+    return assignor
+
+
+def _with_unique_labels(specs: Sequence[AssignorSpec]) -> list[AssignorSpec]:
+    """Return the specs; labels that occur before get a number."""
+    unique: dict[str, AssignorSpec] = {}
+    for spec in specs:
+        label, number = spec.label, 1
+        while label in unique:
+            number += 1
+            label = f"{spec.label} #{number}"
+        unique[label] = AssignorSpec(replace(spec.choice, label=label), spec.info)
+    return list(unique.values())

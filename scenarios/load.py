@@ -1,7 +1,7 @@
-"""A scenario file to a `Scenario`, or to all that is wrong with it.
+"""Load a scenario file as a `Scenario`, or report all mistakes in it.
 
-The way: `reader` (YAML to data with lines), `overrides` (--set), `validation` (data to the models of `schema`),
-`resolution` (what the values mean together), `blueprint` (all of a world that no seed decides).
+Steps: `yaml_reader` (YAML to data with lines), `overrides` (`--set`), `validation` (data to the models of `schema`),
+`resolution` (references and consistency), `blueprint` (the seed-independent part of a world).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scenarios.resolution.availability_warnings import warn_about_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
-from scenarios.resolution.configs import check_configs, group_configs
+from scenarios.resolution.configs import check_configs, resolve_group_configs
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
 from scenarios.resolution.imported_files import ImportedFiles
@@ -36,6 +36,7 @@ from scenarios.resolution.running_application import KnownTasks, check_start, re
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.traffic import resolve_traffic
 from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
+from scenarios.shipped import find_scenario
 from simulator.world.world import Application, GroupProtocol, Start, World
 
 __all__ = ["AssignorChoice", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
@@ -43,19 +44,21 @@ __all__ = ["AssignorChoice", "Mistake", "Scenario", "ScenarioError", "load", "lo
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A scenario in which everything has been checked.
+    """A valid scenario.
 
     Attributes:
-        text: the YAML, as it stands in the file.
-        path: the file; None if there is none.
-        assignors: what to compare.
-        seeds: one run for each.
-        overrides: what was set from outside, as path and value.
-        stated: Kafka's keys that the scenario itself sets for the application and its clients.
-        notes: what was inferred from imported files, one a line, for people to confirm.
-        warnings: what can be run but is hardly meant, such as events that end after the run, each with file and line.
-        imports: the SHA-256 of each imported file, by the name that the scenario has for it.
-        blueprint: everything that no seed decides.
+        name: the name of the scenario.
+        description: what the scenario demonstrates.
+        text: the YAML text.
+        path: the file; None if the scenario was loaded from a text.
+        assignors: the assignors to compare.
+        seeds: the random seeds, one run each.
+        overrides: the overrides, as paths and values.
+        stated: Kafka's config keys that the scenario sets for the application and its clients.
+        notes: what was inferred from imported files, one line each, to be confirmed by the user.
+        warnings: valid but probably unintended values, such as events that end after the run, with file and line.
+        imports: the SHA-256 of each imported file, by its name in the scenario.
+        blueprint: the seed-independent part of the world.
     """
 
     name: str
@@ -73,7 +76,7 @@ class Scenario:
 
     @property
     def assignment_configs(self) -> AssignmentConfigs:
-        """The application's own configs."""
+        """Return the assignment configs of the application."""
         return self.blueprint.application.assignment_configs
 
     def world(
@@ -82,45 +85,60 @@ class Scenario:
         """Build the world of one run.
 
         Args:
-            seed: draws what the scenario leaves open: replica placements, process ids, and what happens by chance.
-            configs: those of an `AssignorChoice`; the application's own if None.
-            protocol: that of an `AssignorChoice`; the application's own if None.
+            seed: draws replica placements and process ids that the scenario does not set, and random events.
+            configs: the configs of an `AssignorChoice`; None for the application's.
+            protocol: the protocol of an `AssignorChoice`; None for the application's.
+
+        Returns:
+            The world with its disturbances.
+
+        Raises:
+            NoPlanError: a reassignment strategy finds no plan.
         """
         own = self.blueprint.application.group_configs.protocol
         return self.blueprint.world(seed, configs or self.assignment_configs, protocol or own)
 
 
 def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
-    """Read a scenario from a file.
+    """Load a scenario from a file, or a shipped scenario by its name.
 
     Args:
-        path: the file; files that the scenario names are looked for beside it.
-        overrides: paths in the scenario and the values they shall have, as with `--set path=value`.
+        path: the file, or the name of a shipped scenario if no such file exists; files that the scenario imports are
+            relative to its folder.
+        overrides: paths in the scenario and new values, as with `--set path=value`.
+
+    Returns:
+        The scenario.
 
     Raises:
-        ScenarioError: anything is wrong with it; has every mistake.
+        ScenarioError: the scenario is invalid; holds all mistakes.
     """
-    file = Path(path)
+    file = find_scenario(Path(path))
     try:
         text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
     except UnreadableError as error:
-        raise ScenarioError([Mistake(str(path), None, "", str(error))]) from None
-    return _load(text, str(path), file, file.parent, tuple(overrides))
+        raise ScenarioError([Mistake(str(file), None, "", str(error))]) from None
+    return _load(text, str(file), file, file.parent, tuple(overrides))
 
 
 def loads(
-    text: str, name: str = "scenario", overrides: Sequence[tuple[str, str]] = (), folder: Path | None = None
+    text: str, source: str = "scenario", overrides: Sequence[tuple[str, str]] = (), folder: Path | None = None
 ) -> Scenario:
-    """Read a scenario from a text.
+    """Load a scenario from a text.
 
     Args:
-        name: what messages call the text, and the scenario's name if it does not say its own.
-        folder: where files that the scenario names are looked for; the current directory if None.
+        text: the YAML text.
+        source: the name of the text in messages, and the default name of the scenario.
+        overrides: as in `load`.
+        folder: the folder of imported files; None for the current directory.
+
+    Returns:
+        The scenario.
 
     Raises:
         ScenarioError: as in `load`.
     """
-    return _load(text, name, None, folder or Path(), tuple(overrides))
+    return _load(text, source, None, folder or Path(), tuple(overrides))
 
 
 def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tuple[tuple[str, str], ...]) -> Scenario:
@@ -129,16 +147,16 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
     except YamlReadError as error:
         raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None
     if not isinstance(tree.value, dict):
-        what = "expected a mapping with cluster, application and clients"
-        raise ScenarioError([Mistake(source, tree.lines[()], "", f"{what}, found {format_value(tree.value)}")])
+        expected = "expected a mapping with cluster, application and clients"
+        raise ScenarioError([Mistake(source, tree.lines[()], "", f"{expected}, found {format_value(tree.value)}")])
     mistakes = Mistakes(source)
-    places = _override(tree, source, overrides, mistakes)
-    document = parse_document(tree.value, places, ScenarioDocument)
+    source_map = _override(tree, source, overrides, mistakes)
+    document = parse_document(tree.value, source_map, ScenarioDocument)
     if document is None:
         raise ScenarioError(mistakes)
-    files = ImportedFiles(folder, places, mistakes)
+    files = ImportedFiles(folder, source_map, mistakes)
     name = document.name or Path(source).stem
-    blueprint, choices, notes = _resolve(document, name, files, places, mistakes)
+    blueprint, choices, notes = _resolve(document, name, files, source_map, mistakes)
     mistakes.raise_any()
     return Scenario(
         name=name,
@@ -150,7 +168,7 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
         overrides=overrides,
         stated=_stated(document),
         notes=notes,
-        warnings=places.warnings,
+        warnings=source_map.warnings,
         imports=tuple(sorted(files.digests.items())),
         blueprint=blueprint,
     )
@@ -167,48 +185,48 @@ def _stated(document: ScenarioDocument) -> tuple[str, ...]:
 
 
 def _override(tree: LocatedYaml, source: str, overrides: Sequence[tuple[str, str]], mistakes: Mistakes) -> SourceMap:
-    changed, wrong = overriding.apply_overrides(tree.value, overrides)
-    for mistake in wrong:
+    changed, errors = overriding.apply_overrides(tree.value, overrides)
+    for mistake in errors:
         mistakes.add(mistake)
     return SourceMap(source, tree.lines, changed, mistakes)
 
 
 def _resolve(
-    document: ScenarioDocument, name: str, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
+    document: ScenarioDocument, name: str, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
 ) -> tuple[Blueprint, tuple[AssignorChoice, ...], tuple[str, ...]]:
-    streams, path = document.application.configs, (*APPLICATION, "configs")
-    cluster = resolve_cluster(document.cluster, files, places, mistakes)
-    application = resolve_application(document.application, cluster, files, places, mistakes)
+    streams_configs, path = document.application.configs, (*APPLICATION, "configs")
+    cluster = resolve_cluster(document.cluster, files, source_map, mistakes)
+    application = resolve_application(document.application, cluster, files, source_map, mistakes)
     is_clear = not mistakes
-    clients = resolve_clients(document.clients, streams.num_stream_threads, places)
-    clients.check_tags(streams.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), places)
-    changes: dict[str, Any] = check_configs(streams, path, places)
+    clients = resolve_clients(document.clients, streams_configs.num_stream_threads, source_map)
+    clients.check_tags(streams_configs.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), source_map)
+    changes: dict[str, Any] = check_configs(streams_configs, path, source_map)
     configs = AssignmentConfigs(**changes)
-    traffic = resolve_traffic(document.traffic, application, files, places)
+    traffic = resolve_traffic(document.traffic, application, files, source_map)
     known = KnownTasks.of(application.subtopologies, traffic.topics) if is_clear else None
-    held = resolve_tasks(document.clients, clients, known, places)
-    around = EventContext(
+    held = resolve_tasks(document.clients, clients, known, source_map)
+    context = EventContext(
         brokers=cluster.brokers,
         clients=clients,
         topics=traffic.topics,
         all_topics=None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
         traffic=traffic,
-        duration_ms=document.duration if places.is_valid("duration") else None,
+        duration_ms=document.duration if source_map.is_valid("duration") else None,
         files=files,
-        places=places,
+        source_map=source_map,
         mistakes=mistakes,
     )
-    events = resolve_events(document.events, around)
-    choices = resolve_assignors(document.assignors, configs, clients, places)
-    groups = group_configs(document.application, document.cluster.configs, places)
-    protocol = GroupProtocol(streams.group_protocol)
-    check_membership(document.clients, protocol, places)
-    check_start(document, {choice.protocol or protocol for choice in choices}, places)
-    price = resolve_price(document.price, places)
-    _check_seeds(document.seeds, places)
-    _check_size(application.num_tasks, len(clients.plans), places)
-    of_brokers = document.cluster.configs
-    defaults = TopicDefaults(of_brokers.min_insync_replicas, of_brokers.unclean_leader_election)
+    events = resolve_events(document.events, context)
+    choices = resolve_assignors(document.assignors, configs, clients, source_map)
+    groups = resolve_group_configs(document.application, document.cluster.configs, source_map)
+    protocol = GroupProtocol(streams_configs.group_protocol)
+    check_membership(document.clients, protocol, source_map)
+    check_start(document, {choice.protocol or protocol for choice in choices}, source_map)
+    price = resolve_price(document.price, source_map)
+    _check_seeds(document.seeds, source_map)
+    _check_size(application.num_tasks, len(clients.plans), source_map)
+    broker_configs = document.cluster.configs
+    defaults = TopicDefaults(broker_configs.min_insync_replicas, broker_configs.unclean_leader_election)
     blueprint = Blueprint(
         name=name,
         brokers=cluster.brokers.known or (),
@@ -220,7 +238,7 @@ def _resolve(
             subtopologies=application.subtopologies,
             assignment_configs=configs,
             group_configs=groups[protocol],
-            acks_all=streams.producer_acks == "all",
+            acks_all=streams_configs.producer_acks == "all",
         ),
         group_configs=groups,
         clients=clients.plans,
@@ -231,26 +249,26 @@ def _resolve(
         price=price,
     )
     if not mistakes:
-        said = {
-            each.at: ("events", i, "reassignment") for i, each in valid_entries(document.events) if each.reassignment
+        paths = {
+            event.at: ("events", i, "reassignment") for i, event in valid_entries(document.events) if event.reassignment
         }
-        check_reassignments(blueprint, document.seeds[0], said, places)
-        warn_about_availability(traffic.topics.values(), defaults, places)
+        check_reassignments(blueprint, document.seeds[0], paths, source_map)
+        warn_about_availability(traffic.topics.values(), defaults, source_map)
         warn_about_configs(
-            WarningContext(document, clients, cluster.brokers, application.subtopologies, choices, places)
+            WarningContext(document, clients, cluster.brokers, application.subtopologies, choices, source_map)
         )
     return blueprint, choices, (*application.notes, *traffic.notes, *held)
 
 
-def _check_size(num_tasks: int, num_clients: int, places: SourceMap) -> None:
+def _check_size(num_tasks: int, num_clients: int, source_map: SourceMap) -> None:
     if num_tasks * num_clients > MAX_TASK_CLIENT_PAIRS:
-        product = f"{num_tasks:,} tasks on {num_clients:,} clients are {num_tasks * num_clients:,} pairs of the two"
-        places.wrong((), f"{product}, more than the {MAX_TASK_CLIENT_PAIRS:,} that can be simulated")
+        product = f"{num_tasks:,} tasks on {num_clients:,} clients are {num_tasks * num_clients:,} pairs"
+        source_map.add_mistake((), f"{product}, more than the {MAX_TASK_CLIENT_PAIRS:,} that can be simulated")
 
 
-def _check_seeds(seeds: Sequence[int], places: SourceMap) -> None:
+def _check_seeds(seeds: Sequence[int], source_map: SourceMap) -> None:
     seen: set[int] = set()
     for i, seed in enumerate(seeds):
         if seed in seen:
-            places.wrong(("seeds", i), f"{seed} stands here twice")
+            source_map.add_mistake(("seeds", i), f"duplicate seed {seed}")
         seen.add(seed)

@@ -1,4 +1,4 @@
-"""What flows in a world at the start and usually, as assignors are told it."""
+"""The mean traffic of a world, as input of rate-aware assignors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from simulator.world.world import World
 
 
 def mean_traffic(world: World) -> TrafficRates:
-    """The rates, leaders and prices of a world.
+    """Return the rates, leader racks and prices of a world.
 
-    Leaders are those at the start, and rates the usual ones: the mean of a day where it was measured. What brokers lose
-    later, and at which hour, changes neither.
+    Leaders are those at the start. Rates are the configured ones, or the daily mean of measured ones. Later broker
+    failures and the hour of the day have no influence.
 
     Complexity: O(P + T·X) for P partitions and T tasks that write to X topics.
+
+    Args:
+        world: the world.
+
+    Returns:
+        The traffic rates.
     """
     layout = lay_out(world)
     racks = {broker.id: broker.rack for broker in world.cluster.brokers}
@@ -33,15 +39,15 @@ def mean_traffic(world: World) -> TrafficRates:
         )
     return TrafficRates(
         partitions=partitions,
-        writes=_written(layout, [partitions[name].leader_rack for name in layout.partitions]),
+        writes=_write_rates(layout, [partitions[name].leader_rack for name in layout.partitions]),
         reads_from_nearest=world.cluster.reads_from_nearest_replica,
         usd_per_gb=None if world.price is None else world.price.usd_per_gb,
     )
 
 
-def _written(layout: Layout, leader_racks: list[str | None]) -> Mapping[TaskId, Mapping[str, int]]:
-    """What each task writes to leaders in each rack, in bytes per second; changelogs are left out."""
-    written = layout.written
+def _write_rates(layout: Layout, leader_racks: list[str | None]) -> Mapping[TaskId, Mapping[str, int]]:
+    """Return the rate at which each task writes to leaders in each rack, in bytes per second, without changelogs."""
+    written = layout.outputs
     shares: list[dict[str, float]] = [{} for _ in written.topics]
     topic_of, partition_of = row_of_values(written.partitions).tolist(), written.partitions.values.tolist()
     for topic, partition, share in zip(topic_of, partition_of, written.partition_share.tolist(), strict=True):
@@ -50,7 +56,7 @@ def _written(layout: Layout, leader_racks: list[str | None]) -> Mapping[TaskId, 
             shares[topic][rack] = shares[topic].get(rack, 0.0) + share
     totals: dict[TaskId, dict[str, float]] = defaultdict(dict)
     for task, topic, bytes_per_s in zip(written.task, written.topic, written.bytes_per_s, strict=True):
-        of_task = totals[layout.tasks.ids[int(task)]]
+        rates = totals[layout.tasks.ids[int(task)]]
         for rack, share in shares[int(topic)].items():
-            of_task[rack] = of_task.get(rack, 0.0) + share * float(bytes_per_s)
-    return {task: {rack: round(of_task[rack]) for rack in sorted(of_task)} for task, of_task in totals.items()}
+            rates[rack] = rates.get(rack, 0.0) + share * float(bytes_per_s)
+    return {task: {rack: round(rates[rack]) for rack in sorted(rates)} for task, rates in totals.items()}

@@ -1,4 +1,4 @@
-"""The files that a scenario imports, packed so that it can be loaded again in another directory."""
+"""Pack the files that a scenario imports, so that the scenario can be loaded in another directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class PackedImports:
     """Imported files by their relative paths in another directory.
 
     Attributes:
-        folder: where the scenario has to be, so that its relative paths lead to these files.
+        folder: the folder of the scenario relative to which its paths lead to these files.
         files: the content by path.
     """
 
@@ -23,7 +23,7 @@ class PackedImports:
 
 
 def packed_scenario_folder(names: Iterable[str]) -> PurePosixPath:
-    """Return a folder as deep as the imported names lead up, so that these stay within the directory."""
+    """Return a folder deep enough that imported names with `..` stay within the directory."""
     up = max((PurePosixPath(name).parts.count("..") for name in names), default=0)
     return PurePosixPath(*["up"] * up)
 
@@ -31,23 +31,26 @@ def packed_scenario_folder(names: Iterable[str]) -> PurePosixPath:
 def pack_imports(folder: Path, names: Iterable[str]) -> PackedImports:
     """Read the files that a scenario imports; of an ingested directory, the tables that scenarios use.
 
-    Absolute paths are left out: they lead to the same files from everywhere on one machine.
+    Absolute paths are skipped: they stay valid on the same machine.
 
     Args:
-        folder: of the scenario.
+        folder: the folder of the scenario.
         names: the files and directories as the scenario names them.
+
+    Returns:
+        The packed files.
 
     Raises:
         OSError: a file cannot be read.
     """
     names = sorted(name for name in names if not PurePosixPath(name).is_absolute())
-    home = packed_scenario_folder(names)
+    base_folder = packed_scenario_folder(names)
     files = {
-        _within(home, name, extra): (folder / name / extra).read_bytes()
+        _within(base_folder, name, extra): (folder / name / extra).read_bytes()
         for name in names
         for extra in _parts(folder / name)
     }
-    return PackedImports(home, files)
+    return PackedImports(base_folder, files)
 
 
 def _parts(path: Path) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Assignment problems and answers as JSON lines: one snapshot in, one assignment out.
+"""Assignment problems and answers as JSON lines: one application state in, one assignment out.
 
-The schema, in which recorded answers of real Kafka are kept, is documented in `docs/reference/problems.md`.
+Recorded answers of real Kafka have the same schema, documented in `docs/reference/problems.md`.
 """
 
 from __future__ import annotations
@@ -30,19 +30,23 @@ Json = Mapping[str, Any]
 Long = Annotated[int, Field(ge=-(2**63) + 1, le=2**63 - 1)]
 Int = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
-_MOST_MISTAKES = 5
+_MAX_MISTAKES = 5
 ProblemAnswer = dict[str, Any]
 
 
 class ProblemError(ValueError):
-    """A line that is not a problem; says which line, what is wrong and what would be right."""
+    """A line that is not a valid problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One line of a problem file: the problem, and the answer it should have, if one came along.
+    """One line of a problem file: the problem, and the expected answer if recorded.
 
-    `expected` is for collections sorted by id; `expected_hash_order` for those of production, where that differs.
+    Attributes:
+        line: the line number, from 1.
+        problem: the problem as JSON.
+        expected: the expected answer for collections sorted by id.
+        expected_hash_order: the expected answer for collections in hash order, as in production, if different.
     """
 
     line: int
@@ -52,23 +56,30 @@ class Problem:
 
     @property
     def id(self) -> str:
-        """What the problem is called."""
+        """Return the id of the problem."""
         return str(self.problem.get("id", f"line {self.line}"))
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The assignor and the rack-aware strategy that are asked for."""
+        """Return the assignor and the rack-aware strategy of the problem."""
         strategy = self.problem.get("configs", {}).get("rack_aware_assignment_strategy", "none")
         return str(self.problem["assignor"]), str(strategy)
 
-    def expected_in(self, order: CollectionOrder) -> Json | None:
-        """The answer to expect where the caller's collections are in that order; most are the same in any."""
+    def expected_answer(self, order: CollectionOrder) -> Json | None:
+        """Return the expected answer for collections in this order; most answers do not depend on it."""
         in_production = order == CollectionOrder.PRODUCTION and self.expected_hash_order is not None
         return self.expected_hash_order if in_production else self.expected
 
 
 def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
-    """Read problems, one a line; blank lines are skipped.
+    """Yield the problems of a file, one per line; blank lines are skipped.
+
+    Args:
+        source: the open file.
+        name: the file name for messages.
+
+    Yields:
+        The problems.
 
     Raises:
         ProblemError: a line is not JSON, or not a problem.
@@ -81,24 +92,24 @@ def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
         except ValueError as error:
             raise ProblemError(f"{name}:{number}: not JSON: {error}") from None
         if isinstance(content, dict) and isinstance(content.get("problem"), dict):
-            found = Problem(number, content["problem"], content.get("expected"), content.get("expected_hash_order"))
+            problem = Problem(number, content["problem"], content.get("expected"), content.get("expected_hash_order"))
         elif isinstance(content, dict):
-            found = Problem(number, content)
+            problem = Problem(number, content)
         else:
             raise ProblemError(
                 f"{name}:{number}: expected a JSON object with a problem, found {type(content).__name__}"
             )
-        missing = [key for key in ("assignor", "tasks", "clients") if key not in found.problem]
+        missing = [key for key in ("assignor", "tasks", "clients") if key not in problem.problem]
         if missing:
             raise ProblemError(f"{name}:{number}: the problem has no {', '.join(missing)}")
-        yield found
+        yield problem
 
 
-class _Section(BaseModel):
+class _ProblemModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
-class _Configs(_Section):
+class _Configs(_ProblemModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     acceptable_recovery_lag: Long = 10_000
@@ -111,14 +122,14 @@ class _Configs(_Section):
     rack_aware_assignment_strategy: str = RackAwareStrategy.NONE.value
 
 
-class _Task(_Section):
+class _Task(_ProblemModel):
     id: str
     stateful: bool
     source_partitions: list[str] = []
     changelog_partitions: list[str] = []
 
 
-class _Client(_Section):
+class _Client(_ProblemModel):
     process_id: str
     rack: str | None = None
     threads: Annotated[int, Field(ge=1, le=2**31 - 1)] = 1
@@ -128,7 +139,7 @@ class _Client(_Section):
     task_lags: dict[str, Long] = {}
 
 
-class _Document(_Section):
+class _ProblemDocument(_ProblemModel):
     assignor: str
     configs: _Configs = _Configs()
     tasks: list[_Task]
@@ -137,16 +148,22 @@ class _Document(_Section):
 
 
 def parse_problem(problem: Json) -> ApplicationState:
-    """Build the state that a problem describes.
+    """Build the application state of a problem.
+
+    Args:
+        problem: the problem as JSON.
+
+    Returns:
+        The state.
 
     Raises:
-        ConfigError: a config value that Kafka refuses.
-        ValueError: the problem does not follow the schema; says where, and what is wrong.
+        ConfigError: Kafka rejects a config value.
+        ValueError: the problem does not conform to the schema.
     """
     try:
-        document = _Document.model_validate(problem)
+        document = _ProblemDocument.model_validate(problem)
     except ValidationError as error:
-        raise ValueError("; ".join(_located(detail) for detail in error.errors()[:_MOST_MISTAKES])) from None
+        raise ValueError("; ".join(_located(detail) for detail in error.errors()[:_MAX_MISTAKES])) from None
     return ApplicationState.of(
         tasks=[_parse_task(task, document.partition_racks) for task in document.tasks],
         clients=[_parse_client(client) for client in document.clients],
@@ -197,41 +214,47 @@ def _parse_client(client: _Client) -> KafkaStreamsState:
 
 
 def solve_problem(
-    found: Problem,
+    problem: Problem,
     name: str,
     assignor: registry.AssignorInfo | None = None,
     order: CollectionOrder = CollectionOrder.PRODUCTION,
 ) -> ProblemAnswer:
-    """Answer one problem with the assignor it names, or with another one.
+    """Solve a problem with the assignor that it names, or with another one.
 
-    `order` reaches the assignors whose answers hang on it; with the default, so does the order in which the problem
-    lists tasks and clients. `nanos` is the time of the assignor alone. An exception of Kafka's is an answer, with
-    `error`.
+    Args:
+        problem: the problem.
+        name: the file name for messages.
+        assignor: replaces the assignor of the problem.
+        order: the order of collections, for assignors whose answers depend on it; the default also keeps the order in
+            which the problem lists tasks and clients.
+
+    Returns:
+        The answer; `nanos` is the time of the assignor alone, and `error` holds a Kafka exception.
 
     Raises:
-        ProblemError: the problem does not follow the schema, or names no assignor.
+        ProblemError: the problem does not conform to the schema, or its assignor is unknown.
     """
     try:
-        info = assignor or registry.find(str(found.problem["assignor"]))
+        info = assignor or registry.find(str(problem.problem["assignor"]))
         strategy = registry.make(info, {"order": order} if "order" in signature(info.make).parameters else {})
-        state = parse_problem(found.problem)
+        state = parse_problem(problem.problem)
     except ConfigError as error:
-        return _refusal(found, error, 0)
+        return _error_answer(problem, error, 0)
     except (AssignorError, ValueError) as error:
-        raise ProblemError(f"{name}:{found.line}: {error}") from None
+        raise ProblemError(f"{name}:{problem.line}: {error}") from None
     started = time.perf_counter_ns()
     try:
         assignment = strategy.assign(state)
     except KafkaError as error:
-        return _refusal(found, error, time.perf_counter_ns() - started)
+        return _error_answer(problem, error, time.perf_counter_ns() - started)
     nanos = time.perf_counter_ns() - started
     try:
         columns = AssignmentColumns.of(state, assignment)
     except InvalidAssignmentError as error:
-        return _refusal(found, error, nanos)
+        return _error_answer(problem, error, nanos)
     costs = rack_costs(state, columns, info.weights.configured(state.assignment_configs).traffic_cost)
     return {
-        "id": found.id,
+        "id": problem.id,
         "assignment": {
             str(client.process_id): {
                 "active": _names(client.tasks, TaskType.ACTIVE),
@@ -249,19 +272,19 @@ def solve_problem(
 
 
 def _names(tasks: Mapping[TaskId, TaskType], role: TaskType) -> list[str]:
-    return [str(task) for task in sorted(task for task, held in tasks.items() if held is role)]
+    return [str(task) for task in sorted(task for task, task_type in tasks.items() if task_type is role)]
 
 
-def _refusal(found: Problem, error: AssignorError, nanos: int) -> ProblemAnswer:
-    nothing = dict.fromkeys(("assignment", "active_cost", "stateless_cost", "standby_cost"))
-    return {"id": found.id, **nothing, "probing_rebalance": False, "nanos": nanos, "error": str(error)}
+def _error_answer(problem: Problem, error: AssignorError, nanos: int) -> ProblemAnswer:
+    empty_fields = dict.fromkeys(("assignment", "active_cost", "stateless_cost", "standby_cost"))
+    return {"id": problem.id, **empty_fields, "probing_rebalance": False, "nanos": nanos, "error": str(error)}
 
 
 def answer_differences(expected: Json, given: Json) -> list[str]:
-    """Say in which fields an answer differs from the expected one; of an error only the class counts."""
+    """Return the fields in which an answer differs from the expected one; of errors, only the class is compared."""
     if expected.get("error") or given.get("error"):
-        wanted, got = _error_class(expected), _error_class(given)
-        return [] if wanted == got else [f"error: expected {wanted}, got {got}"]
+        expected_class, given_class = _error_class(expected), _error_class(given)
+        return [] if expected_class == given_class else [f"error: expected {expected_class}, got {given_class}"]
     fields = ("assignment", "probing_rebalance", "active_cost", "stateless_cost", "standby_cost")
     return [
         f"{field}: expected {expected[field]}, got {given.get(field)}"
@@ -270,6 +293,6 @@ def answer_differences(expected: Json, given: Json) -> list[str]:
     ]
 
 
-def _error_class(answered: Json) -> str | None:
-    error = answered.get("error")
+def _error_class(answer: Json) -> str | None:
+    error = answer.get("error")
     return None if error is None else str(error).split(":", 1)[0]

@@ -1,4 +1,4 @@
-"""Where scenarios and sweeps are found: a path of the user's, or the name of a shipped one."""
+"""Find scenarios and sweeps by path, or shipped ones by name."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from pathlib import Path
 
 
 def library_folder() -> Path:
-    """The directory of the shipped scenarios."""
+    """Return the folder of the shipped scenarios."""
     return Path(str(files("scenarios"))) / "library"
 
 
 def list_scenarios() -> list[Path]:
-    """The shipped scenarios, sorted by name."""
+    """Return the shipped scenarios, sorted by name."""
     return sorted(library_folder().glob("*.yaml"))
 
 
-def find_scenario(argument: Path) -> Path:
-    """The file that is meant: the path as it stands, else a shipped scenario of that name."""
-    if argument.exists():
-        return argument
-    named = library_folder() / f"{argument.name.removesuffix('.yaml')}.yaml"
-    return named if len(argument.parts) == 1 and named.is_file() else argument
+def find_scenario(path: Path) -> Path:
+    """Return the path of a scenario: the path itself, or the shipped scenario of that name if no such file exists."""
+    return _find(path, library_folder())
 
 
 def list_sweeps() -> list[Path]:
-    """The shipped sweeps, sorted by name."""
+    """Return the shipped sweeps, sorted by name."""
     return sorted((library_folder() / "sweeps").glob("*.yaml"))
 
 
-def find_sweep(argument: Path) -> Path:
-    """The file that is meant: the path as it stands, else a shipped sweep of that name."""
-    if argument.exists():
-        return argument
-    named = library_folder() / "sweeps" / f"{argument.name.removesuffix('.yaml')}.yaml"
-    return named if len(argument.parts) == 1 and named.is_file() else argument
+def find_sweep(path: Path) -> Path:
+    """Return the path of a sweep: the path itself, or the shipped sweep of that name if no such file exists."""
+    return _find(path, library_folder() / "sweeps")
+
+
+def _find(path: Path, folder: Path) -> Path:
+    if path.exists():
+        return path
+    shipped = folder / f"{path.name.removesuffix('.yaml')}.yaml"
+    return shipped if len(path.parts) == 1 and shipped.is_file() else path

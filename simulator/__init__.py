@@ -1,1 +1,1 @@
-"""The world (cluster, application, clients) and the clock that moves it."""
+"""The discrete-event simulator: from a world (cluster, application, disturbances) to the trace and tables of a run."""

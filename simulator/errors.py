@@ -1,9 +1,10 @@
-"""What can go wrong in a run.
+"""The exceptions of a run.
 
 ```
 SimulationError
-├── IllegalTransitionError    the group was told of something that cannot happen in its phase
-└── AssignorFailedError       an assignor threw, or its answer was no assignment
+├── IllegalTransitionError    an event that the state machine of a group or a task does not allow in its state
+├── InvalidStateError         an invariant of a run is violated
+└── AssignorFailedError       an assignor raised an exception, or its answer is no valid assignment
 ```
 """
 
@@ -11,12 +12,16 @@ from __future__ import annotations
 
 
 class SimulationError(Exception):
-    """Everything below."""
+    """Base of all exceptions of a run."""
 
 
 class IllegalTransitionError(SimulationError):
-    """An event that cannot happen where the state machine is."""
+    """An event that a state machine does not allow in its current state."""
+
+
+class InvalidStateError(SimulationError):
+    """A violated invariant of a run; the message says which."""
 
 
 class AssignorFailedError(SimulationError):
-    """An assignor did not give a valid answer; says in which round, and what was wrong."""
+    """An assignor that gave no valid assignment; the message says in which round and why."""

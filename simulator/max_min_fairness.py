@@ -1,6 +1,6 @@
-"""Sharing a capacity so that nobody gets more than asked for, nor less than another who asked for as much.
+"""Max-min fair shares of a capacity: no member gets more than its demand, nor less than another with the same demand.
 
-The max-min fair shares of a fluid: what TCP, a fair scheduler or a fetcher that takes turns comes to in the mean.
+This is what TCP, a fair scheduler or a round-robin fetcher approaches on average.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from simulator.world.layout import FloatArray
 
 
 def max_min_shares(capacity: FloatArray, group: IntArray, demand: FloatArray) -> FloatArray:
-    """Share the capacity of each group among its members.
+    """Return max-min fair shares of the capacity of each group.
 
     Args:
         capacity: shape (G,); infinity for no limit.
         group: shape (K,); the group of each member.
-        demand: shape (K,); what each asks for, infinity for as much as possible.
+        demand: shape (K,); the demand of each member, infinity for as much as possible.
 
     Returns:
-        Shape (K,).
+        The share of each member, shape (K,).
     """
     shares = np.zeros(len(group), dtype=np.float64)
     left = capacity.copy()
@@ -28,35 +28,35 @@ def max_min_shares(capacity: FloatArray, group: IntArray, demand: FloatArray) ->
     while len(waiting):
         groups = group[waiting]
         fair = left[groups] / np.bincount(groups, minlength=len(left))[groups]
-        content = demand[waiting] <= fair
-        if not content.any():
+        satisfied = demand[waiting] <= fair
+        if not satisfied.any():
             shares[waiting] = fair
             break
-        served = waiting[content]
+        served = waiting[satisfied]
         shares[served] = demand[served]
         spent = np.bincount(group[served], weights=demand[served], minlength=len(left))
         np.subtract(left, spent, out=left, where=np.isfinite(left))
         np.maximum(left, 0.0, out=left)
-        waiting = waiting[~content]
+        waiting = waiting[~satisfied]
     return shares
 
 
 def max_min_shares_of_two(
     capacity: FloatArray, group: IntArray, other_capacity: FloatArray, weight: FloatArray, demand: FloatArray
 ) -> FloatArray:
-    """The same where each member draws on a second kind of capacity too.
+    """Return max-min fair shares where each member also uses a second kind of capacity.
 
     Args:
-        capacity: shape (G,).
-        group: shape (K,).
+        capacity: shape (G,); infinity for no limit.
+        group: shape (K,); the group of each member.
         other_capacity: shape (B,); infinity for no limit.
-        weight: shape (K, B); how much of each other capacity a unit of a member's share takes.
-        demand: shape (K,).
+        weight: shape (K, B); how much of each other capacity a unit of a member's share uses.
+        demand: shape (K,); the demand of each member.
 
     Returns:
-        Shape (K,).
+        The share of each member, shape (K,).
 
-    Complexity: at most K + G + B passes, each of K x B.
+    Complexity: up to K + G + B passes of O(K · B).
     """
     shares = np.zeros(len(group), dtype=np.float64)
     left, other_left = capacity.copy(), other_capacity.copy()
@@ -67,9 +67,9 @@ def max_min_shares_of_two(
         total = weights.sum(axis=0)
         other_fair = np.divide(other_left, total, out=np.full(len(total), np.inf), where=total > 0)
         fair = np.minimum(fair, np.where(weights > 0, other_fair, np.inf).min(axis=1, initial=np.inf))
-        content = demand[waiting] <= fair
-        # Where nobody has enough, the scarcest capacity is dealt out, and the others have the more for the rest.
-        chosen = content if content.any() else fair <= fair.min() * (1 + 1e-12)
+        satisfied = demand[waiting] <= fair
+        # If no demand can be met, the scarcest capacity is shared out, which leaves more of the others.
+        chosen = satisfied if satisfied.any() else fair <= fair.min() * (1 + 1e-12)
         served = waiting[chosen]
         shares[served] = np.minimum(demand[served], fair[chosen])
         left -= np.bincount(group[served], weights=shares[served], minlength=len(left))
@@ -83,21 +83,20 @@ def max_min_shares_of_two(
 def max_min_shares_between(
     sending: FloatArray, sender: IntArray, receiving: FloatArray, receiver: IntArray
 ) -> FloatArray:
-    """Share what can be sent and what can be received among members that each have one who sends and one who receives.
+    """Return max-min fair rates for flows limited by sender and receiver.
 
-    Every member takes as much as it can get. That is `fair_shares_of_two`, without a table of K x D where there are
-    many of both.
+    Every flow takes as much as it can get. The result is that of `max_min_shares_of_two`, without its table of K x D.
 
     Args:
-        sending: shape (S,); what each can send.
-        sender: shape (K,); who sends to each member.
-        receiving: shape (D,); what each can receive.
-        receiver: shape (K,); who receives for each member.
+        sending: shape (S,); the capacity of each sender.
+        sender: shape (K,); the sender of each flow.
+        receiving: shape (D,); the capacity of each receiver.
+        receiver: shape (K,); the receiver of each flow.
 
     Returns:
-        Shape (K,).
+        The rate of each flow, shape (K,).
 
-    Complexity: at most S + D passes, each of K.
+    Complexity: up to S + D passes of O(K).
     """
     shares = np.zeros(len(sender), dtype=np.float64)
     sent, received = sending.copy(), receiving.copy()
@@ -108,7 +107,7 @@ def max_min_shares_between(
             sent[at_sender] / np.bincount(at_sender, minlength=len(sent))[at_sender],
             received[at_receiver] / np.bincount(at_receiver, minlength=len(received))[at_receiver],
         )
-        # The scarcest capacity is dealt out, and the others have the more for the rest.
+        # The scarcest capacity is shared out, which leaves more of the others.
         scarcest = fair.min()
         served = fair <= scarcest * (1 + 1e-12)
         shares[waiting[served]] = scarcest

@@ -1,11 +1,11 @@
-"""Which model this is: what stored results are told apart by."""
+"""The version of the simulation model, which stored results name."""
 
 from __future__ import annotations
 
 from typing import Final
 
 MODEL_VERSION: Final = 4
-"""Goes up by one whenever the same scenario is meant to come to other results than before.
+"""Raise it by one with every change that changes the results of an existing scenario on purpose.
 
-Whoever verifies stored results then learns that it was the model that changed, not their scenario or their assignor.
+Verification of stored results then reports that the model changed, not the scenario or the assignor.
 """

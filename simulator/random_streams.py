@@ -1,7 +1,7 @@
 """Named streams of random numbers from one seed.
 
-Each use of chance has a stream of its own, named after what it decides, so that adding one use never changes another,
-and all assignors of a scenario meet the same chances.
+Each random decision has a stream of its own, named after what it decides. A new decision therefore never changes an
+existing one, and all assignors of a scenario get the same random events.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import numpy as np
 
 
 def random_stream(seed: int, *names: str) -> np.random.Generator:
-    """The random numbers for one purpose.
+    """Return the random number generator for one purpose.
 
     Args:
-        seed: the run's seed, at least 0.
+        seed: the run's seed, not negative.
         names: what the numbers are for, such as ("process_id", "app-3").
+
+    Returns:
+        The same sequence for the same seed and names, on every platform.
     """
     digest = hashlib.sha256("\x1f".join(names).encode()).digest()
     key = tuple(int.from_bytes(digest[i : i + 4], "big") for i in range(0, 16, 4))

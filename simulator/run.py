@@ -1,4 +1,4 @@
-"""One simulated run."""
+"""Simulation of one world with one assignor."""
 
 from __future__ import annotations
 
@@ -6,35 +6,33 @@ from assignors.flow import flow_cache
 from assignors.model.assignment import TaskAssignor
 from assignors.objective.cost import EQUAL_WEIGHTS, Weights
 from simulator.assignment.explanation import ExplanationRequest
-from simulator.flows.execution import Execution
 from simulator.processes.simulation import Observer, Simulation
 from simulator.results.trace import Trace
 from simulator.world.world import World
-
-
-def _nobody_looks(execution: Execution) -> None:
-    """Most runs are only looked at when they are over."""
 
 
 def simulate(
     world: World,
     assignor: TaskAssignor,
     weights: Weights = EQUAL_WEIGHTS,
-    observe: Observer = _nobody_looks,
-    question: ExplanationRequest | None = None,
+    *,
+    capture: bool = False,
+    explain: ExplanationRequest | None = None,
+    observe: Observer | None = None,
 ) -> Trace:
-    """Let a world live through its duration with one assignor.
+    """Simulate a world for its duration.
 
     Args:
-        world: the cluster, the application and what happens to them; drawn from a seed already.
-        assignor: who decides.
-        weights: what the assignor takes a remote partition and a moved task to cost where nothing is configured.
-        observe: is shown the execution after every change; must not touch it.
-        question: of which tasks to explain the moves; nothing else depends on it.
+        world: the cluster, the application and their disturbances, as drawn from a seed.
+        assignor: computes the assignment of every rebalance.
+        weights: the assignor's default costs of a remote partition and of a moved task.
+        capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
+        explain: the tasks whose moves to explain; affects no other figure.
+        observe: called with the execution after every change of it; must not modify it.
 
     Returns:
-        What happened; the same for the same arguments, to the byte. A failing assignor ends the run, and is a part of
-        the trace.
+        The trace, equal for equal arguments. If the assignment is invalid or the assignor raises an `AssignorError`,
+        the run ends there and `Trace.failure` has the reason; other exceptions propagate.
     """
     with flow_cache():
-        return Simulation(world, assignor, weights, observe, question).run()
+        return Simulation(world, assignor, weights, capture=capture, explain=explain, observe=observe).run()

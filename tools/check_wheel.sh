@@ -9,7 +9,7 @@ set -eu
 scenario=$1
 cd "$(dirname "$0")/.."
 root="$PWD/build/wheel-test"
-packages="assignor_sim assignors pipeline reports scenarios simulator"
+packages="assignors pipeline reports scenarios simulator"
 
 say() { echo "-- $*"; }
 
@@ -37,11 +37,15 @@ sed -n 's/ *\\$//; /^[a-z0-9].*==/p' requirements.lock >"$root/constraints.txt"
 "$root/venv/bin/python" -m pip --disable-pip-version-check check
 
 for package in $packages; do
-    try python -c "import $package, sys; assert $package.__file__.startswith(sys.prefix), $package.__file__"
+    try python -c "import sys, assignor_sim.$package as p; assert p.__file__.startswith(sys.prefix), p.__file__"
+    try python -c "import $package" 2>/dev/null && {
+        echo "the wheel installs a top-level package $package" >&2
+        exit 1
+    }
 done
 try assignor-sim --help
 try assignor-sim list
-library=$(try python -c "import importlib.resources as r; print(r.files('scenarios') / 'library')" | tail -1)
+library=$(try python -c "import importlib.resources as r; print(r.files('assignor_sim.scenarios') / 'library')" | tail -1)
 try assignor-sim run "$library/$scenario" --out result
 test -s "$root/empty/result/manifest.json" || {
     echo "the run wrote no result/manifest.json" >&2
@@ -59,7 +63,7 @@ case $refused in *"pip install assignor-sim[kafka]"*) ;; *)
 esac
 "$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
     --constraint "$root/constraints.txt" "$(echo "$root"/*.whl)[kafka]"
-try python -c "from scenarios.kafka.live.connection import StreamsGroupDescribeRequest as R; R(group_ids=['app']).encode(version=0)"
+try python -c "from assignor_sim.scenarios.kafka.live.connection import StreamsGroupDescribeRequest as R; R(group_ids=['app']).encode(version=0)"
 
 say "test scenarios in another project, with nothing there but the wheel and pytest"
 "$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \

@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 PACKAGES = ("assignor_sim", "assignors", "pipeline", "reports", "scenarios", "simulator", "tools")
 
+SUFFIXES = (".py", ".md", ".js", ".j2", ".yaml", ".toml")
+
 PHRASES: dict[str, str] = {
     r"nobody|somebody|whoever": "name who",
     r"told|tells|tell": "reports, shows, says (a log), or the name of the value",
@@ -49,12 +51,8 @@ BRITISH = (
     r"\w*(?:organ|optim|serial|recogn|minim|maxim|normal|summar|initial|synchron|random|character|vector|local|"
     r"equal|categor|standard|visual|author|util|stabil|penal|prior|parallel)is(?:e|es|ed|ing|ation)|analyse[sd]?|artefacts?"
 )
-_FOUND = re.compile(
-    r"(?<![\w`])(?:"
-    + "|".join(f"(?P<p{at}>{phrase})" for at, phrase in enumerate(PHRASES))
-    + rf"|(?P<british>{BRITISH}))(?![\w`])",
-    re.IGNORECASE,
-)
+_ALTERNATIVES = [*(f"(?P<p{at}>{phrase})" for at, phrase in enumerate(PHRASES)), f"(?P<british>{BRITISH})"]
+_FOUND = re.compile(rf"(?<![\w`])(?:{'|'.join(_ALTERNATIVES)})(?![\w`])".replace(" ", r"\s+"), re.IGNORECASE)
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->|\]\([^)]*\)|https?://\S+", re.DOTALL)
 
 ALLOWED: frozenset[tuple[str, str]] = frozenset()
@@ -96,7 +94,7 @@ def check(paths: Iterable[str]) -> list[Finding]:
     """Check Markdown pages and Python modules; return what was found, by path and line."""
     found: list[Finding] = []
     for path in paths:
-        text = Path(path).read_text()
+        text = Path(path).read_text(encoding="utf-8")
         parts = prose_of_module(text) if path.endswith(".py") else [(1, text)]
         for line, part in parts:
             found.extend(findings_in_text(path, part, line))
@@ -107,7 +105,7 @@ def checked_paths(under: Sequence[str] = ()) -> list[str]:
     """List the tracked files that are checked, all or those under some paths."""
     under = under or ("README.md", "CONTRIBUTING.md", "docs", *PACKAGES)
     listed = subprocess.run(["git", "ls-files", "--", *under], check=True, capture_output=True, text=True).stdout
-    return [path for path in listed.splitlines() if path.endswith((".py", ".md")) and path != "tools/plain_words.py"]
+    return [path for path in listed.splitlines() if path.endswith(SUFFIXES) and path != "tools/plain_words.py"]
 
 
 def main(under: Sequence[str]) -> int:

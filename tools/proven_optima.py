@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assignor_sim.api.results import run_scenario
+from assignor_sim.api.running import run
 from assignor_sim.commands.run import PROOF_LIMIT_S
 from scenarios.load import load
 from scenarios.shipped import list_scenarios
@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 def proofs(scenario: Path) -> list[Row]:
     """Return the rounds of a scenario with a proof, with their costs and whether they are the deciding round."""
-    tables = run_scenario(load(scenario), proof_limit_s=PROOF_LIMIT_S).tables
+    tables = run(load(scenario), prove=PROOF_LIMIT_S, explain=False).tables
     key = ("assignor", "seed", "round")
     costs = {tuple(row[name] for name in key): row["total_cost"] for row in tables["rounds"].to_pylist()}
     deciding = {(row["assignor"], row["seed"], row["deciding_round"]) for row in tables["runs"].to_pylist()}
@@ -42,8 +42,8 @@ def _all_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
 
 
 def _counts(rows: list[Row]) -> str:
-    raised = sum(row["least_total_cost"] > row["relaxed_total_cost"] for row in rows)
-    proven = sum(row["least_total_cost"] == row["cheapest_total_cost"] for row in rows)
+    raised = sum(row["total_cost_bound"] > row["relaxed_total_cost_bound"] for row in rows)
+    proven = sum(row["total_cost_bound"] == row["best_known_total_cost"] for row in rows)
     return f"{len(rows):,} | {raised:,} | {proven:,}"
 
 
@@ -52,14 +52,14 @@ def _deciding_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for name, rows in every.items():
         for row in rows:
-            least, relaxed, cost = row["least_total_cost"], row["relaxed_total_cost"], row["total_cost"]
+            least, relaxed, cost = row["total_cost_bound"], row["relaxed_total_cost_bound"], row["total_cost"]
             if row["is_deciding"] and least > relaxed:
                 gaps = f"{_above(cost, relaxed)} | {_above(cost, least)}"
                 yield f"| {name} | {row['assignor']} | {cost:,} | {relaxed:,} | {_optimum(row)} | {gaps} |"
 
 
 def _optimum(row: Row) -> str:
-    least, cheapest = row["least_total_cost"], row["cheapest_total_cost"]
+    least, cheapest = row["total_cost_bound"], row["best_known_total_cost"]
     return f"{least:,}" if least == cheapest else f"{least:,} to {cheapest:,}"
 
 

@@ -14,7 +14,7 @@ from pipeline.ingest.tables import TABLES as INGESTED_TABLES
 from pipeline.ingest.tables import Table
 from pipeline.sweep.document import SweepDocument
 from reports.analysis.plans.tables import PLAN_SCHEMAS
-from scenarios.language.schema import json_schema_text
+from scenarios.language.schema import format_json_schema
 from simulator.results.tables import SCHEMAS
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
@@ -184,7 +184,7 @@ def _table(name: str, schema: pa.Schema) -> str:
 
 
 def _scenarios() -> str:
-    schema = json.loads(json_schema_text())
+    schema = json.loads(format_json_schema())
     models = schema["$defs"]
     missing = set(models) - set(SECTIONS)
     if missing:

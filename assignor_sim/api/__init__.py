@@ -1,1 +1,1 @@
-"""TODO assignor_sim/api."""
+"""Python API: the functions behind `import assignor_sim as sim` and behind the commands."""

@@ -1,92 +1,162 @@
-"""Assignors against each other over scenarios and seeds: what `compare` does."""
+"""`sim.compare`: assignors against a baseline over scenarios and seeds, with significance tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assignor_sim.api.results import run_scenario
-from reports.analysis.paired_comparison import COMPARABLE_METRICS, FailedRun, MetricComparison, PairedComparison
-from reports.analysis.significance import holm_correction, sign_flip_p
-from reports.analysis.statistics import Floats, PairedDifference, paired
+from assignor_sim.api.loading import as_scenarios
+from assignor_sim.api.running import run
+from assignors.registry import AssignorLike
+from reports.analysis.metrics import COMPARABLE_METRICS
+from reports.analysis.paired_comparison import (
+    DEFAULT_METRICS,
+    FailedRun,
+    MetricComparison,
+    PairedComparison,
+)
+from reports.analysis.statistics import Floats, PairedDifference, holm_correction, paired, sign_flip_p
 from scenarios.load import Scenario
+from simulator.results.verdict import WITHOUT_ASSIGNMENT
 
-Progress = Callable[[str], None]
-"""Told before each run what comes."""
+if TYPE_CHECKING:
+    import pandas as pd
 
-_NO_RESULT = ("failed", "empty")
 _ROUNDING = 1e-9
 
 
-def compare_over_seeds(
-    scenarios: Sequence[Scenario],
-    assignors: Sequence[str],
-    seeds: Sequence[int],
-    metrics: Sequence[str],
-    progress: Progress = lambda _: None,
-) -> tuple[PairedComparison, list[str]]:
-    """Run every assignor in every scenario with every seed, and compare with the first.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison:
+    """Assignors against a baseline, metric by metric; `print` shows the table that `assignor-sim compare` prints.
 
-    Runs of the same scenario and seed are paired: they face the same weather. p-values are corrected together, for all
-    findings in which anything differs; of the others there is nothing to be found.
+    Attributes:
+        paired: the differences per scenario, metric and assignor, and the failed runs.
+        warnings: reasons to doubt the figures.
+    """
+
+    paired: PairedComparison
+    warnings: tuple[str, ...]
+
+    @property
+    def findings(self) -> tuple[MetricComparison, ...]:
+        """One comparison for each scenario, metric and assignor other than the baseline."""
+        return self.paired.findings
+
+    def summary(self) -> pd.DataFrame:
+        """Return one row for each scenario, metric and assignor: means, difference, 95 % CI, p and verdict."""
+        import pandas as pd
+
+        rows = [
+            {**asdict(finding), "difference": finding.difference, "verdict": str(finding.verdict)}
+            for finding in self.findings
+        ]
+        return pd.DataFrame(rows)
+
+    def __str__(self) -> str:
+        from reports.render.terminal.significance import render
+
+        return render(self.paired)
+
+    def __repr__(self) -> str:
+        against = ", ".join(self.paired.assignors)
+        return f"<Comparison of {against} with {self.paired.baseline}, {self.paired.seeds} seeds>"
+
+    def _repr_html_(self) -> str:
+        """Return the differences as notebooks show them."""
+        return str(self.summary().to_html())
+
+
+def compare(
+    scenario: Scenario | str | os.PathLike[str] | Iterable[Scenario | str | os.PathLike[str]],
+    assignors: Sequence[AssignorLike],
+    seeds: int | Iterable[int] = 20,
+    *,
+    metrics: Sequence[str] = (),
+    on_progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Compare assignors with significance tests over seeds; `assignor-sim compare` in Python.
+
+    Runs of the same scenario and seed are paired: they have the same random disturbances. p-values are of the sign-flip
+    test, with Holm's correction over all comparisons in which any pair differs.
 
     Args:
-        scenarios: each with its own name.
-        assignors: two or more, as in `compare`.
-        seeds: of the runs.
-        metrics: names of `TRIAL_METRICS`.
-        progress: told before each run what comes.
+        scenario: one scenario or several: loaded, files, or names of shipped scenarios.
+        assignors: two or more, as in `run`; the first is the baseline.
+        seeds: the number of seeds (1, 2, …), or the seeds.
+        metrics: names of metrics; by default the usual ones.
+        on_progress: called with a description of each run before it starts.
 
     Returns:
-        The trial, and what its reader should know of the assignors.
+        The comparison.
 
     Raises:
-        AssignorError: an assignor cannot be found or built.
+        ScenarioError: a scenario is invalid.
+        AssignorError: an assignor is unknown, or rejects its parameters.
+        ValueError: fewer than two assignors, or an unknown metric.
+
+    Examples:
+        >>> import assignor_sim as sim
+        >>> small = sim.load("cold_start", overrides=[("duration", "20m")])
+        >>> comparison = sim.compare(small, ["high_availability", "sticky"], seeds=2, metrics=["active_moves"])
+        >>> [finding.assignor for finding in comparison.findings]
+        ['sticky']
     """
+    if len(assignors) < 2:
+        raise ValueError("compare takes two or more assignors; the first is the baseline")
+    unknown = [name for name in metrics if name not in COMPARABLE_METRICS]
+    if unknown:
+        raise ValueError(f"unknown metric '{unknown[0]}' (metrics: {', '.join(COMPARABLE_METRICS)})")
+    names = list(metrics or DEFAULT_METRICS)
+    used = range(1, seeds + 1) if isinstance(seeds, int) else list(seeds)
+    scenarios = as_scenarios(scenario)
     findings: list[tuple[MetricComparison, float]] = []
     failures: list[FailedRun] = []
     warnings: dict[str, None] = {}
-    for scenario in scenarios:
-        comparison = run_scenario(scenario, assignors, seeds, progress=_within(scenario.name, progress))
-        warnings |= dict.fromkeys(f"{scenario.name}: {text}" for text in comparison.warnings)
-        runs = comparison.tables["runs"].to_pylist()
-        failures += _failures(runs)
-        findings += _findings(scenario.name, runs, assignors, metrics)
-    compare_over_seeds = PairedComparison(
-        baseline=assignors[0],
-        assignors=tuple(assignors[1:]),
-        scenarios=tuple(scenario.name for scenario in scenarios),
-        seeds=len(seeds),
+    labels: tuple[str, ...] = ()
+    for each in scenarios:
+        progress = None if on_progress is None else _prefixed(each.name, on_progress)
+        result = run(each, assignors, used, explain=False, keep_traces=False, on_progress=progress)
+        labels = result.labels
+        warnings |= dict.fromkeys(f"{each.name}: {text}" for text in result.warnings)
+        rows = result.tables["runs"].to_pylist()
+        failures += _failures(rows)
+        findings += _findings(each.name, rows, labels, names)
+    paired_comparison = PairedComparison(
+        baseline=labels[0],
+        assignors=labels[1:],
+        scenarios=tuple(each.name for each in scenarios),
+        seeds=len(used),
         findings=tuple(_corrected(findings)),
         failures=tuple(failures),
     )
-    return compare_over_seeds, list(warnings)
+    return Comparison(paired_comparison, tuple(warnings))
 
 
-def _within(scenario: str, progress: Progress) -> Progress:
-    return lambda step: progress(f"{scenario}: {step}")
+def _prefixed(scenario: str, on_progress: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda text: on_progress(f"{scenario}: {text}")
 
 
 def _failures(runs: Sequence[Mapping[str, Any]]) -> Iterator[FailedRun]:
-    for run in runs:
-        if run["verdict"] in _NO_RESULT:
-            yield FailedRun(run["scenario"], run["assignor"], run["seed"], run["cause"] or run["verdict"])
+    for run_row in runs:
+        if run_row["verdict"] in WITHOUT_ASSIGNMENT:
+            cause = run_row["cause"] or run_row["verdict"]
+            yield FailedRun(run_row["scenario"], run_row["assignor"], run_row["seed"], cause)
 
 
 def _findings(
-    scenario: str, runs: Sequence[Mapping[str, Any]], assignors: Sequence[str], metrics: Sequence[str]
+    scenario: str, runs: Sequence[Mapping[str, Any]], labels: Sequence[str], metrics: Sequence[str]
 ) -> Iterator[tuple[MetricComparison, float]]:
-    """The findings of a scenario, with p-values that are not yet corrected."""
-    baseline = _matrix(runs, assignors[0], metrics)
-    for assignor in assignors[1:]:
-        values = _matrix(runs, assignor, metrics)
-        for column, (metric, pair) in enumerate(
-            zip(metrics, paired(values, baseline, scenario, assignor), strict=True)
-        ):
-            yield _finding((scenario, metric, assignor), values[:, column], baseline[:, column], pair)
+    """Yield the comparisons of a scenario, with their uncorrected p-values."""
+    baseline = _matrix(runs, labels[0], metrics)
+    for label in labels[1:]:
+        values = _matrix(runs, label, metrics)
+        differences = zip(metrics, paired(values, baseline, scenario, label), strict=True)
+        for column, (metric, difference) in enumerate(differences):
+            yield _finding((scenario, metric, label), values[:, column], baseline[:, column], difference)
 
 
 def _finding(
@@ -107,17 +177,18 @@ def _finding(
     return finding, sign_flip_p(differences.tolist(), *key)
 
 
-def _matrix(runs: Sequence[Mapping[str, Any]], assignor: str, metrics: Sequence[str]) -> Floats:
-    """Shape (seeds, metrics); NaN where a run has no result or not the metric."""
-    rows = sorted((run for run in runs if run["assignor"] == assignor), key=lambda run: run["seed"])
+def _matrix(runs: Sequence[Mapping[str, Any]], label: str, metrics: Sequence[str]) -> Floats:
+    """Return the metrics of an assignor, shape (seeds, metrics); NaN where a run has no result or lacks the metric."""
+    rows = sorted((row for row in runs if row["assignor"] == label), key=lambda row: int(row["seed"]))
     values = [
-        [None if run["verdict"] in _NO_RESULT else COMPARABLE_METRICS[metric].of(run) for metric in metrics]
-        for run in rows
+        [None if row["verdict"] in WITHOUT_ASSIGNMENT else COMPARABLE_METRICS[metric].of(row) for metric in metrics]
+        for row in rows
     ]
     return np.array(values, dtype=np.float64)
 
 
 def _corrected(findings: Sequence[tuple[MetricComparison, float]]) -> Iterator[MetricComparison]:
+    """Yield the comparisons with corrected p-values, in the same order."""
     p_values = iter(holm_correction([p for finding, p in findings if finding.differing]))
     for finding, _ in findings:
         yield replace(finding, p=next(p_values)) if finding.differing else finding

@@ -1,8 +1,9 @@
-"""Recording what scenarios come to, and verifying that they still do: what `record`, `verify` and pytest share."""
+"""`sim.record` and `sim.verify`: store the results of scenarios, and check that they are reproduced."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,102 +11,162 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from assignor_sim.api.results import run_scenario
+from assignor_sim.api.running import run
 from assignor_sim.text_files import write_text
 from assignors.errors import AssignorError
-from reports.analysis.stored.changes import causes, changes
+from assignors.registry import AssignorLike
+from reports.analysis.stored.changes import compare_origins, compare_results
 from reports.analysis.stored.results import (
     ResultOrigin,
     StoredResults,
     StoredResultsError,
+    collect_results,
     read_stored,
-    stored,
     write_stored,
 )
-from reports.analysis.stored.tolerance import Tolerance
-from reports.render.verification import CHANGED, NOT_STORED, SAME, UNREADABLE, Verification
+from reports.analysis.stored.tolerance import Tolerance, parse_tolerances
+from reports.analysis.stored.verification import Verification, VerificationStatus
 from scenarios.load import Scenario, ScenarioError, load
 from scenarios.shipped import find_scenario
 from simulator.model_version import MODEL_VERSION
+from simulator.results.verdict import Verdict
 
 SUFFIX: Final = ".expected.json"
 _PACKAGES: Final = ("assignor-sim", "numba", "numpy", "ortools", "simpy")
 
-Progress = Callable[[str], None]
-"""Told before each run what comes."""
-
 
 def stored_results_path(file: Path) -> Path:
-    """Where the results of a scenario are stored: NAME.expected.json beside NAME.yaml."""
+    """Return the file with the stored results of a scenario: NAME.expected.json beside NAME.yaml."""
     return file.with_suffix(SUFFIX)
 
 
-def scenario_files(arguments: Iterable[Path]) -> list[Path]:
-    """The scenario files that are meant: files, names of shipped scenarios, and each *.yaml in a directory, sorted.
-
-    Raises:
-        StoredError: a directory without any.
-    """
-    return list(dict.fromkeys(file for argument in arguments for file in _files(argument)))
-
-
-def record(file: Path, assignors: Sequence[str] = (), progress: Progress = lambda _: None) -> str:
-    """Run a scenario and store its results beside it; says what came of it.
-
-    A file whose results are as they were is left as it is, so that a new version of a package is no change to review.
+def scenario_files(arguments: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """Return scenario files, each once.
 
     Args:
-        file: the scenario.
-        assignors: as in `compare`; those of the scenario if empty.
-        progress: told before each run what comes.
+        arguments: files, names of shipped scenarios, and directories, which stand for their `*.yaml`, sorted.
+
+    Returns:
+        The files, in the order of the arguments.
 
     Raises:
-        ScenarioError: something is wrong with the scenario.
-        AssignorError: something is wrong with an assignor.
+        StoredResultsError: a directory has no scenario file.
+    """
+    return list(dict.fromkeys(file for argument in arguments for file in _files(Path(argument))))
+
+
+def record(
+    scenario: str | os.PathLike[str],
+    assignors: Sequence[AssignorLike] = (),
+    *,
+    on_progress: Callable[[str], None] | None = None,
+) -> str:
+    """Simulate a scenario and store its results beside it, as NAME.expected.json.
+
+    A file whose results have not changed is not rewritten, so a new release of a dependency is no change to review.
+
+    Args:
+        scenario: a scenario file, or the name of a shipped scenario.
+        assignors: assignors as in `run`; by default those that the scenario lists.
+        on_progress: called with a description of each run before it starts.
+
+    Returns:
+        What was done, for people: `stored`, `unchanged`, or the number of differences.
+
+    Raises:
+        ScenarioError: the scenario is invalid.
+        AssignorError: an assignor is unknown, or rejects its parameters.
         OSError: the results cannot be written.
     """
+    file = find_scenario(Path(scenario))
     target = stored_results_path(file)
-    results = _results(load(file), assignors, progress)
-    before = _before(target)
-    if before is not None and not changes(before, results) and not _has_news(before.origin, results.origin):
+    results = _results(load(file), assignors, on_progress)
+    before = _read_if_possible(target)
+    if (
+        before is not None
+        and not compare_results(before, results)
+        and not _has_other_inputs(before.origin, results.origin)
+    ):
         return "unchanged"
     write_text(target, write_stored(results))
-    return "; ".join(("stored" if before is None else _news(before, results), *_failed(results)))
+    return "; ".join(("stored" if before is None else _differences(before, results), *_failed_runs(results)))
 
 
 def verify(
+    scenarios: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    assignors: Sequence[AssignorLike] = (),
+    *,
+    tolerances: Iterable[str] = (),
+    metrics_only: bool = False,
+    on_progress: Callable[[str], None] | None = None,
+) -> list[Verification]:
+    """Simulate scenarios again and compare with the results stored beside them; `assignor-sim verify` in Python.
+
+    Args:
+        scenarios: one or several scenario files, names of shipped scenarios, or directories of them.
+        assignors: assignors as in `run`; by default those that each scenario lists.
+        tolerances: how far a metric may differ, as in `time_to_converge_ms=5%` or `active_moves=3`.
+        metrics_only: whether to compare metrics only, and not the decisions of single rebalances.
+        on_progress: called with a description of each run before it starts.
+
+    Returns:
+        One verification per scenario. An invalid scenario is one with status `unreadable`.
+
+    Raises:
+        StoredResultsError: a directory has no scenario file.
+        ToleranceError: a tolerance is invalid.
+
+    Examples:
+        >>> import assignor_sim as sim
+        >>> [verification.status for verification in sim.verify("cold_start")]
+        ['same']
+    """
+    arguments = [scenarios] if isinstance(scenarios, str | os.PathLike) else scenarios
+    allowed = parse_tolerances(tolerances)
+    return [
+        verify_file(file, allowed, metrics_only=metrics_only, assignors=assignors, on_progress=on_progress)
+        for file in scenario_files(arguments)
+    ]
+
+
+def verify_file(
     file: Path,
     allowed: Mapping[str, Tolerance],
     *,
     metrics_only: bool = False,
-    assignors: Sequence[str] = (),
-    progress: Progress = lambda _: None,
+    assignors: Sequence[AssignorLike] = (),
+    on_progress: Callable[[str], None] | None = None,
 ) -> Verification:
-    """Run a scenario again and compare with the results stored beside it; raises nothing for the user's mistakes.
+    """Verify one scenario file; a mistake in it becomes the status of the verification.
 
     Args:
         file: the scenario.
-        allowed: how far figures may be off.
-        metrics_only: leave out what the single rounds decided.
-        assignors: as in `compare`; those of the scenario if empty.
-        progress: told before each run what comes.
+        allowed: tolerances by metric.
+        metrics_only: whether to compare metrics only.
+        assignors: as in `verify`.
+        on_progress: as in `verify`.
+
+    Returns:
+        The verification.
     """
     started = time.perf_counter()
     target = stored_results_path(file)
     if file.exists() and not target.exists():
-        return Verification(str(file), NOT_STORED)
+        return Verification(str(file), VerificationStatus.NOT_STORED)
     try:
         scenario = load(file)
         before = read_stored(target.read_text(encoding="utf-8"), str(target))
-        now = _results(scenario, assignors, progress)
+        now = _results(scenario, assignors, on_progress)
     except (ScenarioError, AssignorError, StoredResultsError, OSError, UnicodeDecodeError) as error:
-        return Verification(str(file), UNREADABLE, error=str(error), seconds=time.perf_counter() - started)
-    found = changes(before, now, allowed, metrics_only=metrics_only)
+        return Verification(
+            str(file), VerificationStatus.UNREADABLE, error=str(error), seconds=time.perf_counter() - started
+        )
+    differences = compare_results(before, now, allowed, metrics_only=metrics_only)
     return Verification(
         str(file),
-        CHANGED if found else SAME,
-        found,
-        causes(before.origin, now.origin),
+        VerificationStatus.CHANGED if differences else VerificationStatus.SAME,
+        differences,
+        compare_origins(before.origin, now.origin),
         runs=list(now.runs),
         seconds=time.perf_counter() - started,
     )
@@ -115,46 +176,52 @@ def _files(argument: Path) -> Iterator[Path]:
     if not argument.is_dir():
         yield find_scenario(argument)
         return
-    every = sorted(argument.glob("*.yaml"))
-    if not every:
-        raise StoredResultsError(f"{argument}: no scenario files (*.yaml) in this directory")
-    yield from every
+    files = sorted(argument.glob("*.yaml"))
+    if not files:
+        raise StoredResultsError(f"{argument}: this directory has no scenario files (*.yaml)")
+    yield from files
 
 
-def _results(scenario: Scenario, assignors: Sequence[str], progress: Progress) -> StoredResults:
-    tables = run_scenario(scenario, assignors, progress=lambda step: progress(f"{scenario.name}: {step}")).tables
+def _results(
+    scenario: Scenario, assignors: Sequence[AssignorLike], on_progress: Callable[[str], None] | None
+) -> StoredResults:
+    def prefixed(text: str) -> None:
+        if on_progress is not None:
+            on_progress(f"{scenario.name}: {text}")
+
+    result = run(scenario, list(assignors), explain=False, keep_traces=False, on_progress=prefixed)
     origin = ResultOrigin(
         scenario=hashlib.sha256(scenario.text.encode()).hexdigest(),
         imports=dict(scenario.imports),
         model=MODEL_VERSION,
         versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
     )
-    return stored(tables, scenario.name, origin)
+    return collect_results(result.tables, scenario.name, origin)
 
 
-def _before(target: Path) -> StoredResults | None:
-    """What was stored; None if nothing was, or nothing that can still be read."""
+def _read_if_possible(target: Path) -> StoredResults | None:
+    """Return the stored results; None if there are none, or none that this version can read."""
     try:
         return read_stored(target.read_text(encoding="utf-8"), str(target))
     except (OSError, StoredResultsError, UnicodeDecodeError):
         return None
 
 
-def _news(before: StoredResults, results: StoredResults) -> str:
-    """What differs from what was stored."""
-    found = changes(before, results)
-    if not found:
-        return "stored, results as before"
-    return f"stored, {len(found)} difference{'s' if len(found) > 1 else ''}; {causes(before.origin, results.origin)}"
+def _differences(before: StoredResults, results: StoredResults) -> str:
+    differences = compare_results(before, results)
+    if not differences:
+        return "stored, same results"
+    plural = "s" if len(differences) > 1 else ""
+    return f"stored, {len(differences)} difference{plural}; {compare_origins(before.origin, results.origin)}"
 
 
-def _failed(results: StoredResults) -> Iterator[str]:
-    for (assignor, seed), run in results.runs.items():
-        if run.figures["verdict"] == "failed":
-            yield f"{assignor}, seed {seed}, failed: {run.figures['cause']}"
+def _failed_runs(results: StoredResults) -> Iterator[str]:
+    for (assignor, seed), stored_run in results.runs.items():
+        if stored_run.figures["verdict"] == Verdict.FAILED:
+            yield f"{assignor}, seed {seed}, failed: {stored_run.figures['cause']}"
 
 
-def _has_news(before: ResultOrigin, now: ResultOrigin) -> bool:
-    """Whether there is something to tell beside the versions."""
-    since = causes(before, now)
+def _has_other_inputs(before: ResultOrigin, now: ResultOrigin) -> bool:
+    """Return whether the scenario or the model changed; versions of packages do not count."""
+    since = compare_origins(before, now)
     return bool(since.scenario or since.model)

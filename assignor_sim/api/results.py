@@ -1,66 +1,181 @@
-"""A scenario with several assignors and seeds, run and laid out in tables."""
+"""Result of `sim.run`, in memory or read back from a directory."""
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from assignor_sim.api.stored_scenario import stored_scenario_path
+from assignor_sim.text_files import write_text
 from assignors import registry
-from scenarios.assignor_specs import AssignorSpec, assignor_specs, run
+from assignors.errors import UnknownAssignorError
+from scenarios.assignor_specs import AssignorSpec
 from scenarios.load import Scenario
-from scenarios.proofs import run_with_proofs
-from simulator.assignment.explanation import ExplanationRequest
-from simulator.model_version import MODEL_VERSION
-from simulator.results.tables import concat_tables
-from simulator.results.tabulation import tabulate
+from simulator.results.result_directory import ResultsError, read_results
+from simulator.results.trace import Trace
 from simulator.world.world import GroupProtocol
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assignor_sim.api.explanations import TaskExplanations
     from reports.render.notebook import Plots
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RunResult:
-    """The tables of all runs, by name as in `simulator.results.tables.SCHEMAS`, and how they came about.
+    """Tables of one or several runs of a scenario, and what they were made of.
 
-    Printed, it is the table that `assignor-sim run` prints.
+    `print(result)` shows the table that `assignor-sim run` prints; a notebook shows it as HTML.
+
+    Attributes:
+        tables: result tables by name, as in `simulator.results.tables.SCHEMAS`.
+        manifest: everything that identifies the runs: scenario, assignors, seeds, versions.
+        scenario: the scenario; None if the result was read from a directory.
+        specs: the assignors by label; empty if the result was read from a directory.
+        traces: the traces by label and seed; empty if the result was read from a directory, or without traces.
+        directory: the directory that the result was read from; None otherwise.
     """
 
     tables: dict[str, pa.Table]
     manifest: dict[str, Any]
+    scenario: Scenario | None = None
+    specs: Mapping[str, AssignorSpec] = field(default_factory=dict)
+    traces: Mapping[tuple[str, int], Trace] = field(default_factory=dict)
+    directory: Path | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the assignors, in the order of the runs."""
+        return tuple(str(assignor["label"]) for assignor in self.manifest["assignors"])
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Random seeds of the runs."""
+        return tuple(self.manifest["seeds"])
 
     @property
     def warnings(self) -> list[str]:
-        """What the reader should know before trusting the tables."""
-        of_assignors = (text for one in self.manifest["assignors"] for text in _warnings(one))
+        """Reasons to doubt the figures, of the scenario and of its assignors."""
+        of_assignors = (text for assignor in self.manifest["assignors"] for text in _warnings(assignor))
         return [*self.manifest["scenario"]["warnings"], *of_assignors]
 
     @property
+    def trace(self) -> Trace:
+        """The trace of the only run.
+
+        Raises:
+            ResultsError: the result holds no trace, or several (`traces[label, seed]`).
+        """
+        if not self.traces:
+            source = f"{self.directory}: holds tables, not traces" if self.directory else "this run kept no traces"
+            raise ResultsError(f"{source}; simulate again with sim.run")
+        if len(self.traces) > 1:
+            keys = ", ".join(map(str, self.traces))
+            raise ResultsError(f"this result has {len(self.traces)} traces; choose one: result.traces[{keys}]")
+        return next(iter(self.traces.values()))
+
+    @property
     def plot(self) -> Plots:
-        """The figures, as in `comparison.plot.convergence()`."""
+        """Figures by name, as in `result.plot.convergence()`; `dir(result.plot)` lists them."""
         from reports.render.notebook import Plots
 
         return Plots(self.tables)
 
+    def summary(self) -> pd.DataFrame:
+        """Return the comparison, one row per assignor, with one column per metric."""
+        return self.to_pandas()
+
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
-        """A result table as a data frame; without a name the comparison, one row an assignor.
+        """Return a result table, or without a name the comparison of `summary`.
+
+        Args:
+            table: name of a result table, such as `rounds`; `result.tables` has the names.
+
+        Returns:
+            The table as a data frame.
 
         Raises:
-            TableError: there is no such table.
+            TableError: the result has no such table.
         """
         from reports.render.notebook import data_frame
 
         return data_frame(self.tables, table)
+
+    def explain(
+        self,
+        task: str,
+        round: int | None = None,
+        *,
+        assignor: str | None = None,
+        seed: int | None = None,
+        on_progress: Callable[[str], None] | None = None,
+    ) -> TaskExplanations:
+        """Explain why a task moved: the steps of the assignor, and the cost at which the task would have stayed.
+
+        Simulates the run again to find that cost.
+
+        Args:
+            task: task id, as in `0_3`.
+            round: number of a rebalance; by default all.
+            assignor: label of an assignor; by default all.
+            seed: random seed of the run; by default the first of each assignor.
+            on_progress: called with a description of each step.
+
+        Returns:
+            One explanation per assignor; printable.
+
+        Raises:
+            ExplanationError: the result has no such task, round or seed, or its runs recorded no reasons.
+            RunLookupError: the result has no assignor of that label.
+        """
+        from assignor_sim.api.explanations import explain
+
+        return explain(self, task, round, [] if assignor is None else [assignor], seed, on_progress)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write an HTML page with tables and figures.
+
+        Args:
+            path: the file to write.
+
+        Returns:
+            The path of the file.
+        """
+        from reports.render.page import page
+
+        write_text(Path(path), page(self.tables, self.manifest))
+        return Path(path)
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Write tables, figures, an HTML page and the scenario to a directory, for `sim.open` and the commands.
+
+        Args:
+            directory: a new or empty directory, or one with earlier results.
+
+        Returns:
+            The path of the directory.
+
+        Raises:
+            ResultsError: the directory holds something else or cannot be written, or this result was read from one.
+            StoredScenarioError: an imported file has changed since the scenario was loaded.
+        """
+        from assignor_sim.api.stored_scenario import stored_scenario_files
+        from reports.render.figures.run_figures import RUN_FIGURES, figure_bytes
+        from reports.render.page import page
+        from simulator.results.result_directory import write_results
+
+        if self.scenario is None:
+            raise ResultsError(f"{self.directory}: is saved already; copy the directory")
+        files = {f"figures/{draw.__name__}.png": figure_bytes(draw(self.tables), "png") for draw in RUN_FIGURES}
+        files["report.html"] = page(self.tables, self.manifest).encode()
+        files |= stored_scenario_files(self.scenario)
+        write_results(Path(directory), self.tables, self.manifest, files)
+        return Path(directory)
 
     def __str__(self) -> str:
         from reports.render.terminal.comparison import render
@@ -68,120 +183,51 @@ class RunResult:
         return render(self.tables)
 
     def __repr__(self) -> str:
-        labels = ", ".join(one["label"] for one in self.manifest["assignors"])
-        return f"<Comparison of {labels} in {self.manifest['scenario']['name']}>"
+        return f"<RunResult of {', '.join(self.labels)} in {self.manifest['scenario']['name']}>"
 
     def _repr_html_(self) -> str:
-        """The comparison as notebooks show it."""
+        """Return the comparison as notebooks show it."""
         from reports.render.notebook import comparison_html
 
         return comparison_html(self.tables, self.warnings)
 
 
-def run_scenario(
-    scenario: Scenario,
-    assignors: Sequence[str] = (),
-    seeds: Iterable[int] = (),
-    command: str = "",
-    progress: Callable[[str], None] = lambda _: None,
-    question: ExplanationRequest | None = None,
-    proof_limit_s: float | None = None,
-) -> RunResult:
-    """Simulate a scenario with every assignor and every seed.
+def open(directory: str | os.PathLike[str]) -> RunResult:
+    """Read a result from a directory that `RunResult.save` or `assignor-sim run --out` wrote.
+
+    The result has the same methods as in memory, but no traces.
 
     Args:
-        scenario: what to simulate.
-        assignors: as in `contestants`; those of the scenario if empty.
-        seeds: those of the scenario if empty.
-        command: how this came about, for the manifest.
-        progress: told before each run what comes.
-        question: of which tasks to explain the moves, in the tables `reasons` and `cycles`; of none if None.
-        proof_limit_s: for how many seconds to look for the proven optimum of each round, as in `run_proven`, which
-            the tables have in place of its lower bound; not at all if None.
+        directory: the directory.
+
+    Returns:
+        The result.
+
+    Raises:
+        ResultsError: the directory holds no results of runs.
     """
-    chosen = assignor_specs(scenario, assignors)
-    used = tuple(seeds) or scenario.seeds
-    parts = []
-    for one in chosen:
-        for seed in used:
-            progress(f"{one.choice.label}, seed {seed}")
-            if proof_limit_s is None:
-                trace = run(scenario, one, seed, question)
-            else:
-                trace = run_with_proofs(scenario, one, proof_limit_s, seed, question)
-            parts.append(tabulate(trace, one.choice.label, seed))
-    tables, manifest = concat_tables(parts), _manifest(scenario, chosen, used, command)
-    if proof_limit_s is not None:
-        manifest["proofs"] = _proofs(tables["proofs"], proof_limit_s)
-    return RunResult(tables, manifest)
-
-
-def _proofs(proofs: pa.Table, limit_s: float) -> dict[str, Any]:
-    """How many rounds there was something to prove of, and of how many the optimum is known."""
-    rows = proofs.to_pylist()
-    exact = sum(row["least_total_cost"] == row["cheapest_total_cost"] for row in rows)
-    return {"limit_s": limit_s, "rounds": len(rows), "proven": exact, "unproven": len(rows) - exact}
+    path = Path(directory)
+    tables, manifest = read_results(path)
+    kind = manifest.get("kind")
+    if kind is not None or "assignors" not in manifest:
+        raise ResultsError(f"{path}: holds a {kind or 'result of another kind'}; sim.open reads results of runs")
+    return RunResult(tables, manifest, directory=path)
 
 
 def _warnings(assignor: Mapping[str, Any]) -> Iterator[str]:
-    """What is odd about an assignor of the manifest."""
+    """Yield reasons to doubt the figures of an assignor of the manifest."""
     name = f"{assignor['label']} ({assignor['assignor']})"
     if assignor["ignored"]:
         yield f"{name} ignores {', '.join(assignor['ignored'])}"
     if assignor["refused"]:
         refused = ", ".join(assignor["refused"])
         yield f"{name} runs without {refused}: Kafka refuses it with group.protocol: {assignor['protocol']}"
-    # Of an assignor that is not Kafka's, nobody can say what Kafka would do with it.
     if not assignor["kafka_version"]:
         return
-    own = GroupProtocol.STREAMS if registry.find(assignor["assignor"]).in_streams_groups else GroupProtocol.CLASSIC
+    try:
+        in_streams_groups = registry.find(assignor["assignor"]).in_streams_groups
+    except UnknownAssignorError:  # a result of another release
+        return
+    own = GroupProtocol.STREAMS if in_streams_groups else GroupProtocol.CLASSIC
     if assignor["protocol"] != own:
         yield f"{name} is compared under group.protocol: {assignor['protocol']}; Kafka uses it in {own} groups only"
-
-
-def _protocol(scenario: Scenario, one: AssignorSpec) -> GroupProtocol:
-    return one.choice.protocol or scenario.blueprint.application.group_configs.protocol
-
-
-def _stated(scenario: Scenario, one: AssignorSpec) -> list[str]:
-    """The configs that somebody set on purpose, each once."""
-    return list(dict.fromkeys((*scenario.stated, *one.choice.changed)))
-
-
-def _refused(scenario: Scenario, one: AssignorSpec) -> list[str]:
-    """The configs that Kafka does not start with under the protocol of these runs, which go without them."""
-    is_streams_group = _protocol(scenario, one) is GroupProtocol.STREAMS
-    return [key for key in _stated(scenario, one) if is_streams_group and key == "group.instance.id"]
-
-
-def _manifest(scenario: Scenario, chosen: Sequence[AssignorSpec], seeds: Sequence[int], command: str) -> dict[str, Any]:
-    packages = ("assignor-sim", "numpy", "ortools", "pyarrow", "simpy")
-    return {
-        "scenario": {
-            "name": scenario.name,
-            "text": scenario.text,
-            "file": stored_scenario_path(scenario),
-            "sha256": hashlib.sha256(scenario.text.encode()).hexdigest(),
-            "imports": dict(scenario.imports),
-            "inferred": list(scenario.notes),
-            "warnings": list(scenario.warnings),
-            "overrides": [f"{path}={value}" for path, value in scenario.overrides],
-        },
-        "assignors": [
-            {
-                "label": one.choice.label,
-                "assignor": one.info.name,
-                "kafka_version": one.info.kafka_version,
-                "parameters": dict(one.choice.parameters),
-                "configs": dataclasses.asdict(one.choice.configs),
-                "protocol": str(_protocol(scenario, one)),
-                "ignored": [key for key in _stated(scenario, one) if one.info.ignores(key)],
-                "refused": _refused(scenario, one),
-            }
-            for one in chosen
-        ],
-        "seeds": list(seeds),
-        "command": command,
-        "model": MODEL_VERSION,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
-    }

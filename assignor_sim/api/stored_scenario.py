@@ -1,4 +1,4 @@
-"""The scenario of a directory of results, kept there with what it imports, so that its runs can be made again."""
+"""The scenario in a result directory: its text and imported files, with which a run can be repeated."""
 
 from __future__ import annotations
 
@@ -16,78 +16,112 @@ FOLDER = PurePosixPath("scenario")
 
 
 class StoredScenarioError(Exception):
-    """A scenario that cannot be kept, or not be found again as it was; says why."""
+    """A scenario cannot be stored, or the stored one does not reproduce the results."""
+
+
+def scenario_record(scenario: Scenario) -> dict[str, Any]:
+    """Return what the manifest says about a scenario, JSON-able."""
+    return {
+        "name": scenario.name,
+        "text": scenario.text,
+        "file": stored_scenario_path(scenario),
+        "sha256": _sha256(scenario),
+        "imports": dict(scenario.imports),
+        "inferred": list(scenario.notes),
+        "warnings": list(scenario.warnings),
+        "overrides": [f"{path}={value}" for path, value in scenario.overrides],
+    }
 
 
 def stored_scenario_path(scenario: Scenario) -> str:
-    """Return where the text of the scenario goes in a directory of results."""
+    """Return the path of the scenario's text in a result directory."""
     name = scenario.path.name if scenario.path is not None else "scenario.yaml"
     return str(FOLDER / packed_scenario_folder(dict(scenario.imports)) / name)
 
 
 def imports_not_stored(scenario: Scenario) -> list[str]:
-    """Return the imports that a directory of results needs where they are: those with an absolute path."""
+    """Return the imports that a result directory does not contain: those with an absolute path."""
     return [name for name, _ in scenario.imports if PurePosixPath(name).is_absolute()]
 
 
 def stored_scenario_files(scenario: Scenario) -> dict[str, bytes]:
-    """Return the text of the scenario and what it imports, by their paths in a directory of results.
+    """Return the scenario's text and its imported files, by path in a result directory.
 
-    Imports with an absolute path are not kept.
+    Imports with an absolute path are left out.
+
+    Returns:
+        The content of each file.
 
     Raises:
-        KeptError: an import is not what it was when the scenario was read.
+        StoredScenarioError: an imported file has changed since the scenario was loaded.
     """
     folder = scenario.path.parent if scenario.path is not None else Path()
     try:
         packed = pack_imports(folder, dict(scenario.imports))
     except OSError as error:
-        raise StoredScenarioError(f"{error.filename}: cannot be read any more: {error.strerror or error}") from None
+        raise StoredScenarioError(f"{error.filename}: cannot be read: {error.strerror or error}") from None
     files = {str(FOLDER / name): content for name, content in packed.files.items()}
     files[stored_scenario_path(scenario)] = scenario.text.encode()
     if scenario.imports:
-        _check(files, scenario)
+        _check_imports(files, scenario)
     return files
 
 
-def _check(files: Mapping[str, bytes], scenario: Scenario) -> None:
-    """Load the scenario from the files to keep, and see that it imports what the run imported."""
+def _check_imports(files: Mapping[str, bytes], scenario: Scenario) -> None:
+    """Load the scenario from the files to store and compare its imports with those of the run.
+
+    Raises:
+        StoredScenarioError: they differ.
+    """
     with tempfile.TemporaryDirectory(prefix="assignor-sim-") as directory:
         for name, content in files.items():
             file = Path(directory, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
         try:
-            again = dict(load(Path(directory, stored_scenario_path(scenario)), scenario.overrides).imports)
+            reloaded = load(Path(directory, stored_scenario_path(scenario)), scenario.overrides)
         except ScenarioError as error:
-            raise StoredScenarioError(f"the imports have changed since the scenario was read: {error}") from None
+            message = f"imported files have changed since the scenario was loaded: {error}"
+            raise StoredScenarioError(message) from None
+    digests = dict(reloaded.imports)
     for name, digest in scenario.imports:
-        if again.get(name) != digest:
+        if digests.get(name) != digest:
             folder = scenario.path.parent if scenario.path is not None else Path()
-            raise StoredScenarioError(f"{folder / name}: has changed since the scenario was read; run it again")
+            raise StoredScenarioError(f"{folder / name}: has changed since the scenario was loaded; run it again")
 
 
 def read_stored_scenario(directory: Path, manifest: Mapping[str, Any]) -> Scenario:
-    """Read back the scenario of a directory of results.
+    """Load the scenario of a result directory.
+
+    Args:
+        directory: the result directory.
+        manifest: its manifest.
+
+    Returns:
+        The scenario that the results were simulated with.
 
     Raises:
-        KeptError: it, or what it imports, is not there or not what it was; or its results are of another model.
+        StoredScenarioError: the scenario or an imported file is missing or has changed, or the results come from
+            another version of the model.
     """
     about = manifest["scenario"]
     if "file" not in about:
-        raise StoredScenarioError(f"{directory}: written by a version that did not keep the scenario")
+        raise StoredScenarioError(f"{directory}: written by a version that did not store the scenario")
     if manifest.get("model") != MODEL_VERSION:
-        raise StoredScenarioError(
-            f"{directory}: results of model {manifest.get('model')}; this version has model {MODEL_VERSION}"
-        )
+        model = manifest.get("model")
+        raise StoredScenarioError(f"{directory}: results of model {model}; this version has model {MODEL_VERSION}")
     overrides = [tuple(text.partition("=")[::2]) for text in about["overrides"]]
     try:
         scenario = load(directory / about["file"], overrides)
     except ScenarioError as error:
         raise StoredScenarioError(str(error)) from None
-    if hashlib.sha256(scenario.text.encode()).hexdigest() != about["sha256"]:
-        raise StoredScenarioError(f"{directory / about['file']}: is not the text that these results are of")
+    if _sha256(scenario) != about["sha256"]:
+        raise StoredScenarioError(f"{directory / about['file']}: is not the scenario of the results")
     for name, digest in dict(scenario.imports).items():
         if about["imports"].get(name) != digest:
-            raise StoredScenarioError(f"{name}: is not what it was when these results were made")
+            raise StoredScenarioError(f"{name}: has changed since these results were written")
     return scenario
+
+
+def _sha256(scenario: Scenario) -> str:
+    return hashlib.sha256(scenario.text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""`assignor-sim aggregate`: work out what sweeps say."""
+"""`assignor-sim aggregate`: statistics, differences and Pareto front of sweeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spar
 
 
 class AggregateFormat(StrEnum):
-    """How the summary is printed."""
+    """Output format of the summary."""
 
     TABLE = "table"
     JSON = "json"
@@ -20,27 +20,27 @@ class AggregateFormat(StrEnum):
 
 def aggregate(
     directories: Annotated[
-        list[str], typer.Argument(help="Directories of sweeps, finished or not: paths or URIs.", metavar="DIR…")
+        list[str], typer.Argument(help="Directories of sweeps, complete or not: paths or URIs.", metavar="DIR…")
     ],
     out: Annotated[
         str | None,
-        typer.Option(help="Where the tables go; DIR/aggregate if there is one sweep only.", metavar="DIR"),
+        typer.Option(help="Folder for the tables; DIR/aggregate by default, if there is one sweep.", metavar="DIR"),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(help="The assignor that the others are compared with, in place of the sweep's.", metavar="LABEL"),
+        typer.Option(help="Label of the baseline assignor, in place of the sweep's.", metavar="LABEL"),
     ] = None,
     master: Master = None,
     conf: Conf = None,
     py_files: PyFiles = None,
-    format_: Annotated[AggregateFormat, typer.Option("--format", help="How to print it.")] = AggregateFormat.TABLE,
+    format_: Annotated[AggregateFormat, typer.Option("--format", help="Output format.")] = AggregateFormat.TABLE,
 ) -> None:
-    """Work out what sweeps say: means, differences, the Pareto front, and what matters most.
+    """Aggregate sweeps: means, differences, the Pareto front, and the most influential factors.
 
     Example: [bold]assignor-sim aggregate out/weights --baseline high_availability[/bold]
     """
     from pipeline.aggregate import AggregateError
-    from pipeline.aggregate import aggregate as work_out
+    from pipeline.aggregate import aggregate as aggregate_sweeps
     from pipeline.session import SparkError, connect
     from reports.render.terminal.sweep import render
 
@@ -48,5 +48,5 @@ def aggregate(
         exit_on_error(AggregateError, SparkError),
         connect(master, parse_spark_conf(conf), py_files or ()) as spark,
     ):
-        summary = work_out(spark, directories, out, baseline)
+        summary = aggregate_sweeps(spark, directories, out, baseline)
     print(render(summary, format_.value), end="")

@@ -1,4 +1,4 @@
-"""`assignor-sim assign`: one snapshot in, one assignment out, as JSON lines."""
+"""`assignor-sim assign`: solve single assignment problems, as JSON lines."""
 
 from __future__ import annotations
 
@@ -21,51 +21,52 @@ _SHOWN_DIFFERENCES = 10
 
 
 def assign(
-    problems: Annotated[Path, typer.Argument(help="Problems, one a line; .gz is read too, - is standard input.")],
+    problems: Annotated[Path, typer.Argument(help="Problems, one per line; plain or .gz, - for standard input.")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Where the answers go; standard output if not given.")
+        Path | None, typer.Option("-o", "--output", help="Output file; standard output by default.")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Compare with the expected answers; exit 1 on any difference.")
+        bool, typer.Option("--check", help="Compare with the expected assignments; exit with 1 on any difference.")
     ] = False,
     assignor: Annotated[
-        str | None, typer.Option(help="Answer with this assignor: a name, or package.module:Class.")
+        str | None, typer.Option(help="Assignor in place of the problem's: a name, or package.module:Class.")
     ] = None,
     order: Annotated[
         Literal["production", "sorted"],
-        typer.Option(help="Java's hash collections as in production, or sorted ones; sticky answers hang on it."),
+        typer.Option(help="Iteration order of Java's hash collections, on which sticky assignors depend."),
     ] = "production",
 ) -> None:
-    """Answer assignment problems, in order, in the schema in which Kafka's answers are recorded.
+    """Solve assignment problems, in order, in the schema in which Kafka's assignments are recorded.
 
     Example: [bold]assignor-sim assign --check problems.jsonl.gz[/bold]
     """
-    from assignor_sim.text_files import STANDARD, open_to_read, open_to_write
+    from assignor_sim.text_files import STANDARD, open_to_write
     from assignors.errors import AssignorError
     from assignors.java.hash_order import CollectionOrder
     from scenarios.problems import ProblemError
 
     collections = CollectionOrder(order)
-    tally = AgreementCounts(collections)
+    counts = AgreementCounts(collections)
     with exit_on_error(ProblemError, AssignorError, OSError, EOFError, UnicodeDecodeError):
-        answers = _answers(problems, assignor, collections, open_to_read)
+        solutions = _solutions(problems, assignor, collections)
         if check and output is None:
-            for problem, answered in answers:
-                tally.count(problem, answered)
+            for problem, solution in solutions:
+                counts.count(problem, solution)
         else:
-            with open_to_write(output or STANDARD) as target:
-                for problem, answered in answers:
-                    target.write(json.dumps(answered) + "\n")
-                    tally.count(problem, answered)
+            with open_to_write(output or STANDARD) as stream:
+                for problem, solution in solutions:
+                    stream.write(json.dumps(solution) + "\n")
+                    counts.count(problem, solution)
     if check:
-        tally.print(sys.stdout if output not in (None, STANDARD) or output is None else sys.stderr)
-        if tally.differ or not tally.compared:
+        counts.print(sys.stdout if output not in (None, STANDARD) or output is None else sys.stderr)
+        if counts.different or not counts.compared:
             raise typer.Exit(DIFFERENT)
 
 
-def _answers(
-    problems: Path, assignor: str | None, order: CollectionOrder, open_to_read: Any
+def _solutions(
+    problems: Path, assignor: str | None, order: CollectionOrder
 ) -> Iterator[tuple[Problem, dict[str, Any]]]:
+    from assignor_sim.text_files import open_to_read
     from assignors import registry
     from scenarios.problems import read_problems, solve_problem
 
@@ -77,37 +78,37 @@ def _answers(
 
 
 class AgreementCounts:
-    """How many answers agreed with the expected ones, by assignor and rack-aware strategy."""
+    """Numbers of assignments equal to the expected ones, by assignor and rack-aware strategy."""
 
     def __init__(self, order: CollectionOrder) -> None:
         self._order = order
         self.compared: Counter[tuple[str, str]] = Counter()
         self.agreed: Counter[tuple[str, str]] = Counter()
-        self.differ: list[str] = []
+        self.different: list[str] = []
 
-    def count(self, problem: Problem, answered: dict[str, Any]) -> None:
-        """Compare one answer; a problem without an expected answer does not count."""
+    def count(self, problem: Problem, solution: dict[str, Any]) -> None:
+        """Compare one assignment; skip a problem without an expected one."""
         from scenarios.problems import answer_differences
 
-        expected = problem.expected_in(self._order)
+        expected = problem.expected_answer(self._order)
         if expected is None:
             return
         self.compared[problem.kind] += 1
-        found = answer_differences(expected, answered)
-        if found:
-            self.differ.append(f"{problem.id}: {'; '.join(found)}")
+        differences = answer_differences(expected, solution)
+        if differences:
+            self.different.append(f"{problem.id}: {'; '.join(differences)}")
         else:
             self.agreed[problem.kind] += 1
 
     def print(self, stream: Any) -> None:
-        """Print a row for each assignor and strategy, and the first differences."""
+        """Print one row per assignor and strategy, and the first differences."""
         from rich import box
         from rich.console import Console
         from rich.table import Table
 
         console = Console(file=stream)
         if not self.compared:
-            console.print("nothing to compare: no line has an expected answer")
+            console.print("nothing to compare: no problem has an expected assignment")
             return
         table = Table("assignor", "strategy", box=box.SIMPLE_HEAD)
         for header in ("compared", "identical", "different"):
@@ -119,7 +120,7 @@ class AgreementCounts:
         table.add_section()
         table.add_row("all", "", str(total), str(agreed), str(total - agreed))
         console.print(table)
-        for line in self.differ[:_SHOWN_DIFFERENCES]:
+        for line in self.different[:_SHOWN_DIFFERENCES]:
             console.print(line[:400], markup=False, highlight=False)
-        if len(self.differ) > _SHOWN_DIFFERENCES:
-            console.print(f"… and {len(self.differ) - _SHOWN_DIFFERENCES} more")
+        if len(self.different) > _SHOWN_DIFFERENCES:
+            console.print(f"… and {len(self.different) - _SHOWN_DIFFERENCES} more")

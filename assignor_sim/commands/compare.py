@@ -1,4 +1,4 @@
-"""`assignor-sim compare`: assignors against each other, over scenarios and seeds."""
+"""`assignor-sim compare`: compare assignors with significance tests over scenarios and seeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CompareFormat(StrEnum):
-    """How the outcome is printed."""
+    """Output format of the comparison."""
 
     TABLE = "table"
     JSON = "json"
@@ -32,27 +32,25 @@ def compare(
     ],
     assignor: Annotated[
         list[str],
-        typer.Option(help="Two or more, the first is what the others are held against; as in run."),
+        typer.Option(help="Two or more, as in run; the first is the baseline."),
     ],
-    seeds: Annotated[int, typer.Option(help="How many seeds: 1, 2 and so on.", min=1)] = 20,
-    metric: Annotated[
-        list[str] | None, typer.Option(help="Compare this, in place of the usual. May be repeated.")
-    ] = None,
+    seeds: Annotated[int, typer.Option(help="Number of seeds: 1, 2 and so on.", min=1)] = 20,
+    metric: Annotated[list[str] | None, typer.Option(help="Key of a metric to compare. Repeatable.")] = None,
     fail_if_worse: Annotated[
         list[str] | None,
         typer.Option(
-            help="End with 1 if this is worse anywhere, by more than chance: METRIC, METRIC=5% or METRIC=3. "
-            "May be repeated.",
+            help="Exit with 1 if this is significantly worse anywhere: METRIC, METRIC=5% or METRIC=3. Repeatable.",
             metavar="METRIC",
         ),
     ] = None,
-    format_: Annotated[CompareFormat, typer.Option("--format", help="How to print it.")] = CompareFormat.TABLE,
+    format_: Annotated[CompareFormat, typer.Option("--format", help="Output format.")] = CompareFormat.TABLE,
 ) -> None:
-    """Hold assignors against the first one named, over scenarios and seeds, and tell differences from chance.
+    """Compare assignors with significance tests; the first is the baseline.
 
     Example: [bold]assignor-sim compare --assignor high_availability --assignor mypkg:Mine scenarios[/bold]
     """
-    from assignor_sim.api.comparison import compare_over_seeds
+    from assignor_sim.api.comparison import compare as compare_assignors
+    from assignor_sim.api.loading import as_scenarios
     from assignor_sim.api.regression import scenario_files
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_notes
@@ -60,28 +58,29 @@ def compare(
     from reports.analysis.stored.results import StoredResultsError
     from reports.analysis.stored.tolerance import ToleranceError
     from reports.render.terminal.significance import render
-    from scenarios.load import ScenarioError, load
+    from scenarios.load import ScenarioError
 
     with exit_on_error(ScenarioError, AssignorError, StoredResultsError, ToleranceError):
         assignors = list(dict.fromkeys(assignor))
         if len(assignors) < 2:
             raise ToleranceError("--assignor: name two or more to compare")
         limits = _limits(fail_if_worse or ())
-        wanted = dict.fromkeys((*_metrics(metric or ()), *limits))
-        loaded = [load(file) for file in scenario_files(scenarios)]
+        metrics = list(dict.fromkeys((*_metrics(metric or ()), *limits)))
+        loaded = as_scenarios(scenario_files(scenarios))
         with show_progress() as on_progress:
-            outcome, warnings = compare_over_seeds(loaded, assignors, range(1, seeds + 1), list(wanted), on_progress)
-    for warning in warnings:
+            comparison = compare_assignors(loaded, assignors, seeds, metrics=metrics, on_progress=on_progress)
+    for warning in comparison.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    for each in loaded:
-        print_notes(each, named=True)
-    print(render(outcome, format_.value), end="")
-    _end(outcome, limits)
+    for scenario in loaded:
+        print_notes(scenario, named=True)
+    print(render(comparison.paired, format_.value), end="")
+    _exit(comparison.paired, limits)
 
 
 def _metrics(names: Sequence[str]) -> Sequence[str]:
-    """What is asked for, else the usual."""
-    from reports.analysis.paired_comparison import COMPARABLE_METRICS, DEFAULT_METRICS
+    """Return the metrics to compare; the default ones if none is named."""
+    from reports.analysis.metrics import COMPARABLE_METRICS
+    from reports.analysis.paired_comparison import DEFAULT_METRICS
     from reports.analysis.stored.tolerance import parse_tolerance
 
     for name in names:
@@ -90,8 +89,8 @@ def _metrics(names: Sequence[str]) -> Sequence[str]:
 
 
 def _limits(texts: Sequence[str]) -> dict[str, Tolerance]:
-    """By how much each metric may be worse."""
-    from reports.analysis.paired_comparison import COMPARABLE_METRICS
+    """Return the margin by which each metric of `--fail-if-worse` may be worse."""
+    from reports.analysis.metrics import COMPARABLE_METRICS
     from reports.analysis.stored.tolerance import parse_tolerance
 
     return {
@@ -102,23 +101,28 @@ def _limits(texts: Sequence[str]) -> dict[str, Tolerance]:
     }
 
 
-def _end(outcome: PairedComparison, limits: Mapping[str, Tolerance]) -> None:
-    worse = list(_worse(outcome, limits))
+def _exit(comparison: PairedComparison, limits: Mapping[str, Tolerance]) -> None:
+    """Print what is significantly worse, and exit with the code that scripts check."""
+    worse = list(_worse(comparison, limits))
     for line in worse:
         print(line, file=sys.stderr)
-    if outcome.failures:
-        print(f"{len(outcome.failures)} runs came to no result", file=sys.stderr)
+    if comparison.failures:
+        print(f"{len(comparison.failures)} runs failed", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
     if worse:
         raise typer.Exit(DIFFERENT)
-    if limits and not outcome.is_decidable:
-        print(f"--fail-if-worse: {outcome.seeds} seeds are too few to tell", file=sys.stderr)
+    if limits and not comparison.is_decidable:
+        print(f"--fail-if-worse: {comparison.seeds} seeds are too few for a significant difference", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
 
 
-def _worse(outcome: PairedComparison, limits: Mapping[str, Tolerance]) -> Iterator[str]:
-    for each in outcome.findings:
-        if each.verdict != "worse" or each.metric not in limits or each.baseline is None or each.mean is None:
+def _worse(comparison: PairedComparison, limits: Mapping[str, Tolerance]) -> Iterator[str]:
+    from reports.analysis.paired_comparison import ComparisonVerdict
+
+    for finding in comparison.findings:
+        if finding.verdict is not ComparisonVerdict.WORSE or finding.metric not in limits:
             continue
-        if not limits[each.metric].allows(each.baseline, each.mean):
-            yield f"{each.scenario}: {each.assignor} is worse in {each.metric}, by more than chance"
+        if finding.baseline is None or finding.mean is None:
+            continue
+        if not limits[finding.metric].allows(finding.baseline, finding.mean):
+            yield f"{finding.scenario}: {finding.assignor} is significantly worse in {finding.metric}"

@@ -1,4 +1,4 @@
-"""`assignor-sim diff`: what a round changed, or how two assignors differ in it."""
+"""`assignor-sim diff`: changes of one rebalance, or differences between two assignors in it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ from assignor_sim.console.exits import BAD_INPUT, exit_on_error
 
 
 class DiffFormat(StrEnum):
-    """How a diff is printed."""
+    """Output format of a diff."""
 
     TABLE = "table"
     JSON = "json"
 
 
 def diff(
-    directory: Annotated[Path, typer.Argument(help="What run --out wrote.", metavar="DIR")],
-    round_: Annotated[int, typer.Option("--round", help="The round.", min=1, metavar="N")],
+    directory: Annotated[Path, typer.Argument(help="Result directory of run --out.", metavar="DIR")],
+    round_: Annotated[int, typer.Option("--round", help="Number of the rebalance.", min=1, metavar="N")],
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Only this one, by its label; given twice, how the two differ in that round."),
+        typer.Option(help="Label of an assignor; given twice, the two are compared."),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the run; the first of each assignor's if not given.")
-    ] = None,
-    format_: Annotated[DiffFormat, typer.Option("--format", help="How to print it.")] = DiffFormat.TABLE,
+    seed: Annotated[int | None, typer.Option(help="Seed of the run; the first by default.")] = None,
+    format_: Annotated[DiffFormat, typer.Option("--format", help="Output format.")] = DiffFormat.TABLE,
 ) -> None:
-    """Show who lost and gained which task in a round, and why; or how two assignors' rounds differ.
+    """Show which clients lost and gained tasks in a rebalance, and why; or how two assignors differ in it.
 
     Example: [bold]assignor-sim diff out/first --round 2 --assignor HA --assignor 'HA min_traffic'[/bold]
     """
@@ -40,7 +38,7 @@ def diff(
 
     from reports.analysis.comparison import TableError
     from reports.analysis.runs.round_diff import diff_assignors, diff_rounds, record
-    from reports.analysis.runs.run_rows import RunLookupError, labels
+    from reports.analysis.runs.run_rows import RunLookupError, select_assignors
     from reports.analysis.text import printable
     from reports.render.terminal.round_diff import draw
     from simulator.results.result_directory import ResultsError, read_results
@@ -50,7 +48,7 @@ def diff(
         raise typer.Exit(BAD_INPUT)
     with exit_on_error(ResultsError, TableError, RunLookupError):
         tables, _ = read_results(directory)
-        shown = labels(tables, assignor or ())
+        shown = select_assignors(tables, assignor or ())
         if assignor and len(assignor) == 2:
             diffs = [diff_assignors(tables, (assignor[0], assignor[1]), round_, seed)]
         else:

@@ -1,4 +1,4 @@
-"""`assignor-sim generate`: make up raw data of any size."""
+"""`assignor-sim generate`: synthetic metrics and clusters of any size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ generate = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
 
 class MetricsFormat(StrEnum):
-    """What the files are."""
+    """File format."""
 
     PARQUET = "parquet"
     CSV = "csv"
@@ -23,21 +23,21 @@ class MetricsFormat(StrEnum):
 
 @generate.callback()
 def _generate() -> None:
-    """Make up raw data of any size, to try things out with."""
+    """Generate synthetic metrics and clusters of any size."""
 
 
 @generate.command("metrics")
 def metrics(
-    out: Annotated[str, typer.Option(help="New folder, by path or URI.", metavar="DIR")],
-    partitions: Annotated[int, typer.Option(help="How many partitions.", min=1)] = 1_000,
-    days: Annotated[int, typer.Option(help="How many days, from Monday, 6 January 2025.", min=1)] = 7,
-    interval: Annotated[str, typer.Option(help="Time between two readings.", metavar="TIME")] = "5m",
-    format_: Annotated[MetricsFormat, typer.Option("--format", help="What the files are.")] = MetricsFormat.PARQUET,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same rows.", min=0)] = 1,
+    out: Annotated[str, typer.Option(help="New folder: a path or URI.", metavar="DIR")],
+    partitions: Annotated[int, typer.Option(help="Number of partitions.", min=1)] = 1_000,
+    days: Annotated[int, typer.Option(help="Number of days, from Monday, 6 January 2025.", min=1)] = 7,
+    interval: Annotated[str, typer.Option(help="Time between two samples.", metavar="TIME")] = "5m",
+    format_: Annotated[MetricsFormat, typer.Option("--format", help="File format.")] = MetricsFormat.PARQUET,
+    seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 1,
     mess: Annotated[
         str,
         typer.Option(
-            help="What is wrong with the data: none, some, or shares of gaps, duplicates, late, malformed, resets and "
+            help="Faults in the data: none, some, or shares of gaps, duplicates, late, malformed, resets and "
             "skew, as in gaps=0.001,late=0.01.",
             metavar="FAULTS",
         ),
@@ -46,10 +46,10 @@ def metrics(
     conf: Conf = None,
     py_files: PyFiles = None,
 ) -> None:
-    """Make up counters of bytes and messages of partitions, as a collector would have written them.
+    """Generate byte and message counters of partitions, in the form in which a metrics collector writes them.
 
-    Rates follow the day and the week, topics and keys Zipf's law. DIR/truth says from which numbers the rates come,
-    DIR/faults what is wrong where.
+    Rates follow the time of day and the day of the week; topics and keys follow Zipf's law. DIR/truth has the true
+    rates, DIR/faults the place of every fault.
 
     Example: [bold]assignor-sim generate metrics --partitions 10000 --days 30 --out raw[/bold]
     """
@@ -68,22 +68,22 @@ def metrics(
         with connect(master, parse_spark_conf(conf), py_files or ()) as spark:
             on_progress(f"writing {schedule.slots * partitions:,} rows")
             written = write(spark, out, population, schedule, faults, format_.value)
-    print(f"{written.rows:,} readings: {out}/metrics")
+    print(f"{written.rows:,} samples: {out}/metrics")
 
 
 @generate.command("cluster")
 def cluster(
     out: Annotated[str, typer.Option(help="New folder.", metavar="DIR")],
-    brokers: Annotated[int, typer.Option(help="How many brokers.", min=1)] = 40,
-    racks: Annotated[int, typer.Option(help="How many racks they stand in, by turns.", min=1)] = 10,
-    topics: Annotated[int, typer.Option(help="How many topics.", min=1)] = 3_000,
-    partitions: Annotated[int, typer.Option(help="How many partitions they have together.", min=1)] = 16_667,
-    factor: Annotated[int, typer.Option("--replication-factor", help="How many replicas a partition has.", min=1)] = 3,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same cluster.", min=0)] = 1,
+    brokers: Annotated[int, typer.Option(help="Number of brokers.", min=1)] = 40,
+    racks: Annotated[int, typer.Option(help="Number of racks, assigned round-robin.", min=1)] = 10,
+    topics: Annotated[int, typer.Option(help="Number of topics.", min=1)] = 3_000,
+    partitions: Annotated[int, typer.Option(help="Number of partitions of all topics.", min=1)] = 16_667,
+    factor: Annotated[int, typer.Option("--replication-factor", help="Number of replicas per partition.", min=1)] = 3,
+    seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 1,
 ) -> None:
-    """Make up a cluster whose replicas lie anywhere, for `plan`: who holds what, the brokers, and sizes.
+    """Generate a cluster with random replica placements for `plan`: assignment, brokers and log directories.
 
-    Without options it has the proportions that Cruise Control is tested with.
+    The default sizes are those of Cruise Control's tests.
 
     Example: [bold]assignor-sim generate cluster --out forty[/bold]
     """

@@ -1,4 +1,4 @@
-"""`assignor-sim ingest`: from raw measurements to tables that a scenario can point at."""
+"""`assignor-sim ingest`: convert raw metrics to tables that a scenario can import."""
 
 from __future__ import annotations
 
@@ -19,42 +19,43 @@ def ingest(
     metrics: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Time series of bytes and messages: files, folders or patterns of CSV, JSON lines or Parquet, by path "
-            "or URI.",
+            help="Time series of bytes and messages: CSV, JSON lines or Parquet, as files, folders, patterns or URIs.",
             metavar="METRICS",
         ),
     ] = None,
-    out: Annotated[str, typer.Option(help="Folder for the tables, by path or URI.", metavar="DIR")] = "ingested",
+    out: Annotated[str, typer.Option(help="Folder for the tables: a path or URI.", metavar="DIR")] = "ingested",
     map_: Annotated[
         str,
         typer.Option(
             "--map",
-            help="What the columns are called: plain, plain-rates, jmx-exporter, cruise-control, or a YAML file.",
+            help="Names of the columns: plain, plain-rates, jmx-exporter, cruise-control, or a YAML file.",
             metavar="NAME|FILE",
         ),
     ] = "plain",
     interval: Annotated[
         str | None,
-        typer.Option(help="Time between two readings, such as 5m; told from the data if not given.", metavar="TIME"),
+        typer.Option(help="Time between two samples, such as 5m; inferred from the data by default.", metavar="TIME"),
     ] = None,
     topics: Annotated[
-        list[str] | None, typer.Option(help="What kafka-topics.sh --describe prints.", metavar="FILE")
+        list[str] | None, typer.Option(help="Output of kafka-topics.sh --describe. Repeatable.", metavar="FILE")
     ] = None,
     log_dirs: Annotated[
-        list[str] | None, typer.Option(help="What kafka-log-dirs.sh --describe prints.", metavar="FILE")
+        list[str] | None, typer.Option(help="Output of kafka-log-dirs.sh --describe. Repeatable.", metavar="FILE")
     ] = None,
     groups: Annotated[
         list[str] | None,
-        typer.Option(help="What kafka-consumer-groups.sh --describe --members --verbose prints.", metavar="FILE"),
+        typer.Option(
+            help="Output of kafka-consumer-groups.sh --describe --members --verbose. Repeatable.", metavar="FILE"
+        ),
     ] = None,
     leader_log: Annotated[
-        list[str] | None, typer.Option(help="Log of the application whose group it is, at INFO.", metavar="FILE")
+        list[str] | None, typer.Option(help="Log of the application at INFO. Repeatable.", metavar="FILE")
     ] = None,
     master: Master = None,
     conf: Conf = None,
     py_files: PyFiles = None,
 ) -> None:
-    """Turn raw measurements and dumps of Kafka's tools into tables that a scenario can point at.
+    """Convert raw metrics and output of Kafka's tools to tables that a scenario can import.
 
     Example: [bold]assignor-sim ingest metrics/ --topics topics.txt --log-dirs log_dirs.txt --out ingested/march[/bold]
     """
@@ -62,7 +63,7 @@ def ingest(
     from pipeline.ingest.errors import IngestError
     from pipeline.ingest.mapping import find_mapping
     from pipeline.ingest.run import IngestSources
-    from pipeline.ingest.run import ingest as run
+    from pipeline.ingest.run import ingest as ingest_sources
     from pipeline.session import SparkError, connect
 
     sources = IngestSources(*(tuple(paths or ()) for paths in (metrics, topics, log_dirs, groups, leader_log)))
@@ -73,8 +74,8 @@ def ingest(
         with show_progress() as on_progress:
             on_progress("starting Spark")
             with connect(master, parse_spark_conf(conf), py_files or ()) as spark:
-                done = run(spark, sources, out, mapping, interval_ms, command, on_progress)
-        _report(done, out)
+                result = ingest_sources(spark, sources, out, mapping, interval_ms, command, on_progress)
+        _print_result(result, out)
 
 
 def _milliseconds(interval: str | None) -> int | None:
@@ -88,22 +89,22 @@ def _milliseconds(interval: str | None) -> int | None:
     except ValueError as error:
         raise IngestError(f"--interval {interval}: {error}") from None
     if milliseconds < 1:
-        raise IngestError(f"--interval {interval}: must be more than nothing")
+        raise IngestError(f"--interval {interval}: must be at least 1 ms")
     return milliseconds
 
 
-def _report(done: IngestResult, out: str) -> None:
-    for name, rows in done.tables.items():
+def _print_result(result: IngestResult, out: str) -> None:
+    for name, rows in result.tables.items():
         print(f"{name:<12}{rows:>15,} rows")
     print(f"\nTables: {out}")
-    if done.rows:
-        print(f"{done.rows:,} rows of time series read", end="")
-        print(f", {done.passed_over:,} of other metrics passed over" if done.passed_over else "")
-    if done.without_partitions:
+    if result.rows:
+        print(f"{result.rows:,} rows of time series read", end="")
+        print(f", {result.passed_over:,} of other metrics ignored" if result.passed_over else "")
+    if result.without_partitions:
         print(
-            f"warning: {len(done.without_partitions):,} topics are measured as a whole and have no rates, as nothing "
-            f"says which partitions they have; add --topics: {', '.join(done.without_partitions[:5])}…",
+            f"warning: {len(result.without_partitions):,} topics have metrics per topic only and get no rates, because "
+            f"their partitions are unknown; add --topics: {', '.join(result.without_partitions[:5])}…",
             file=sys.stderr,
         )
-    if quarantined := done.tables.get("quarantine"):
+    if quarantined := result.tables.get("quarantine"):
         print(f"warning: {quarantined:,} rows or dumps could not be read: see {out}/quarantine", file=sys.stderr)

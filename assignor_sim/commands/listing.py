@@ -1,4 +1,4 @@
-"""`assignor-sim list`: what there is to choose from."""
+"""`assignor-sim list`: the assignors and the shipped scenarios."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import typer
 
 
 class ListFormat(StrEnum):
-    """How a list is printed."""
+    """Output format of the lists."""
 
     TABLE = "table"
     JSON = "json"
 
 
 def list_(
-    format_: Annotated[ListFormat, typer.Option("--format", help="How to print it.")] = ListFormat.TABLE,
+    format_: Annotated[ListFormat, typer.Option("--format", help="Output format.")] = ListFormat.TABLE,
 ) -> None:
-    """List the assignors, with the Kafka whose answers they give, and the shipped scenarios.
+    """List the assignors, with the Kafka releases that they reimplement, and the shipped scenarios.
 
     Example: [bold]assignor-sim list[/bold]
     """
@@ -60,7 +60,7 @@ def _print_tables(assignors: list[dict[str, object]], scenarios: list[dict[str, 
     from rich.text import Text
 
     console = Console()
-    table = Table("Assignor", "Kafka's class", "Answers of", "What it is", box=box.SIMPLE_HEAD)
+    table = Table("Assignor", "Kafka's class", "Equal to", "Description", box=box.SIMPLE_HEAD)
     for row in assignors:
         aliases = row.get("aliases")
         name = (
@@ -70,10 +70,10 @@ def _print_tables(assignors: list[dict[str, object]], scenarios: list[dict[str, 
         )
         kafka = f"Kafka {row['kafka_version']}" if row.get("kafka_version") else ""
         if kafka and not row["identical_to_kafka"]:
-            kafka += ", not yet checked"
+            kafka += ", not yet verified"
         table.add_row(*(Text(str(cell)) for cell in (name, row.get("kafka_class", ""), kafka, row["summary"])))
     console.print(table)
-    table = Table("Shipped scenario", "What it shows", box=box.SIMPLE_HEAD)
+    table = Table("Shipped scenario", "Description", box=box.SIMPLE_HEAD)
     for scenario in scenarios:
         table.add_row(Text(scenario["scenario"]), Text(scenario["description"]))
     console.print(table)

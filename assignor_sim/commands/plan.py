@@ -1,7 +1,8 @@
-"""`assignor-sim plan`: where replicas and leaders should be, by one strategy or side by side, as files Kafka takes."""
+"""`assignor-sim plan`: plan replica placements by one or several strategies, as files for Kafka's tools."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -14,16 +15,14 @@ from assignor_sim.console.exits import DIFFERENT, exit_on_error
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from assignor_sim.plan_request import PlanInput
+    from assignor_sim.api.plan_comparison import ClusterLike
     from assignors.replicas.plan import ReplicaAssignor
-    from scenarios.clusters.cluster_reader import LoadedCluster
-    from scenarios.kafka.plan_files.batches import BatchLimits
 
-_USUAL = "exact_flow"
+_DEFAULT = "exact_flow"
 
 
 class PlanFormat(StrEnum):
-    """How plans are printed."""
+    """The output format of plans."""
 
     TEXT = "text"
     JSON = "json"
@@ -33,210 +32,197 @@ def plan(
     cluster: Annotated[
         Path,
         typer.Argument(
-            help="Scenario (file, or name of a shipped one), JSON of kafka-reassign-partitions.sh, or what "
-            "kafka-topics.sh --describe prints; - is standard input.",
+            help="Scenario (file or shipped name), JSON of kafka-reassign-partitions.sh, or output of "
+            "kafka-topics.sh --describe; - for standard input.",
             metavar="CLUSTER",
         ),
     ],
     strategy: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Ask this one, in place of {_USUAL}: a name, or package.module:Class; with its parameters behind it, "
-            "as in leader_max_flow,pruning=none. May be repeated."
+            help=f"Use this strategy instead of {_DEFAULT}: a name or package.module:Class, with parameters as in "
+            "leader_max_flow,pruning=none. Repeatable."
         ),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Ask every built-in strategy.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Use every built-in strategy.")] = False,
     from_: Annotated[
         list[Path] | None,
         typer.Option(
             "--from",
-            help="Judge and write a plan made elsewhere: reassignment JSON or Cruise Control's proposals. Repeatable.",
+            help="Evaluate a plan of another tool: reassignment JSON or Cruise Control proposals. Repeatable.",
             metavar="FILE",
         ),
     ] = None,
     brokers: Annotated[
         Path | None,
         typer.Option(
-            help="The brokers: what kafka-broker-api-versions.sh prints, or lines of id,rack,capacity,throughput.",
+            help="Read brokers from output of kafka-broker-api-versions.sh, or lines of id,rack,capacity,throughput.",
             metavar="FILE",
         ),
     ] = None,
     log_dirs: Annotated[
-        Path | None, typer.Option(help="The sizes: what kafka-log-dirs.sh --describe prints.", metavar="FILE")
+        Path | None, typer.Option(help="Read sizes from output of kafka-log-dirs.sh --describe.", metavar="FILE")
     ] = None,
     rates: Annotated[
-        Path | None, typer.Option(help="Measured rates: the directory that ingest wrote.", metavar="DIR")
+        Path | None, typer.Option(help="Read measured rates from a directory of ingest.", metavar="DIR")
     ] = None,
     remove_broker: Annotated[
-        list[int] | None, typer.Option(help="Take this one out of use. May be repeated.", metavar="ID")
+        list[int] | None, typer.Option(help="Decommission this broker. Repeatable.", metavar="ID")
     ] = None,
     add_broker: Annotated[
-        list[str] | None, typer.Option(help="A broker to come. May be repeated.", metavar="ID:RACK[:CAPACITY]")
+        list[str] | None, typer.Option(help="Add a broker. Repeatable.", metavar="ID:RACK[:CAPACITY]")
     ] = None,
     replication_factor: Annotated[
-        int | None, typer.Option(help="How many replicas every partition shall have.", min=1, metavar="N")
+        int | None, typer.Option(help="Set the replication factor of every partition.", min=1, metavar="N")
     ] = None,
     topics: Annotated[
         list[str] | None,
-        typer.Option(help="Only these may change, separated by commas. May be repeated.", metavar="NAMES"),
+        typer.Option(help="Change only these topics, separated by commas. Repeatable.", metavar="NAMES"),
     ] = None,
     topics_file: Annotated[
         Path | None,
         typer.Option(
             "--topics-to-move-json-file",
-            help="Only these topics, and those of --topics, may change: a file as for kafka-reassign-partitions.sh.",
+            help="Change only the topics of this file (as for kafka-reassign-partitions.sh) and those of --topics.",
             metavar="FILE",
         ),
     ] = None,
-    no_racks: Annotated[bool, typer.Option("--no-racks", help="Leave racks out of account.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Directory for the files.", metavar="DIR")] = None,
+    no_racks: Annotated[bool, typer.Option("--no-racks", help="Ignore racks.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the plans to this directory.", metavar="DIR")] = None,
     batch_partitions: Annotated[
-        int | None, typer.Option(help="Cut the plan into batches of so many partitions.", min=1, metavar="N")
+        int | None, typer.Option(help="Split plans into batches of at most N partitions.", min=1, metavar="N")
     ] = None,
     batch_bytes: Annotated[
-        str | None, typer.Option(help="Cut it into batches that copy at most so much, as in 500 GB.", metavar="SIZE")
+        str | None, typer.Option(help="Split plans into batches that copy at most SIZE, as in 500 GB.", metavar="SIZE")
     ] = None,
     throttle: Annotated[
         str | None,
-        typer.Option(help="Write scripts that carry plans out at this rate per broker, as in 50 MB/s.", metavar="RATE"),
+        typer.Option(help="Write scripts that execute plans at this rate per broker, as in 50 MB/s.", metavar="RATE"),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(help="How long strategies that search may do so, in seconds.", min=0.001, metavar="S"),
+        typer.Option(help="Limit the search of a strategy to S seconds.", min=0.001, metavar="S"),
     ] = None,
     headroom: Annotated[
         float | None,
-        typer.Option(help="Share of every capacity to keep free (capacity_packing).", min=0, max=0.99, metavar="SHARE"),
+        typer.Option(
+            help="Keep this share of every capacity free (capacity_packing).", min=0, max=0.99, metavar="SHARE"
+        ),
     ] = None,
     goals: Annotated[
         str | None,
-        typer.Option(help="Cruise Control goals, most important first, separated by commas (goal_chain)."),
+        typer.Option(help="Use these Cruise Control goals, most important first, separated by commas (goal_chain)."),
     ] = None,
     constraints: Annotated[
         Path | None,
-        typer.Option(help="Constraints of your own, one a line (preferred_leader_ilp).", metavar="FILE"),
+        typer.Option(help="Read additional constraints, one per line (preferred_leader_ilp).", metavar="FILE"),
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Draws what a strategy draws, and replicas that a scenario does not place.", min=0, metavar="N"
+            help="Random seed of strategies, and of replicas that a scenario does not place.", min=0, metavar="N"
         ),
     ] = None,
     shuffles: Annotated[
-        int, typer.Option(help="Ask in so many orders whether a plan stays the same; 0: do not.", min=0, metavar="N")
+        int, typer.Option(help="Test the stability of plans over N input orders; 0 for no test.", min=0, metavar="N")
     ] = 20,
     write_lp: Annotated[
         Path | None,
-        typer.Option("--write-lp", help="Write the integer programme of a strategy that has one.", metavar="FILE"),
+        typer.Option("--write-lp", help="Write the integer program of a strategy that has one.", metavar="FILE"),
     ] = None,
-    format_: Annotated[PlanFormat, typer.Option("--format", help="How it is printed.")] = PlanFormat.TEXT,
+    format_: Annotated[PlanFormat, typer.Option("--format", help="Output format.")] = PlanFormat.TEXT,
 ) -> None:
-    """Plan where replicas and leaders should be, and compare strategies by six criteria.
+    """Plan replicas and preferred leaders, and compare strategies by six criteria.
 
     Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
     """
+    from assignor_sim.api.plan_comparison import PAGE, load_cluster
+    from assignor_sim.api.plan_comparison import plan as compare_plans
     from assignor_sim.console.progress import show_progress
-    from assignor_sim.plan_answers import current_row, run_strategies
-    from assignor_sim.plan_given import evaluate_imported_plan, read_imported_plan
-    from assignor_sim.plan_output import PAGE, check_out, describe_cluster, rows_with_folders, write_plan_folder
-    from assignor_sim.plan_parameters import ParameterOptions, strategy_parameters
-    from assignor_sim.plan_request import PlanOptions, build_plan_input, build_strategies
-    from assignor_sim.plan_topics import read_topics
     from assignor_sim.text_files import write_text
     from assignors.errors import AssignorError
     from assignors.replicas.registry import built_in
+    from reports.analysis.plans.results import PLAN_KIND
     from reports.render.terminal.plans import render
     from scenarios.language.errors import ScenarioError
-    from simulator.results.result_directory import ResultsError
+    from scenarios.planning.plan_input import read_topics
+    from scenarios.planning.strategies import StrategyOptions, build_strategies, strategy_parameters
+    from simulator.results.result_directory import ResultsError, check_writable
 
     with exit_on_error(ScenarioError, AssignorError, ResultsError, OSError):
         if strategy and all_:
-            raise AssignorError("--all: asks every strategy, so leave --strategy out")
-        names = [info.name for info in built_in()] if all_ else strategy or ([] if from_ else [_USUAL])
-        options = ParameterOptions(time_limit, seed, headroom, goals, constraints)
-        chosen = build_strategies(names, *strategy_parameters(options))
-        check_out(out)
-        read = _read(cluster, brokers, log_dirs, rates, seed)
-        listed = read_topics(topics_file, read.state) if topics_file is not None else ()
-        chosen_topics = (*(topics or ()), *listed)
-        wishes = PlanOptions(remove_broker or (), add_broker or (), replication_factor, chosen_topics, not no_racks)
-        asked = build_plan_input(read.state, wishes, read.log_dirs)
-        limits = _limits(batch_partitions, batch_bytes, throttle, asked)
-        given = [read_imported_plan(path, asked) for path in dict.fromkeys(from_ or ())]
-        programme = None if write_lp is None else _programme(write_lp, chosen, asked)
-        for remark in (*read.remarks, *asked.remarks):
-            print(f"warning: {remark}", file=sys.stderr)
+            raise AssignorError("--all: cannot be combined with --strategy")
+        names = [info.name for info in built_in()] if all_ else strategy or ([] if from_ else [_DEFAULT])
+        options = StrategyOptions(time_limit, seed, headroom, goals, constraints)
+        strategies = build_strategies(names, *strategy_parameters(options))
+        if write_lp is not None:
+            _check_lp_file(write_lp, strategies)
+        if out is not None:
+            check_writable(out, PLAN_KIND)
+        loaded = load_cluster(_input(cluster), brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed)
+        listed_topics = read_topics(topics_file, loaded.state) if topics_file is not None else ()
         with show_progress() as on_progress:
-            found = [evaluate_imported_plan(each, asked, limits) for each in given]
-            found += run_strategies(chosen, asked, limits, shuffles, on_progress)
-        told = describe_cluster(str(cluster), read.remarks, asked, wishes)
-        rows = [current_row(asked), *rows_with_folders(found, out)]
-        is_planned = any(answer.has_plan for answer in found)
-        if out is not None and is_planned:
-            write_plan_folder(out, asked, found, rows, told)
-        if write_lp is not None and programme is not None:
-            write_text(write_lp, programme)
-        print(render(told, rows, format_.value), end="")
-        if out is not None and is_planned and format_ is PlanFormat.TEXT:
+            comparison = compare_plans(
+                loaded,
+                strategies,
+                imported_plans=from_ or (),
+                remove_brokers=remove_broker or (),
+                add_brokers=add_broker or (),
+                replication_factor=replication_factor,
+                topics=(*(topics or ()), *listed_topics),
+                rack_aware=not no_racks,
+                batch_partitions=batch_partitions,
+                batch_bytes=_parse("--batch-bytes", batch_bytes),
+                throttle_bytes_per_s=_parse("--throttle", throttle),
+                num_orders=shuffles,
+                on_progress=on_progress,
+            )
+        for warning in comparison.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        is_saved = out is not None and comparison.has_plan
+        if out is not None and is_saved:
+            comparison.save(out, shlex.join(["assignor-sim", *sys.argv[1:]]))
+        if write_lp is not None:
+            write_text(write_lp, comparison.lp_text())
+        rows = comparison.rows(out if is_saved else None)
+        print(render(comparison.describe(), rows, format_.value), end="")
+        if out is not None and is_saved and format_ is PlanFormat.TEXT:
             print(f"\nFigures and page: {out / PAGE}")
-    if not is_planned:
-        print("no plan, and nothing written", file=sys.stderr)
+    if not comparison.has_plan:
+        print("no plan found; nothing written", file=sys.stderr)
         raise typer.Exit(DIFFERENT)
 
 
-def _read(
-    cluster: Path, brokers: Path | None, log_dirs: Path | None, rates: Path | None, seed: int | None
-) -> LoadedCluster:
+def _input(cluster: Path) -> ClusterLike:
+    """Return the argument, or the cluster on standard input."""
     from assignor_sim.text_files import STANDARD
-    from scenarios.clusters.cluster_reader import read_cluster
-    from scenarios.language.errors import Mistake, ScenarioError
-    from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
-    from scenarios.shipped import find_scenario
 
-    path = None if cluster == STANDARD else find_scenario(cluster)
-    source = "standard input" if path is None else str(path)
-    try:
-        if path is None:
-            text = sys.stdin.read()
-        else:
-            text = read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
-    except (UnreadableError, UnicodeDecodeError) as error:
-        why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise ScenarioError([Mistake(source, None, "", why)]) from None
-    return read_cluster(source, text, path=path, brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed)
+    return sys.stdin if cluster == STANDARD else cluster
 
 
-def _limits(partitions: int | None, size: str | None, throttle: str | None, asked: PlanInput) -> BatchLimits:
+def _parse(option: str, text: str | None) -> int | None:
     from assignors.replicas.planning import PlanError
-    from scenarios.kafka.plan_files.batches import BatchLimits
     from scenarios.language.units import parse_bytes, parse_bytes_per_s
 
-    most = _amount("--batch-bytes", size, parse_bytes)
-    if most is not None and asked.state.size_bytes is None:
-        raise PlanError("--batch-bytes: the sizes of partitions are not known; --log-dirs FILE tells them")
-    rate = _amount("--throttle", throttle, parse_bytes_per_s)
-    if rate == 0:
-        raise PlanError("--throttle: nothing would ever be copied at a rate of 0")
-    return BatchLimits(partitions, most, rate)
-
-
-def _amount(option: str, text: str | None, parse: Callable[[object], int]) -> int | None:
-    from assignors.replicas.planning import PlanError
-
+    parse: Callable[[object], int] = parse_bytes_per_s if option == "--throttle" else parse_bytes
     try:
         return None if text is None else parse(int(text) if text.isdecimal() else text)
     except ValueError as error:
         raise PlanError(f"{option}: {error}") from None
 
 
-def _programme(file: Path, chosen: Mapping[str, ReplicaAssignor], asked: PlanInput) -> str:
-    """The integer programme of the one strategy that has one."""
+def _check_lp_file(file: Path, strategies: Mapping[str, ReplicaAssignor]) -> None:
+    """Check that exactly one strategy has an integer program, and that the folder of the file exists.
+
+    Raises:
+        PlanError: the program cannot be written.
+    """
+    from assignors.replicas.plan import LpWriter
     from assignors.replicas.planning import PlanError
 
     if not file.parent.is_dir():
-        raise PlanError(f"--write-lp {file}: there is no folder {file.parent}")
-    writers = [writer for each in chosen.values() if (writer := getattr(each, "lp_text", None)) is not None]
-    if len(writers) != 1:
-        how_many = "several of the strategies have" if writers else "none of the strategies has"
-        raise PlanError(f"--write-lp: {how_many} an integer programme; name one that has, by --strategy")
-    return str(writers[0](asked.state.take(asked.rows), asked.request))
+        raise PlanError(f"--write-lp {file}: the folder {file.parent} does not exist")
+    num_programs = sum(isinstance(strategy, LpWriter) for strategy in strategies.values())
+    if num_programs != 1:
+        count = "several strategies have" if num_programs else "no strategy has"
+        raise PlanError(f"--write-lp: {count} an integer program; select one that has, by --strategy")

@@ -1,10 +1,9 @@
-"""`assignor-sim recommend`: which of Kafka's configs to set."""
+"""`assignor-sim recommend`: find Kafka configs that minimize an objective."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -18,7 +17,7 @@ from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spar
 
 
 class RecommendFormat(StrEnum):
-    """How the answer is printed."""
+    """Output format of the recommendation."""
 
     TABLE = "table"
     JSON = "json"
@@ -30,55 +29,57 @@ def recommend(
     objective: Annotated[
         str,
         typer.Option(
-            help="What is to be as small as possible: arithmetic over usd, cross_rack (GB), moves, restored (GB), "
-            "downtime and worst_downtime (s), convergence (min), and the metrics of a comparison.",
+            help="Objective to minimize: arithmetic over usd, cross_rack (GB), moves, restored (GB), downtime and "
+            "worst_downtime (s), convergence (min), and keys of metrics.",
             metavar="EXPRESSION",
         ),
     ],
-    max_moves: Annotated[float | None, typer.Option(help="No run may move more tasks.", min=0, metavar="N")] = None,
+    max_moves: Annotated[
+        float | None, typer.Option(help="Maximum number of active task moves of a run.", min=0, metavar="N")
+    ] = None,
     max_downtime: Annotated[
-        str | None, typer.Option(help="No run may have more downtime, all tasks together, as in 20s.", metavar="TIME")
+        str | None, typer.Option(help="Maximum downtime of all tasks of a run, as in 20s.", metavar="TIME")
     ] = None,
     max_convergence: Annotated[
-        str | None, typer.Option(help="No event may take longer to converge, as in 30m.", metavar="TIME")
+        str | None, typer.Option(help="Maximum time to converge after any event, as in 30m.", metavar="TIME")
     ] = None,
     max_unprotected_tasks: Annotated[
         int | None,
         typer.Option(
-            help="No run may end with more stateful tasks that lose all copies with one rack or one client.",
+            help="Maximum number of stateful tasks that lose all copies with one rack or one client.",
             min=0,
             metavar="N",
         ),
     ] = None,
     today: Annotated[
         str | None,
-        typer.Option(help="The scenario's assignor that stands for today; the first if not given.", metavar="LABEL"),
+        typer.Option(help="Label of the current assignor; the scenario's first by default.", metavar="LABEL"),
     ] = None,
     assignor: Annotated[
         list[str] | None,
         typer.Option(
-            help="Built-in assignor that may be recommended beside today's, in place of high_availability and "
-            "sticky_task_assignor. May be repeated."
+            help="Built-in assignor to consider beside the current one, in place of high_availability and "
+            "sticky_task_assignor. Repeatable."
         ),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Key of Kafka's that stays as it is, or assignor. May be repeated.", metavar="KEY"),
+        typer.Option(help="Kafka config key to leave unchanged, or assignor. Repeatable.", metavar="KEY"),
     ] = None,
-    runs: Annotated[int, typer.Option(help="About how many runs the search may take.", min=20)] = 400,
-    seeds: Annotated[int, typer.Option(help="Fresh seeds that the answer is measured with.", min=2)] = 20,
+    runs: Annotated[int, typer.Option(help="Approximate number of simulated runs.", min=20)] = 400,
+    seeds: Annotated[int, typer.Option(help="Number of fresh seeds that evaluate the recommendation.", min=2)] = 20,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change the scenario first, as in run. May be repeated.", metavar="PATH=VALUE"),
+        typer.Option("--set", help="Change the scenario first, as in run. Repeatable.", metavar="PATH=VALUE"),
     ] = None,
-    format_: Annotated[RecommendFormat, typer.Option("--format", help="How to print it.")] = RecommendFormat.TABLE,
+    format_: Annotated[RecommendFormat, typer.Option("--format", help="Output format.")] = RecommendFormat.TABLE,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Where it goes; standard output if not given.", metavar="FILE")
+        Path | None, typer.Option("-o", "--output", help="Output file; standard output by default.", metavar="FILE")
     ] = None,
     sweeps: Annotated[
         str | None,
         typer.Option(
-            help="Keep the sweeps underneath here: a path, or a URI that every machine of a cluster reaches.",
+            help="Folder to keep the underlying sweeps in: a path, or a URI that every machine of a cluster reaches.",
             metavar="DIR",
         ),
     ] = None,
@@ -86,71 +87,62 @@ def recommend(
     conf: Conf = None,
     py_files: PyFiles = None,
 ) -> None:
-    """Search for the settings with which an objective is least, and say what they gain against today's.
+    """Find configs that minimize an objective; report the gain over the current ones.
 
     Example: [bold]assignor-sim recommend cross_zone_bill --objective "usd + 0.05*moves"[/bold]
     """
+    from assignor_sim.api.loading import load
+    from assignor_sim.api.recommendations import recommend as find_configs
     from assignor_sim.console.overrides import parse_overrides
     from assignor_sim.console.progress import show_run_progress
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignor_sim.text_files import STANDARD, write_text
     from assignors.errors import AssignorError
     from pipeline.recommend.errors import RecommendError
-    from pipeline.recommend.evaluator import Evaluator
-    from pipeline.recommend.limits import parse_limits
-    from pipeline.recommend.objective import parse_objective
-    from pipeline.recommend.recommender import recommend as work_out
-    from pipeline.recommend.request import RecommendationRequest, check_price, current_assignor
-    from pipeline.recommend.space import search_space
-    from pipeline.recommend.spark_runs import SparkRuns
     from pipeline.session import SparkError, connect
     from pipeline.sweep.errors import SweepError
     from reports.render.terminal.recommendation import render
-    from scenarios.load import ScenarioError, load
-    from scenarios.shipped import find_scenario
+    from scenarios.load import ScenarioError
 
     with exit_on_error(ScenarioError, AssignorError, RecommendError, SweepError, SparkError, OSError):
         if output is not None and not output.parent.is_dir():
             raise RecommendError(f"-o {output}: there is no folder {output.parent}")
-        file = find_scenario(scenario)
-        loaded = load(file, parse_overrides(set_))
+        loaded = load(scenario, parse_overrides(set_))
         print_warnings_and_notes(loaded)
-        choice = current_assignor(loaded, today)
-        wanted, within = (
-            parse_objective(objective),
-            parse_limits(max_moves, max_downtime, max_convergence, max_unprotected_tasks),
-        )
-        check_price(loaded, wanted)
-        question = RecommendationRequest(
-            file, loaded, choice, search_space(loaded, choice, assignor or (), keep or ()), runs, seeds
-        )
         with (
-            _folder(sweeps) as folder,
+            _resumable(sweeps),
             connect(master, parse_spark_conf(conf), py_files or (), java_works_little=True) as spark,
+            show_run_progress() as on_progress,
         ):
-            if sweeps is None and not str(spark.sparkContext.master).startswith("local"):
-                raise RecommendError("on a cluster, say where all machines reach the sweeps underneath: --sweeps URI")
-            command = shlex.join(["assignor-sim", *sys.argv[1:]])
-            with show_run_progress() as on_progress:
-                bench = Evaluator(
-                    question.space, wanted, within, SparkRuns(spark, question, folder, command, on_progress)
-                )
-                found = work_out(question, bench, lambda step: print(step, file=sys.stderr))
-        write_text(output or STANDARD, render(found, format_.value))
-    if found.verdict == "none_feasible":
+            recommendation = find_configs(
+                loaded,
+                objective,
+                max_moves=max_moves,
+                max_downtime=max_downtime,
+                max_convergence=max_convergence,
+                max_unprotected_tasks=max_unprotected_tasks,
+                today=today,
+                assignors=assignor or (),
+                keep=keep or (),
+                runs=runs,
+                seeds=seeds,
+                sweeps=sweeps,
+                spark=spark,
+                command=shlex.join(["assignor-sim", *sys.argv[1:]]),
+                on_progress=on_progress,
+                on_step=lambda step: print(step, file=sys.stderr),
+            )
+        write_text(output or STANDARD, render(recommendation, format_.value))
+    if recommendation.verdict == "none_feasible":
         raise typer.Exit(DIFFERENT)
 
 
 @contextmanager
-def _folder(kept: str | None) -> Iterator[str]:
-    """Where the sweeps go: to where they are kept, or to where they are not."""
+def _resumable(sweeps: str | None) -> Iterator[None]:
+    """Exit with code 130 on Ctrl-C, and print how to resume."""
     try:
-        if kept is not None:
-            yield kept
-        else:
-            with tempfile.TemporaryDirectory(prefix="assignor-sim-") as folder:
-                yield folder
+        yield
     except KeyboardInterrupt:
-        again = "nothing is kept" if kept is None else f"what is done is in {kept}; the same command goes on with it"
-        print(f"\nInterrupted: {again}.", file=sys.stderr)
+        advice = "no runs are kept" if sweeps is None else f"the finished runs are in {sweeps}; repeat the command"
+        print(f"\nInterrupted: {advice}.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

@@ -1,4 +1,4 @@
-"""`assignor-sim record`: store what scenarios come to, for `verify`."""
+"""`assignor-sim record`: store results of scenarios, for `verify`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def record(
     ],
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Run this one, in place of those that the scenario lists, as in run. May be repeated."),
+        typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),
     ] = None,
 ) -> None:
-    """Run scenarios and store their results beside them, as NAME.expected.json.
+    """Simulate scenarios and store their results beside them, as NAME.expected.json.
 
-    A file whose results are as before is left as it is.
+    Leave a file unchanged if its results are the same.
 
     Example: [bold]assignor-sim record scenarios/*.yaml[/bold]
     """
@@ -35,5 +35,5 @@ def record(
     with exit_on_error(ScenarioError, AssignorError, StoredResultsError, OSError):
         for file in regression.scenario_files(scenarios):
             with show_progress() as on_progress:
-                outcome = regression.record(file, assignor or (), on_progress)
+                outcome = regression.record(file, assignor or (), on_progress=on_progress)
             print(f"{regression.stored_results_path(file)}: {outcome}")

@@ -1,4 +1,4 @@
-"""`assignor-sim report`: make a page from directories of results."""
+"""`assignor-sim report`: an HTML page of result directories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FigureFormat(StrEnum):
-    """What a figure is saved as."""
+    """File format of a figure."""
 
     PNG = "png"
     SVG = "svg"
@@ -25,18 +25,20 @@ class FigureFormat(StrEnum):
 
 
 def report(
-    directories: Annotated[list[Path], typer.Argument(help="What `run`, `sweep` and `plan` wrote.", metavar="DIR…")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page; - is standard output.", metavar="FILE")] = Path(
-        "report.html"
-    ),
+    directories: Annotated[
+        list[Path], typer.Argument(help="Result directories of run, sweep and plan.", metavar="DIR…")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File of the page; - for standard output.", metavar="FILE")
+    ] = Path("report.html"),
     figures: Annotated[Path | None, typer.Option(help="Directory for the figures as files.", metavar="DIR")] = None,
     figure_format: Annotated[
-        list[FigureFormat] | None, typer.Option(help="What figures are saved as; png if not said. May be repeated.")
+        list[FigureFormat] | None, typer.Option(help="File format of the figures; png by default. Repeatable.")
     ] = None,
 ) -> None:
-    """Make one page of runs, sweeps and plans, from one directory of results or from several.
+    """Write one HTML page of the runs, sweeps and plans in one or several result directories.
 
-    Of a sweep, `aggregate` must have worked out what it says.
+    A sweep must have been aggregated.
 
     Example: [bold]assignor-sim report out/first -o first.html[/bold]
     """

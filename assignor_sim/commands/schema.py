@@ -11,14 +11,14 @@ from assignor_sim.console.exits import exit_on_error
 
 
 def schema(
-    output: Annotated[Path, typer.Option("-o", "--output", help="File to write; - is standard output.")] = Path("-"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write; - for standard output.")] = Path("-"),
 ) -> None:
-    """Write the JSON Schema of scenario files, with which editors complete and check them.
+    """Write the JSON Schema of scenario files, for completion and checks in editors.
 
     Example: [bold]assignor-sim schema -o scenario.schema.json[/bold]
     """
     from assignor_sim.text_files import write_text
-    from scenarios.language.schema import json_schema_text
+    from scenarios.language.schema import format_json_schema
 
     with exit_on_error(OSError):
-        write_text(output, json_schema_text())
+        write_text(output, format_json_schema())

@@ -1,4 +1,4 @@
-"""`assignor-sim show`: what a run came to, in the terminal."""
+"""`assignor-sim show`: results of a run, in the terminal."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from assignor_sim.console.exits import exit_on_error
 
 
 class ShowFormat(StrEnum):
-    """How results are printed."""
+    """Output format of results."""
 
     TABLE = "table"
     JSON = "json"
 
 
 def show(
-    directory: Annotated[Path, typer.Argument(help="What run --out wrote.", metavar="DIR")],
+    directory: Annotated[Path, typer.Argument(help="Result directory of run --out.", metavar="DIR")],
     assignor: Annotated[
-        list[str] | None, typer.Option(help="Show the rounds of this one only, by its label. May be repeated.")
+        list[str] | None,
+        typer.Option(help="Label of an assignor whose rebalances to show; all by default. Repeatable."),
     ] = None,
-    format_: Annotated[ShowFormat, typer.Option("--format", help="How to print it.")] = ShowFormat.TABLE,
+    format_: Annotated[ShowFormat, typer.Option("--format", help="Output format.")] = ShowFormat.TABLE,
 ) -> None:
-    """Show results: the comparison, and of each assignor's first run what the rounds did.
+    """Show results: the comparison, and the rebalances of each assignor's first run.
 
     Example: [bold]assignor-sim show out/first[/bold]
     """
@@ -33,14 +34,14 @@ def show(
 
     from reports.analysis.comparison import TableError, compare_runs
     from reports.analysis.comparison_records import records
-    from reports.analysis.runs.run_rows import RunLookupError, labels
+    from reports.analysis.runs.run_rows import RunLookupError, select_assignors
     from reports.render.terminal import rounds as terminal_rounds
     from reports.render.terminal.comparison import render
     from simulator.results.result_directory import ResultsError, read_results
 
     with exit_on_error(ResultsError, TableError, RunLookupError):
         tables, _ = read_results(directory)
-        shown = labels(tables, assignor or ())
+        shown = select_assignors(tables, assignor or ())
         if format_ is ShowFormat.JSON:
             rounds = [row for row in terminal_rounds.records(tables) if row["assignor"] in shown]
             print(json.dumps({"runs": records(compare_runs(tables)), "rounds": rounds}, indent=2, ensure_ascii=False))

@@ -20,56 +20,53 @@ if TYPE_CHECKING:
 def sweep(
     file: Annotated[Path, typer.Argument(help="Sweep file, or name of a shipped sweep.", metavar="SWEEP")],
     out: Annotated[str, typer.Option(help="Folder for the tables: a path, or a URI that Spark knows.", metavar="DIR")],
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a sweep of which a part is there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted sweep.")] = False,
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Run this one, in place of the sweep's: a label, a name, or package.module:Class."),
+        typer.Option(help="Assignor in place of the sweep's: a label, a name, or package.module:Class. Repeatable."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of runs, and run nothing.")] = False,
     master: Master = None,
     conf: Conf = None,
     py_files: PyFiles = None,
 ) -> None:
-    """Run a scenario in every setting of a sweep, with every assignor and seed, and say which settings are best.
+    """Run a scenario in every setting of a sweep, with every assignor and seed, and find the best settings.
 
-    Interrupted, it goes on with --resume; finished, it does nothing again.
+    Resume an interrupted sweep with --resume; a finished one is not re-run.
 
     Example: [bold]assignor-sim sweep traffic_vs_movement --out out/sweep[/bold]
     """
+    from assignor_sim.api.sweeps import prepare
+    from assignor_sim.api.sweeps import sweep as run_sweep
     from assignor_sim.console.progress import show_run_progress
     from assignors.errors import AssignorError
-    from pipeline.aggregate import AggregateError, aggregate
+    from pipeline.aggregate import AggregateError
     from pipeline.session import SparkError, connect
-    from pipeline.sweep.design import load_sweep
     from pipeline.sweep.errors import SweepError
-    from pipeline.sweep.prepared import prepare_sweep
-    from pipeline.sweep.run import run_sweep
-    from reports.render.terminal.sweep import render
     from scenarios.load import ScenarioError
-    from scenarios.shipped import find_sweep
 
     with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
-        prepared = prepare_sweep(
-            load_sweep(find_sweep(file)), assignor or (), shlex.join(["assignor-sim", *sys.argv[1:]])
-        )
-        _introduce(prepared)
+        prepared = prepare(file, assignor or (), command=shlex.join(["assignor-sim", *sys.argv[1:]]))
+        _print_size(prepared)
         if dry_run:
             return
         try:
-            with connect(master, parse_spark_conf(conf), py_files or (), java_works_little=True) as spark:
-                with show_run_progress() as on_progress:
-                    end = run_sweep(spark, prepared, out, resume=resume, on_progress=on_progress)
-                summary = aggregate(spark, [out])
+            with (
+                connect(master, parse_spark_conf(conf), py_files or (), java_works_little=True) as spark,
+                show_run_progress() as on_progress,
+            ):
+                result = run_sweep(prepared, out, resume=resume, spark=spark, on_progress=on_progress)
         except KeyboardInterrupt:
-            print(f"\nInterrupted. What is done is in {out}; go on with --resume.", file=sys.stderr)
+            print(f"\nInterrupted. The finished runs are in {out}; resume with --resume.", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
-    if end.failed:
-        print(f"{end.failed} of the runs came to an error: see the column error of the table runs", file=sys.stderr)
-    print(render(summary), end="")
+    if result.failed:
+        print(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs", file=sys.stderr)
+    print(result, end="")
     print(f"\nTables: {out}")
 
 
-def _introduce(prepared: PreparedSweep) -> None:
+def _print_size(prepared: PreparedSweep) -> None:
+    """Print the number of runs, and the warnings."""
     sweep = prepared.sweep
     print(
         f"{sweep.name}: {len(sweep.settings):,} settings × {len(prepared.labels):,} assignors × "
@@ -77,4 +74,4 @@ def _introduce(prepared: PreparedSweep) -> None:
     )
     print_warnings_and_notes(prepared.scenario)
     for warning in prepared.warnings:
-        print(f"warning: runs of this value will come to an error: {warning}", file=sys.stderr)
+        print(f"warning: runs with this value will fail: {warning}", file=sys.stderr)

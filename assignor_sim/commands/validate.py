@@ -20,9 +20,9 @@ def validate(
         list[Path], typer.Argument(help="Scenario files, or names of shipped scenarios.", metavar="FILE…")
     ],
 ) -> None:
-    """Check scenario files, and name every mistake in them with file and line.
+    """Check scenario files; report every mistake with file and line.
 
-    List warnings, such as events that cannot end before the run does, and what was inferred from imported files.
+    Also print warnings, such as events that cannot end before the run does, and values inferred from imported files.
 
     Example: [bold]assignor-sim validate scenarios/*.yaml[/bold]
     """
@@ -37,25 +37,25 @@ def validate(
             wrong = True
             print(error, file=sys.stderr)
         else:
-            print(f"{file}: fine ({scenario.name})")
+            print(f"{file}: OK ({scenario.name})")
             for warning in scenario.warnings:
                 print(f"  warning: {warning}")
-            for note in (*_standing(scenario.blueprint), *scenario.notes):
+            for note in (*_running_state(scenario.blueprint), *scenario.notes):
                 print(f"  note: {note}")
     if wrong:
         raise typer.Exit(BAD_INPUT)
 
 
-def _standing(blueprint: Blueprint) -> Iterator[str]:
-    """What there is of an application that is running already."""
+def _running_state(blueprint: Blueprint) -> Iterator[str]:
+    """Yield the state of an application that is running at the start of the scenario."""
     from scenarios.language.units import format_duration
     from simulator.world.world import Start
 
     if blueprint.start is not Start.RUNNING:
         return
-    there = [client.tasks for client in blueprint.clients if client.starts]
-    active = sum(len(tasks) for held in there for tasks in held.active)
-    standby = sum(len(tasks) for held in there for tasks in held.standby)
+    held_tasks = [client.tasks for client in blueprint.clients if client.starts]
+    active = sum(len(tasks) for held in held_tasks for tasks in held.active)
+    standby = sum(len(tasks) for held in held_tasks for tasks in held.standby)
     due_ms = blueprint.next_rebalance_ms
     due = "" if due_ms is None else f"; a rebalance is due in {format_duration(due_ms)}"
-    yield f"starts running: {len(there)} clients with {active:,} active and {standby:,} standby tasks{due}"
+    yield f"starts running: {len(held_tasks)} clients with {active:,} active and {standby:,} standby tasks{due}"

@@ -1,4 +1,4 @@
-"""`assignor-sim verify`: run scenarios again and compare with what was stored."""
+"""`assignor-sim verify`: simulate scenarios again and compare with their stored results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error
 
 
 class VerifyFormat(StrEnum):
-    """How the outcome is printed."""
+    """Output format of the verification."""
 
     TEXT = "text"
     JSON = "json"
@@ -28,22 +28,22 @@ def verify(
     ],
     tolerance: Annotated[
         list[str] | None,
-        typer.Option(help="How far a metric may be off: 5% of it, or 3. May be repeated.", metavar="METRIC=SIZE"),
+        typer.Option(help="Tolerance of a metric: 5% of it, or 3. Repeatable.", metavar="METRIC=SIZE"),
     ] = None,
     metrics_only: Annotated[
-        bool, typer.Option("--metrics-only", help="Compare metrics alone, not what the single rounds decided.")
+        bool, typer.Option("--metrics-only", help="Compare metrics only, not the decisions of single rebalances.")
     ] = False,
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Run this one, in place of those that the scenario lists, as in run. May be repeated."),
+        typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),
     ] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML there, too.", metavar="FILE")] = None,
-    format_: Annotated[VerifyFormat, typer.Option("--format", help="How to print it.")] = VerifyFormat.TEXT,
+    junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
+    format_: Annotated[VerifyFormat, typer.Option("--format", help="Output format.")] = VerifyFormat.TEXT,
 ) -> None:
-    """Run scenarios again and compare with the results stored beside them.
+    """Simulate scenarios again and compare with the results stored beside them.
 
-    Exit code 0 if all is as it was, 1 if anything differs, 2 if a scenario is wrong or nothing is stored. In a
-    directory, scenarios without stored results are named and left out.
+    Exit codes: 0 if all results are the same, 1 if any differs, 2 if a scenario is invalid or has no stored results. In
+    a directory, scenarios without stored results are listed and skipped.
 
     Example: [bold]assignor-sim verify scenarios --tolerance time_to_converge_ms=5% --junit out/verify.xml[/bold]
     """
@@ -52,28 +52,30 @@ def verify(
     from assignor_sim.text_files import write_text
     from reports.analysis.stored.results import StoredResultsError
     from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
+    from reports.analysis.stored.verification import VerificationStatus
     from reports.render.junit import junit as junit_xml
-    from reports.render.verification import CHANGED, NOT_STORED, UNREADABLE, render
+    from reports.render.verification import render
 
-    every = []
+    unreadable, not_stored = VerificationStatus.UNREADABLE, VerificationStatus.NOT_STORED
+    verifications = []
     with exit_on_error(StoredResultsError, ToleranceError, OSError):
         allowed = parse_tolerances(tolerance or ())
         for file in regression.scenario_files(scenarios):
             with show_progress() as on_progress:
-                done = regression.verify(
-                    file, allowed, metrics_only=metrics_only, assignors=assignor or (), progress=on_progress
+                verification = regression.verify_file(
+                    file, allowed, metrics_only=metrics_only, assignors=assignor or (), on_progress=on_progress
                 )
-            every.append(done)
+            verifications.append(verification)
             if format_ is VerifyFormat.TEXT:
-                stream = sys.stderr if done.status in (UNREADABLE, NOT_STORED) else sys.stdout
-                print(render([done], format_.value), end="", flush=True, file=stream)
+                stream = sys.stderr if verification.status in (unreadable, not_stored) else sys.stdout
+                print(render([verification], format_.value), end="", flush=True, file=stream)
         if format_ is not VerifyFormat.TEXT:
-            print(render(every, format_.value), end="")
+            print(render(verifications, format_.value), end="")
         if junit is not None:
-            write_text(junit, junit_xml(every).decode())
-    found = {each.status for each in every}
+            write_text(junit, junit_xml(verifications).decode())
+    statuses = {verification.status for verification in verifications}
     only_directories = all(argument.is_dir() for argument in scenarios)
-    if UNREADABLE in found or (NOT_STORED in found and not only_directories) or found == {NOT_STORED}:
+    if unreadable in statuses or (not_stored in statuses and not only_directories) or statuses == {not_stored}:
         raise typer.Exit(BAD_INPUT)
-    if CHANGED in found:
+    if VerificationStatus.CHANGED in statuses:
         raise typer.Exit(DIFFERENT)

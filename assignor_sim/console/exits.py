@@ -1,4 +1,4 @@
-"""How a command ends when the user made a mistake."""
+"""Exit codes of the commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def exit_on_error(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn exceptions of these kinds into a message on standard error and exit code 2."""
+    """Print exceptions of the given kinds to standard error and exit with code 2."""
     try:
         yield
     except kinds as error:

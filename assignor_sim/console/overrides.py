@@ -1,4 +1,4 @@
-"""The option `--set PATH=VALUE` of commands that read a scenario."""
+"""The option `--set PATH=VALUE` of commands that load a scenario."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assignor_sim.console.exits import BAD_INPUT
 
 
 def parse_overrides(texts: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Paths and values from `--set path=value`; ends with exit code 2 if one is no such thing."""
+    """Return pairs of path and value; exit with code 2 if a text has another form."""
     return [_override(text) for text in texts or ()]
 
 

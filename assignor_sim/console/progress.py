@@ -1,4 +1,4 @@
-"""What a person sees while a long command runs; nothing where nobody looks."""
+"""Progress of long commands on standard error; nothing where it is not a terminal, except for sweeps."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pipeline.sweep.run import Progress
 
-_SAY_EVERY_S = 30.0
+_INTERVAL_S = 30.0
 
 
 @contextmanager
 def show_progress() -> Iterator[Callable[[str], None]]:
-    """Show on the terminal what is being done; the yielded function is told each next step."""
+    """Show the current step of a command on the terminal.
+
+    Yields:
+        A function that takes the description of each step.
+    """
     if not sys.stderr.isatty():
         yield lambda step: None
         return
@@ -30,9 +34,12 @@ def show_progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def show_run_progress() -> Iterator[Callable[[Progress], None]]:
-    """Show how many runs of a sweep are done, have failed and are left, and how long these will take.
+    """Show the number of completed, failed and remaining runs of a sweep, and the remaining time.
 
-    On a terminal as a bar, elsewhere as a line from time to time.
+    Shows a bar on a terminal, and prints a line every 30 seconds elsewhere.
+
+    Yields:
+        A function that takes the progress.
     """
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
@@ -40,33 +47,31 @@ def show_run_progress() -> Iterator[Callable[[Progress], None]]:
 
     started = time.monotonic()
     if not sys.stderr.isatty():
-        said = started
+        last_printed = started
 
-        def say(show_progress: Progress) -> None:
-            nonlocal said
-            if time.monotonic() - said >= _SAY_EVERY_S:
-                said = time.monotonic()
-                print(_told(show_progress, said - started), file=sys.stderr)
+        def print_line(progress: Progress) -> None:
+            nonlocal last_printed
+            if time.monotonic() - last_printed >= _INTERVAL_S:
+                last_printed = time.monotonic()
+                print(_describe(progress, last_printed - started), file=sys.stderr)
 
-        yield say
+        yield print_line
         return
     with Bar(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Spark starts")
-        yield lambda show_progress: bar.update(
+        task = bar.add_task("starting Spark")
+        yield lambda progress: bar.update(
             task,
-            total=show_progress.total,
-            completed=show_progress.done,
-            description=_told(show_progress, time.monotonic() - started),
+            total=progress.total,
+            completed=progress.done,
+            description=_describe(progress, time.monotonic() - started),
         )
 
 
-def _told(show_progress: Progress, elapsed_s: float) -> str:
-    left = show_progress.total - show_progress.done
-    text = (
-        f"{show_progress.done:,} of {show_progress.total:,} runs done, {show_progress.failed:,} failed, {left:,} left"
-    )
-    made = show_progress.done - show_progress.found
-    if not made or not left:
+def _describe(progress: Progress, elapsed_s: float) -> str:
+    remaining = progress.total - progress.done
+    text = f"{progress.done:,} of {progress.total:,} runs done, {progress.failed:,} failed, {remaining:,} left"
+    simulated = progress.done - progress.found
+    if not simulated or not remaining:
         return text
-    minutes, seconds = divmod(round(left * elapsed_s / made), 60)
+    minutes, seconds = divmod(round(remaining * elapsed_s / simulated), 60)
     return f"{text}, about {f'{minutes} min {seconds} s' if minutes else f'{seconds} s'}"

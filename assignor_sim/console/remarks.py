@@ -1,4 +1,4 @@
-"""Warnings and notes on a scenario, on standard error."""
+"""Warnings and notes of a scenario, on standard error."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 def print_notes(scenario: Scenario, *, named: bool = False) -> None:
-    """Print what was inferred from a scenario's files; with the scenario's name if there are several."""
+    """Print what was inferred from a scenario's files, with the scenario's name if there are several scenarios."""
     name = f"{scenario.name}: " if named else ""
     for note in scenario.notes:
         print(f"note: {name}{note}", file=sys.stderr)
 
 
 def print_warnings_and_notes(scenario: Scenario) -> None:
-    """Print a scenario's warnings and its notes."""
+    """Print a scenario's warnings and notes."""
     for warning in scenario.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     print_notes(scenario)

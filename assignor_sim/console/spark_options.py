@@ -1,4 +1,4 @@
-"""The options of commands that work on Spark."""
+"""Options of the commands that use Spark."""
 
 from __future__ import annotations
 
@@ -12,26 +12,22 @@ from assignor_sim.console.exits import BAD_INPUT
 
 Master = Annotated[
     str | None,
-    typer.Option(
-        help="Spark's URL of a cluster, or local\\[N]; all cores of this machine if not given.", metavar="URL"
-    ),
+    typer.Option(help="Spark master URL, or local\\[N]; all cores of this machine by default.", metavar="URL"),
 ]
-Conf = Annotated[
-    list[str] | None, typer.Option(help="One of Spark's own settings. May be repeated.", metavar="KEY=VALUE")
-]
+Conf = Annotated[list[str] | None, typer.Option(help="Spark config. Repeatable.", metavar="KEY=VALUE")]
 PyFiles = Annotated[
     list[str] | None,
-    typer.Option(help="A wheel, .zip or .py that the executors need. May be repeated.", metavar="FILE"),
+    typer.Option(help="Wheel, .zip or .py that the executors need. Repeatable.", metavar="FILE"),
 ]
 
 
 def parse_spark_conf(conf: Sequence[str] | None) -> dict[str, str]:
-    """Spark's settings from `--conf key=value`; ends with exit code 2 if that is no such thing."""
-    settings = {}
+    """Return Spark configs by key; exit with code 2 if a text is not `spark.KEY=VALUE`."""
+    configs = {}
     for text in conf or ():
         key, equals, value = text.partition("=")
         if not equals or not key.startswith("spark."):
             print(f"--conf {text}: expected KEY=VALUE, as in spark.executor.memory=4g", file=sys.stderr)
             raise typer.Exit(BAD_INPUT)
-        settings[key] = value
-    return settings
+        configs[key] = value
+    return configs

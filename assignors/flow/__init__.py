@@ -1,4 +1,4 @@
-"""Network flow as Kafka's rack-aware assignor does it: the same answers, in a thousandth of the time."""
+"""Min-cost flows of Kafka's rack-aware assignor: the same assignments, about a thousand times faster."""
 
 from assignors.flow.cache import cached_solve, flow_cache
 from assignors.flow.graphs import (
@@ -15,12 +15,10 @@ __all__ = [
     "FlowEffort",
     "FlowSolution",
     "balance_subtopology",
+    "cached_solve",
+    "flow_cache",
     "min_traffic",
     "min_traffic_effort",
-    "flow_cache",
     "solve_balance_subtopology",
     "solve_min_traffic",
-    "cached_solve",
-    "cached_solve",
-    "flow_cache",
 ]

@@ -1,18 +1,18 @@
-"""Kafka's maximum flow for `balance_subtopology`: shortest augmenting paths from an empty flow.
+"""The maximum flow of Kafka's `balance_subtopology`: shortest augmenting paths from an empty flow.
 
 Guarantees
-    The flow that Kafka starts its cycle cancelling from, path by path.
+    The flow from which Kafka's cycle canceling starts, path by path.
 Priority
-    Breadth first, neighbours in ascending node number: tasks, then shares by group and client, then clients, then the
-    sink. So an unassigned task goes to the first share with room, by group and client, whose client has room; only when
-    there is none are assigned tasks moved on.
+    Breadth first, neighbors in ascending node number: tasks, then shares by group and client, then clients, then the
+    sink. So an unassigned task goes to the first share with capacity, by group and client, whose client has capacity.
+    Assigned tasks move only if there is none.
 Complexity
-    Per task at most shares + clients steps; a moved task costs a look at its group.
+    At most shares + clients steps for each task; each moved task scans its group.
 Source
-    ``Graph.fordFulkson`` and ``breadthFirstSearch`` of Kafka Streams. Why few tasks need to be queued: the first task
-    of a group that is scanned has an arc to every share of the group but the one it came from, which has been visited;
-    so all later tasks of the group find nothing new. If the group has tasks without a client, that is the first of
-    these; else it is the first task of the share that comes first.
+    ``Graph.fordFulkson`` and ``breadthFirstSearch`` of Kafka Streams. Why few tasks enter the queue: the first task
+    of a group that is scanned has an arc to each share of the group except its own, which was visited before. Later
+    tasks of the group reach nothing new. If the group has unassigned tasks, the first of them is scanned first; else
+    the first task of the first share.
 """
 
 from __future__ import annotations
@@ -28,10 +28,19 @@ FROM_SOURCE = -1
 def assign_all(
     network: ResidualNetwork, room: Vector, queue: Vector, parent: Vector, seen: Vector, opened: Vector, origin: Vector
 ) -> int:
-    """Assigns tasks (all UNASSIGNED at first) one path at a time; answers how many could be.
+    """Assign tasks, all UNASSIGNED at first, one augmenting path at a time (kernel).
 
-    `room` [client] is the capacity left to the sink. The rest is scratch: queue [group, share, client], parent and seen
-    [share, then client], opened [group], origin [task].
+    Args:
+        network: the residual graph to change.
+        room: [client] free capacity to the sink; changed.
+        queue: scratch, [group + share + client].
+        parent: scratch, [share, then client].
+        seen: scratch, [share, then client].
+        opened: scratch, [group].
+        origin: scratch, [task].
+
+    Returns:
+        The number of assigned tasks.
     """
     for node in range(len(seen)):
         seen[node] = 0
@@ -56,9 +65,10 @@ def find_path(
     origin: Vector,
     stamp: int,
 ) -> int:
-    """The client whose arc to the sink ends the shortest path, or -1; what was visited this time bears `stamp`.
+    """Return the client before the sink on the shortest augmenting path, or -1 (kernel).
 
-    Queued are tasks, then tasks + share, then tasks + shares + client.
+    Entries of `seen` and `opened` that equal `stamp` were visited in this search. The queue holds tasks, then tasks +
+    share, then tasks + shares + client.
     """
     clients = network.clients
     tasks = count_tasks(network)
@@ -111,7 +121,7 @@ def find_path(
 
 
 def first_of(network: ResidualNetwork, group: int, client: int) -> int:
-    """The first task of the group that `client` has, or -1."""
+    """Return the first task of the group on the client, or -1 (kernel)."""
     for task in range(network.first[group], network.first[group + 1]):
         if network.owner[task] == client:
             return task
@@ -119,7 +129,7 @@ def first_of(network: ResidualNetwork, group: int, client: int) -> int:
 
 
 def push_back(network: ResidualNetwork, parent: Vector, origin: Vector, client: int) -> None:
-    """Pushes 1 along the path found, from its client back to the source: its tasks go to the shares they reached."""
+    """Push 1 unit along the path that ends at a client: each task on it moves to the share that it reached (kernel)."""
     clients = network.clients
     share = parent[len(network.held) + client]
     while True:

@@ -1,8 +1,8 @@
-"""Remembering solved flows while a group lives through many rebalances.
+"""A cache of solved flows for the rebalances of one group.
 
-The graph of a flow hangs on racks, members and costs, not on lags. As a group goes from rebalance to rebalance, the
-same problem comes again and again; within `remembering` it is solved once. A flow's answer is a function of its arrays,
-so nothing else changes. Outside of it every problem is solved.
+The graph of a flow depends on racks, members and costs, not on lags, so the same problems recur in the rebalances of a
+group. Within `flow_cache`, each problem is solved once. A solution is a function of its arrays, so the cache changes no
+result. Outside of it, each problem is solved again.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ _Result = TypeVar("_Result")
 Array = NDArray[np.integer[Any]]
 
 MAX_ENTRIES = 128
+"""Number of cached solutions; the least recently used is evicted."""
 
 _MEMORY: ContextVar[OrderedDict[bytes, Any] | None] = ContextVar("solved flows", default=None)
 
 
 @contextmanager
 def flow_cache() -> Iterator[None]:
-    """Solve no flow twice; the answers that were not asked for longest are forgotten."""
+    """Cache solutions of flows inside a `with` block (LRU, 128 entries)."""
     token = _MEMORY.set(OrderedDict())
     try:
         yield
@@ -36,26 +37,29 @@ def flow_cache() -> Iterator[None]:
 
 
 def cached_solve(kind: str, arrays: tuple[Array, ...], solve: Callable[[], _Result]) -> _Result:
-    """The answer to a problem: remembered if it is, else solved.
+    """Return the solution of a problem from the cache, or solve it.
 
     Args:
-        kind: what sort of problem it is.
-        arrays: all that the answer hangs on.
-        solve: finds it.
+        kind: kind of problem.
+        arrays: all inputs on which the solution depends.
+        solve: solves the problem.
+
+    Returns:
+        The solution.
     """
-    memory = _MEMORY.get()
-    if memory is None:
+    cache = _MEMORY.get()
+    if cache is None:
         return solve()
     digest = blake2b(kind.encode(), digest_size=16)
     for array in arrays:
         digest.update(str((array.shape, array.dtype.str)).encode())
         digest.update(np.ascontiguousarray(array).data)
     key = digest.digest()
-    if key in memory:
-        memory.move_to_end(key)
+    if key in cache:
+        cache.move_to_end(key)
     else:
-        memory[key] = solve()
-        if len(memory) > MAX_ENTRIES:
-            memory.popitem(last=False)
-    answer: _Result = memory[key]
-    return answer
+        cache[key] = solve()
+        if len(cache) > MAX_ENTRIES:
+            cache.popitem(last=False)
+    solution: _Result = cache[key]
+    return solution

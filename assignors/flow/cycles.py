@@ -1,22 +1,22 @@
-"""Kafka's cycle cancelling: the cycle that each search ends at, and the tasks it moves.
+"""Kafka's cycle canceling: the cycle that ends each search, and the tasks that it moves.
 
 Guarantees
-    The same cycles as Kafka's in the same order, hence the same owners at the end; of all cycles the total cost is then
-    the least that the graph allows.
+    The same cycles as Kafka's in the same order, hence the same final owners; after all cycles, the total cost is the
+    minimum that the graph allows.
 Priority
-    A search ends at the first distance that pass N, its last, lowers: tasks in order, each speaking to the source and
-    then to the clients in order; after them the shares in order, each speaking to its tasks. From there it follows
-    parents until a node comes up twice. A node's parent is whoever lowered its distance last, and among equals in one
-    pass the first to speak: the first task of the group, or the first share of the client.
+    A search ends at the first distance that is lowered in pass N, the last. A pass scans tasks in order, each relaxing
+    the source and then the clients in order; then shares in order, each relaxing its tasks. From that node, parents are
+    followed until a node repeats. The parent of a node is the last node that lowered its distance; among equals in one
+    pass it is the first to be scanned: the first task of the group, or the first share of the client.
 Complexity
-    Per cycle: a search (`assignors.flow.distances`); its last pass, shares + tasks, and as many times clients as tasks
-    have to be looked at closely; and for each node on the way the tasks of one group.
+    For each cycle: one search (`assignors.flow.distances`); its last pass, in which shares + tasks, and for at most one
+    group clients x tasks, are scanned; and the tasks of one group for each node on the cycle.
 Source
-    ``Graph.cancelNegativeCycles`` of Kafka Streams. Why a search ends in no other way: a share that lowers its client
-    in pass N was lowered by a task before, in the same pass, and a client that lowers a share by a share before. Where
-    the second stage lowered a share late in pass N - 1, its first task is lowered in pass N. Every cycle goes through
-    tasks, whose arcs carry 1, so 1 is what is pushed; and what a share holds is what it hands on, so moving the tasks
-    of a cycle says all about its flow.
+    ``Graph.cancelNegativeCycles`` of Kafka Streams. Why no other node can end a search: a share that lowers its client
+    in pass N was lowered by a task before in the same pass, and a client that lowers a share by a share before. Where
+    the second stage lowered a share late in pass N - 1, its first task is lowered in pass N. Each cycle contains
+    tasks, whose arcs have capacity 1, so the pushed flow is 1. A share passes on what it holds, so the moves of the
+    tasks describe the flow completely.
 """
 
 from __future__ import annotations
@@ -39,9 +39,20 @@ def cancel_cycles(
     parent: Vector,
     seen: Vector,
 ) -> tuple[int, bool]:
-    """Cancels negative cycles until there is none; answers how many, and False if `history` has too few rows to go on.
+    """Cancel negative cycles until none is left (kernel).
 
-    `last` is Kafka's number of nodes less 1. Scratch: classes, periods, falls [group]; parent, seen [share, client].
+    Args:
+        network: the residual graph to change.
+        history: scratch; rows of distances, see `search_distances`.
+        last: Kafka's number of nodes minus 1.
+        classes: scratch, [group].
+        periods: scratch, [group].
+        falls: scratch, [group].
+        parent: scratch, [share, client].
+        seen: scratch, [share, client].
+
+    Returns:
+        The number of cycles, and False if `history` has too few rows to continue.
     """
     for share in range(len(network.held)):
         refresh_share(network, share)
@@ -57,10 +68,10 @@ def cancel_cycles(
 def cancel_cycle(
     network: ResidualNetwork, history: Matrix, row: int, highest: Vector, parent: Vector, seen: Vector
 ) -> None:
-    """Cancels the cycle that a search ends at which came to `row` and did not settle.
+    """Cancel the cycle that ends a search which reached `row` without convergence (kernel).
 
-    Then there is a negative cycle, so pass N lowers something: without one no shortest path goes through all N nodes
-    (none goes through the sink), so the search would have settled before. Scratch as above; highest [group].
+    A negative cycle then exists, so pass N lowers a distance: without one, no shortest path visits all N nodes (none
+    visits the sink), and the search would have converged. Scratch as in `cancel_cycles`; highest [group].
     """
     start, task = find_end(network, history[row - 1], history[row], highest)
     for node in range(len(seen)):
@@ -80,10 +91,13 @@ def cancel_cycle(
 
 
 def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vector) -> tuple[int, int]:
-    """The share to follow parents from, and the task that pass N makes its parent, or NO_TASK if it makes none.
+    """Return the share at which to start following parents, and the task that pass N makes its parent (kernel).
 
-    `before` and `row` are the distances after passes N - 2 and N - 1. The source's distance lags one pass behind. Where
-    a task lowers the source or is lowered itself, its share is next on the way. Scratch: highest [group].
+    `before` and `row` are the distances after passes N - 2 and N - 1; the source's distance is one pass behind. If a
+    task lowers the source or is lowered itself, its share is next on the path. Scratch: highest [group].
+
+    Returns:
+        The share, and the task or NO_TASK.
     """
     clients = network.clients
     owner = network.owner
@@ -116,7 +130,11 @@ def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vec
 
 
 def find_parent(network: ResidualNetwork, history: Matrix, row: int, node: int) -> int:
-    """The parent of a node after the pass of `row`: of a share its task or FROM_CLIENT; of a client its share."""
+    """Return the parent of a node after the pass of `row` (kernel).
+
+    Returns:
+        For a share, its task or FROM_CLIENT; for a client, its share.
+    """
     clients = network.clients
     shares = len(network.held)
     now = shares * network.linked
@@ -136,7 +154,7 @@ def find_parent(network: ResidualNetwork, history: Matrix, row: int, node: int) 
 
 
 def first_task(network: ResidualNetwork, old: Vector, share: int, distance: int) -> int:
-    """The first task that told `share` this distance, when its own share was at `old`."""
+    """Return the first task that gave `share` this distance, when its own share was at `old` (kernel)."""
     clients = network.clients
     costs = network.costs
     owner = network.owner
@@ -154,7 +172,7 @@ def first_task(network: ResidualNetwork, old: Vector, share: int, distance: int)
 
 
 def follow(network: ResidualNetwork, parent: Vector, node: int) -> int:
-    """The share or client before `node` on the way back; a task stands for the share that holds it."""
+    """Return the share or client before `node` on the path; a task counts as the share that holds it (kernel)."""
     shares = len(network.held)
     if node >= shares:
         return parent[node]
@@ -165,7 +183,7 @@ def follow(network: ResidualNetwork, parent: Vector, node: int) -> int:
 
 
 def move_tasks(network: ResidualNetwork, parent: Vector, seen: Vector) -> None:
-    """Gives the tasks on the cycle (where `seen` is 2) to the shares whose parents they are."""
+    """Move the tasks on the cycle (where `seen` is 2) to the shares whose parents they are (kernel)."""
     clients = network.clients
     shares = len(network.held)
     for share in range(shares):

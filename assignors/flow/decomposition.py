@@ -1,4 +1,4 @@
-"""The difference of two assignments, taken apart into cycles."""
+"""Decompose the difference of two assignments into cycles of moves."""
 
 from __future__ import annotations
 
@@ -6,37 +6,38 @@ from collections.abc import Sequence
 
 
 def decompose_into_cycles(sources: Sequence[int], destinations: Sequence[int]) -> list[list[int]]:
-    """Take moves apart into cycles: each goes on from the client at which the one before it ended, and ends at its own.
+    """Decompose moves into cycles: each move starts at the client at which the one before it ends.
 
     Args:
-        sources: the client of each move's task before, M of them.
-        destinations: its client after; no move ends where it began, and every client occurs as often as in `sources`.
+        sources: client of each move's task before; M entries.
+        destinations: client after; different from the source, and each client occurs as often as in `sources`.
 
     Returns:
-        The numbers of the moves of each cycle, in its order. Every move is in one cycle, and no client twice in one.
+        Numbers of the moves of each cycle, in its order. Each move is in one cycle; no cycle visits a client twice.
 
-    Guarantees: where the later assignment has the least total cost among those that give each client as many tasks,
-    and a task's cost hangs on its own client alone, no cycle costs anything: undoing one that does would give less.
+    Guarantees: if the later assignment has the minimum total cost among those with the same number of tasks on each
+    client, and the cost of a task depends only on its own client, no cycle has a positive cost; undoing it would reduce
+    the cost.
 
     Complexity: O(M).
     """
-    leaving: dict[int, list[int]] = {}
+    moves_from: dict[int, list[int]] = {}
     for move in reversed(range(len(sources))):
-        leaving.setdefault(sources[move], []).append(move)
+        moves_from.setdefault(sources[move], []).append(move)
     cycles: list[list[int]] = []
-    for start in list(leaving):
+    for start in list(moves_from):
         path: list[int] = []
-        place_of = {start: 0}
+        position_of = {start: 0}
         client = start
-        while leaving[client] or path:
-            move = leaving[client].pop()
+        while moves_from[client] or path:
+            move = moves_from[client].pop()
             path.append(move)
             client = destinations[move]
-            if client in place_of:
-                place = place_of[client]
-                for done in path[place:]:
-                    place_of.pop(destinations[done])
-                cycles.append(path[place:])
-                del path[place:]
-            place_of[client] = len(path)
+            if client in position_of:
+                position = position_of[client]
+                for closed in path[position:]:
+                    position_of.pop(destinations[closed])
+                cycles.append(path[position:])
+                del path[position:]
+            position_of[client] = len(path)
     return [cycle[(first := cycle.index(min(cycle))) :] + cycle[:first] for cycle in cycles]

@@ -1,32 +1,32 @@
-"""The distances of Kafka's search for a negative cycle, pass by pass, on the clients' nodes alone.
+"""The distances of Kafka's search for a negative cycle, pass by pass, on the clients' nodes only.
 
-Kafka runs Bellman-Ford from a dummy node that is at distance 0 from all, with exactly N passes, N being the number of
-nodes. Every pass scans the nodes in ascending order: source, tasks, shares, clients, sink (see `Network`), and lowers
-distances in place. `relax` does one pass, `search_distances` all but the last one, which `assignors.flow.cycles` looks
-at.
+Kafka runs Bellman-Ford from a dummy node at distance 0 from all nodes, with exactly N passes for N nodes. Each pass
+scans the nodes in ascending order: source, tasks, shares, clients, sink (see `ResidualNetwork`), and lowers distances
+in place. `relax` executes one pass; `search_distances` executes all but the last, which `assignors.flow.cycles`
+analyzes.
 
 Guarantees
-    The rows of a history are the distances of Kafka's search after the passes they stand for, exactly.
+    The rows of a history are exactly the distances of Kafka's search after the passes that they represent.
 Priority
-    None: which of several equal arcs becomes a parent does not change distances.
+    None: which of several equal arcs becomes the parent does not change distances.
 Complexity
-    A pass costs at most clients x (shares whose distance fell in the pass before). A search takes as many passes as the
-    distances need to fall into a rhythm, mostly two to a few dozen, whatever N is.
+    A pass costs at most clients x (shares whose distance fell in the previous pass). A search takes as many passes as
+    the distances need to become periodic, mostly two to a few dozen, independent of N.
 Source
-    ``Graph.detectNegativeCycles`` of Kafka Streams. Why what is left out changes nothing:
+    ``Graph.detectNegativeCycles`` of Kafka Streams. Why the omitted work changes nothing:
 
-    * Source and sink are saturated and stay so: no arc leads out of the source or into the sink, so the source lowers
-      nobody, and the sink, at distance 0, neither. (The source can end a search: see `assignors.flow.cycles`.)
-    * A task hears only from the share that holds it, which is scanned after the tasks. So in pass p it speaks with what
-      its share had when shares were scanned in pass p - 1, less its own cost there (or with 0, if that is less, which
-      lowers nothing that pass 1 has not lowered already). All tasks of a pass together are one min-plus product over
-      shares, with the least ``cost[task][client] - cost[task][owner]`` over each share's tasks.
-    * A share whose distance did not fall since its tasks last spoke has nothing new to say; nor has one that is too far
-      away to reach below the highest distance of its group.
-    * After a pass that changes nothing no later one does: there is no negative cycle.
-    * Rhythm: passes commute with adding a constant to all distances. If over the last k passes all shares of a class of
-      groups fell by one constant, the class goes on like that, k passes for k passes, as long as no group outside it
-      lowers its distances through the second stage. `find_rhythm` proves for how many passes, `leap` skips them.
+    * Source and sink stay saturated: no arc leaves the source or enters the sink, so the source lowers no distance, and
+      neither does the sink, at distance 0. (The source can end a search: see `assignors.flow.cycles`.)
+    * Only the share that holds a task relaxes it, and shares are scanned after tasks. So in pass p a task uses the
+      distance of its share when shares were scanned in pass p - 1, minus its own cost there (or 0, if that is less,
+      which lowers nothing after pass 1). All tasks of a pass together are one min-plus product over shares, with the
+      minimum of ``cost[task][client] - cost[task][owner]`` over the tasks of each share.
+    * A share whose distance did not fall since its tasks were last scanned lowers nothing; neither does a share that is
+      too far away to reach below the highest distance of its group.
+    * If a pass changes nothing, no later pass does: there is no negative cycle.
+    * Periods: passes commute with adding a constant to all distances. If all shares of a class of groups fell by one
+      constant over the last k passes, the class repeats this every k passes while no group outside the class
+      lowers its distances through the second stage. `find_period` proves for how many passes; `leap` skips them.
 """
 
 from __future__ import annotations
@@ -41,12 +41,23 @@ HISTORY_FULL = -2
 def search_distances(
     network: ResidualNetwork, history: Matrix, last: int, classes: Vector, periods: Vector, falls: Vector
 ) -> int:
-    """Fills `history` up to the distances after pass `last`, leaping where it can, and answers their row.
+    """Fill `history` up to the distances after pass `last`, and skip periodic passes (kernel).
 
-    SETTLED if from some pass on nothing changes any more; HISTORY_FULL if there are too few rows. The row before is the
-    pass before, and after a leap at least the longest period is gone through pass by pass, so that every distance that
-    still falls falls within these rows. A row holds each share's distance when its tasks heard of it; if `linked`, then
-    the share's distance at the end of the pass, and then each client's. Scratch: classes, periods and falls [group].
+    The row before the result is the pass before it. After a skip, at least the longest period is executed pass by pass,
+    so that each distance that still falls does so within these rows. A row holds the distance of each share when its
+    tasks were scanned; if `linked`, then the distance of each share at the end of the pass, and the distance of each
+    client.
+
+    Args:
+        network: the residual graph.
+        history: rows to fill.
+        last: number of the last pass.
+        classes: scratch, [group].
+        periods: scratch, [group].
+        falls: scratch, [group].
+
+    Returns:
+        The row of the last pass; CONVERGED if no later pass changes a distance; HISTORY_FULL if there are too few rows.
     """
     row = base = 0
     done = try_at = 1
@@ -75,7 +86,7 @@ def search_distances(
 
 
 def begin(network: ResidualNetwork, row: Vector) -> None:
-    """Writes the distances after pass 1: 0, or less where a task or a share says so because of a negative cost."""
+    """Write the distances after pass 1: 0, or a negative cost (kernel)."""
     clients = network.clients
     shares = len(network.held)
     for node in range(len(row)):
@@ -92,9 +103,10 @@ def begin(network: ResidualNetwork, row: Vector) -> None:
 
 
 def relax(network: ResidualNetwork, old: Vector, before: Vector, everything: bool, new: Vector) -> None:
-    """One pass, from `old` to `new`; `before` is the pass before `old`, and only what fell in between is scanned.
+    """Execute one pass from `old` to `new` (kernel).
 
-    With `everything` all shares are scanned, and `before` is not looked at.
+    Only shares whose distance fell between `before`, the pass before `old`, and `old` are scanned; with `everything`,
+    all shares are, and `before` is not used.
     """
     clients = network.clients
     held = network.held
@@ -104,7 +116,7 @@ def relax(network: ResidualNetwork, old: Vector, before: Vector, everything: boo
     now = shares * network.linked
     for share in range(shares):
         new[share] = old[now + share]
-    # Groups are counted, since a range with a step would keep the innermost loop from being vectorised.
+    # The loop counts groups: a range with a step would prevent vectorization of the innermost loop.
     for group in range(len(network.first) - 1):
         base = group * clients
         highest = UNREACHABLE
@@ -130,7 +142,10 @@ def relax(network: ResidualNetwork, old: Vector, before: Vector, everything: boo
 
 
 def relax_clients(network: ResidualNetwork, row: Vector, shares: int) -> None:
-    """The rest of a pass: shares with room lower their client; clients then lower the shares that hold tasks."""
+    """Execute the second stage of a pass (kernel).
+
+    Shares with capacity lower their client; clients then lower the shares that hold tasks.
+    """
     clients = network.clients
     held = network.held
     spare = network.spare
@@ -150,7 +165,7 @@ def relax_clients(network: ResidualNetwork, row: Vector, shares: int) -> None:
 
 
 def are_equal(left: Vector, right: Vector) -> bool:
-    """Whether two rows are the same."""
+    """Return whether two rows are equal (kernel)."""
     for node in range(len(left)):  # noqa: SIM110
         if left[node] != right[node]:
             return False
@@ -160,10 +175,13 @@ def are_equal(left: Vector, right: Vector) -> bool:
 def find_period(
     network: ResidualNetwork, history: Matrix, row: int, base: int, classes: Vector, periods: Vector, falls: Vector
 ) -> int:
-    """Finds each group's period and fall, and for how many passes after `row` they surely hold; 0 if it is unknown.
+    """Compute the period and the fall of each group, and for how many passes after `row` they are valid (kernel).
 
-    Rows base..row are consecutive passes. Groups that lowered one another lately form a class, named after its lowest,
-    with one period and one fall. Between classes see `passes_apart`.
+    Rows base to row are consecutive passes. Groups that recently lowered one another form a class with one period and
+    one fall, named after its first group. See `independent_passes` for effects between classes.
+
+    Returns:
+        The number of passes; 0 if unknown.
     """
     groups = len(classes)
     join_classes(network, history, row, (row - base) // 2 + 1, classes)
@@ -188,7 +206,7 @@ def find_period(
 
 
 def join_classes(network: ResidualNetwork, history: Matrix, row: int, window: int, classes: Vector) -> None:
-    """Puts two groups into one class if in the last rows of the window one was lower where it can lower the other."""
+    """Join the classes of two groups if one was recently lower where it can lower the other (kernel)."""
     groups = len(classes)
     for group in range(groups):
         classes[group] = group
@@ -203,7 +221,7 @@ def join_classes(network: ResidualNetwork, history: Matrix, row: int, window: in
 
 
 def reaches(network: ResidualNetwork, history: Matrix, row: int, window: int, giver: int, taker: int) -> bool:
-    """Whether on some client the giver has room, the taker a task, and the giver's distance was the lower one."""
+    """Return whether, on some client, the giver has capacity and a lower distance than the taker's tasks (kernel)."""
     clients = network.clients
     for client in range(clients):
         above = giver * clients + client
@@ -216,7 +234,7 @@ def reaches(network: ResidualNetwork, history: Matrix, row: int, window: int, gi
 
 
 def falls_evenly(network: ResidualNetwork, old: Vector, new: Vector, classes: Vector, name: int) -> bool:
-    """Whether all shares of a class fell by one constant from `old` to `new`."""
+    """Return whether all shares of a class fell by one constant from `old` to `new` (kernel)."""
     clients = network.clients
     now = len(network.held) * network.linked
     fall = new[name * clients] - old[name * clients]
@@ -231,11 +249,14 @@ def falls_evenly(network: ResidualNetwork, old: Vector, new: Vector, classes: Ve
 def independent_passes(
     network: ResidualNetwork, history: Matrix, row: int, periods: Vector, falls: Vector, giver: int, taker: int
 ) -> int:
-    """For how many passes after `row` the giver surely does not lower a distance of the taker; 0 if it just did.
+    """Return for how many passes after `row` the giver cannot lower a distance of the taker (kernel).
 
-    It would where, on one client, it has room, the taker has a task, and its distance is below the taker's. For the
-    last period of the taker that is looked up. Later on, a straight line under the giver's distances and one over the
-    taker's, falling as the groups do on average, tell how long the first stays above.
+    It would do so on a client where it has capacity, the taker has a task, and its distance is lower. For the last
+    period of the taker, the distances are compared. After that, a line below the giver's distances and a line above the
+    taker's, with the average falls of the groups, bound how long the giver stays higher.
+
+    Returns:
+        The number of passes; 0 if the giver just lowered a distance.
     """
     clients = network.clients
     closing = falls[taker] * periods[giver] - falls[giver] * periods[taker]
@@ -261,7 +282,7 @@ def independent_passes(
 
 
 def leap(network: ResidualNetwork, history: Matrix, row: int, periods: Vector, falls: Vector, passes: int) -> None:
-    """Writes to row + 1 the distances that the rhythm gives `passes` passes after `row`."""
+    """Write to row + 1 the distances `passes` passes after `row`, computed from the periods (kernel)."""
     clients = network.clients
     shares = len(network.held)
     now = shares * network.linked

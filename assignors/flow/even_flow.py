@@ -1,14 +1,13 @@
-"""The cheapest way to place tasks on clients, as evenly over threads as can be.
+"""The cheapest placement of tasks on clients that is as even over threads as possible.
 
-Where `assignors.flow.transport` knows costs by rack, here every task and client has a cost of its own, and clients may
-have something to do already.
+Unlike in `assignors.flow.transport`, each pair of task and client has its own cost, and clients may already hold tasks.
 
-Guarantees: exact; no placement is better in the order of the priorities. With groups, every client gets its share by
-threads of each group, rounded down or up, which is always possible.
-Priority: evenness, then cost, then what is to decide ties.
-Complexity: a min-cost flow over N·C arcs; 1,000 tasks x 100 clients take some 50 ms.
-Source: Ahuja, Magnanti, Orlin, "Network Flows" (lower bounds, convex costs). The priorities are weights: what a flow
-lacks to be the best is a simple cycle, so it is enough that a weight exceeds what one cycle can save of the next.
+Guarantees: exact; no placement is better in the order of the priorities. With groups, each client gets its share of
+each group by threads, rounded down or up, which is always possible.
+Priority: evenness, then cost, then tie-break costs.
+Complexity: a min-cost flow over N·C arcs; about 50 ms for 1,000 tasks x 100 clients.
+Source: Ahuja, Magnanti, Orlin, "Network Flows" (lower bounds, convex costs). Priorities are weights: a flow that is not
+optimal can be improved by a simple cycle, so a weight must only exceed what one cycle can save of the next priority.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from assignors.model.columns import IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvenFlowProblem:
-    """A problem of N tasks and C clients.
+    """A placement problem of N tasks and C clients.
 
     Attributes:
-        costs: shape (N, C); what a task costs on a client.
-        threads: shape (C,).
-        taken: shape (C,); what each client has to do already, which counts for evenness.
-        group: shape (N,); numbers of groups, each to be spread evenly; None means that there are none.
-        tie: shape (N, C); costs that decide where two placements are equally good; None leaves it to the solver.
+        costs: shape (N, C); cost of a task on a client.
+        threads: shape (C,); threads of each client.
+        taken: shape (C,); number of tasks that each client already holds, which counts for evenness.
+        group: shape (N,); group of each task; each group is spread evenly. None for no groups.
+        tie: shape (N, C); tie-break costs of equally good placements; None leaves ties to the solver.
     """
 
     costs: IntArray
@@ -40,8 +39,8 @@ class EvenFlowProblem:
     tie: IntArray | None = None
 
 
-def solve(problem: EvenFlowProblem) -> IntArray:
-    """Find a client for every task, shape (N,)."""
+def solve_even_flow(problem: EvenFlowProblem) -> IntArray:
+    """Return the client of each task, shape (N,)."""
     num_tasks, num_clients = problem.costs.shape
     groups = np.zeros(num_tasks, dtype=np.int64)
     if problem.group is not None:
@@ -49,7 +48,7 @@ def solve(problem: EvenFlowProblem) -> IntArray:
     least, most = _shares(problem, groups)
     capacity = levels(problem.threads, problem.taken, num_tasks)
     if problem.group is None:
-        capacity = _as_far_as_needed(capacity, num_tasks)
+        capacity = _needed_levels(capacity, num_tasks)
     num_shares = len(least)
     first_share, first_client = num_tasks, num_tasks + num_shares
     sink = first_client + num_clients
@@ -64,17 +63,23 @@ def solve(problem: EvenFlowProblem) -> IntArray:
         Arcs(first_client + holder, np.full_like(holder, sink), capacity[holder, level], level * unevenness),
     )
     supply = np.concatenate([np.ones_like(groups), -least, least.reshape(-1, num_clients).sum(axis=0), [-num_tasks]])
-    flow = _carry(arcs, supply)
+    flow = _solve_flow(arcs, supply)
     if problem.tie is not None:
-        flow = _untied(arcs, supply, flow, problem.tie.ravel())
+        flow = _break_ties(arcs, supply, flow, problem.tie.ravel())
     owner: IntArray = client[flow[: len(task)] > 0]
     return owner
 
 
 def levels(threads: IntArray, taken: IntArray, number: int) -> IntArray:
-    """How many more of so many tasks each client takes at each level of unevenness, shape (C, L).
+    """Return how many more tasks each client takes at each level of unevenness, shape (C, L).
 
-    Up to its share rounded down there is none, up to that rounded up one, and one more for every further task a thread.
+    Level 0 ends at the client's share rounded down, level 1 at the share rounded up, and each further level adds one
+    task for each thread.
+
+    Args:
+        threads: shape (C,); threads of each client.
+        taken: shape (C,); tasks that each client already holds.
+        number: number of tasks to place.
     """
     shares, total = (int(taken.sum()) + number) * threads, int(threads.sum())
     fair = -(-shares // total)
@@ -84,32 +89,31 @@ def levels(threads: IntArray, taken: IntArray, number: int) -> IntArray:
     return capacity
 
 
-def _carry(arcs: Arcs, supply: IntArray) -> IntArray:
+def _solve_flow(arcs: Arcs, supply: IntArray) -> IntArray:
     flow = min_cost_flow(arcs, supply)
-    if flow is None:
-        raise AssertionError("there is room for every task")
+    assert flow is not None, "each task has a client"
     return flow
 
 
-def _untied(arcs: Arcs, supply: IntArray, flow: IntArray, tie: IntArray) -> IntArray:
-    """The flow that costs least by `tie` of those that are as cheap as this one.
+def _break_ties(arcs: Arcs, supply: IntArray, flow: IntArray, tie: IntArray) -> IntArray:
+    """Return the flow with the lowest tie-break cost among those that are as cheap as the given one.
 
-    These are the flows that use no arc of positive reduced cost and every one of negative reduced cost to the full.
+    These are the flows that use no arc of positive reduced cost, and saturate each arc of negative reduced cost.
     """
-    length = distances(arcs, flow, len(supply))
-    reduced = arcs.cost + length[arcs.tail] - length[arcs.head]
+    distance = distances(arcs, flow, len(supply))
+    reduced = arcs.cost + distance[arcs.tail] - distance[arcs.head]
     full = np.where(reduced < 0, arcs.capacity, 0)
-    rest = supply.copy()
-    np.subtract.at(rest, arcs.tail, full)
-    np.add.at(rest, arcs.head, full)
+    remaining = supply.copy()
+    np.subtract.at(remaining, arcs.tail, full)
+    np.add.at(remaining, arcs.head, full)
     costs = np.zeros_like(arcs.cost)
     costs[: len(tie)] = tie
-    untied = _carry(replace(arcs, capacity=np.where(reduced == 0, arcs.capacity, 0), cost=costs), rest)
+    untied = _solve_flow(replace(arcs, capacity=np.where(reduced == 0, arcs.capacity, 0), cost=costs), remaining)
     return untied + full
 
 
 def _shares(problem: EvenFlowProblem, groups: IntArray) -> tuple[IntArray, IntArray]:
-    """The least and the most that each client takes of each group; two arrays of shape (G·C,)."""
+    """Return the minimum and maximum number of tasks of each group on each client; two arrays of shape (G·C,)."""
     sizes = np.bincount(groups)
     if problem.group is None:
         most = np.repeat(sizes, len(problem.threads))
@@ -118,6 +122,6 @@ def _shares(problem: EvenFlowProblem, groups: IntArray) -> tuple[IntArray, IntAr
     return (exact // total).ravel(), (-(-exact // total)).ravel()
 
 
-def _as_far_as_needed(capacity: IntArray, number: int) -> IntArray:
+def _needed_levels(capacity: IntArray, number: int) -> IntArray:
     enough = int(np.argmax(capacity.sum(axis=0).cumsum() >= number))
     return capacity[:, : enough + 1]

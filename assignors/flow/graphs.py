@@ -1,17 +1,17 @@
-"""The two graphs of Kafka's rack-aware assignor, solved as Kafka solves them.
+"""The two graphs of Kafka's rack-aware assignor, solved exactly as Kafka solves them.
 
-Both take tasks in TaskId order and clients in ProcessId order: `costs` [task][client], and `owner` [task], the client
-that has each task now. Costs are Kafka's ints, so they fit in 32 bits; negative ones are allowed, as in Kafka.
+Both take tasks in TaskId order and clients in ProcessId order: `costs` [task][client], and `owner` [task], the current
+client of each task. Costs are Kafka's ints and fit in 32 bits; negative costs are allowed, as in Kafka.
 
 Guarantees
-    The owners that Kafka's own search ends with, not merely some of the same total cost: among assignments of equal
-    cost Kafka's choice depends on which cycles it meets first, and here the same are met. Every client keeps its number
-    of tasks; the total cost is the least that this (with `balance_subtopology`, also each subtopology's spread) allows.
+    The owners of Kafka's own search, not only owners of the same total cost: among assignments of equal cost, Kafka's
+    choice depends on the order of cycles, which is reproduced. The number of tasks of each client stays the same. The
+    total cost is the minimum for these numbers (with `balance_subtopology`, also for the spread of each subtopology).
 Priority
-    See `assignors.flow.cycles` and, for the flow that `balance_subtopology` starts from, `assignors.flow.augmentation`.
+    See `assignors.flow.cycles` and, for the initial flow of `balance_subtopology`, `assignors.flow.augmentation`.
 Complexity
-    As many searches as Kafka makes, about one for every three tasks on random racks. 1,000 tasks x 100 clients take
-    milliseconds with `min_traffic`, a tenth of a second with `balance_subtopology`; Kafka's own search takes minutes.
+    As many searches as Kafka, about one for every three tasks on random racks. 1,000 tasks x 100 clients take
+    milliseconds with `min_traffic` and 0.1 s with `balance_subtopology`; Kafka's own search takes minutes.
 Source
     ``MinTrafficGraphConstructor`` and ``BalanceSubtopologyGraphConstructor`` of Kafka Streams (KIP-925).
 """
@@ -35,10 +35,13 @@ FIRST_ROWS = 32
 
 @dataclass(frozen=True, slots=True)
 class FlowEffort:
-    """What Kafka's own search does for an answer, which makes no use of shortcuts: `passes` x `edges` looks at an edge.
+    """The work of Kafka's own search for a solution, without shortcuts: `passes` x `edges` edge scans.
 
-    `nodes` and `edges` are those of the residual graph, with the dummy node and its edges; `passes` is `nodes` for each
-    of the `cycles` found and for the last search, which finds none.
+    Attributes:
+        cycles: number of canceled cycles.
+        passes: `nodes` for each cycle and for the last search, which finds none.
+        nodes: nodes of the residual graph, with the dummy node.
+        edges: edges of the residual graph, with those of the dummy node.
     """
 
     cycles: int
@@ -49,33 +52,61 @@ class FlowEffort:
 
 @dataclass(frozen=True, slots=True)
 class FlowSolution:
-    """The client of each task, and what it takes Kafka to find it."""
+    """The client of each task, and the effort of Kafka's search.
+
+    Attributes:
+        owner: shape (N,); client of each task.
+        effort: effort of the search.
+    """
 
     owner: NDArray[np.intp]
     effort: FlowEffort
 
 
 def min_traffic(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The owners after Kafka's cycle cancelling on the ``min_traffic`` graph, whose flow is the present assignment.
+    """Return the owners after Kafka's cycle canceling on the ``min_traffic`` graph.
 
-    Raises ValueError if the shapes do not fit or an owner is not a client.
+    Args:
+        costs: cost of each task on each client.
+        owner: current client of each task, from which the flow starts.
+
+    Returns:
+        Shape (N,); client of each task.
+
+    Raises:
+        ValueError: the shapes do not match, or an owner is not a client.
     """
     return solve_min_traffic(costs, owner).owner
 
 
 def balance_subtopology(costs: NDArray[np.int64], owner: NDArray[np.intp], group: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The owners after Kafka's maximum flow and cycle cancelling on the ``balance_subtopology`` graph.
+    """Return the owners after Kafka's maximum flow and cycle canceling on the ``balance_subtopology`` graph.
 
-    `group` [task] is any number of the task's subtopology that ascends with the tasks; subtopologies without tasks here
-    play no part (Kafka numbers their nodes, but has no edges for them, so they are not in its graph).
-    Raises ValueError as `min_traffic` does or if `group` descends; RuntimeError if no flow carries every task, which
-    rounded-up shares rule out.
+    Args:
+        costs: cost of each task on each client.
+        owner: current client of each task.
+        group: [task] a number of the task's subtopology that ascends with the tasks. Subtopologies without tasks do not
+            matter: Kafka numbers their nodes, but its graph has no edges for them.
+
+    Returns:
+        Shape (N,); client of each task.
+
+    Raises:
+        ValueError: the shapes do not match, an owner is not a client, or `group` descends.
+        RuntimeError: no flow carries all tasks, which shares that are rounded up rule out.
     """
     return solve_balance_subtopology(costs, owner, group).owner
 
 
 def solve_min_traffic(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> FlowSolution:
-    """As `min_traffic`, with the effort."""
+    """Solve as `min_traffic`, and compute the effort.
+
+    Returns:
+        The owners and the effort.
+
+    Raises:
+        ValueError: the shapes do not match, or an owner is not a client.
+    """
     check_shapes(costs, owner)
     tasks, clients = costs.shape
     if tasks == 0:
@@ -89,7 +120,14 @@ def solve_min_traffic(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> Flow
 def solve_balance_subtopology(
     costs: NDArray[np.int64], owner: NDArray[np.intp], group: NDArray[np.intp]
 ) -> FlowSolution:
-    """As `balance_subtopology`, with the effort."""
+    """Solve as `balance_subtopology`, and compute the effort.
+
+    Returns:
+        The owners and the effort.
+
+    Raises:
+        ValueError: the shapes do not match, an owner is not a client, or `group` descends.
+    """
     check_shapes(costs, owner)
     tasks, clients = costs.shape
     if group.shape != owner.shape or (np.diff(group) < 0).any():
@@ -106,17 +144,30 @@ def solve_balance_subtopology(
 
 
 def min_traffic_effort(tasks: int, clients: int, cycles: int) -> FlowEffort:
-    """What it takes Kafka to solve a ``min_traffic`` graph in which it finds that many cycles."""
+    """Return the effort of Kafka's search on a ``min_traffic`` graph with this number of cycles."""
     return effort(tasks + tasks * clients + clients, tasks + clients + 3, cycles)
 
 
 def effort(edges: int, nodes: int, cycles: int) -> FlowEffort:
-    """The same of any graph of so many edges, one way each, and nodes, the dummy among them."""
+    """Return the effort of a search.
+
+    Args:
+        edges: number of edges of the graph, one direction each.
+        nodes: number of nodes, with the dummy node.
+        cycles: number of canceled cycles.
+
+    Returns:
+        The effort.
+    """
     return FlowEffort(cycles, (cycles + 1) * nodes, nodes, 2 * edges + nodes - 1)
 
 
 def check_shapes(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> None:
-    """Raises ValueError unless `costs` has a row and a valid owner for each task."""
+    """Check that `costs` has a row and a valid owner for each task.
+
+    Raises:
+        ValueError: it does not.
+    """
     if costs.ndim != 2 or owner.shape != costs.shape[:1]:
         raise ValueError(f"costs must be [task][client] and owner [task], not {costs.shape} and {owner.shape}")
     if owner.size and not 0 <= owner.min() <= owner.max() < costs.shape[1]:
@@ -124,7 +175,7 @@ def check_shapes(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> None:
 
 
 def count_tasks(owner: NDArray[np.intp], clients: int) -> list[int]:
-    """How many tasks each client has."""
+    """Return the number of tasks of each client."""
     count: list[int] = np.bincount(owner, minlength=clients).tolist()
     return count
 
@@ -137,7 +188,22 @@ def build_initial_flow(
     shares: list[int],
     room: list[int],
 ) -> ResidualNetwork:
-    """The network with the maximum flow that Kafka finds; `shares` and `room`: what each share and client may hold."""
+    """Return the network with Kafka's maximum flow.
+
+    Args:
+        kernels: plain or compiled kernels.
+        costs: cost of each task on each client.
+        group: group of each task.
+        sizes: number of tasks of each group.
+        shares: capacity of each share.
+        room: capacity of each client.
+
+    Returns:
+        The residual graph.
+
+    Raises:
+        RuntimeError: the capacities do not fit all tasks.
+    """
     tasks, clients = costs.shape
     first = [0, *np.cumsum(sizes).tolist()]
     none = [UNASSIGNED] * tasks
@@ -167,7 +233,7 @@ def build_network(
     count: list[int],
     spare: list[int],
 ) -> ResidualNetwork:
-    """The network of these columns, without links."""
+    """Return the network of the given columns, without links between groups."""
     clients = costs.shape[1]
     least: list[int] = costs.min(axis=1).tolist()
     vector = kernels.vector
@@ -188,7 +254,17 @@ def build_network(
 
 
 def cancel_all(kernels: Kernels, graph: ResidualNetwork, edges: int, nodes: int) -> FlowSolution:
-    """Cancels the graph's cycles; `edges` and `nodes` are those of Kafka's graph, its dummy node among the nodes."""
+    """Cancel all cycles of a graph.
+
+    Args:
+        kernels: plain or compiled kernels.
+        graph: the residual graph to change.
+        edges: number of edges of Kafka's graph.
+        nodes: number of nodes of Kafka's graph, with the dummy node.
+
+    Returns:
+        The owners and the effort.
+    """
     groups, shares = len(graph.first) - 1, len(graph.held)
     width = 2 * shares + graph.clients if graph.linked else shares
     scratch = [kernels.zeros(size) for size in (groups, groups, groups, shares + graph.clients, shares + graph.clients)]

@@ -1,4 +1,4 @@
-"""OR-Tools' network flow, arrays in and arrays out.
+"""Network flow solvers of OR-Tools, with arrays as input and output.
 
 Source: `ortools.graph.python`: `min_cost_flow.SimpleMinCostFlow` (cost scaling) and `max_flow.SimpleMaxFlow`
 (push-relabel).
@@ -13,18 +13,18 @@ import numpy as np
 from assignors.model.columns import IntArray
 
 MAX_COST = 1 << 58
-"""What the largest cost times the number of nodes should stay below, for the solver to count safely."""
+"""Upper limit of the largest cost times the number of nodes, so that the solver does not overflow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arcs:
-    """A directed graph; every array has an entry an arc.
+    """The arcs of a directed graph; each array has one entry for each arc.
 
     Attributes:
-        tail: the node it leaves.
-        head: the node it enters.
-        capacity: how much it carries at most.
-        cost: what a unit costs.
+        tail: start node.
+        head: end node.
+        capacity: maximum flow.
+        cost: cost of one unit of flow.
     """
 
     tail: IntArray
@@ -34,23 +34,23 @@ class Arcs:
 
     @classmethod
     def joined(cls, *parts: Arcs) -> Arcs:
-        """The arcs of several graphs over the same nodes, one after the other."""
+        """Return the arcs of several graphs over the same nodes, concatenated."""
         names = ("tail", "head", "capacity", "cost")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def min_cost_flow(arcs: Arcs, supply: IntArray) -> IntArray | None:
-    """The cheapest flow that carries all supplies to all demands.
+    """Find the cheapest flow that carries all supplies to all demands.
 
     Args:
         arcs: the graph; costs may be negative.
-        supply: an entry a node; what leaves it, negative where it arrives. They sum to zero.
+        supply: supply of each node, negative for a demand; the sum is 0.
 
     Returns:
-        What each arc carries, None if not all can be carried.
+        Flow of each arc; None if there is no feasible flow.
 
     Raises:
-        OverflowError: costs so large that the solver cannot count with them.
+        OverflowError: the costs are too large for the solver.
     """
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
@@ -63,54 +63,62 @@ def min_cost_flow(arcs: Arcs, supply: IntArray) -> IntArray | None:
         return flows
     if status == solver.INFEASIBLE:
         return None
-    raise OverflowError(f"the flow cannot be solved ({status.name}); costs times nodes must stay below 2^63")
+    raise OverflowError(f"the solver failed ({status.name}): costs times nodes must be below 2^63")
 
 
 def max_flow(arcs: Arcs, source: int, sink: int) -> IntArray:
-    """What each arc carries in a largest flow from one node to another; costs count for nothing."""
+    """Return the flow of each arc in a maximum flow between two nodes; costs are ignored.
+
+    Raises:
+        OverflowError: the maximum flow is too large for the solver.
+    """
     from ortools.graph.python.max_flow import SimpleMaxFlow
 
     solver = SimpleMaxFlow()
     solver.add_arcs_with_capacity(arcs.tail, arcs.head, arcs.capacity)
     status = solver.solve(source, sink)
     if status != solver.OPTIMAL:
-        raise OverflowError(f"the largest flow is too large to count ({status.name})")
+        raise OverflowError(f"the maximum flow is too large for the solver ({status.name})")
     flows: IntArray = solver.flows(np.arange(len(arcs.tail)))
     return flows
 
 
 def max_flow_min_cost(arcs: Arcs, source: int, sink: int, num_nodes: int) -> IntArray:
-    """What each arc carries in the cheapest of the largest flows from one node to another."""
+    """Return the flow of each arc in the cheapest maximum flow between two nodes.
+
+    Raises:
+        OverflowError: the flow or its costs are too large for the solver.
+    """
     flows = max_flow(arcs, source, sink)
     amount = int(flows[arcs.tail == source].sum() - flows[arcs.head == source].sum())
     supply = np.zeros(num_nodes, dtype=np.int64)
     supply[source], supply[sink] = amount, -amount
     cheapest = min_cost_flow(arcs, supply)
     if cheapest is None:
-        raise OverflowError("the largest flow cannot be carried again")
+        raise OverflowError("the maximum flow is not feasible as a min-cost flow")
     return cheapest
 
 
 def distances(arcs: Arcs, flows: IntArray, num_nodes: int) -> IntArray:
-    """Lengths of shortest paths in what a cheapest flow leaves free, to every node from whichever is nearest to it.
+    """Return the shortest distance of each node from any node in the residual graph of a min-cost flow.
 
-    They prove that the flow is cheapest: no arc with room left makes a head nearer than its tail plus its cost. An arc
-    that is missing could make the flow cheaper only if it would.
+    The distances prove that the flow is optimal: with them, no arc with free capacity has a negative reduced cost. An
+    additional arc can make the flow cheaper only if its reduced cost is negative.
 
-    Complexity: O(arcs) for each arc of the longest such path, all arcs at a time.
+    Complexity: O(arcs), vectorized, for each arc of the longest shortest path.
     """
-    ahead, back = flows < arcs.capacity, flows > 0
-    tail = np.concatenate([arcs.tail[ahead], arcs.head[back]])
-    head = np.concatenate([arcs.head[ahead], arcs.tail[back]])
-    cost = np.concatenate([arcs.cost[ahead], -arcs.cost[back]])
+    forward, backward = flows < arcs.capacity, flows > 0
+    tail = np.concatenate([arcs.tail[forward], arcs.head[backward]])
+    head = np.concatenate([arcs.head[forward], arcs.tail[backward]])
+    cost = np.concatenate([arcs.cost[forward], -arcs.cost[backward]])
     order = np.argsort(head, kind="stable")
     tail, head, cost = tail[order], head[order], cost[order]
     starts = np.flatnonzero(np.diff(head, prepend=-1))
     reached = head[starts]
-    length = np.zeros(num_nodes, dtype=np.int64)
+    distance = np.zeros(num_nodes, dtype=np.int64)
     while len(starts):
-        nearer = np.minimum(length[reached], np.minimum.reduceat(length[tail] + cost, starts))
-        if (nearer == length[reached]).all():
+        nearer = np.minimum(distance[reached], np.minimum.reduceat(distance[tail] + cost, starts))
+        if (nearer == distance[reached]).all():
             break
-        length[reached] = nearer
-    return length
+        distance[reached] = nearer
+    return distance

@@ -1,4 +1,4 @@
-"""The residual graph that the flow kernels work on, as plain columns."""
+"""The residual graph of the flow kernels."""
 
 from __future__ import annotations
 
@@ -7,42 +7,44 @@ from typing import NamedTuple
 from assignors.compilation import Matrix, Vector
 
 UNREACHABLE = 1 << 60
+"""Distance that exceeds all others."""
 
 
 class ResidualNetwork(NamedTuple):
-    """One residual graph; the kernels change `owner`, `held`, `spare`, `cheapest` and `best` in place.
+    """A residual graph; the kernels change `owner`, `held`, `spare`, `cheapest` and `best` in place.
 
-    Its nodes are tasks, *shares* ``s = group * clients + client`` (Kafka's first-stage client nodes; with one group
-    they are the client nodes of ``min_traffic``) and clients (the second stage). A group is a subtopology with tasks.
+    The nodes are tasks, *shares* ``s = group * clients + client`` (Kafka's first-stage client nodes; with one group,
+    the client nodes of ``min_traffic``) and clients (the second stage). A group is a subtopology that has tasks.
     """
 
     clients: int
+    """number of clients"""
     linked: int
-    """1 if some share has room, so that tasks may pass from group to group on a client; 0 if none ever can have."""
+    """1 if a share can have free capacity, so that tasks may pass from group to group on a client; else 0"""
     negative: int
-    """1 if some cost is negative."""
+    """1 if a cost is negative"""
     costs: Matrix
-    """[task][client]"""
+    """[task][client] cost"""
     least: Vector
-    """[task] the least of its costs"""
+    """[task] minimum cost"""
     owner: Vector
-    """[task] client; rows of tasks may be longer than there are tasks"""
+    """[task] client; may be longer than the number of tasks"""
     group: Vector
     """[task] group, ascending"""
     first: Vector
-    """[group] its first task; at the end the number of tasks"""
+    """[group] first task; at the end the number of tasks"""
     held: Vector
-    """[share] tasks it holds: what its client can hand back to it"""
+    """[share] number of tasks"""
     spare: Vector
-    """[share] tasks it could still hand on to its client: capacity less held"""
+    """[share] free capacity towards the client: capacity minus `held`"""
     cheapest: Matrix
-    """[share][client] the least cost of moving one of the share's tasks to that client; FAR if it holds none"""
+    """[share][client] minimum cost of moving a task of the share to the client; UNREACHABLE if the share is empty"""
     best: Vector
-    """[share] the least of `cheapest`"""
+    """[share] minimum of `cheapest`"""
 
 
 def refresh_share(network: ResidualNetwork, share: int) -> None:
-    """Recomputes `cheapest` and `best` of a share from the tasks it holds now."""
+    """Recompute `cheapest` and `best` of a share from its tasks."""
     clients = network.clients
     costs = network.costs
     owner = network.owner
@@ -54,9 +56,9 @@ def refresh_share(network: ResidualNetwork, share: int) -> None:
     for task in range(network.first[group], network.first[group + 1]):
         if owner[task] == client:
             cost = costs[task]
-            here = cost[client]
+            current_cost = cost[client]
             for other in range(clients):
-                move = cost[other] - here
+                move = cost[other] - current_cost
                 if move < row[other]:
                     row[other] = move
     best = row[0]
@@ -67,5 +69,5 @@ def refresh_share(network: ResidualNetwork, share: int) -> None:
 
 
 def count_tasks(network: ResidualNetwork) -> int:
-    """How many tasks there are."""
+    """Return the number of tasks."""
     return int(network.first[len(network.first) - 1])

@@ -1,8 +1,9 @@
-"""The cheapest way to place tasks on clients with limited room, where what a task costs hangs on the client's rack.
+"""Min-cost placement of tasks on clients with limited capacity, where the cost of a task depends on the client's rack.
 
-Clients of a rack differ only by the tasks that they held before, which stay there at their traffic alone. So a task has
-an arc to every rack and one to every client that held it, in place of one to every client: the same optimum with T·R
-arcs instead of T·C, since a task that comes to a rack anew may take any room there. `expand` finds it a client.
+Clients of a rack differ only by the tasks that they held before: such a task has no move cost there. A task therefore
+needs one arc to each rack and one to each client that held it, instead of one to each client. The optimum is the same
+with T·R arcs instead of T·C, because a task that is new in a rack may use any free capacity there.
+`assign_clients` chooses the clients.
 
 Source: Ahuja, Magnanti, Orlin, "Network Flows" (transport problems); the aggregation is this project's.
 """
@@ -19,59 +20,59 @@ from assignors.model.columns import BoolArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransportProblem:
-    """A problem of N tasks, R racks and C clients.
+    """A transport problem of N tasks, R racks and C clients.
 
     Attributes:
-        copies: shape (N,); how many copies of each task are to be placed.
-        traffic: shape (N, R); what a copy costs in a rack.
-        held: shape (N, C); where a copy costs nothing more.
-        moving: what it costs in addition anywhere else.
-        rack: shape (C,); the clients' racks.
-        most: shape (C,); how many copies each client takes at most.
-        least: shape (C,); how many it takes at least.
+        num_copies: shape (N,); copies of each task to place.
+        traffic_cost: shape (N, R); cost of a copy in a rack.
+        held: shape (N, C); clients on which a copy has no move cost.
+        move_cost: cost of a copy on any other client.
+        rack: shape (C,); rack of each client.
+        max_copies: shape (C,); maximum number of copies of each client.
+        min_copies: shape (C,); minimum number of copies of each client.
     """
 
-    copies: IntArray
-    traffic: IntArray
+    num_copies: IntArray
+    traffic_cost: IntArray
     held: BoolArray
-    moving: int
+    move_cost: int
     rack: IntArray
-    most: IntArray
-    least: IntArray
+    max_copies: IntArray
+    min_copies: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransportSolution:
-    """A solution.
+    """An optimal solution of a transport problem.
 
     Attributes:
-        cost: what it costs.
-        kept: shape (N, C); the copies that are where they were held.
-        by_rack: shape (N, R); how many copies of each task come to a rack anew.
-        room: shape (C,); how many of these each client takes.
+        cost: total cost.
+        kept: shape (N, C); copies that stay where they were held.
+        by_rack: shape (N, R); number of copies of each task that are new in a rack.
+        new_copies: shape (C,); number of new copies of each client.
     """
 
     cost: int
     kept: BoolArray
     by_rack: IntArray
-    room: IntArray
+    new_copies: IntArray
 
 
-def solve(problem: TransportProblem) -> TransportSolution | None:
-    """Find the cheapest placement.
+def solve_transport(problem: TransportProblem) -> TransportSolution | None:
+    """Solve a transport problem.
 
-    Two copies of a task may meet on a client, if one comes anew, or if several come to a rack; with one copy each the
-    answer is exact, with several its cost is a lower bound.
+    With one copy for each task, the solution is exact. With several, its cost is a lower bound: two copies of a task
+    may share a client if one of them is new.
 
     Returns:
-        None if there is no room for all, or not enough to give every client its least.
+        The solution; None if the capacities or the minimums cannot be met.
 
-    Complexity: a min-cost flow over N·R + H + 2·C arcs, where H entries of `held` are set.
+    Complexity: a min-cost flow over N·R + H + 2·C arcs; H is the number of entries of `held`.
     """
-    num_tasks, num_racks = problem.traffic.shape
+    num_tasks, num_racks = problem.traffic_cost.shape
     num_clients = len(problem.rack)
-    total = int(problem.copies.sum())
-    if int(problem.least.sum()) > total or (problem.least > problem.most).any():
+    total = int(problem.num_copies.sum())
+    if int(problem.min_copies.sum()) > total or (problem.min_copies > problem.max_copies).any():
         return None
     first_rack, first_client = num_tasks, num_tasks + num_racks
     sink = first_client + num_clients
@@ -83,38 +84,40 @@ def solve(problem: TransportProblem) -> TransportSolution | None:
             tail=np.repeat(np.arange(num_tasks), num_racks),
             head=np.tile(np.arange(num_racks), num_tasks) + first_rack,
             capacity=np.tile(np.bincount(problem.rack, minlength=num_racks), num_tasks),
-            cost=(problem.traffic + problem.moving).ravel(),
+            cost=(problem.traffic_cost + problem.move_cost).ravel(),
         ),
-        Arcs(task, client + first_client, np.ones_like(task), problem.traffic[task, problem.rack[client]]),
-        Arcs(problem.rack + first_rack, clients + first_client, problem.most, nothing),
-        Arcs(clients + first_client, np.full(num_clients, sink), problem.most - problem.least, nothing),
+        Arcs(task, client + first_client, np.ones_like(task), problem.traffic_cost[task, problem.rack[client]]),
+        Arcs(problem.rack + first_rack, clients + first_client, problem.max_copies, nothing),
+        Arcs(clients + first_client, np.full(num_clients, sink), problem.max_copies - problem.min_copies, nothing),
     )
-    supply = np.concatenate([problem.copies, np.zeros(num_racks, dtype=np.int64), -problem.least, [0]])
-    supply[sink] = int(problem.least.sum()) - total
+    supply = np.concatenate([problem.num_copies, np.zeros(num_racks, dtype=np.int64), -problem.min_copies, [0]])
+    supply[sink] = int(problem.min_copies.sum()) - total
     flow = min_cost_flow(arcs, supply)
     if flow is None:
         return None
-    anew, held = num_tasks * num_racks, len(task)
+    num_new, held = num_tasks * num_racks, len(task)
     kept = np.zeros_like(problem.held)
-    stays = flow[anew : anew + held] > 0
+    stays = flow[num_new : num_new + held] > 0
     kept[task[stays], client[stays]] = True
     return TransportSolution(
         cost=int((flow * arcs.cost).sum()),
         kept=kept,
-        by_rack=flow[:anew].reshape(num_tasks, num_racks),
-        room=flow[anew + held : anew + held + num_clients],
+        by_rack=flow[:num_new].reshape(num_tasks, num_racks),
+        new_copies=flow[num_new + held : num_new + held + num_clients],
     )
 
 
-def expand(problem: TransportProblem, route: TransportSolution) -> IntArray:
-    """Find a client for every task of which one copy is placed.
+def assign_clients(problem: TransportProblem, solution: TransportSolution) -> IntArray:
+    """Choose the client of each task of a solution with one copy for each task.
+
+    Tasks that are new in a rack fill the capacity of its clients in ascending order of tasks and clients.
 
     Returns:
-        Shape (N,); those that come to a rack anew take its clients' room in order, tasks and clients ascending.
+        Shape (N,); the client of each task.
     """
-    owner: IntArray = route.kept.argmax(axis=1)
-    for rack in range(problem.traffic.shape[1]):
-        rows = np.flatnonzero(route.by_rack[:, rack])
-        there = np.flatnonzero(problem.rack == rack)
-        owner[rows] = np.repeat(there, route.room[there])[: len(rows)]
+    owner: IntArray = solution.kept.argmax(axis=1)
+    for rack in range(problem.traffic_cost.shape[1]):
+        rows = np.flatnonzero(solution.by_rack[:, rack])
+        clients_in_rack = np.flatnonzero(problem.rack == rack)
+        owner[rows] = np.repeat(clients_in_rack, solution.new_copies[clients_in_rack])[: len(rows)]
     return owner

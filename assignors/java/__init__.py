@@ -1,1 +1,1 @@
-"""TODO assignors/java."""
+"""Java collections and random numbers whose behavior Kafka's assignments depend on."""

@@ -1,4 +1,4 @@
-"""The orders in which Java's collections hand out what they hold, where Kafka's answers hang on them.
+"""The iteration orders of Java's hash collections, on which assignments of Kafka depend.
 
 Source: `java.util.HashMap` and `String.hashCode` of OpenJDK 17; `TaskId.hashCode`, `ProcessId.hashCode`.
 """
@@ -22,10 +22,10 @@ MIN_TREEIFY_CAPACITY = 64
 
 
 class CollectionOrder(StrEnum):
-    """In which collections Kafka's group leader is taken to hand tasks and clients to an assignor.
+    """The order in which Kafka's group leader passes tasks and clients to an assignor.
 
-    The answer of the sticky assignors hangs on it. In production these are a HashMap and HashSets, filled in the order
-    in which the leader comes across things; in Kafka's unit tests clients often come sorted.
+    The assignments of the sticky assignors depend on it. In production, a HashMap and HashSets are filled in the order
+    in which the leader learns of tasks and clients. In Kafka's unit tests, clients are often sorted.
     """
 
     PRODUCTION = "production"
@@ -33,18 +33,18 @@ class CollectionOrder(StrEnum):
 
 
 def task_hash(task: TaskId) -> int:
-    """`TaskId.hashCode()`, as an unsigned 32-bit number."""
+    """Return `TaskId.hashCode()` as an unsigned 32-bit number."""
     return (29791 + 961 * task.subtopology + 31 * task.partition) & _MASK_32
 
 
 def process_hash(process: ProcessId) -> int:
-    """`ProcessId.hashCode()`, as an unsigned 32-bit number."""
+    """Return `ProcessId.hashCode()` as an unsigned 32-bit number."""
     folded = (process.most_significant_bits ^ process.least_significant_bits) & _MASK_64
     return (folded >> 32) ^ (folded & _MASK_32)
 
 
 def string_hash(text: str) -> int:
-    """`String.hashCode()`, as an unsigned 32-bit number; Java reckons it from UTF-16."""
+    """Return `String.hashCode()` as an unsigned 32-bit number; Java computes it from UTF-16 code units."""
     value = 0
     for unit in np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype="<u2").tolist():
         value = (31 * value + unit) & _MASK_32
@@ -52,18 +52,18 @@ def string_hash(text: str) -> int:
 
 
 def hash_order(hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[int]:
-    """The iteration order of a HashMap or HashSet that was filled in the order listed.
+    """Return the iteration order of a HashMap or HashSet that is filled in the given order.
 
     Args:
-        hashes: the 32-bit hash of each key, in the order of insertion; every key once.
-        capacity: the table's capacity before the first key.
+        hashes: 32-bit hashes of distinct keys, in insertion order.
+        capacity: initial capacity of the table.
 
     Returns:
-        Positions in `hashes`, in the order of iteration. Keys that are removed later leave the order of the rest alone.
+        Positions in `hashes` in iteration order. Removing keys later does not change the order of the others.
 
-    A bin of more than 8 keys in a table of 64 or more becomes a tree, whose root comes first; that order is not
-    reproduced. It takes more than 8 keys with equal low hash bits: task ids reach it only with more than 8
-    subtopologies of more than 250 partitions each.
+    In a table of 64 or more bins, a bin with more than 8 keys becomes a tree with another order, which is not
+    reproduced. This takes more than 8 keys with equal low hash bits: for task ids, more than 8 subtopologies with more
+    than 250 partitions each.
     """
     listed = list(hashes)
     return _bucket_order(listed, table_capacity(listed, len(listed), capacity, [0] * MIN_TREEIFY_CAPACITY))
@@ -76,26 +76,37 @@ def _bucket_order(hashes: Sequence[int], capacity: int) -> list[int]:
 
 
 def in_hash_order(keys: Sequence[int], hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[int]:
-    """The keys (rows) in the order of a hash set that was filled with them as listed; `hashes` holds one hash a row."""
+    """Return keys (rows) in the order of a HashSet that is filled with them.
+
+    Args:
+        keys: the keys in insertion order.
+        hashes: hash of each row.
+        capacity: initial capacity of the table.
+    """
     return [keys[position] for position in hash_order([hashes[key] for key in keys], capacity)]
 
 
 def in_copied_hash_order(keys: Sequence[int], hashes: Sequence[int]) -> list[int]:
-    """The keys (rows), given in the order of any set, in the order of `new HashSet(set)`."""
+    """Return keys (rows), given in the order of a set, in the order of `new HashSet(set)`."""
     return in_hash_order(keys, hashes, copied_capacity(len(keys)))
 
 
 def copied_capacity(size: int) -> int:
-    """The capacity that `new HashSet(collection)` starts with."""
+    """Return the initial capacity of `new HashSet(collection)`."""
     wanted = max(int(size / 0.75) + 1, DEFAULT_CAPACITY)
     return 1 << (wanted - 1).bit_length()
 
 
 def table_capacity(hashes: Vector, number: int, capacity: int, bins: Vector) -> int:
-    """A kernel: the capacity of a table of `capacity` after the first `number` keys were put in, one by one.
+    """Return the capacity of a table after the first `number` keys were inserted (kernel).
 
-    A table doubles when it is three quarters full, and a bin's 9th key doubles one that is still smaller than 64.
-    Scratch: bins [64].
+    A table doubles when it is three quarters full; the 9th key of a bin doubles a table that is smaller than 64.
+
+    Args:
+        hashes: hashes of the keys in insertion order.
+        number: number of keys.
+        capacity: initial capacity.
+        bins: scratch, [64].
     """
     count_bins(hashes, 0, capacity, bins)
     size = 0
@@ -113,7 +124,7 @@ def table_capacity(hashes: Vector, number: int, capacity: int, bins: Vector) -> 
 
 
 def count_bins(hashes: Vector, number: int, capacity: int, bins: Vector) -> None:
-    """A kernel: how many of the first `number` keys are in each bin, of a table small enough for that to matter."""
+    """Count the first `number` keys in each bin, for tables in which the count matters (kernel)."""
     if capacity <= MIN_TREEIFY_CAPACITY:
         for slot in range(capacity):
             bins[slot] = 0
@@ -122,21 +133,21 @@ def count_bins(hashes: Vector, number: int, capacity: int, bins: Vector) -> None
 
 
 def grown_capacity(size: int, capacity: int) -> int:
-    """A kernel: `capacity`, doubled until so many keys fill no more than three quarters."""
+    """Return `capacity`, doubled until `size` keys fill at most three quarters (kernel)."""
     while 4 * size > 3 * capacity:
         capacity *= 2
     return capacity
 
 
 def bucket(hash_code: int, capacity: int) -> int:
-    """A kernel: where a table keeps a key."""
+    """Return the bin of a key (kernel)."""
     return (hash_code ^ (hash_code >> 16)) & (capacity - 1)
 
 
 class SubsetOrder:
-    """The orders of hash sets that are filled from one list of keys (rows), each time with a few keys left out.
+    """The iteration orders of HashSets that are filled from one list of keys (rows) with a few keys left out.
 
-    Complexity: O(N) array operations a set; each capacity is sorted once.
+    Complexity: O(N) array operations for each set; each capacity is sorted once.
     """
 
     def __init__(self, keys: Sequence[int], hashes: Sequence[int]) -> None:
@@ -145,11 +156,11 @@ class SubsetOrder:
         self._by_capacity: dict[int, npt.NDArray[np.intp]] = {}
 
     def without(self, excluded: Collection[int]) -> npt.NDArray[np.intp]:
-        """The keys of the set that lacks the excluded ones, in its order of iteration."""
+        """Return the keys of the set without the excluded ones, in iteration order."""
         capacity = grown_capacity(len(self._keys) - len(excluded), DEFAULT_CAPACITY)
         if capacity < MIN_TREEIFY_CAPACITY:
-            left = [key for key in self._keys if key not in excluded]
-            return np.array(in_hash_order(left, self._hashes), dtype=np.intp)
+            remaining = [key for key in self._keys if key not in excluded]
+            return np.array(in_hash_order(remaining, self._hashes), dtype=np.intp)
         order = self._by_capacity.get(capacity)
         if order is None:
             positions = _bucket_order([self._hashes[key] for key in self._keys], capacity)

@@ -1,4 +1,4 @@
-"""Java's random numbers, where a tool's answer hangs on them.
+"""Java's random number generator, on which the plans of a Kafka tool depend.
 
 Source: `java.util.Random` and `java.util.Collections.shuffle` of OpenJDK 17.
 """
@@ -15,22 +15,22 @@ _TWO_31 = 1 << 31
 
 
 class JavaRandom:
-    """`java.util.Random`; another source of bits overrides `next`, as in Java.
+    """`java.util.Random`; subclasses with another source of bits override `next`, as in Java.
 
     Args:
-        seed: as for `new Random(seed)`.
+        seed: seed of `new Random(seed)`.
     """
 
     def __init__(self, seed: int) -> None:
         self._state = (seed ^ _MULTIPLIER) & _MASK_48
 
     def next(self, bits: int) -> int:
-        """So many random bits, at most 31, as a number that is not negative."""
+        """Return a non-negative number of `bits` random bits, at most 31."""
         self._state = (self._state * _MULTIPLIER + 0xB) & _MASK_48
         return self._state >> (48 - bits)
 
     def next_int(self, bound: int) -> int:
-        """A number from 0 to below `bound`, which is at least 1: `nextInt(bound)`."""
+        """Return a number from 0 to `bound` - 1, as `nextInt(bound)`; `bound` is at least 1."""
         drawn = self.next(31)
         if bound & (bound - 1) == 0:
             return (bound * drawn) >> 31
@@ -39,7 +39,7 @@ class JavaRandom:
         return drawn % bound
 
     def shuffle(self, items: list[_Item]) -> None:
-        """Put a list in another order: `Collections.shuffle(items, random)`."""
+        """Shuffle a list in place, as `Collections.shuffle(items, random)`."""
         for size in range(len(items), 1, -1):
             other = self.next_int(size)
             items[size - 1], items[other] = items[other], items[size - 1]

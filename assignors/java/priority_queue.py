@@ -1,8 +1,8 @@
-"""`java.util.PriorityQueue`, with keys that are looked at whenever two elements are compared.
+"""`java.util.PriorityQueue` with keys that can change.
 
-Elements whose keys change while they are inside stay where they are, and equal keys come out in the order that Java's
-heap gives: both reach Kafka's answers. The functions from `is_less` on are kernels (`assignors.compilation`);
-`PriorityQueue` is for plain Python.
+Keys are read at each comparison. An element whose key changes stays at its position, and elements with equal keys come
+out in the order of Java's heap; Kafka's assignments depend on both. The functions from `is_less` on are kernels
+(`assignors.compilation`); `PriorityQueue` is for plain Python.
 
 Source: `java.util.PriorityQueue` of OpenJDK 17.
 """
@@ -21,25 +21,25 @@ class Heap(NamedTuple):
     """A queue of small integers; `offer`, `poll` and `remove` change it in place."""
 
     elements: Vector
-    """as they lie in Java's array; behind `size` of them, anything"""
+    """Java's array; entries from `size` on are undefined"""
     size: Vector
-    """[1] how many are inside"""
+    """[1] number of elements"""
     major: Reals
-    """[element] what elements are compared by"""
+    """[element] first part of the key"""
     minor: Vector
-    """[element] what they are compared by if `major` is equal"""
+    """[element] second part of the key"""
 
 
 def new_heap(kernels: Kernels, major: list[float], minor: list[int]) -> Heap:
-    """An empty heap for elements with these keys."""
+    """Return an empty heap for elements with the given keys."""
     size = kernels.zeros(1)
     return Heap(kernels.zeros(len(major)), size, kernels.reals(major), kernels.vector(minor))
 
 
-def is_less(heap: Heap, one: int, other: int) -> bool:
-    """Whether the key of one element is less than that of another."""
+def is_less(heap: Heap, first: int, second: int) -> bool:
+    """Return whether the key of the first element is less than that of the second."""
     major = heap.major
-    return major[one] < major[other] or (major[one] == major[other] and heap.minor[one] < heap.minor[other])
+    return major[first] < major[second] or (major[first] == major[second] and heap.minor[first] < heap.minor[second])
 
 
 def offer(heap: Heap, element: int) -> None:
@@ -50,7 +50,7 @@ def offer(heap: Heap, element: int) -> None:
 
 
 def poll(heap: Heap) -> int:
-    """Remove and return the head of a heap that is not empty."""
+    """Remove the head of a non-empty heap, and return it."""
     elements = heap.elements
     head: int = elements[0]
     last = heap.size[0] - 1
@@ -61,7 +61,7 @@ def poll(heap: Heap) -> int:
 
 
 def remove(heap: Heap, element: int) -> None:
-    """Remove an element that is inside, wherever it stands."""
+    """Remove an element from any position."""
     elements = heap.elements
     index = 0
     while elements[index] != element:
@@ -77,14 +77,14 @@ def remove(heap: Heap, element: int) -> None:
 
 
 def sift_up(heap: Heap, index: int, element: int) -> None:
-    """Put an element where an empty place is, or as far above as its key takes it."""
-    # Comparisons are written out: compiled, a call with a tuple of arrays costs more than what it does.
+    """Insert an element at an empty position, or above it as its key requires."""
+    # Comparisons are inlined: in compiled code, a call with a tuple of arrays costs more than the comparison.
     elements, major, minor = heap.elements, heap.major, heap.minor
-    own = major[element]
+    key = major[element]
     while index > 0:
         parent = (index - 1) >> 1
         above = elements[parent]
-        if own > major[above] or (own == major[above] and minor[element] >= minor[above]):
+        if key > major[above] or (key == major[above] and minor[element] >= minor[above]):
             break
         elements[index] = above
         index = parent
@@ -92,9 +92,9 @@ def sift_up(heap: Heap, index: int, element: int) -> None:
 
 
 def sift_down(heap: Heap, index: int, element: int) -> None:
-    """Put an element where an empty place is, or as far below as its key takes it."""
+    """Insert an element at an empty position, or below it as its key requires."""
     elements, major, minor = heap.elements, heap.major, heap.minor
-    own = major[element]
+    key = major[element]
     size = heap.size[0]
     child = 2 * index + 1
     while child < size:
@@ -104,7 +104,7 @@ def sift_down(heap: Heap, index: int, element: int) -> None:
             if major[right] < major[below] or (major[right] == major[below] and minor[right] < minor[below]):
                 child += 1
                 below = right
-        if own < major[below] or (own == major[below] and minor[element] <= minor[below]):
+        if key < major[below] or (key == major[below] and minor[element] <= minor[below]):
             break
         elements[index] = below
         index = child
@@ -113,7 +113,7 @@ def sift_down(heap: Heap, index: int, element: int) -> None:
 
 
 class PriorityQueue:
-    """A queue of the elements 0, 1, … with the keys given, empty at first."""
+    """A queue of the elements 0, 1, … with the given keys, initially empty."""
 
     def __init__(self, keys: Sequence[Key]) -> None:
         self._heap = new_heap(PLAIN, [major for major, _ in keys], [minor for _, minor in keys])
@@ -122,15 +122,18 @@ class PriorityQueue:
         return int(self._heap.size[0])
 
     def set_key(self, element: int, key: Key) -> None:
-        """Change a key; an element that is inside stays where it is."""
+        """Change a key; an element of the queue stays at its position."""
         self._heap.major[element], self._heap.minor[element] = key
 
     def offer(self, element: int) -> None:
-        """Insert an element that is not inside."""
+        """Insert an element that is not in the queue."""
         offer(self._heap, element)
 
     def poll(self) -> int:
-        """Remove and return the head.
+        """Remove the head, and return it.
+
+        Returns:
+            The element.
 
         Raises:
             IndexError: the queue is empty.
@@ -140,5 +143,5 @@ class PriorityQueue:
         return poll(self._heap)
 
     def remove(self, element: int) -> None:
-        """Remove an element that is inside, wherever it stands."""
+        """Remove an element from any position."""
         remove(self._heap, element)

@@ -1,4 +1,4 @@
-"""What a task assignor answers, and the check that the answer is one.
+"""The assignment of a task assignor, and its validation.
 
 Source: KIP-924, `org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment`,
 `KafkaStreamsAssignment`, and `TaskAssignmentUtils.validateTaskAssignment`.
@@ -19,11 +19,11 @@ from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import ApplicationState
 
 UNASSIGNED = -1
-"""Stands in a column of owners for a task that nobody runs."""
+"""Owner of a task that no client runs."""
 
 
 class TaskType(StrEnum):
-    """In which role a client holds a task (`KafkaStreamsAssignment.AssignedTask.Type`)."""
+    """The role in which a client holds a task (`KafkaStreamsAssignment.AssignedTask.Type`)."""
 
     ACTIVE = "ACTIVE"
     STANDBY = "STANDBY"
@@ -33,8 +33,11 @@ class TaskType(StrEnum):
 class KafkaStreamsAssignment:
     """The tasks of one client; a warm-up is a standby, as in Kafka.
 
-    `followup_rebalance_delay_ms` asks for another rebalance that long after this one. (Kafka's field is an instant; a
-    pure assignor knows no clock, so ours is the time from now.)
+    Attributes:
+        process_id: the client.
+        tasks: role of each task of the client.
+        followup_rebalance_delay_ms: requests another rebalance after this delay; None for no request. Kafka's field is
+            a point in time; a pure assignor has no clock.
     """
 
     process_id: ProcessId
@@ -43,36 +46,44 @@ class KafkaStreamsAssignment:
 
 
 class TaskAssignment:
-    """The answer of a task assignor: one entry a client.
+    """The assignment of a task assignor: one entry for each client.
 
-    Assignors that work on columns answer with `AssignmentColumns.to_assignment`; the entries are then only made when
-    somebody asks for them.
+    Args:
+        assignment: the entries.
+
+    Assignors that work on columns return `AssignmentColumns.to_assignment`, which builds the entries on first access.
+
+    Examples:
+        >>> client = ProcessId(0, 1)
+        >>> assignment = TaskAssignment([KafkaStreamsAssignment(client, {TaskId(0, 0): TaskType.ACTIVE})])
+        >>> len(assignment.assignment)
+        1
     """
 
-    __slots__ = ("_entries", "_made_of")
+    __slots__ = ("_entries", "_source")
 
     def __init__(self, assignment: Iterable[KafkaStreamsAssignment]) -> None:
         self._entries: tuple[KafkaStreamsAssignment, ...] | None = tuple(assignment)
-        self._made_of: tuple[ApplicationState, AssignmentColumns] | None = None
+        self._source: tuple[ApplicationState, AssignmentColumns] | None = None
 
     @classmethod
     def _of(cls, state: ApplicationState, columns: AssignmentColumns) -> TaskAssignment:
-        made = cls(())
-        made._entries, made._made_of = None, (state, columns)
-        return made
+        assignment = cls(())
+        assignment._entries, assignment._source = None, (state, columns)
+        return assignment
 
     @property
     def assignment(self) -> tuple[KafkaStreamsAssignment, ...]:
-        """What each client gets."""
+        """Return the entries."""
         if self._entries is None:
-            assert self._made_of is not None
-            state, columns = self._made_of
+            assert self._source is not None
+            state, columns = self._source
             self._entries = tuple(columns.entries(state))
         return self._entries
 
     def columns_for(self, state: ApplicationState) -> AssignmentColumns | None:
-        """The columns that it was made of, along the rows of this very state; None if it was not."""
-        return self._made_of[1] if self._made_of is not None and self._made_of[0] is state else None
+        """Return the columns from which the assignment was built, if they are rows of this state; else None."""
+        return self._source[1] if self._source is not None and self._source[0] is state else None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TaskAssignment) and self.assignment == other.assignment
@@ -88,25 +99,25 @@ class TaskAssignment:
 
     @property
     def followup_rebalance_delay_ms(self) -> int | None:
-        """The earliest follow-up rebalance that was asked for, in ms from now; None if nobody asked."""
+        """Return the shortest requested delay of a follow-up rebalance, in ms; None if no client requests one."""
         delays = [c.followup_rebalance_delay_ms for c in self.assignment if c.followup_rebalance_delay_ms is not None]
         return min(delays, default=None)
 
 
 @runtime_checkable
 class TaskAssignor(Protocol):
-    """A strategy for giving tasks to clients: a frozen dataclass whose fields are its parameters.
+    """A strategy that assigns tasks to clients; typically a frozen dataclass whose fields are its parameters.
 
-    `assign` is pure and deterministic; it must not change the state.
+    `assign` is pure and deterministic, and does not change the state.
     """
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Decide which client runs which task, and which clients hold standbys of it."""
+        """Return the active tasks and the standbys of each client."""
         ...
 
 
 class AssignmentError(StrEnum):
-    """What can be wrong with an answer: the five errors of KIP-924."""
+    """The five errors of KIP-924."""
 
     ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES = "ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES"
     INVALID_STANDBY_TASK = "INVALID_STANDBY_TASK"
@@ -117,7 +128,14 @@ class AssignmentError(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AssignmentProblem:
-    """One thing wrong with one answer."""
+    """One error of an assignment.
+
+    Attributes:
+        error: kind of error.
+        message: description with the ids.
+        task: the task; None if the error concerns a client.
+        process_id: the client.
+    """
 
     error: AssignmentError
     message: str
@@ -129,43 +147,55 @@ class AssignmentProblem:
 
 
 def validate_assignment(state: ApplicationState, assignment: TaskAssignment) -> list[AssignmentProblem]:
-    """Find everything that is wrong with an answer; Kafka stops at the first.
+    """Find all errors of an assignment; Kafka stops at the first.
 
-    Like Kafka, it does not mind a task that nobody runs.
+    As in Kafka, a task without active client is not an error.
+
+    Args:
+        state: the state that was assigned.
+        assignment: the assignment.
 
     Returns:
-        The problems in the order of the answer; empty if Kafka would accept it.
+        The errors in the order of the assignment; empty if Kafka accepts it.
+
+    Examples:
+        XX = ApplicationState.of([TaskInfo(TaskId(0, 0), is_stateful=False)], [KafkaStreamsState(client)])
+        >>> validate_assignment(state, TaskAssignment([KafkaStreamsAssignment(client, {TaskId(0, 0):
+        TaskType.ACTIVE})])) []
+        >>> [problem] = validate_assignment(state, TaskAssignment([]))
+        >>> problem.error
+        <AssignmentError.MISSING_PROCESS_ID: 'MISSING_PROCESS_ID'>
     """
     problems: list[AssignmentProblem] = []
-    runs_on: dict[TaskId, ProcessId] = {}
-    answered: set[ProcessId] = set()
+    active_on: dict[TaskId, ProcessId] = {}
+    assigned: set[ProcessId] = set()
     for client in assignment.assignment:
         process_id = client.process_id
-        answered.add(process_id)
+        assigned.add(process_id)
         if process_id not in state.row_of_client:
             message = f"client {process_id} is not a member of the group"
             problems.append(AssignmentProblem(AssignmentError.UNKNOWN_PROCESS_ID, message, process_id=process_id))
         for task, role in client.tasks.items():
-            problems.extend(_task_problems(state, task, role, process_id, runs_on))
+            problems.extend(_task_problems(state, task, role, process_id, active_on))
     for process_id in state.clients.ids:
-        if process_id not in answered:
-            message = f"client {process_id} is not in the answer (give it an empty one)"
+        if process_id not in assigned:
+            message = f"client {process_id} is missing (assign no tasks to it instead)"
             problems.append(AssignmentProblem(AssignmentError.MISSING_PROCESS_ID, message, process_id=process_id))
     return problems
 
 
 def _task_problems(
-    state: ApplicationState, task: TaskId, role: TaskType, client: ProcessId, runs_on: dict[TaskId, ProcessId]
+    state: ApplicationState, task: TaskId, role: TaskType, client: ProcessId, active_on: dict[TaskId, ProcessId]
 ) -> Iterable[AssignmentProblem]:
     row = state.row_of_task.get(task)
     if row is None:
-        message = f"task {task}, given to {client}, is not a task of this application"
+        message = f"task {task}, assigned to {client}, is not a task of this application"
         yield AssignmentProblem(AssignmentError.UNKNOWN_TASK_ID, message, task, client)
     elif role is TaskType.STANDBY and not state.tasks.stateful[row]:
-        message = f"task {task}, a standby on {client}, has no state to stand by with"
+        message = f"task {task} is stateless and cannot be a standby on {client}"
         yield AssignmentProblem(AssignmentError.INVALID_STANDBY_TASK, message, task, client)
     elif role is TaskType.ACTIVE:
-        first = runs_on.setdefault(task, client)
+        first = active_on.setdefault(task, client)
         if first != client:
             message = f"task {task} is active on {first} and on {client}"
             yield AssignmentProblem(AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES, message, task, client)
@@ -173,11 +203,11 @@ def _task_problems(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssignmentColumns:
-    """An answer laid out along the state's rows.
+    """An assignment in columns along the rows of a state.
 
     Attributes:
-        active: shape (T,); the client that runs each task, UNASSIGNED if none.
-        standby: shape (T, C); whether the client holds a standby (or warm-up) of the task.
+        active: shape (T,); client that runs each task, or UNASSIGNED.
+        standby: shape (T, C); whether the client holds a standby or warm-up of the task.
         followup_rebalance_delay_ms: see `TaskAssignment`.
     """
 
@@ -187,14 +217,17 @@ class AssignmentColumns:
 
     @classmethod
     def of(cls, state: ApplicationState, assignment: TaskAssignment) -> AssignmentColumns:
-        """Validate an answer and lay it out.
+        """Validate an assignment and convert it to columns.
+
+        Returns:
+            The columns.
 
         Raises:
-            InvalidAssignmentError: the answer is not valid; the message names every problem.
+            InvalidAssignmentError: the assignment is not valid; the message lists all errors.
         """
-        made_of = assignment.columns_for(state)
-        if made_of is not None and made_of.is_valid(state):
-            return made_of
+        source = assignment.columns_for(state)
+        if source is not None and source.is_valid(state):
+            return source
         problems = validate_assignment(state, assignment)
         if problems:
             raise InvalidAssignmentError("; ".join(map(str, problems)))
@@ -211,7 +244,7 @@ class AssignmentColumns:
         return cls(active, standby, assignment.followup_rebalance_delay_ms)
 
     def is_valid(self, state: ApplicationState) -> bool:
-        """Whether this is what `validate` would find nothing wrong with; a task has one owner by construction."""
+        """Return whether `validate_assignment` would find no error; columns have at most one owner for each task."""
         num_clients = len(state.clients)
         fits = self.active.shape == (len(state.tasks),) and self.standby.shape == (len(state.tasks), num_clients)
         if not fits or ((self.active < UNASSIGNED) | (self.active >= num_clients)).any():
@@ -219,11 +252,15 @@ class AssignmentColumns:
         return not self.standby[~state.tasks.stateful].any()
 
     def to_assignment(self, state: ApplicationState) -> TaskAssignment:
-        """Say the same in the words of KIP-924."""
+        """Return the assignment in the types of KIP-924."""
         return TaskAssignment._of(state, self)
 
     def entries(self, state: ApplicationState) -> Iterator[KafkaStreamsAssignment]:
-        """One entry a client; the first carries the follow-up, as in Kafka."""
+        """Yield one entry for each client; the first carries the follow-up rebalance, as in Kafka.
+
+        Yields:
+            Entries in the order of clients.
+        """
         tasks_of: list[dict[TaskId, TaskType]] = [{} for _ in state.clients.ids]
         for task, owner in zip(state.tasks.ids, self.active.tolist(), strict=True):
             if owner != UNASSIGNED:

@@ -1,8 +1,8 @@
-"""The columns underneath an application's state: tasks, partitions and clients as arrays.
+"""The columns of an application's state: tasks, partitions and clients as arrays.
 
-Row numbers are the language of the kernels: task *t* is row *t* of `TaskTable`, client *c* row *c* of `ClientTable`,
-partition *p* row *p* of `PartitionTable`. Rows of tasks and clients stand in Kafka's order, so a lower row number wins
-wherever Kafka breaks a tie by id.
+Kernels identify rows by number: task *t* is row *t* of `TaskTable`, client *c* row *c* of `ClientTable`, partition *p*
+row *p* of `PartitionTable`. Tasks and clients are in Kafka's order, so the lower row wins wherever Kafka breaks a tie
+by id.
 """
 
 from __future__ import annotations
@@ -19,19 +19,24 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 NO_RACK = -1
-"""Stands in `ClientTable.rack` for a client without `client.rack`."""
+"""Rack of a client without `client.rack` in `ClientTable.rack`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """A list of row numbers for each of N rows: row *i* is `values[offsets[i]:offsets[i + 1]]`."""
+    """A list of row numbers for each of N rows: row *i* is `values[offsets[i]:offsets[i + 1]]`.
 
-    offsets: IntArray  # (N + 1,)
+    Attributes:
+        offsets: shape (N + 1,); positions in `values`.
+        values: the lists, one after the other.
+    """
+
+    offsets: IntArray
     values: IntArray
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> Ragged:
-        """Pack lists, one a row."""
+        """Pack a list for each row."""
         lists = list(rows)
         offsets = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in lists], out=offsets[1:])
@@ -39,65 +44,72 @@ class Ragged:
         return cls(offsets, np.array(flat, dtype=np.int64))
 
     def row(self, index: int) -> IntArray:
-        """The values of one row."""
+        """Return the values of one row."""
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def counts(self) -> IntArray:
-        """How many values each row has, shape (N,)."""
+        """Return the number of values of each row, shape (N,)."""
         return np.diff(self.offsets)
 
     def sum(self, quantity: npt.NDArray[np.generic]) -> IntArray:
-        """Add up, for each row, the rows of `quantity` (shape (P,) or (P, K), counted in int64) that it lists."""
+        """Return, for each row, the sum of the rows of `quantity` that it lists.
+
+        Args:
+            quantity: shape (P,) or (P, K); added up in int64.
+
+        Returns:
+            Shape (N,) or (N, K).
+        """
         picked = np.asarray(quantity, dtype=np.int64)[self.values]
         running = np.zeros((len(picked) + 1, *picked.shape[1:]), dtype=np.int64)
         np.cumsum(picked, axis=0, out=running[1:])
         return running[self.offsets[1:]] - running[self.offsets[:-1]]
 
     def all(self, condition: BoolArray) -> bool:
-        """Whether the condition, one per value row, holds for every value listed anywhere."""
+        """Return whether a condition, one entry for each value, holds for all listed values."""
         return bool(condition[self.values].all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionTable:
-    """The partitions that tasks read, and the racks in which they have a replica.
+    """The partitions that tasks read, and the racks of their replicas.
 
     Attributes:
-        names: the partitions, in no order that matters (P of them).
-        racks: the rack names (R of them), in the order of the columns of `in_rack`.
-        in_rack: shape (P, R); whether a replica of the partition stands in the rack.
-        located: shape (P,); whether the partition is known, has replicas and each of them has a rack. Kafka turns
-            rack-aware assignment off as long as one partition is not.
+        names: P partitions, in any order.
+        racks: R rack names, in the order of the columns of `in_rack`.
+        in_rack: shape (P, R); whether a replica of the partition is in the rack.
+        racks_known: shape (P,); whether the partition exists, has replicas, and each replica has a rack. Kafka disables
+            rack-aware assignment while this is False for a partition.
     """
 
     names: Sequence[TopicPartition]
     racks: tuple[str, ...]
     in_rack: BoolArray
-    located: BoolArray
+    racks_known: BoolArray
     _remote: dict[Ragged, IntArray] = field(default_factory=dict, repr=False)
 
-    def remote(self, listed: Ragged) -> IntArray:
-        """How many of the partitions that each row lists have no replica in each rack, shape (N, R); read-only.
+    def count_remote(self, listed: Ragged) -> IntArray:
+        """Return the number of listed partitions without a replica in each rack, shape (N, R); read-only.
 
-        It is worked out once: tables stay while a group goes from rebalance to rebalance.
+        The result is cached: tables are shared between the rebalances of a group.
         """
-        remote = self._remote.get(listed)
-        if remote is None:
-            remote = self._remote[listed] = listed.sum(~self.in_rack)
-            remote.setflags(write=False)
-        return remote
+        counts = self._remote.get(listed)
+        if counts is None:
+            counts = self._remote[listed] = listed.sum(~self.in_rack)
+            counts.setflags(write=False)
+        return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskTable:
-    """The tasks in Kafka's order (T of them).
+    """T tasks in Kafka's order.
 
     Attributes:
-        ids: sorted ids.
+        ids: task ids, sorted.
         subtopology: shape (T,).
-        stateful: shape (T,); whether the task has a store that is logged.
-        source: the partitions a task reads, rows of `PartitionTable`.
-        changelog: the changelog partitions of its stores.
+        stateful: shape (T,); whether the task has a store with a changelog.
+        source: source partitions of each task, rows of `PartitionTable`.
+        changelog: changelog partitions of each task, rows of `PartitionTable`.
     """
 
     ids: tuple[TaskId, ...]
@@ -112,11 +124,11 @@ class TaskTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClientTable:
-    """The Kafka Streams clients in Kafka's order (C of them).
+    """C Kafka Streams clients in Kafka's order.
 
     Attributes:
-        ids: sorted process ids.
-        threads: shape (C,); stream threads.
+        ids: process ids, sorted.
+        threads: shape (C,); number of stream threads.
         rack: shape (C,); column of `PartitionTable.in_rack`, or NO_RACK.
         tags: `client.tag.*` of each client.
     """

@@ -1,4 +1,4 @@
-"""The settings that a task assignor is given, with Kafka's defaults.
+"""The configs that Kafka passes to a task assignor, with Kafka's defaults.
 
 Source: `org.apache.kafka.streams.processor.assignment.AssignmentConfigs` (KIP-924) and `StreamsConfig`.
 """
@@ -11,10 +11,11 @@ from enum import StrEnum
 from assignors.errors import ConfigError
 
 LONG_MAX = 2**63 - 1
+"""`Long.MAX_VALUE` in Java."""
 
 
 class RackAwareStrategy(StrEnum):
-    """`rack.aware.assignment.strategy`: how Kafka trades cross-rack traffic against balance."""
+    """`rack.aware.assignment.strategy`: how Kafka weighs cross-rack traffic against balance."""
 
     NONE = "none"
     MIN_TRAFFIC = "min_traffic"
@@ -22,10 +23,10 @@ class RackAwareStrategy(StrEnum):
 
     @classmethod
     def parse(cls, text: str) -> RackAwareStrategy:
-        """Read a strategy by its released name, or by the name that KIP-925 gave it.
+        """Return a strategy by its released name, or by its name in KIP-925.
 
         Raises:
-            ConfigError: no strategy goes by that name.
+            ConfigError: no strategy has the name.
         """
         try:
             return cls(_NAMES_IN_KIP_925.get(text, text))
@@ -39,12 +40,30 @@ _NAMES_IN_KIP_925 = {"min_cost": "min_traffic", "balanced_min_cost": "balance_su
 
 @dataclass(frozen=True, slots=True)
 class AssignmentConfigs:
-    """What Kafka hands to a task assignor besides the state; fields as in KIP-924, lags in records.
+    """The configs that Kafka passes to a task assignor together with the state; fields as in KIP-924.
 
-    A cost of None means that the assignor's own default applies (10 and 1 for high availability, 1 and 10 for sticky).
+    Attributes:
+        acceptable_recovery_lag: maximum lag of a caught-up copy, in records.
+        max_warmup_replicas: maximum number of warm-ups at a time.
+        num_standby_replicas: standbys of each stateful task.
+        probing_rebalance_interval_ms: delay of a probing rebalance.
+        rack_aware_assignment_tags: keys of client tags over which to distribute standbys.
+        rack_aware_traffic_cost: cost of a partition read across racks; None for the assignor's default (high
+            availability: 10, sticky: 1).
+        rack_aware_non_overlap_cost: cost of a moved task; None for the assignor's default (high availability: 1,
+            sticky: 10).
+        rack_aware_assignment_strategy: rack-aware strategy.
 
     Raises:
-        ConfigError: a value that Kafka refuses.
+        ConfigError: Kafka rejects a value.
+
+    Examples:
+        >>> AssignmentConfigs(num_standby_replicas=1).max_warmup_replicas
+        2
+        >>> AssignmentConfigs(max_warmup_replicas=0)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        assignors.errors.ConfigError: org.apache.kafka.common.config.ConfigException: Invalid value 0 ...
     """
 
     acceptable_recovery_lag: int = 10_000

@@ -1,4 +1,4 @@
-"""Names of things, in the orders that Kafka gives them.
+"""Ids of tasks, processes and partitions, in Kafka's orders.
 
 Source: `org.apache.kafka.streams.processor.TaskId`, `org.apache.kafka.streams.processor.assignment.ProcessId`,
 `org.apache.kafka.common.TopicPartition`.
@@ -17,14 +17,26 @@ _TWO_64 = 1 << 64
 
 
 class TaskId(NamedTuple):
-    """A task: the number of its subtopology and the partition it works on; sorts as in Kafka, 2_0 before 10_0."""
+    """A task id: subtopology and partition; 2_0 sorts before 10_0, as in Kafka.
+
+    Attributes:
+        subtopology: number of the subtopology.
+        partition: partition of the source topics.
+
+    Examples:
+        >>> str(TaskId.parse("0_3"))
+        '0_3'
+    """
 
     subtopology: int
     partition: int
 
     @classmethod
     def parse(cls, text: str) -> TaskId:
-        """Read Kafka's way of writing a task id, such as `0_3`.
+        """Parse a task id such as `0_3`.
+
+        Returns:
+            The task id.
 
         Raises:
             ValueError: the text is not two numbers joined by an underscore.
@@ -44,9 +56,17 @@ def _signed(bits: int) -> int:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ProcessId:
-    """A Kafka Streams process: a UUID, ordered as `java.util.UUID.compareTo` orders it.
+    """The id of a Kafka Streams process: a UUID in the order of `java.util.UUID.compareTo`.
 
-    Java compares the two halves as *signed* 64-bit numbers, so 80000000-… sorts before 00000000-….
+    Java compares the two halves as signed 64-bit numbers, so 80000000-… sorts before 00000000-….
+
+    Attributes:
+        most_significant_bits: upper half, signed.
+        least_significant_bits: lower half, signed.
+
+    Examples:
+        >>> str(ProcessId.parse("00000000-0000-0000-0000-000000000001"))
+        '00000000-0000-0000-0000-000000000001'
     """
 
     most_significant_bits: int
@@ -54,7 +74,10 @@ class ProcessId:
 
     @classmethod
     def parse(cls, text: str) -> ProcessId:
-        """Read a UUID such as `00000000-0000-0000-0000-000000000001`.
+        """Parse a UUID such as `00000000-0000-0000-0000-000000000001`.
+
+        Returns:
+            The process id.
 
         Raises:
             ValueError: the text is not a UUID.
@@ -66,7 +89,7 @@ class ProcessId:
 
     @classmethod
     def of(cls, value: uuid.UUID) -> ProcessId:
-        """Take over a Python UUID."""
+        """Return the process id of a Python UUID."""
         return cls(_signed(value.int >> 64), _signed(value.int & (_TWO_64 - 1)))
 
     def __str__(self) -> str:
@@ -75,14 +98,28 @@ class ProcessId:
 
 
 class TopicPartition(NamedTuple):
-    """One partition of one topic."""
+    """One partition of one topic.
+
+    Attributes:
+        topic: name of the topic.
+        partition: number of the partition, from 0.
+
+    Examples:
+        >>> TopicPartition.parse("orders-3")
+        TopicPartition(topic='orders', partition=3)
+        >>> str(TopicPartition("orders", 3))
+        'orders-3'
+    """
 
     topic: str
     partition: int
 
     @classmethod
     def parse(cls, text: str) -> TopicPartition:
-        """Read Kafka's way of writing a partition, such as `orders-3`; the topic may itself contain dashes.
+        """Parse a partition such as `orders-3`; the topic may contain dashes.
+
+        Returns:
+            The partition.
 
         Raises:
             ValueError: the text does not end in a dash and a number.

@@ -1,8 +1,8 @@
-"""What a task assignor is shown: the tasks, the clients and what each client holds of each task.
+"""The input of a task assignor: tasks, clients, and the copies of each task on each client.
 
-The vocabulary is KIP-924's (`org.apache.kafka.streams.processor.assignment`): `ApplicationState`, `KafkaStreamsState`,
-`TaskInfo`, `TaskTopicPartition`. Underneath lie the columns of `assignors.model.columns`, which the assignors of this project
-work on; the accessors of KIP-924 stand on top, for people and for assignors that are to be ported to Java.
+The names are those of KIP-924 (`org.apache.kafka.streams.processor.assignment`): `ApplicationState`,
+`KafkaStreamsState`, `TaskInfo`, `TaskTopicPartition`. The data is stored in the columns of `assignors.model.columns`,
+on which the assignors of this project work. The accessors of KIP-924 serve assignors that are to be ported to Java.
 """
 
 from __future__ import annotations
@@ -20,21 +20,30 @@ from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 
 LATEST_OFFSET = -2
-"""The lag of a task that runs as active on the client (`Task.LATEST_OFFSET`)."""
+"""Lag of a task that is active on the client (`Task.LATEST_OFFSET`)."""
 
 UNKNOWN_OFFSET_SUM = -3
-"""The lag of a task whose offsets are not known (`SubscriptionInfo.UNKNOWN_OFFSET_SUM`)."""
+"""Lag of a task whose offsets are unknown (`SubscriptionInfo.UNKNOWN_OFFSET_SUM`)."""
 
 NO_LAG = -(2**63)
-"""Stands in the lag column where there is no lag to look up: at stateless tasks."""
+"""Entry of the lag column for a task without lag, such as a stateless task."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskTopicPartition:
-    """A partition that a task reads, as source, as changelog, or as both.
+    """A partition that a task reads as source, as changelog, or as both.
 
-    `rack_ids` holds one rack a replica, None for a broker without rack; it is None if the partition is unknown. An
-    `ApplicationState` tells each rack that it knows once, as Kafka does, and None if it knows none.
+    Attributes:
+        topic_partition: the partition.
+        is_source: whether the task reads it as input.
+        is_changelog: whether it is the changelog of a store of the task.
+        rack_ids: rack of each replica, None for a broker without rack; None if the partition is unknown. In an
+            `ApplicationState`, each known rack once, as in Kafka; None if no rack is known.
+
+    Examples:
+        >>> orders = TaskTopicPartition(TopicPartition("orders", 0), True, False, ("az1", "az2"))
+        >>> orders.rack_ids
+        ('az1', 'az2')
     """
 
     topic_partition: TopicPartition
@@ -45,7 +54,13 @@ class TaskTopicPartition:
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
-    """A task, whether it has state, and the partitions it reads."""
+    """A task and the partitions that it reads.
+
+    Attributes:
+        id: task id.
+        is_stateful: whether the task has a store with a changelog.
+        topic_partitions: source and changelog partitions.
+    """
 
     id: TaskId
     is_stateful: bool
@@ -54,10 +69,20 @@ class TaskInfo:
 
 @dataclass(frozen=True, slots=True)
 class KafkaStreamsState:
-    """One Kafka Streams client (a process with one or more stream threads) as a task assignor sees it.
+    """The state of a Kafka Streams client, which is a process with one or more stream threads.
 
-    `task_lags` holds, for every stateful task of the application, how many records the client's copy is behind: the
-    whole changelog for a task it never had, LATEST_OFFSET for one that runs there, UNKNOWN_OFFSET_SUM if unknown.
+    Attributes:
+        process_id: process id.
+        num_processing_threads: number of stream threads.
+        rack_id: `client.rack`; None if not configured.
+        client_tags: `client.tag.*`.
+        previous_active_tasks: tasks that ran on the client.
+        previous_standby_tasks: other tasks that the client held.
+        task_lags: lag in records of the client's copy of each stateful task of the application: the end offset of the
+            changelog for a task without copy, LATEST_OFFSET for one that runs there, UNKNOWN_OFFSET_SUM if unknown.
+
+    Raises:
+        ValueError: the client has no thread.
     """
 
     process_id: ProcessId
@@ -70,13 +95,13 @@ class KafkaStreamsState:
 
     def __post_init__(self) -> None:
         if self.num_processing_threads < 1:
-            raise ValueError(f"client {self.process_id} has {self.num_processing_threads} threads (at least 1)")
+            raise ValueError(f"client {self.process_id} has {self.num_processing_threads} threads (minimum: 1)")
 
     def lag_for(self, task: TaskId) -> int:
-        """How many records behind this client's copy of a stateful task is.
+        """Return the lag of a stateful task, in records.
 
         Raises:
-            IllegalStateError: no lag is known for that task, for example because it is stateless.
+            IllegalStateError: the task has no lag, for example because it is stateless.
         """
         try:
             return self.task_lags[task]
@@ -84,27 +109,27 @@ class KafkaStreamsState:
             raise IllegalStateError(f"Tried to lookup lag for unknown task {task}") from None
 
     def prev_tasks_by_lag(self) -> list[TaskId]:
-        """The stateful tasks this client had, the most caught-up first, ties by task id."""
+        """Return the stateful tasks that the client held, in the order of lag, then task id."""
         held = {*self.previous_active_tasks, *self.previous_standby_tasks}
         return sorted((task for task in held if task in self.task_lags), key=lambda task: (self.lag_for(task), task))
 
 
 @dataclass(frozen=True, eq=False)
 class ApplicationState:
-    """One snapshot of an application, read-only: the whole input of a task assignor.
+    """A read-only snapshot of an application: the whole input of a task assignor.
 
     Attributes:
         tasks: T tasks in Kafka's order.
         clients: C clients in Kafka's order.
-        partitions: P partitions with their racks.
-        lags: shape (T, C); see `KafkaStreamsState.task_lags`. NO_LAG at stateless tasks.
-        previous_active: per client the tasks that ran there, sorted; may name tasks that are gone.
-        previous_standby: per client the tasks it held besides, sorted; may name tasks that are gone.
-        assignment_configs: the assignment configs.
-        listed_tasks: shape (T,); the rows of `tasks` in the order in which the caller listed them; None if there was no
-            other order than Kafka's. Kafka fills hash collections in that order, and the answers of its sticky
-            assignors can hang on it.
-        listed_clients: shape (C,); the same of `clients`.
+        partitions: P partitions and the racks of their replicas.
+        lags: shape (T, C); see `KafkaStreamsState.task_lags`. NO_LAG for stateless tasks.
+        previous_active: tasks that ran on each client, sorted; may include tasks that no longer exist.
+        previous_standby: other tasks that each client held, sorted; may include tasks that no longer exist.
+        assignment_configs: assignment configs.
+        task_insertion_order: shape (T,); rows of `tasks` in the order in which the caller listed them; None for Kafka's
+            order. Kafka fills hash collections in this order, on which the assignments of its sticky assignors can
+            depend.
+        client_insertion_order: shape (C,); the same for `clients`.
     """
 
     tasks: TaskTable
@@ -130,10 +155,28 @@ class ApplicationState:
         clients: Iterable[KafkaStreamsState],
         configs: AssignmentConfigs | None = None,
     ) -> ApplicationState:
-        """Lay tasks and clients, given in any order, out in columns.
+        """Build a state from tasks and clients in any order.
+
+        Args:
+            tasks: all tasks of the application.
+            clients: all clients of the group.
+            configs: assignment configs; None for Kafka's defaults.
+
+        Returns:
+            The state; tasks and clients are sorted as in Kafka.
 
         Raises:
-            ValueError: a task or a client is given twice.
+            ValueError: two tasks or two clients have the same id.
+
+        Examples:
+            >>> source = TaskTopicPartition(TopicPartition("orders", 0), True, False, ("az1",))
+            >>> task = TaskInfo(TaskId(0, 0), is_stateful=False, topic_partitions=(source,))
+            >>> clients = [KafkaStreamsState(ProcessId(0, number), rack_id=f"az{number}") for number in (2, 1)]
+            >>> state = ApplicationState.of([task], clients)
+            >>> state.clients.rack.tolist()
+            [0, 1]
+            >>> state.remote_partitions(state.tasks.source).tolist()
+            [[0, 1]]
         """
         task_insertion_order, client_insertion_order = list(tasks), list(clients)
         infos = sorted(task_insertion_order, key=lambda info: info.id)
@@ -163,34 +206,34 @@ class ApplicationState:
 
     @cached_property
     def row_of_task(self) -> Mapping[TaskId, int]:
-        """The row of each task id."""
+        """Return the row of each task id."""
         return {task: row for row, task in enumerate(self.tasks.ids)}
 
     @cached_property
     def row_of_client(self) -> Mapping[ProcessId, int]:
-        """The row of each process id."""
+        """Return the row of each process id."""
         return {client: row for row, client in enumerate(self.clients.ids)}
 
     @cached_property
     def all_tasks(self) -> Mapping[TaskId, TaskInfo]:
-        """Every task by its id, in Kafka's order."""
+        """Return all tasks by id, in Kafka's order."""
         return {task: self._task_info(row) for row, task in enumerate(self.tasks.ids)}
 
     @cached_property
     def kafka_streams_states(self) -> Mapping[ProcessId, KafkaStreamsState]:
-        """Every client by its process id, in Kafka's order, lags included."""
+        """Return all clients with their lags by process id, in Kafka's order."""
         return {client: self._kafka_streams_state(row) for row, client in enumerate(self.clients.ids)}
 
     def remote_partitions(self, partitions: Ragged) -> IntArray:
-        """Count, for each task and client, the task's partitions without a replica in the client's rack.
+        """Return, for each task and client, the number of the task's partitions without a replica in the client's rack.
 
         Args:
             partitions: `tasks.source` or `tasks.changelog`.
 
         Returns:
-            Shape (T, C). A client without rack counts every partition.
+            Shape (T, C). For a client without rack, all partitions count.
         """
-        per_rack = self.partitions.remote(partitions)
+        per_rack = self.partitions.count_remote(partitions)
         with_no_rack = np.column_stack((per_rack, partitions.counts()))
         return with_no_rack[:, self.clients.rack]
 
@@ -224,15 +267,30 @@ class ApplicationState:
         )
 
 
-def _rows(listed: Sequence[Hashable], ordered: Sequence[Hashable]) -> IntArray:
-    row_of = {name: row for row, name in enumerate(ordered)}
-    return np.array([row_of[name] for name in listed], dtype=np.int64)
+def previous_holders(state: ApplicationState) -> tuple[BoolArray, BoolArray]:
+    """Return which clients ran each task, and which held any copy of it, before the rebalance.
+
+    Returns:
+        Two arrays of shape (T, C).
+    """
+    ran: BoolArray = np.zeros((len(state.tasks), len(state.clients)), dtype=np.bool_)
+    held_standby = np.zeros_like(ran)
+    for table, ids_of_client in ((ran, state.previous_active), (held_standby, state.previous_standby)):
+        for client, ids in enumerate(ids_of_client):
+            rows = [state.row_of_task[task] for task in ids if task in state.row_of_task]
+            table[rows, client] = True
+    return ran, ran | held_standby
+
+
+def _rows(ids: Sequence[Hashable], sorted_ids: Sequence[Hashable]) -> IntArray:
+    row_of = {name: row for row, name in enumerate(sorted_ids)}
+    return np.array([row_of[name] for name in ids], dtype=np.int64)
 
 
 def _require_unique(kind: str, ids: Sequence[object]) -> None:
-    for one, other in pairwise(ids):
-        if one == other:
-            raise ValueError(f"{kind} {one} is given twice")
+    for first, second in pairwise(ids):
+        if first == second:
+            raise ValueError(f"duplicate {kind} {first}")
 
 
 def _partition_table(
@@ -250,9 +308,9 @@ def _partition_table(
         for rack in replicas:
             if rack is not None:
                 in_rack[row, column_of[rack]] = True
-    located = np.array([bool(replicas) and None not in replicas for replicas in rack_ids.values()], dtype=np.bool_)
+    racks_known = np.array([bool(replicas) and None not in replicas for replicas in rack_ids.values()], dtype=np.bool_)
     names = tuple(rack_ids)
-    return PartitionTable(names, racks, in_rack, located), {name: row for row, name in enumerate(names)}
+    return PartitionTable(names, racks, in_rack, racks_known), {name: row for row, name in enumerate(names)}
 
 
 def _task_table(tasks: Sequence[TaskInfo], rows: Mapping[TopicPartition, int]) -> TaskTable:

@@ -1,6 +1,6 @@
-"""How much flows through partitions and out of tasks: what a state as KIP-924 shows it does not tell.
+"""The traffic of partitions and tasks, which a KIP-924 state does not contain.
 
-An assignor that weighs bytes is told by its parameters, or by whoever knows the cluster: see `Rated`.
+An assignor that minimizes bytes takes rates as a parameter, or from a run (see `RateAwareAssignor`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from assignors.model.parameters import check_count
 from assignors.model.state import ApplicationState
 
 RATES = "rates"
-"""The parameter by which an assignor is given a `TrafficRates`; no file can say that."""
+"""Name of the parameter that takes a `TrafficRates`; it cannot be set in a file."""
 
 _UNKNOWN = -1
 
 
 class TrafficUnit(StrEnum):
-    """In what traffic is counted: partitions, as Kafka does, bytes per second, or US dollars a day."""
+    """The unit of traffic: partitions as in Kafka, bytes per second, or US dollars a day."""
 
     PARTITIONS = "partitions"
     BYTES = "bytes"
@@ -37,13 +37,13 @@ class TrafficUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartitionRate:
-    """What is known of a partition.
+    """The traffic and the size of a partition.
 
     Attributes:
-        bytes_per_s: what is produced to it, and so what each of its readers reads.
-        leader_rack: the rack of its leader; None if that is not known.
-        size_bytes: what it holds, for a changelog.
-        record_bytes: the mean size of its records, for a changelog.
+        bytes_per_s: rate at which data is produced, and read by each consumer.
+        leader_rack: rack of the leader; None if unknown.
+        size_bytes: size, for a changelog.
+        record_bytes: mean size of a record, for a changelog.
     """
 
     bytes_per_s: int
@@ -54,13 +54,14 @@ class PartitionRate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrafficRates:
-    """What flows at the usual traffic.
+    """The rates of an application at its usual traffic.
 
     Attributes:
-        partitions: those that tasks read, changelogs included. One that is missing has the mean rate of the others.
-        writes: what each task writes to leaders in each rack besides its changelogs, in bytes per second.
-        reads_from_nearest: whether consumers are served by a replica in their rack if there is one, not by the leader.
-        usd_per_gb: what a gigabyte (10⁹ bytes) costs that crosses racks; None if nobody said.
+        partitions: partitions that tasks read, changelogs included. A missing partition has the mean rate of the
+            others.
+        writes: bytes per second that each task writes to leaders in each rack, without its changelogs.
+        reads_from_nearest: whether consumers read from a replica in their rack if one exists, not from the leader.
+        usd_per_gb: price of 10⁹ bytes that cross racks; None if unknown.
     """
 
     partitions: Mapping[TopicPartition, PartitionRate]
@@ -71,26 +72,26 @@ class TrafficRates:
 
 @runtime_checkable
 class RateAwareAssignor(Protocol):
-    """An assignor that may weigh bytes. Where it wants rates, a run gives it those of its world at the start."""
+    """An assignor that may minimize bytes; a run passes the rates of its world where the assignor needs them."""
 
     @property
     def needs_rates(self) -> bool:
-        """Whether it weighs bytes, and nobody gave it rates."""
+        """Return whether the assignor minimizes bytes and has no rates."""
         ...
 
     def with_rates(self, rates: TrafficRates) -> TaskAssignor:
-        """The same assignor, with these."""
+        """Return the same assignor with these rates."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionRateColumns:
-    """The rates along the P partitions and R racks of a state.
+    """The rates of the P partitions and R racks of a state.
 
     Attributes:
         bytes_per_s: shape (P,).
-        is_remote: shape (P, R); whether what a client in the rack reads of it comes from another rack.
-        is_led_elsewhere: shape (P, R); whether what a client in the rack writes to it goes to another rack.
+        is_remote: shape (P, R); whether a client in the rack reads the partition from another rack.
+        is_leader_remote: shape (P, R); whether a client in the rack writes to a leader in another rack.
         size_bytes: shape (P,).
         record_bytes: shape (P,).
     """
@@ -103,72 +104,83 @@ class PartitionRateColumns:
 
     @classmethod
     def of(cls, state: ApplicationState, rates: TrafficRates) -> Self:
-        """Lay rates out."""
+        """Convert rates to columns."""
         racks = {rack: column for column, rack in enumerate(state.partitions.racks)}
-        found = [rates.partitions.get(name) for name in state.partitions.names]
-        known = [_UNKNOWN if one is None else one.bytes_per_s for one in found]
-        per_s = np.array(known, dtype=np.int64)
-        is_known = per_s != _UNKNOWN
-        per_s[~is_known] = round(float(per_s[is_known].mean())) if is_known.any() else 0
-        leaders = [None if one is None else one.leader_rack for one in found]
+        partition_rates = [rates.partitions.get(name) for name in state.partitions.names]
+        rates_or_unknown = [_UNKNOWN if rate is None else rate.bytes_per_s for rate in partition_rates]
+        bytes_per_s = np.array(rates_or_unknown, dtype=np.int64)
+        is_known = bytes_per_s != _UNKNOWN
+        bytes_per_s[~is_known] = round(float(bytes_per_s[is_known].mean())) if is_known.any() else 0
+        leaders = [None if rate is None else rate.leader_rack for rate in partition_rates]
         leader = np.array([_UNKNOWN if rack is None else racks.get(rack, len(racks)) for rack in leaders], np.int64)
-        elsewhere = (leader[:, None] != np.arange(len(racks))) & (leader[:, None] != _UNKNOWN)
+        is_leader_remote = (leader[:, None] != np.arange(len(racks))) & (leader[:, None] != _UNKNOWN)
         return cls(
-            bytes_per_s=per_s,
-            is_remote=~state.partitions.in_rack if rates.reads_from_nearest else elsewhere,
-            is_leader_remote=elsewhere,
-            size_bytes=np.array([0 if one is None else one.size_bytes for one in found], dtype=np.int64),
-            record_bytes=np.array([1 if one is None else max(1, one.record_bytes) for one in found], dtype=np.int64),
+            bytes_per_s=bytes_per_s,
+            is_remote=~state.partitions.in_rack if rates.reads_from_nearest else is_leader_remote,
+            is_leader_remote=is_leader_remote,
+            size_bytes=np.array([0 if rate is None else rate.size_bytes for rate in partition_rates], dtype=np.int64),
+            record_bytes=np.array(
+                [1 if rate is None else max(1, rate.record_bytes) for rate in partition_rates], dtype=np.int64
+            ),
         )
 
 
 def effective_rates(
     state: ApplicationState, bytes_per_s: Mapping[str, int], rates: TrafficRates | None
 ) -> TrafficRates | None:
-    """Those of topics if there are any, and at the price of the others; else the others."""
+    """Return the rates of the given topics, at the price of `rates`; `rates` if no topic is given.
+
+    Args:
+        state: the state with the partitions.
+        bytes_per_s: rate of each topic.
+        rates: rates of partitions; None if unknown.
+    """
     if not bytes_per_s:
         return rates
     return replace(rates_of_topics(state, bytes_per_s), usd_per_gb=None if rates is None else rates.usd_per_gb)
 
 
 def effective_price(usd_per_gb: float | None, rates: TrafficRates) -> float:
-    """The price that is given, else that of the rates.
+    """Return the given price, else the price of the rates, in US dollars.
 
     Raises:
-        AssignorError: there is none.
+        AssignorError: neither is known.
     """
     chosen = rates.usd_per_gb if usd_per_gb is None else usd_per_gb
     if chosen is None:
-        raise AssignorError("nobody says what a gigabyte costs: give usd_per_gb, or the scenario a price")
+        raise AssignorError("the price of cross-rack traffic is unknown: set usd_per_gb, or a price in the scenario")
     return chosen
 
 
 def rates_of_topics(state: ApplicationState, bytes_per_s: Mapping[str, int]) -> TrafficRates:
-    """The rates where only those of topics are known.
+    """Return rates where only the rates of topics are known.
 
-    Nobody knows leaders then: reads are local wherever there is a replica, and writes count for nothing.
+    Leaders are unknown: reads are local wherever a replica is in the rack, and writes do not count.
 
     Args:
-        state: whose partitions.
-        bytes_per_s: what is produced to each topic; its partitions share that evenly.
+        state: the state with the partitions.
+        bytes_per_s: rate of each topic, which its partitions share evenly.
     """
     names = state.partitions.names
-    number = Counter(name.topic for name in names)
-    of_each = {topic: -(-rate // max(1, number[topic])) for topic, rate in bytes_per_s.items()}
-    partitions = {name: PartitionRate(of_each[name.topic]) for name in names if name.topic in of_each}
+    num_partitions = Counter(name.topic for name in names)
+    partition_rate = {topic: -(-rate // max(1, num_partitions[topic])) for topic, rate in bytes_per_s.items()}
+    partitions = {name: PartitionRate(partition_rate[name.topic]) for name in names if name.topic in partition_rate}
     return TrafficRates(partitions)
 
 
 def check_topic_rates(bytes_per_s: object) -> Mapping[str, int]:
-    """Refuse what is no mapping of topics to bytes per second.
+    """Check rates of topics.
+
+    Returns:
+        The rates, read-only and sorted.
 
     Raises:
-        TypeError: it is no mapping.
-        ValueError: a rate is not a whole number, or less than 0.
+        TypeError: the argument is not a mapping.
+        ValueError: a rate is not a whole number, or is negative.
     """
     if not isinstance(bytes_per_s, Mapping):
         raise TypeError(
-            f"bytes_per_s says how many bytes are read of each topic, as in {{orders: 5000000}}, not {bytes_per_s!r}"
+            f"bytes_per_s must map topics to bytes per second, such as {{orders: 5000000}}, not {bytes_per_s!r}"
         )
     for topic, rate in bytes_per_s.items():
         check_count(f"bytes_per_s of {topic}", rate)

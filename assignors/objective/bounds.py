@@ -1,4 +1,4 @@
-"""What no assignment can do better than."""
+"""Lower bounds that hold for all assignments."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from assignors.model.state import ApplicationState
 
 
 def min_remote_source_partitions(state: ApplicationState) -> int | None:
-    """The fewest source partitions that any assignment of the active tasks can read from another rack.
+    """Return the minimum number of source partitions that active tasks read across racks, over all assignments.
 
-    Every task is put where it reads fewest, whatever that does to the balance, so the bound holds for every assignor
-    and every capacity; an assignment that must be balanced may not reach it.
+    Each task is placed in its best rack, regardless of balance. The bound therefore holds for each assignor and all
+    capacities; a balanced assignment may not reach it.
 
     Returns:
-        The bound, None where a client has no rack or there is no client.
+        The bound; None if a client has no rack or there is no client.
 
     Complexity: O(T·R + C).
     """
     if not len(state.clients) or (state.clients.rack == NO_RACK).any():
         return None
-    return int(state.partitions.remote(state.tasks.source)[:, np.unique(state.clients.rack)].min(axis=1).sum())
+    return int(state.partitions.count_remote(state.tasks.source)[:, np.unique(state.clients.rack)].min(axis=1).sum())

@@ -1,69 +1,92 @@
-"""What Kafka's rack-aware assignors weigh against each other, and what nothing as balanced can undercut.
+"""The cost of an assignment by KIP-925, and a lower bound for assignments that are as balanced.
 
-A task costs `traffic_cost` for every partition that it reads without a replica in its client's rack, and
-`non_overlap_cost` if its client did not have it before; stateless tasks cost 1 for such a partition and nothing for
-moving, as in Kafka. Kafka takes each cost against an assignment that it makes first, and finds the least only of one
-kind of task at a time; here the cost is against what was there before the rebalance, the same for every assignor.
+A stateful task costs `traffic_cost` for each partition that it reads and that has no replica in its client's rack, and
+`non_overlap_cost` if its client did not hold it before. A stateless task costs 1 for such a partition and nothing for a
+move, as in Kafka. Kafka measures moves from an intermediate assignment and minimizes one kind of task at a time; here
+moves are measured from the assignment before the rebalance, so that the costs of all assignors are comparable.
 
-Source: KIP-925; the bound is a transport problem (`assignors.flow.transport`).
+Source: KIP-925. The bound is a transport problem (`assignors.flow.transport`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
-from assignors.flow.transport import TransportProblem, solve
+from assignors.flow.transport import TransportProblem, solve_transport
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import NO_RACK, BoolArray, IntArray, Ragged
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.state import ApplicationState
-
-STATELESS_TRAFFIC_COST = 1
+from assignors.model.state import ApplicationState, previous_holders
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a partition read across racks, and a copy in a new place, cost."""
+    """The weights of traffic and movement in a cost.
+
+    Attributes:
+        traffic_cost: cost of a partition without a replica in the client's rack.
+        non_overlap_cost: cost of a copy on a client that did not hold the task before.
+    """
 
     traffic_cost: int
     non_overlap_cost: int
 
     def configured(self, configs: AssignmentConfigs) -> Weights:
-        """Those that are configured, and these where nothing is."""
+        """Return the configured weights; these are the defaults."""
         traffic, moving = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
         return Weights(
             self.traffic_cost if traffic is None else traffic, self.non_overlap_cost if moving is None else moving
         )
 
 
-EQUAL_WEIGHTS = Weights(1, 1)
-"""Those of an assignor that weighs nothing."""
+HIGH_AVAILABILITY_WEIGHTS: Final = Weights(10, 1)
+"""Defaults of `HighAvailabilityTaskAssignor`."""
+
+STICKY_WEIGHTS: Final = Weights(1, 10)
+"""Defaults of `LegacyStickyTaskAssignor` and `StickyTaskAssignor`."""
+
+STATELESS_WEIGHTS: Final = Weights(1, 0)
+"""Weights of stateless tasks, which cannot be configured."""
+
+EQUAL_WEIGHTS: Final = Weights(1, 1)
+"""Weights that report the cost of an assignor without weights of its own."""
+
+
+@runtime_checkable
+class WeightedAssignor(Protocol):
+    """An assignor that weighs traffic against movement."""
+
+    @property
+    def default_weights(self) -> Weights:
+        """Return the weights that apply where none are configured."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class BoundProof:
-    """What was found out by looking for the cheapest of the assignments that a bound is of.
+    """The outcome of the search for the cheapest assignment that a bound covers.
 
     Attributes:
-        relaxed: the bound by flows, to which it adds.
-        cheapest: what the cheapest of them costs that is known.
+        relaxed_bound: the bound by flows, which the search raises.
+        best_known_cost: cost of the cheapest known assignment.
     """
 
-    relaxed: int
-    cheapest: int
+    relaxed_bound: int
+    best_known_cost: int
 
 
 @dataclass(frozen=True, slots=True)
 class CostAndBound:
-    """What an assignment costs.
+    """The cost of an assignment, and a lower bound.
 
     Attributes:
-        cost: its cost.
-        bound: what no assignment of the same copies costs less than in which no client has more stateful tasks,
-            stateless tasks or standbys per thread than some client has here.
-        proof: how that was raised; None if it is the bound by flows.
+        cost: cost of the assignment.
+        bound: lower bound of the cost of each assignment with the same number of copies whose maximum load (stateful
+            tasks, stateless tasks and standbys per thread, each kind by itself) is not higher.
+        proof: how the bound was raised; None for the bound by flows.
     """
 
     cost: int
@@ -73,33 +96,33 @@ class CostAndBound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskCopies:
-    """N tasks of a kind and the copies of them that are to be placed.
+    """Copies of N tasks of one kind, what they cost on each client, and where an assignment places them.
 
     Attributes:
-        tasks: shape (N,); their rows in the state, ascending.
-        number: shape (N,); how many copies of each, on different clients.
-        traffic: shape (N, R); what a copy costs in a rack.
-        held: shape (N, C); where it costs nothing more.
-        moving: what it costs anywhere else.
-        placed: shape (N, C); where the copies are.
+        tasks: shape (N,); rows of the state, ascending.
+        num_copies: shape (N,); copies of each task, on different clients.
+        traffic_cost: shape (N, R); cost of a copy in a rack.
+        held: shape (N, C); clients on which a copy has no move cost.
+        move_cost: cost of a copy on any other client.
+        placed: shape (N, C); clients with a copy.
     """
 
     tasks: IntArray
-    number: IntArray
-    traffic: IntArray
+    num_copies: IntArray
+    traffic_cost: IntArray
     held: BoolArray
-    moving: int
+    move_cost: int
     placed: BoolArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopiesByRole:
-    """An assignment by kinds of copies, each of which is balanced by itself.
+    """The copies of an assignment by kind; each kind is balanced by itself.
 
     Attributes:
-        stateful: the active stateful tasks.
-        stateless: the stateless ones.
-        standbys: the standbys and warm-ups.
+        stateful: active stateful tasks.
+        stateless: stateless tasks.
+        standbys: standbys and warm-ups.
     """
 
     stateful: TaskCopies
@@ -111,126 +134,131 @@ def compute_cost_and_bound(
     state: ApplicationState,
     columns: AssignmentColumns,
     weights: Weights,
-    had: tuple[BoolArray, BoolArray] | None = None,
+    previous: tuple[BoolArray, BoolArray] | None = None,
 ) -> CostAndBound | None:
-    """What an assignment costs, and the bound for assignments that are as balanced.
+    """Return the cost of an assignment, and the bound for assignments that are as balanced.
 
     Args:
-        state: what was assigned.
+        state: the state that was assigned.
         columns: the assignment.
-        weights: the costs.
-        had: what each client had before, as `previous`, which finds it out if this is None.
+        weights: the weights.
+        previous: result of `previous_holders`; None computes it.
 
     Returns:
-        None where a client has no rack, or it is not known where a partition stands that is read.
+        The cost and the bound; None if a client has no rack, or the racks of a partition that is read are unknown.
 
-    Complexity: a min-cost flow over T·R + C + H arcs for each kind of task, where H copies were held before.
+    Complexity: a min-cost flow over T·R + C + H arcs for each kind of task; H is the number of copies held before.
     """
-    kinds = group_copies_by_role(state, columns, weights, had)
-    if kinds is None:
+    copies = group_copies_by_role(state, columns, weights, previous)
+    if copies is None:
         return None
-    every, clients = (kinds.stateful, kinds.stateless, kinds.standbys), state.clients
-    cost = sum(cost_of_copies(kind, clients.rack) for kind in every)
-    return CostAndBound(cost, sum(flow_bound(kind, clients.rack, clients.threads) for kind in every))
+    kinds, clients = (copies.stateful, copies.stateless, copies.standbys), state.clients
+    cost = sum(cost_of_copies(kind, clients.rack) for kind in kinds)
+    return CostAndBound(cost, sum(flow_bound(kind, clients.rack, clients.threads) for kind in kinds))
 
 
 def group_copies_by_role(
     state: ApplicationState,
     columns: AssignmentColumns,
     weights: Weights,
-    had: tuple[BoolArray, BoolArray] | None = None,
+    previous: tuple[BoolArray, BoolArray] | None = None,
 ) -> CopiesByRole | None:
-    """The copies of an assignment and what they would cost anywhere; arguments and None as in `appraise`."""
+    """Return the copies of an assignment and their costs; arguments and None as in `compute_cost_and_bound`."""
     tasks = state.tasks
     if not has_known_racks(state, standbys=bool(columns.standby.any())):
         return None
-    ran, held = previous(state) if had is None else had
+    ran, held = previous_holders(state) if previous is None else previous
     active = np.zeros_like(ran)
     running = np.flatnonzero(columns.active != UNASSIGNED)
     active[running, columns.active[running]] = True
-    stateless = Weights(STATELESS_TRAFFIC_COST, 0)
     return CopiesByRole(
         stateful=_copies(state, tasks.source, active & tasks.stateful[:, None], ran, weights),
-        stateless=_copies(state, tasks.source, active & ~tasks.stateful[:, None], ran, stateless),
+        stateless=_copies(state, tasks.source, active & ~tasks.stateful[:, None], ran, STATELESS_WEIGHTS),
         standbys=_copies(state, tasks.changelog, columns.standby, held, weights),
     )
 
 
 def has_known_racks(state: ApplicationState, *, standbys: bool) -> bool:
-    """Whether every client has a rack, and it is known where partitions stand: sources, and changelogs if need be."""
-    located = state.partitions.located
-    if (state.clients.rack == NO_RACK).any() or not state.tasks.source.all(located):
+    """Return whether the racks of all clients and of all source partitions are known.
+
+    Args:
+        state: the state.
+        standbys: whether the racks of changelog partitions must be known, too.
+    """
+    racks_known = state.partitions.racks_known
+    if (state.clients.rack == NO_RACK).any() or not state.tasks.source.all(racks_known):
         return False
-    return not standbys or state.tasks.changelog.all(located)
-
-
-def previous(state: ApplicationState) -> tuple[BoolArray, BoolArray]:
-    """Which tasks each client ran, and of which it had any copy; two arrays of shape (T, C)."""
-    ran: BoolArray = np.zeros((len(state.tasks), len(state.clients)), dtype=np.bool_)
-    stood_by = np.zeros_like(ran)
-    for table, listed in ((ran, state.previous_active), (stood_by, state.previous_standby)):
-        for client, ids in enumerate(listed):
-            rows = [state.row_of_task[task] for task in ids if task in state.row_of_task]
-            table[rows, client] = True
-    return ran, ran | stood_by
+    return not standbys or state.tasks.changelog.all(racks_known)
 
 
 def _copies(state: ApplicationState, read: Ragged, placed: BoolArray, held: BoolArray, weights: Weights) -> TaskCopies:
     rows = np.flatnonzero(placed.any(axis=1))
     return TaskCopies(
         tasks=rows,
-        number=placed[rows].sum(axis=1),
-        traffic=state.partitions.remote(read)[rows] * weights.traffic_cost,
+        num_copies=placed[rows].sum(axis=1),
+        traffic_cost=state.partitions.count_remote(read)[rows] * weights.traffic_cost,
         held=held[rows],
-        moving=weights.non_overlap_cost,
+        move_cost=weights.non_overlap_cost,
         placed=placed[rows],
     )
 
 
 def cost_of_copies(copies: TaskCopies, rack: IntArray) -> int:
-    """What copies cost where they are, on clients in these racks."""
+    """Return the total cost of copies where they are placed.
+
+    Args:
+        copies: the copies.
+        rack: shape (C,); the rack of each client.
+    """
     rows, clients = np.nonzero(copies.placed)
     moved = int((~copies.held[rows, clients]).sum())
-    return int(copies.traffic[rows, rack[clients]].sum()) + copies.moving * moved
+    return int(copies.traffic_cost[rows, rack[clients]].sum()) + copies.move_cost * moved
 
 
-def _least(copies: TaskCopies) -> int:
-    """What the copies cost at least, each by itself and wherever it likes."""
-    if not len(copies.number):
+def _min_cost_without_capacities(copies: TaskCopies) -> int:
+    if not len(copies.num_copies):
         return 0
-    least = copies.traffic.min(axis=1) + copies.moving * ~copies.held.any(axis=1)
-    return int((copies.number * least).sum())
+    lowest = copies.traffic_cost.min(axis=1) + copies.move_cost * ~copies.held.any(axis=1)
+    return int((copies.num_copies * lowest).sum())
 
 
-def room(placed: BoolArray, threads: IntArray) -> IntArray:
-    """Shape (C,); how many copies each client has if it has as many per thread as the one that has most."""
-    loads = placed.sum(axis=0)
-    fullest = int((loads / threads).argmax()) if len(loads) else 0
-    most: IntArray = loads[fullest] * threads // threads[fullest] if len(loads) else loads
-    return most
+def capacity_at_max_load(placed: BoolArray, threads: IntArray) -> IntArray:
+    """Return how many copies each client may hold at the maximum load of the placement, shape (C,).
+
+    Args:
+        placed: shape (N, C); clients with a copy.
+        threads: shape (C,); threads of each client.
+    """
+    counts = placed.sum(axis=0)
+    fullest = int((counts / threads).argmax()) if len(counts) else 0
+    capacity: IntArray = counts[fullest] * threads // threads[fullest] if len(counts) else counts
+    return capacity
 
 
 def flow_bound(copies: TaskCopies, rack: IntArray, threads: IntArray) -> int:
-    """The least that any placement of the copies costs in which no client has more per thread than some client has.
+    """Return a lower bound of the cost of each placement whose maximum load per thread is not higher.
 
-    Two copies of one task may meet on a client here, which they may not in an assignment, so standbys may really cost
-    more: `assignors.optimum.proof` finds how much.
+    The relaxation lets two copies of a task share a client, which an assignment must not. The optimum with standbys
+    may therefore be higher; `assignors.optimum.proof` computes it.
+
+    Args:
+        copies: the copies and their placement.
+        rack: shape (C,); the rack of each client.
+        threads: shape (C,); threads of each client.
     """
     cost = cost_of_copies(copies, rack)
-    if cost == _least(copies):
-        # Every copy is where it costs least: there is nothing to solve.
+    if cost == _min_cost_without_capacities(copies):
         return cost
-    most = room(copies.placed, threads)
+    capacity = capacity_at_max_load(copies.placed, threads)
     problem = TransportProblem(
-        copies=copies.number,
-        traffic=copies.traffic,
+        num_copies=copies.num_copies,
+        traffic_cost=copies.traffic_cost,
         held=copies.held,
-        moving=copies.moving,
+        move_cost=copies.move_cost,
         rack=rack,
-        most=most,
-        least=np.zeros_like(most),
+        max_copies=capacity,
+        min_copies=np.zeros_like(capacity),
     )
-    route = solve(problem)
-    if route is None:
-        raise AssertionError("the assignment itself is a route")
-    return route.cost
+    solution = solve_transport(problem)
+    assert solution is not None, "the assignment itself is feasible"
+    return solution.cost

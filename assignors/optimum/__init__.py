@@ -1,1 +1,1 @@
-"""The parts of the exact task assignor: what copies cost, what clients take, and how the cheapest answer is found."""
+"""The optimal task assignor's parts: costs, capacity bounds, and the search for the cheapest placement."""

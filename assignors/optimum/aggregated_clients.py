@@ -1,7 +1,8 @@
-"""Clients as one: in a cell, a task costs the same on all of them, but for the few on which it costs less.
+"""Aggregate clients on which a task costs the same, except for the few on which it costs less.
 
-So a task needs an arc to every cell and one to each client where it is cheaper, in place of one to every client. This
-is exact where at most one copy of a task comes to a cell: any client with room may take it, at that price or less.
+A task then needs one arc to each cell of clients and one to each client on which it is cheaper, instead of one to each
+client. This is exact if at most one copy of a task is placed in a cell: each client with free capacity can take it, at
+that price or less.
 """
 
 from __future__ import annotations
@@ -17,61 +18,63 @@ from assignors.optimum.capacity_bounds import CapacityBounds
 
 @dataclass(frozen=True, eq=False)
 class AggregatedClients:
-    """The arcs of N tasks to C clients in cells of more than one client (pools), and to clients themselves.
+    """The arcs of N tasks to cells of several clients (pools) and to single clients.
 
     Attributes:
-        price: shape (N, C); what a copy costs.
-        rooms: what the clients take.
-        cell: shape (C,); the number of each client's cell.
+        price: shape (N, C); price of a copy.
+        bounds: bounds of the clients.
+        cell: shape (C,); cell of each client.
     """
 
     price: IntArray
-    rooms: CapacityBounds
+    bounds: CapacityBounds
     cell: IntArray
 
     @cached_property
-    def pooled(self) -> IntArray:
-        """Shape (C,); the number of each client's pool, -1 for a client that is alone in its cell."""
+    def pool(self) -> IntArray:
+        """Return the pool of each client, shape (C,); -1 for a client that is alone in its cell."""
         sizes = np.bincount(self.cell, minlength=1)
         number = np.where(sizes > 1, np.cumsum(sizes > 1) - 1, -1)
         return number[self.cell]
 
     @cached_property
     def num_pools(self) -> int:
-        """How many pools there are."""
-        return int(self.pooled.max(initial=-1)) + 1
+        """Return the number of pools."""
+        return int(self.pool.max(initial=-1)) + 1
 
     @cached_property
     def pool_price(self) -> IntArray:
-        """Shape (N, pools); the most that a copy costs on a client of the pool."""
-        most = np.zeros((len(self.price), self.num_pools), dtype=np.int64)
-        for pool in range(self.num_pools):
-            most[:, pool] = self.price[:, self.pooled == pool].max(axis=1)
-        return most
+        """Return the maximum price of a copy on a client of each pool, shape (N, pools)."""
+        highest = np.zeros((len(self.price), self.num_pools), dtype=np.int64)
+        for number in range(self.num_pools):
+            highest[:, number] = self.price[:, self.pool == number].max(axis=1)
+        return highest
 
     @cached_property
-    def is_own(self) -> BoolArray:
-        """Shape (N, C); where there is an arc to the client itself."""
+    def has_own_arc(self) -> BoolArray:
+        """Return which clients have an arc of their own, shape (N, C)."""
         own: BoolArray = np.ones(self.price.shape, dtype=np.bool_)
-        inside = np.flatnonzero(self.pooled >= 0)
-        own[:, inside] = self.price[:, inside] < self.pool_price[:, self.pooled[inside]]
+        inside = np.flatnonzero(self.pool >= 0)
+        own[:, inside] = self.price[:, inside] < self.pool_price[:, self.pool[inside]]
         return own
 
-    def placed(self, own: BoolArray, to_pool: BoolArray, taken: IntArray) -> BoolArray:
-        """Find clients for what comes to pools.
+    def choose_clients(self, own: BoolArray, to_pool: BoolArray, taken: IntArray) -> BoolArray:
+        """Choose the clients of copies in pools.
+
+        Clients are filled in order, tasks ascending.
 
         Args:
-            own: shape (N, C); the copies that come to clients themselves.
-            to_pool: shape (N, pools); those that come to pools.
-            taken: shape (G, C); how many of these each client takes of each group.
+            own: shape (N, C); copies on arcs to clients.
+            to_pool: shape (N, pools); copies on arcs to pools.
+            taken: shape (G, C); number of copies from pools of each group on each client.
 
         Returns:
-            Shape (N, C); where the copies are. Clients are filled in order, tasks ascending.
+            Shape (N, C); clients with a copy.
         """
         held = own.copy()
-        for pool in range(self.num_pools):
-            there = np.flatnonzero(self.pooled == pool)
+        for number in range(self.num_pools):
+            clients_in_pool = np.flatnonzero(self.pool == number)
             for group in range(len(taken)):
-                rows = np.flatnonzero(to_pool[:, pool] & (self.rooms.group == group))
-                held[rows, np.repeat(there, taken[group, there])] = True
+                rows = np.flatnonzero(to_pool[:, number] & (self.bounds.group == group))
+                held[rows, np.repeat(clients_in_pool, taken[group, clients_in_pool])] = True
         return held

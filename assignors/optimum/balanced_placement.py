@@ -1,4 +1,4 @@
-"""The cheapest place of tasks by which every client has its share, with as little slack as there can be."""
+"""Place tasks at the minimum cost with each client's share, and with as little slack as possible."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from assignors.model.state import ApplicationState
 from assignors.optimum.aggregated_clients import AggregatedClients
-from assignors.optimum.capacity_bounds import CapacityBounds, active_shares, rooms, standby_shares
+from assignors.optimum.capacity_bounds import CapacityBounds, active_shares, compute_capacity_bounds, standby_shares
 from assignors.optimum.placement_program import PlacementProblem, PlacementSolution
-from assignors.optimum.prices import CopyPrices, total
-from assignors.optimum.single_role_flow import cheapest
-from assignors.optimum.stateful_placement import place
+from assignors.optimum.prices import CopyPrices, total_price
+from assignors.optimum.single_role_flow import place_one_role
+from assignors.optimum.stateful_placement import find_cheapest_placement
 
 
 @dataclass(frozen=True, slots=True)
 class Slack:
-    """By how many tasks clients may differ from their shares.
+    """The number of tasks by which clients may exceed or miss their shares.
 
     Attributes:
-        of_all: of stateful tasks, of stateless tasks, and of standbys.
-        of_subtopologies: of every subtopology; None asks nothing of subtopologies.
+        of_all: slack of stateful tasks, of stateless tasks, and of standbys.
+        of_subtopologies: slack of each subtopology; None if subtopologies do not matter.
     """
 
     of_all: int
@@ -31,68 +31,83 @@ class Slack:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BalancedPlacement:
-    """The place of stateful tasks.
+    """The placement of stateful tasks.
 
     Attributes:
-        found: where they are.
-        slack: by how many copies clients differ from their shares.
-        is_needed: whether it is proven that there is no place with less slack than that, but what was asked for.
+        solution: the placement.
+        slack: number of copies by which clients exceed or miss their shares.
+        is_slack_minimal: whether all smaller slacks, from the requested one on, are proven to be infeasible.
     """
 
-    found: PlacementSolution
+    solution: PlacementSolution
     slack: int
-    is_needed: bool = True
+    is_slack_minimal: bool = True
 
 
 def place_stateful_tasks(
-    state: ApplicationState, price: CopyPrices, copies: int, where: IntArray, asked: Slack, time_limit_s: float
+    state: ApplicationState, price: CopyPrices, copies: int, domains: IntArray, slack_limits: Slack, time_limit_s: float
 ) -> BalancedPlacement:
     """Place stateful tasks and their standbys.
 
     Args:
-        state: whose tasks.
-        price: what they cost.
+        state: the state with the tasks.
+        price: prices of the copies.
         copies: standbys of each task.
-        where: in which places copies of a task should be apart, as of `spread.places`.
-        asked: the slack. Where standbys find no place, it grows.
-        time_limit_s: as of `stateful.place`.
+        domains: failure domains; see `failure_domains`.
+        slack_limits: requested slack; it grows where standbys do not fit.
+        time_limit_s: see `find_cheapest_placement`.
+
+    Returns:
+        The placement.
+
+    Raises:
+        AssertionError: no slack is feasible, which cannot happen.
     """
-    number, threads = len(price.active), state.clients.threads
+    num_tasks, threads = len(price.active), state.clients.threads
     if not price.active.size:
-        nothing = np.zeros(price.active.shape, dtype=np.bool_)
-        return BalancedPlacement(PlacementSolution(nothing, nothing, 0), asked.of_all)
+        no_copies = np.zeros(price.active.shape, dtype=np.bool_)
+        return BalancedPlacement(PlacementSolution(no_copies, no_copies, 0), slack_limits.of_all)
     subtopology = state.tasks.subtopology[state.tasks.stateful]
-    is_needed = True
-    for slack in range(asked.of_all, max(asked.of_all, number) + 1):
-        running = rooms(active_shares(number, threads), slack, subtopology, asked.of_subtopologies)
+    is_slack_minimal = True
+    for slack in range(slack_limits.of_all, max(slack_limits.of_all, num_tasks) + 1):
+        active_bounds = compute_capacity_bounds(
+            active_shares(num_tasks, threads), slack, subtopology, slack_limits.of_subtopologies
+        )
         if not copies:
-            active = _flow(state, price.active, running)
+            active = _flow(state, price.active, active_bounds)
             return BalancedPlacement(
-                PlacementSolution(active, np.zeros_like(active), total(price.active, active)), slack
+                PlacementSolution(active, np.zeros_like(active), total_price(price.active, active)), slack
             )
-        shares = standby_shares(number, copies, threads)
-        extra = None if asked.of_subtopologies is None else asked.of_subtopologies + slack - asked.of_all
-        standing_by = rooms(shares, slack, subtopology, extra)
-        joint = PlacementProblem(price.active, price.standby, copies, running, standing_by, where)
-        found, is_impossible = place(joint, time_limit_s)
-        if found is not None:
-            return BalancedPlacement(found, slack, is_needed)
-        is_needed = is_needed and is_impossible
-    raise AssertionError("with slack enough for all tasks everything fits")
+        shares = standby_shares(num_tasks, copies, threads)
+        subtopology_slack = (
+            None
+            if slack_limits.of_subtopologies is None
+            else slack_limits.of_subtopologies + slack - slack_limits.of_all
+        )
+        standby_bounds = compute_capacity_bounds(shares, slack, subtopology, subtopology_slack)
+        problem = PlacementProblem(price.active, price.standby, copies, active_bounds, standby_bounds, domains)
+        solution, is_infeasible = find_cheapest_placement(problem, time_limit_s)
+        if solution is not None:
+            return BalancedPlacement(solution, slack, is_slack_minimal)
+        is_slack_minimal = is_slack_minimal and is_infeasible
+    raise AssertionError("a slack of all tasks is feasible")
 
 
-def place_stateless_tasks(state: ApplicationState, price: CopyPrices, asked: Slack) -> BoolArray:
-    """Place stateless tasks; shape (N, C)."""
+def place_stateless_tasks(state: ApplicationState, price: CopyPrices, slack_limits: Slack) -> BoolArray:
+    """Place stateless tasks; return the client of each, shape (N, C)."""
     if not price.stateless.size:
         return np.zeros(price.stateless.shape, dtype=np.bool_)
     shares = active_shares(len(price.stateless), state.clients.threads)
     subtopology = state.tasks.subtopology[~state.tasks.stateful]
-    return _flow(state, price.stateless, rooms(shares, asked.of_all, subtopology, asked.of_subtopologies))
+    return _flow(
+        state,
+        price.stateless,
+        compute_capacity_bounds(shares, slack_limits.of_all, subtopology, slack_limits.of_subtopologies),
+    )
 
 
-def _flow(state: ApplicationState, price: IntArray, room: CapacityBounds) -> BoolArray:
-    """The cheapest place of tasks of which one copy is placed; clients of a rack are one."""
-    held = cheapest(AggregatedClients(price, room, state.clients.rack - NO_RACK), 1)
-    if held is None:
-        raise AssertionError("every client can have its share")
-    return held
+def _flow(state: ApplicationState, price: IntArray, bounds: CapacityBounds) -> BoolArray:
+    """Return the cheapest placement of tasks with one copy; the clients of a rack are aggregated."""
+    placed = place_one_role(AggregatedClients(price, bounds, state.clients.rack - NO_RACK), 1)
+    assert placed is not None, "each client can have its share"
+    return placed

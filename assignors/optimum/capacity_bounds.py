@@ -1,7 +1,7 @@
-"""How many copies each client takes: its share by threads, rounded either way, and a slack.
+"""The minimum and maximum number of copies of each client: its share by threads, rounded either way, and a slack.
 
-A client's standbys are of tasks that it does not run. One with more than its part of the threads may not find so many:
-then it takes as many as there can be, and the others share the rest by their threads.
+The standbys of a client belong to tasks that it does not run. A client with a large part of the threads may not find
+enough such tasks; it then takes all of them, and the others share the rest by their threads.
 """
 
 from __future__ import annotations
@@ -18,70 +18,92 @@ from assignors.model.columns import IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CapacityBounds:
-    """What C clients take of N tasks, which are in G groups; one group where subtopologies play no part.
+    """Bounds of the copies of N tasks in G groups on C clients; one group where subtopologies do not matter.
 
     Attributes:
-        least: shape (C,); copies each client takes at least.
-        most: shape (C,); copies it takes at most.
-        group: shape (N,); the group of each task.
-        group_least: shape (G, C); copies of each group it takes at least.
-        group_most: shape (G, C); copies of each group it takes at most.
+        min_copies: shape (C,); minimum number of copies of each client.
+        max_copies: shape (C,); maximum number of copies of each client.
+        group: shape (N,); group of each task.
+        group_min_copies: shape (G, C); minimum number of copies of each group.
+        group_max_copies: shape (G, C); maximum number of copies of each group.
     """
 
-    least: IntArray
-    most: IntArray
+    min_copies: IntArray
+    max_copies: IntArray
     group: IntArray
-    group_least: IntArray
-    group_most: IntArray
+    group_min_copies: IntArray
+    group_max_copies: IntArray
 
     @property
     def has_groups(self) -> bool:
-        """Whether there is more to keep to than the totals."""
-        return len(self.group_least) > 1
+        """Return whether groups have bounds of their own."""
+        return len(self.group_min_copies) > 1
 
 
 def active_shares(number: int, threads: IntArray) -> list[Fraction]:
-    """What each client is to run of so many tasks."""
+    """Return each client's share of active tasks.
+
+    Args:
+        number: number of tasks.
+        threads: shape (C,); threads of each client.
+
+    Returns:
+        One share for each client.
+    """
     total = int(threads.sum())
-    return [Fraction(number * each, total) for each in threads.tolist()]
+    return [Fraction(number * client_threads, total) for client_threads in threads.tolist()]
 
 
 def standby_shares(number: int, copies: int, threads: IntArray) -> list[Fraction]:
-    """What each client is to hold of so many tasks with so many standbys each, fewer than there are clients."""
-    most = [number - share for share in active_shares(number, threads)]
-    shares = [Fraction(0)] * len(most)
-    rest, open_to = Fraction(number * copies), list(range(len(most)))
-    while open_to:
-        per_thread = rest / sum(int(threads[client]) for client in open_to)
-        full = [client for client in open_to if per_thread * int(threads[client]) > most[client]]
-        for client in full or open_to:
-            shares[client] = most[client] if full else per_thread * int(threads[client])
-            rest -= shares[client]
-        open_to = [client for client in open_to if client not in full] if full else []
+    """Return each client's share of standbys.
+
+    Args:
+        number: number of tasks.
+        copies: standbys of each task; fewer than there are clients.
+        threads: shape (C,); threads of each client.
+
+    Returns:
+        One share for each client.
+    """
+    max_copies = [number - share for share in active_shares(number, threads)]
+    shares = [Fraction(0)] * len(max_copies)
+    remaining, open_clients = Fraction(number * copies), list(range(len(max_copies)))
+    while open_clients:
+        per_thread = remaining / sum(int(threads[client]) for client in open_clients)
+        full = [client for client in open_clients if per_thread * int(threads[client]) > max_copies[client]]
+        for client in full or open_clients:
+            shares[client] = max_copies[client] if full else per_thread * int(threads[client])
+            remaining -= shares[client]
+        open_clients = [client for client in open_clients if client not in full] if full else []
     return shares
 
 
-def rooms(
+def compute_capacity_bounds(
     shares: Sequence[Fraction], slack: int, subtopology: IntArray, subtopology_slack: int | None
 ) -> CapacityBounds:
-    """Round shares.
+    """Return the bounds of shares.
 
     Args:
-        shares: [client] of all copies.
-        slack: by how many copies a client may have more or fewer.
-        subtopology: shape (N,); of each task.
-        subtopology_slack: the same for its share of each subtopology; None if these play no part.
+        shares: share of all copies of each client.
+        slack: number of copies by which a client may exceed or miss its share.
+        subtopology: shape (N,); subtopology of each task.
+        subtopology_slack: slack for the share of each subtopology; None if subtopologies do not matter.
+
+    Returns:
+        The bounds.
     """
-    least, most = _rounded(shares, slack)
+    min_copies, max_copies = _rounded(shares, slack)
     number = len(subtopology)
     if subtopology_slack is None or number == 0:
-        return CapacityBounds(least, most, np.zeros(number, dtype=np.int64), least[None], most[None])
+        return CapacityBounds(
+            min_copies, max_copies, np.zeros(number, dtype=np.int64), min_copies[None], max_copies[None]
+        )
     _, group, sizes = np.unique(subtopology, return_inverse=True, return_counts=True)
-    parts = [_rounded([each * size / number for each in shares], subtopology_slack) for size in sizes.tolist()]
+    parts = [_rounded([share * size / number for share in shares], subtopology_slack) for size in sizes.tolist()]
     fewest, greatest = zip(*parts, strict=True)
-    return CapacityBounds(least, most, group, np.array(fewest), np.array(greatest))
+    return CapacityBounds(min_copies, max_copies, group, np.array(fewest), np.array(greatest))
 
 
 def _rounded(shares: Sequence[Fraction], slack: int) -> tuple[IntArray, IntArray]:
-    least = np.array([max(math.floor(share) - slack, 0) for share in shares], dtype=np.int64)
-    return least, np.array([math.ceil(share) + slack for share in shares], dtype=np.int64)
+    min_copies = np.array([max(math.floor(share) - slack, 0) for share in shares], dtype=np.int64)
+    return min_copies, np.array([math.ceil(share) + slack for share in shares], dtype=np.int64)

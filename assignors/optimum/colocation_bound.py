@@ -1,7 +1,7 @@
-"""How often copies of a task must meet in one place, at least.
+"""A lower bound of the number of colocations: copies of a task that share a failure domain.
 
-The shares of the clients alone settle it, whatever the tasks: if N tasks can be placed with so many repeats, so can
-an average task, a part of which is on each client. That is a linear programme of a few numbers a client.
+The bounds of the clients determine it, whatever the tasks: if N tasks can be placed with so many colocations, so can an
+average task, a part of which is on each client. This is a linear program with a few variables for each client.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import math
 
 import numpy as np
 
-from assignors.integer_program import FloatArray, LinearProgram, solve_relaxed
-from assignors.model.columns import IntArray
+from assignors.integer_program import LinearProgram, solve_relaxed
 from assignors.optimum.failure_domains import NO_DOMAIN
 from assignors.optimum.placement_program import PlacementProblem
 
@@ -19,40 +18,45 @@ _TIME_LIMIT_S = 10.0
 _ROUNDING = 1e-6
 
 
-def min_colocations(joint: PlacementProblem) -> int:
-    """The fewest repeats, or fewer, if parts of tasks can be placed where whole ones cannot."""
-    if not len(joint.where):
+def min_colocations(problem: PlacementProblem) -> int:
+    """Return a lower bound of the number of colocations.
+
+    It is too low where parts of tasks fit and whole tasks do not.
+
+    Returns:
+        The bound, 0 if there are no failure domains.
+    """
+    if not len(problem.domains):
         return 0
-    number, num_clients = joint.active.shape
-    members = [row == value for row in joint.where for value in np.unique(row[row != NO_DOMAIN])]
-    client, extra = np.arange(num_clients), 2 * num_clients + np.arange(len(members))
+    num_tasks, num_clients = problem.active.shape
+    members = [domain == value for domain in problem.domains for value in np.unique(domain[domain != NO_DOMAIN])]
+    client, excess = np.arange(num_clients), 2 * num_clients + np.arange(len(members))
     matrix = np.zeros((2 + num_clients + len(members), 2 * num_clients + len(members)))
     matrix[0, client] = matrix[1, num_clients + client] = 1
     matrix[2 + client, client] = matrix[2 + client, num_clients + client] = 1
-    for place, member in enumerate(members):
-        matrix[2 + num_clients + place, : 2 * num_clients] = np.tile(member, 2)
-        matrix[2 + num_clients + place, extra[place]] = -1
-    above = np.concatenate([[1, joint.copies], np.ones(num_clients + len(members))])
-    below = np.concatenate([[1, joint.copies], np.zeros(num_clients), np.full(len(members), -joint.copies)])
+    for number, clients_in_domain in enumerate(members):
+        matrix[2 + num_clients + number, : 2 * num_clients] = np.tile(clients_in_domain, 2)
+        matrix[2 + num_clients + number, excess[number]] = -1
+    upper = np.concatenate([[1, problem.copies], np.ones(num_clients + len(members))])
+    lower = np.concatenate([[1, problem.copies], np.zeros(num_clients), np.full(len(members), -problem.copies)])
     row, column = np.nonzero(matrix)
-    answer = solve_relaxed(
+    active, standby = problem.active_bounds, problem.standby_bounds
+    solution = solve_relaxed(
         LinearProgram(
             objective=-np.concatenate([np.zeros(2 * num_clients), np.ones(len(members))]),
-            lowest=np.concatenate([_part(joint.running.least, joint.standing_by.least, number), 0 * extra]),
-            highest=np.concatenate([_part(joint.running.most, joint.standing_by.most, number), 0 * extra + number]),
+            lowest=np.concatenate([active.min_copies / num_tasks, standby.min_copies / num_tasks, 0 * excess]),
+            highest=np.concatenate(
+                [active.max_copies / num_tasks, standby.max_copies / num_tasks, 0 * excess + num_tasks]
+            ),
             row=row,
             column=column,
             coefficient=matrix[row, column],
-            lower=below,
-            upper=above,
+            lower=lower,
+            upper=upper,
         ),
         _TIME_LIMIT_S,
     )
-    if answer.is_infeasible or not math.isfinite(answer.bound):
+    if solution.is_infeasible or not math.isfinite(solution.bound):
         return 0
-    average = -answer.bound - _ROUNDING
-    return math.ceil(average * int(number))
-
-
-def _part(active: IntArray, standby: IntArray, number: int) -> FloatArray:
-    return np.concatenate([active, standby]) / number
+    average = -solution.bound - _ROUNDING
+    return math.ceil(average * int(num_tasks))

@@ -1,4 +1,4 @@
-"""Where the copies of a task should be apart: clients by rack, or by the values of the tags that are configured."""
+"""The failure domains of clients, which copies of a task should not share: racks, or values of the configured tags."""
 
 from __future__ import annotations
 
@@ -8,50 +8,58 @@ from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState
 
 NO_DOMAIN = -1
-"""Stands for a client without rack or tag: it is never in one place with another."""
+"""Domain of a client without rack or tag; it shares no domain with another client."""
 
 
-def places(state: ApplicationState) -> IntArray:
-    """Where each client is, by each key.
+def failure_domains(state: ApplicationState) -> IntArray:
+    """Return the domain of each client for each key.
 
     Returns:
-        Shape (K, C); the number of the client's tag value by each tag of `rack.aware.assignment.tags`, or of its rack
-        if none is configured; NO_VALUE where it has none. Keys by which all clients are in one place are left out.
+        Shape (K, C); number of the client's value for each tag of `rack.aware.assignment.tags`, or of its rack if no
+        tag is configured; NO_DOMAIN if it has none. Keys with the same value for all clients are omitted.
     """
     keys = state.assignment_configs.rack_aware_assignment_tags
     if keys:
         rows = [_numbered([tags.get(key) for tags in state.clients.tags]) for key in sorted(set(keys))]
     else:
         rows = [state.clients.rack]
-    kept = [row for row in rows if len(np.unique(row[row != NO_DOMAIN])) > 1]
-    return np.array(kept, dtype=np.int64).reshape(len(kept), len(state.clients))
+    distinct = [domain_of for domain_of in rows if len(np.unique(domain_of[domain_of != NO_DOMAIN])) > 1]
+    return np.array(distinct, dtype=np.int64).reshape(len(distinct), len(state.clients))
 
 
 def _numbered(values: list[str | None]) -> IntArray:
-    number = {value: row for row, value in enumerate(sorted({value for value in values if value is not None}))}
+    number = {
+        value: domain_of for domain_of, value in enumerate(sorted({value for value in values if value is not None}))
+    }
     return np.array([NO_DOMAIN if value is None else number[value] for value in values], dtype=np.int64)
 
 
-def repeats(where: IntArray, held: BoolArray) -> int:
-    """How many copies are where a copy of the same task is already, by each key.
+def count_colocations(domains: IntArray, held: BoolArray) -> int:
+    """Return how many copies share a domain with an earlier copy of the same task, summed over keys.
 
     Args:
-        where: as of `places`.
-        held: shape (N, C); which clients have which task in either role.
+        domains: result of `failure_domains`.
+        held: shape (N, C); clients with a copy of each task in either role.
     """
     total = 0
-    for row in where:
-        for value in range(int(row.max(initial=NO_DOMAIN)) + 1):
-            total += int(np.maximum(held[:, row == value].sum(axis=1) - 1, 0).sum())
+    for domain_of in domains:
+        for value in range(int(domain_of.max(initial=NO_DOMAIN)) + 1):
+            total += int(np.maximum(held[:, domain_of == value].sum(axis=1) - 1, 0).sum())
     return total
 
 
-def cells(where: IntArray) -> IntArray:
-    """Number clients so that those of one number are in one place by every key; those in no place are on their own.
+def group_by_domains(domains: IntArray) -> IntArray:
+    """Return a number for each client that it shares with the clients in the same domains.
 
-    If no two copies of a task are in one place, no two are in one cell.
+    A client without domain gets its own number. If no two copies of a task share a domain, no two share a number.
+
+    Args:
+        domains: result of `failure_domains`.
+
+    Returns:
+        Shape (C,); cell of each client.
     """
-    num_clients = where.shape[1]
-    own = np.where((where == NO_DOMAIN).all(axis=0), np.arange(num_clients), NO_DOMAIN)
-    _, cell = np.unique(np.vstack([where, own]), axis=1, return_inverse=True)
+    num_clients = domains.shape[1]
+    own = np.where((domains == NO_DOMAIN).all(axis=0), np.arange(num_clients), NO_DOMAIN)
+    _, cell = np.unique(np.vstack([domains, own]), axis=1, return_inverse=True)
     return cell.reshape(-1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Which parameters of the exact assignor make sense, by themselves and together."""
+"""Check the parameters of the optimal assignor."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _FOR = {
 }
 
 
-def check(parameters: Mapping[str, Any], kinds: Mapping[str, type[StrEnum]]) -> None:
-    """Refuse what makes no sense.
+def check_parameters(parameters: Mapping[str, Any], kinds: Mapping[str, type[StrEnum]]) -> None:
+    """Check parameters, by themselves and in combination.
 
     Args:
-        parameters: by name; None where nothing is said.
-        kinds: which of them are one of a few words.
+        parameters: parameters by name; None if not set.
+        kinds: enumeration of each parameter that has one.
 
     Raises:
-        TypeError: the rates are something else.
-        ValueError: a word or number that cannot be, or a parameter that plays no part.
+        TypeError: `rates` is not a `TrafficRates`.
+        ValueError: a value is not allowed, or a parameter has no effect.
     """
     for name, kind in kinds.items():
         if parameters[name] not in list(kind):
-            raise ValueError(f"{name} is '{parameters[name]}' (one of: {', '.join(kind)})")
+            raise ValueError(f"{name} must be one of {', '.join(kind)}, not '{parameters[name]}'")
     for name in NOT_NEGATIVE:
         if parameters[name] is not None and parameters[name] < 0:
-            raise ValueError(f"{name} is {parameters[name]} (at least 0)")
+            raise ValueError(f"{name} must be 0 or more, not {parameters[name]}")
     for name in POSITIVE:
         if parameters[name] <= 0:
-            raise ValueError(f"{name} is {parameters[name]} (more than 0)")
-    for name, kept_for in _FOR.items():
-        if parameters[name] not in (None, {}) and parameters["minimises"] not in kept_for:
-            raise ValueError(f"{name} plays no part where {parameters['minimises']} are minimised; leave it out")
+            raise ValueError(f"{name} must be more than 0, not {parameters[name]}")
+    for name, units in _FOR.items():
+        if parameters[name] not in (None, {}) and parameters["minimises"] not in units:
+            raise ValueError(f"{name} has no effect with `minimises: {parameters['minimises']}`; remove it")
     if not isinstance(parameters["rates"], TrafficRates | None):
-        raise TypeError("rates is a TrafficRates, which a scenario's world gives by itself")
+        raise TypeError("rates must be a TrafficRates; a run sets it from the scenario's traffic")

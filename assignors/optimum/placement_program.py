@@ -1,6 +1,7 @@
-"""Actives and standbys of stateful tasks in one integer programme.
+"""Place active tasks and standbys of stateful tasks with one integer program.
 
-Source: an assignment problem with side constraints; clients of one rack are one where that is exact (`pools`).
+Source: an assignment problem with side constraints; the clients of a rack are aggregated where that is exact
+(`aggregated_clients`).
 """
 
 from __future__ import annotations
@@ -14,42 +15,42 @@ from assignors.integer_program import solve_integer
 from assignors.model.columns import BoolArray, IntArray
 from assignors.optimum.aggregated_clients import AggregatedClients
 from assignors.optimum.capacity_bounds import CapacityBounds
-from assignors.optimum.failure_domains import NO_DOMAIN, cells
+from assignors.optimum.failure_domains import NO_DOMAIN, group_by_domains
 from assignors.optimum.variables import RoleVariables, RowBuilder
 
 MAX_VARIABLES = 200_000
-"""Numbers to choose from which on the programme is not tried: it would take minutes to write it down."""
+"""Number of variables above which no program is solved: building it would take minutes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacementProblem:
-    """A problem of N stateful tasks, each to be run once and stood by so many times, on C clients.
+    """A placement problem of N stateful tasks with standbys on C clients.
 
     Attributes:
-        active: shape (N, C); what it costs to run a task.
-        standby: shape (N, C); what it costs to hold a standby.
+        active: shape (N, C); price of an active task.
+        standby: shape (N, C); price of a standby.
         copies: standbys of each task.
-        running: what clients take of the active tasks.
-        standing_by: what they take of the standbys.
-        where: shape (K, C); in which places copies of a task should be apart, as of `spread.places`.
+        active_bounds: bounds of the active tasks of clients.
+        standby_bounds: bounds of the standbys of clients.
+        domains: shape (K, C); failure domains that copies of a task should not share; see `failure_domains`.
     """
 
     active: IntArray
     standby: IntArray
     copies: int
-    running: CapacityBounds
-    standing_by: CapacityBounds
-    where: IntArray
+    active_bounds: CapacityBounds
+    standby_bounds: CapacityBounds
+    domains: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacementSolution:
-    """What was found of a problem.
+    """A placement, and a lower bound.
 
     Attributes:
-        active: shape (N, C); where tasks run.
-        standby: shape (N, C); where their standbys are.
-        bound: what no answer with as few repeats has prices of less than.
+        active: shape (N, C); clients that run each task.
+        standby: shape (N, C); clients with a standby of each task.
+        bound: lower bound of the total price of a placement with as few colocations.
     """
 
     active: BoolArray
@@ -57,81 +58,91 @@ class PlacementSolution:
     bound: int
 
 
-def solve(
-    joint: PlacementProblem, repeats: int, time_limit_s: float, repeat_price: int = 0
+def solve_placement(
+    problem: PlacementProblem, max_colocations: int, time_limit_s: float, colocation_price: int = 0
 ) -> tuple[PlacementSolution | None, bool]:
-    """Find the cheapest answer in which copies of a task are in one place at most so many times.
+    """Find the cheapest placement with a limited number of colocations.
 
     Args:
-        joint: the problem.
-        repeats: as `spread.repeats` counts them, over all tasks.
-        time_limit_s: how long it may take.
-        repeat_price: what each of these costs.
+        problem: the problem.
+        max_colocations: maximum total of `count_colocations`.
+        time_limit_s: time limit.
+        colocation_price: price of a colocation.
 
     Returns:
-        What was found, None if nothing was; and whether it is proven that there is nothing.
+        The placement, None if none was found; and whether the problem is proven to be infeasible.
 
-    Complexity: with no repeats, N·(2·P + S) whole numbers, P pools, S clients that are cheaper for a task than their
-    pool; with repeats, 2·N·C + N·V of them, V places.
+    Complexity: without colocations, N·(2·P + S) integer variables for P pools and S clients that are cheaper for a task
+    than their pool; with colocations, 2·N·C + N·V, for V domains.
     """
-    apart = repeats == 0
-    cell = cells(joint.where) if apart else np.arange(joint.active.shape[1])
-    first = RoleVariables(AggregatedClients(joint.active, joint.running, cell), 0)
-    second = RoleVariables(AggregatedClients(joint.standby, joint.standing_by, cell), first.end)
-    if second.end > MAX_VARIABLES:
+    is_separated = max_colocations == 0
+    cell = group_by_domains(problem.domains) if is_separated else np.arange(problem.active.shape[1])
+    active_role = RoleVariables(AggregatedClients(problem.active, problem.active_bounds, cell), 0)
+    standby_role = RoleVariables(AggregatedClients(problem.standby, problem.standby_bounds, cell), active_role.end)
+    if standby_role.end > MAX_VARIABLES:
         return None, False
     rows = RowBuilder()
-    first.add_to(rows, 1)
-    second.add_to(rows, joint.copies)
-    number = len(joint.active)
-    one = np.ones(number, dtype=np.int64)
-    for member in _apart(joint.where, cell, places=apart):
-        rows.add([*first.within(member), *second.within(member)], 0 * one, one)
-    extra = 0 if apart else _add_repeats(rows, joint, (first, second), repeats)
-    nothing = np.zeros(extra, dtype=np.int64)
-    answer = solve_integer(
-        rows.programme(
-            -np.concatenate([first.prices(), second.prices(), nothing + repeat_price]),
-            np.concatenate([first.most(), second.most(), nothing + joint.copies]),
+    active_role.add_to(rows, 1)
+    standby_role.add_to(rows, problem.copies)
+    num_tasks = len(problem.active)
+    ones = np.ones(num_tasks, dtype=np.int64)
+    for member in _exclusive_sets(problem.domains, cell, separated=is_separated):
+        rows.add([*active_role.within(member), *standby_role.within(member)], 0 * ones, ones)
+    num_colocation_variables = (
+        0 if is_separated else _add_colocations(rows, problem, (active_role, standby_role), max_colocations)
+    )
+    zeros = np.zeros(num_colocation_variables, dtype=np.int64)
+    solution = solve_integer(
+        rows.build(
+            -np.concatenate([active_role.prices(), standby_role.prices(), zeros + colocation_price]),
+            np.concatenate([active_role.upper_bounds(), standby_role.upper_bounds(), zeros + problem.copies]),
         ),
         time_limit_s,
     )
-    if answer.values is None:
-        return None, answer.is_infeasible
-    values = np.rint(answer.values).astype(np.int64)
-    active, standby = first.read(values), second.read(values)
-    bound = -answer.bound if np.isfinite(answer.bound) else 0.0
+    if solution.values is None:
+        return None, solution.is_infeasible
+    values = np.rint(solution.values).astype(np.int64)
+    active, standby = active_role.read(values), standby_role.read(values)
+    bound = -solution.bound if np.isfinite(solution.bound) else 0.0
     return PlacementSolution(active, standby, int(np.ceil(round(bound, 3)))), False
 
 
-def _apart(where: IntArray, cell: IntArray, *, places: bool) -> Iterator[BoolArray]:
-    """The clients of which at most one has a copy of a task: one client or cell, or all in one place."""
+def _exclusive_sets(domains: IntArray, cell: IntArray, *, separated: bool) -> Iterator[BoolArray]:
+    """Yield the sets of clients of which at most one holds a copy of a task: a client, a cell or a domain.
+
+    Yields:
+        Masks of clients.
+    """
     for number in range(int(cell.max(initial=-1)) + 1):
         member = cell == number
-        if not places or (where[:, member] == NO_DOMAIN).all():
+        if not separated or (domains[:, member] == NO_DOMAIN).all():
             yield member
-    for row in where if places else ():
-        for value in range(int(row.max(initial=NO_DOMAIN)) + 1):
-            if (row == value).any():
-                yield row == value
+    for domain_of in domains if separated else ():
+        for value in range(int(domain_of.max(initial=NO_DOMAIN)) + 1):
+            if (domain_of == value).any():
+                yield domain_of == value
 
 
-def _add_repeats(
-    rows: RowBuilder, joint: PlacementProblem, roles: tuple[RoleVariables, RoleVariables], repeats: int
+def _add_colocations(
+    rows: RowBuilder, problem: PlacementProblem, roles: tuple[RoleVariables, RoleVariables], max_colocations: int
 ) -> int:
-    """Count how often a task has another copy in a place, and limit the sum; returns how many numbers that takes."""
-    number, end = len(joint.active), roles[1].end
-    each = np.arange(number)
+    """Count the colocations of each task in each domain, and limit their sum.
+
+    Returns:
+        The number of additional variables.
+    """
+    num_tasks, end = len(problem.active), roles[1].end
+    tasks = np.arange(num_tasks)
     count = 0
-    for row in joint.where:
-        for value in range(int(row.max(initial=NO_DOMAIN)) + 1):
-            member = row == value
+    for domain_of in problem.domains:
+        for value in range(int(domain_of.max(initial=NO_DOMAIN)) + 1):
+            member = domain_of == value
             if member.any():
-                over = (each, end + count * number + each, -1)
-                entries = [*roles[0].within(member), *roles[1].within(member), over]
-                rows.add(entries, np.full(number, -joint.copies), np.ones(number, dtype=np.int64))
+                excess = (tasks, end + count * num_tasks + tasks, -1)
+                entries = [*roles[0].within(member), *roles[1].within(member), excess]
+                rows.add(entries, np.full(num_tasks, -problem.copies), np.ones(num_tasks, dtype=np.int64))
                 count += 1
     if count:
-        columns = end + np.arange(count * number)
-        rows.add([(np.zeros_like(columns), columns, 1)], np.array([0]), np.array([repeats]))
-    return count * number
+        columns = end + np.arange(count * num_tasks)
+        rows.add([(np.zeros_like(columns), columns, 1)], np.array([0]), np.array([max_colocations]))
+    return count * num_tasks

@@ -1,7 +1,7 @@
-"""What a copy of a task costs on each client, in whole numbers that also settle ties.
+"""The price of a copy of a task on each client: its cost, and tie-breaks, in whole numbers.
 
-The costs are those of `costs` or `byte_costs`. Ties are settled in favour of clients that need not warm up, then of
-those that do so already, so that an answer stays what it was while its copies are restored.
+Ties are broken in favor of clients that need no warm-up, then of clients that are warming up, so that an assignment
+stays the same while its copies are restored.
 """
 
 from __future__ import annotations
@@ -9,24 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assignors.model.columns import BoolArray, IntArray
-from assignors.model.state import ApplicationState
-from assignors.objective.cost import previous
+from assignors.model.state import ApplicationState, previous_holders
 from assignors.optimum.costs import CopyCosts
 from assignors.optimum.warmup import needs_warmup
 
-_WORST = 2
-"""What a copy that waits counts at most in settling ties."""
+_MAX_WAIT = 2
+"""Maximum tie-break value of a copy that needs a warm-up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyPrices:
-    """What copies cost, and how that was made of costs and ties.
+    """The prices of copies, and their scale.
 
     Attributes:
-        active: shape (N, C); of N stateful tasks.
-        standby: shape (N, C); of these.
-        stateless: shape (M, C); of the M other tasks.
-        scale: how often a cost is counted, so that all ties together count less than a cost of 1.
+        active: shape (N, C); prices of N stateful tasks.
+        standby: shape (N, C); prices of their standbys.
+        stateless: shape (M, C); prices of the M stateless tasks.
+        scale: factor of costs in prices; all tie-breaks together are less than a cost of 1.
     """
 
     active: IntArray
@@ -34,41 +33,40 @@ class CopyPrices:
     stateless: IntArray
     scale: int
 
-    def cost(self, total: int) -> int:
-        """The cost in a sum of prices."""
-        return total // self.scale
+    def cost(self, total_price: int) -> int:
+        """Return the cost in a sum of prices."""
+        return total_price // self.scale
 
-    def least_cost(self, total: int) -> int:
-        """What costs at least, if their prices sum up to at least this."""
-        return -((self.scale - 1 - total) // self.scale)
+    def lower_bound_of_cost(self, total_price: int) -> int:
+        """Return the lower bound of a cost for a lower bound of the sum of prices."""
+        return -((self.scale - 1 - total_price) // self.scale)
 
 
-def prices(state: ApplicationState, copies: int, costs: CopyCosts, downtime_cost: int) -> CopyPrices:
-    """Price every copy on every client.
+def compute_prices(state: ApplicationState, copies: int, costs: CopyCosts, downtime_cost: int) -> CopyPrices:
+    """Return the prices of all copies on all clients.
 
     Args:
-        state: what is to be assigned.
+        state: the state to assign.
         copies: standbys of each stateful task.
-        costs: what copies cost.
-        downtime_cost: what a task costs besides, that would run on a client that lags behind another one, in what the
-            costs count.
+        costs: cost of each copy.
+        downtime_cost: additional cost of a task on a client that lags behind another one, in the unit of the costs.
     """
     stateful = state.tasks.stateful
-    ran, held = previous(state)
+    ran, held = previous_holders(state)
     behind = needs_warmup(state)
-    is_new, is_new_standby = (costs.settles_moves * ~had[stateful] for had in (ran, held))
-    worst = _WORST + costs.settles_moves
+    is_new, is_new_standby = (costs.prefers_staying * ~had[stateful] for had in (ran, held))
+    worst = _MAX_WAIT + costs.prefers_staying
     scale = worst * (int(stateful.sum()) * (1 + copies) + int((~stateful).sum())) + 1
-    waits = behind * (_WORST - held[stateful])
+    waits = behind * (_MAX_WAIT - held[stateful])
     down = round(downtime_cost / costs.unit) * behind
     return CopyPrices(
-        active=(costs.running[stateful] + down) * scale + waits + is_new,
-        standby=costs.standing_by[stateful] * scale + waits + is_new_standby,
-        stateless=costs.running[~stateful] * scale + ~ran[~stateful],
+        active=(costs.active[stateful] + down) * scale + waits + is_new,
+        standby=costs.standby[stateful] * scale + waits + is_new_standby,
+        stateless=costs.active[~stateful] * scale + ~ran[~stateful],
         scale=scale,
     )
 
 
-def total(price: IntArray, held: BoolArray) -> int:
-    """The sum of the prices of copies."""
+def total_price(price: IntArray, held: BoolArray) -> int:
+    """Return the sum of the prices of copies."""
     return int(price[held].sum())

@@ -1,7 +1,4 @@
-"""The bound of an assignment's cost, raised to the optimum: standbys on distinct clients, none with its active.
-
-Source: an assignment problem of two roles with shared clients, as an integer programme of HiGHS.
-"""
+"""Raise the bound of an assignment's cost to the optimum, with copies of a task on distinct clients."""
 
 from __future__ import annotations
 
@@ -20,69 +17,70 @@ from assignors.objective.cost import (
     CostAndBound,
     TaskCopies,
     Weights,
+    capacity_at_max_load,
     cost_of_copies,
     flow_bound,
     group_copies_by_role,
-    room,
 )
 from assignors.optimum.placement_program import MAX_VARIABLES
 from assignors.optimum.variables import RowBuilder
 
 _ROUNDING, _RELATIVE_ROUNDING = 1e-3, 1e-9
-"""How much of a bound, and which part of it, may be an error of floating-point arithmetic."""
+"""Absolute and relative tolerance of a bound for floating-point errors."""
 
 
-def prove(
+def prove_bound(
     state: ApplicationState, columns: AssignmentColumns, weights: Weights, time_limit_s: float
 ) -> CostAndBound | None:
-    """Appraise an assignment as `objective.appraise` does, with a bound that is the optimum if that can be proven.
+    """Return the cost of an assignment, and a bound that is the optimum if it can be proven.
 
     Args:
-        state: what was assigned.
+        state: the state that was assigned.
         columns: a valid assignment.
-        weights: the costs.
-        time_limit_s: how long an integer programme may take, counted in nodes of its search; see `solve_integer`.
+        weights: the weights.
+        time_limit_s: time limit of the integer program, converted to nodes of its search; see `solve_integer`.
 
     Returns:
-        An appraisal with its proof, None where `appraise` knows nothing. The bound is the optimum if it is what the
-        cheapest known assignment costs.
+        The cost and the bound with its proof; None where `compute_cost_and_bound` returns None. The bound is the
+        optimum if it equals the cost of the best known assignment.
 
-    Guarantees: the bound is of the same assignments as that by flows, the given one among them: with the same copies,
-    on distinct clients, and no client with more of a kind per thread than some client has in the given one. It is
-    never lower than that by flows.
+    Guarantees: the bound is for the same assignments as the bound by flows: with the same copies on distinct clients,
+    and with no higher maximum load per thread of any kind. The given assignment is one of them. The bound is never
+    lower than the bound by flows.
 
-    Complexity: that of `appraise` where its bound is exact: without standbys, or if the assignment reaches it. Else an
-    integer programme of 2·N·C numbers for N tasks on C clients, which is not tried above `joint.LARGEST`.
+    Complexity: as `compute_cost_and_bound` if its bound is exact: without standbys, or if the assignment reaches it.
+    Else an integer program of 2·N·C variables for N tasks on C clients, which is not tried above
+    `placement_program.MAX_VARIABLES`.
     """
     kinds = group_copies_by_role(state, columns, weights)
     if kinds is None:
         return None
     rack, threads = state.clients.rack, state.clients.threads
     stateless = flow_bound(kinds.stateless, rack, threads)
-    relaxed = flow_bound(kinds.stateful, rack, threads) + flow_bound(kinds.standbys, rack, threads)
-    paid = cost_of_copies(kinds.stateful, rack) + cost_of_copies(kinds.standbys, rack)
-    bound, cheapest = relaxed, paid
+    relaxed_bound = flow_bound(kinds.stateful, rack, threads) + flow_bound(kinds.standbys, rack, threads)
+    cost = cost_of_copies(kinds.stateful, rack) + cost_of_copies(kinds.standbys, rack)
+    bound, best_known = relaxed_bound, cost
     if not len(kinds.standbys.tasks):
-        cheapest = relaxed
-    elif relaxed < paid and 2 * _tasks(kinds).size * len(threads) <= MAX_VARIABLES:
-        least, found = _Problem.of(kinds, state.clients).solved(time_limit_s)
-        bound = max(relaxed, least)
-        cheapest = paid if found is None else min(paid, found)
+        best_known = relaxed_bound
+    elif relaxed_bound < cost and 2 * _tasks(kinds).size * len(threads) <= MAX_VARIABLES:
+        proven, found_cost = _Problem.of(kinds, state.clients).solve(time_limit_s)
+        bound = max(relaxed_bound, proven)
+        best_known = cost if found_cost is None else min(cost, found_cost)
     return CostAndBound(
-        cost=paid + cost_of_copies(kinds.stateless, rack),
+        cost=cost + cost_of_copies(kinds.stateless, rack),
         bound=bound + stateless,
-        proof=BoundProof(relaxed + stateless, cheapest + stateless),
+        proof=BoundProof(relaxed_bound + stateless, best_known + stateless),
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """Stateful tasks, N, whose copies are to be placed on C clients, either role in a table of its own.
+    """A placement problem of the copies of N stateful tasks on C clients; roles are separate.
 
     Attributes:
-        price: shape (2, N, C); what a copy costs, actives first.
-        number: shape (2, N); how many copies there are.
-        most: shape (2, C); how many each client takes.
+        price: shape (2, N, C); cost of a copy, active tasks first.
+        number: shape (2, N); number of copies.
+        most: shape (2, C); maximum number of copies of each client.
     """
 
     price: IntArray
@@ -91,7 +89,7 @@ class _Problem:
 
     @classmethod
     def of(cls, kinds: CopiesByRole, clients: ClientTable) -> _Problem:
-        """The problem that an assignment answers."""
+        """Return the problem that an assignment solves."""
         roles = (kinds.stateful, kinds.standbys)
         tasks = _tasks(kinds)
         price = np.zeros((2, len(tasks), len(clients)), dtype=np.int64)
@@ -99,40 +97,40 @@ class _Problem:
         for role, copies in enumerate(roles):
             rows = np.searchsorted(tasks, copies.tasks)
             price[role, rows] = _prices(copies, clients.rack)
-            number[role, rows] = copies.number
-        return cls(price, number, np.array([room(copies.placed, clients.threads) for copies in roles]))
+            number[role, rows] = copies.num_copies
+        return cls(price, number, np.array([capacity_at_max_load(copies.placed, clients.threads) for copies in roles]))
 
-    def programme(self) -> LinearProgram:
-        """Every copy has a place, no client more than it takes, and no client two copies of a task."""
+    def program(self) -> LinearProgram:
+        """Return the program: all copies are placed, capacities are met, and no client has two copies of a task."""
         _, num_tasks, num_clients = self.price.shape
-        place = np.arange(self.price.size).reshape(self.price.shape)
+        variable = np.arange(self.price.size).reshape(self.price.shape)
         task, client = np.divmod(np.arange(num_tasks * num_clients), num_clients)
         one = np.ones(num_tasks * num_clients, dtype=np.int64)
         rows = RowBuilder()
         for role in range(2):
-            rows.add([(task, place[role].ravel(), 1)], self.number[role], self.number[role])
-            rows.add([(client, place[role].ravel(), 1)], np.zeros_like(self.most[role]), self.most[role])
-        each = np.arange(num_tasks * num_clients)
-        rows.add([(each, place[role].ravel(), 1) for role in range(2)], 0 * one, one)
-        return rows.programme(-self.price.ravel(), np.ones(self.price.size, dtype=np.int64))
+            rows.add([(task, variable[role].ravel(), 1)], self.number[role], self.number[role])
+            rows.add([(client, variable[role].ravel(), 1)], np.zeros_like(self.most[role]), self.most[role])
+        pairs = np.arange(num_tasks * num_clients)
+        rows.add([(pairs, variable[role].ravel(), 1) for role in range(2)], 0 * one, one)
+        return rows.build(-self.price.ravel(), np.ones(self.price.size, dtype=np.int64))
 
-    def solved(self, time_limit_s: float) -> tuple[int, int | None]:
-        """What nothing costs less than, and what the cheapest placement costs that was found; None if none was."""
-        answer = solve_integer(self.programme(), time_limit_s)
-        least = -answer.bound if math.isfinite(answer.bound) else 0.0
-        bound = math.ceil(least - _ROUNDING - _RELATIVE_ROUNDING * least)
-        if answer.values is None:
+    def solve(self, time_limit_s: float) -> tuple[int, int | None]:
+        """Return a lower bound of the cost, and the cost of the best placement found; None if none was found."""
+        solution = solve_integer(self.program(), time_limit_s)
+        lowest = -solution.bound if math.isfinite(solution.bound) else 0.0
+        bound = math.ceil(lowest - _ROUNDING - _RELATIVE_ROUNDING * lowest)
+        if solution.values is None:
             return bound, None
-        return bound, int(self.price.ravel() @ np.rint(answer.values).astype(np.int64))
+        return bound, int(self.price.ravel() @ np.rint(solution.values).astype(np.int64))
 
 
 def _tasks(kinds: CopiesByRole) -> IntArray:
-    """The rows of the tasks that are in a problem."""
+    """Return the rows of the tasks of a problem."""
     tasks: IntArray = np.union1d(kinds.stateful.tasks, kinds.standbys.tasks)
     return tasks
 
 
 def _prices(copies: TaskCopies, rack: IntArray) -> IntArray:
-    """Shape (N, C); what a copy of each task costs on each client."""
-    price: IntArray = copies.traffic[:, rack] + copies.moving * ~copies.held
+    """Return the cost of a copy of each task on each client, shape (N, C)."""
+    price: IntArray = copies.traffic_cost[:, rack] + copies.move_cost * ~copies.held
     return price

@@ -1,4 +1,4 @@
-"""The cheapest place of stateful tasks and their standbys: by flows where these prove it, by a programme where not."""
+"""Place stateful tasks and their standbys at minimum cost: by flows if they prove it, else by an integer program."""
 
 from __future__ import annotations
 
@@ -10,66 +10,68 @@ from assignors.model.columns import BoolArray, IntArray
 from assignors.optimum.aggregated_clients import AggregatedClients
 from assignors.optimum.capacity_bounds import CapacityBounds
 from assignors.optimum.colocation_bound import min_colocations
-from assignors.optimum.failure_domains import NO_DOMAIN, repeats
-from assignors.optimum.placement_program import PlacementProblem, PlacementSolution, solve
-from assignors.optimum.prices import total
-from assignors.optimum.single_role_flow import cheapest
+from assignors.optimum.failure_domains import NO_DOMAIN, count_colocations
+from assignors.optimum.placement_program import PlacementProblem, PlacementSolution, solve_placement
+from assignors.optimum.prices import total_price
+from assignors.optimum.single_role_flow import place_one_role
 
 
-def place(joint: PlacementProblem, time_limit_s: float) -> tuple[PlacementSolution | None, bool]:
-    """Find the cheapest of the answers with the fewest repeats.
+def find_cheapest_placement(problem: PlacementProblem, time_limit_s: float) -> tuple[PlacementSolution | None, bool]:
+    """Find the cheapest placement among those with the fewest colocations.
 
     Args:
-        joint: the problem.
-        time_limit_s: how long a programme may take. What it did not settle by then is settled by flows: the actives
-            as they are cheapest, then the standbys, with no promise but the bound.
+        problem: the problem.
+        time_limit_s: time limit of a program. If it ends without a placement, flows place the active tasks at
+            minimum cost and then the standbys, with the bound as only guarantee.
 
     Returns:
-        What was found, None if nothing was; and whether it is proven that the clients' rooms admit nothing. Neither
-        where a programme found nothing in its time, and standbys have no room beside the cheapest actives.
+        The placement, None if none was found; and whether the bounds are proven to be infeasible. Neither, if the
+        program found nothing in time and the standbys do not fit beside the cheapest active tasks.
     """
-    active = _alone(joint.active, joint.running, 1)
-    standby = _alone(joint.standby, joint.standing_by, joint.copies)
+    active = _place_role(problem.active, problem.active_bounds, 1)
+    standby = _place_role(problem.standby, problem.standby_bounds, problem.copies)
     if active is None or standby is None:
         return None, True
-    bound = total(joint.active, active) + total(joint.standby, standby)
-    least = min_colocations(joint)
-    if not (active & standby).any() and repeats(joint.where, active | standby) <= least:
+    bound = total_price(problem.active, active) + total_price(problem.standby, standby)
+    fewest = min_colocations(problem)
+    if not (active & standby).any() and count_colocations(problem.domains, active | standby) <= fewest:
         return PlacementSolution(active, standby, bound), False
-    found, is_impossible = _programmed(joint, least, time_limit_s)
-    if is_impossible:
+    solution, is_infeasible = _solve_program(problem, fewest, time_limit_s)
+    if is_infeasible:
         return None, True
-    if found is not None:
-        return PlacementSolution(found.active, found.standby, max(found.bound, bound)), False
-    return _one_after_the_other(joint, active, bound), False
+    if solution is not None:
+        return PlacementSolution(solution.active, solution.standby, max(solution.bound, bound)), False
+    return _place_standbys_after_actives(problem, active, bound), False
 
 
-def _programmed(joint: PlacementProblem, least: int, time_limit_s: float) -> tuple[PlacementSolution | None, bool]:
-    """As `joint.solve`, with more repeats if it is proven that there must be."""
-    found, is_impossible = solve(joint, least, time_limit_s)
-    if not is_impossible:
-        return found, False
-    nothing = np.zeros_like(joint.active)
-    any_number = len(joint.active) * joint.copies * len(joint.where)
-    fewest, is_impossible = solve(replace(joint, active=nothing, standby=nothing), any_number, time_limit_s, 1)
+def _solve_program(
+    problem: PlacementProblem, max_colocations: int, time_limit_s: float
+) -> tuple[PlacementSolution | None, bool]:
+    """Solve as `solve_placement`, with more colocations if they are proven to be necessary."""
+    solution, is_infeasible = solve_placement(problem, max_colocations, time_limit_s)
+    if not is_infeasible:
+        return solution, False
+    zeros = np.zeros_like(problem.active)
+    unlimited = len(problem.active) * problem.copies * len(problem.domains)
+    fewest, is_infeasible = solve_placement(replace(problem, active=zeros, standby=zeros), unlimited, time_limit_s, 1)
     if fewest is None:
-        return None, is_impossible
-    return solve(joint, repeats(joint.where, fewest.active | fewest.standby), time_limit_s)
+        return None, is_infeasible
+    return solve_placement(problem, count_colocations(problem.domains, fewest.active | fewest.standby), time_limit_s)
 
 
-def _alone(price: IntArray, rooms: CapacityBounds, copies: int) -> BoolArray | None:
-    return cheapest(AggregatedClients(price, rooms, np.arange(price.shape[1])), copies)
+def _place_role(price: IntArray, bounds: CapacityBounds, copies: int) -> BoolArray | None:
+    return place_one_role(AggregatedClients(price, bounds, np.arange(price.shape[1])), copies)
 
 
-def _one_after_the_other(joint: PlacementProblem, active: BoolArray, bound: int) -> PlacementSolution | None:
-    """Standbys where the actives are not, and in other places rather than in the same."""
-    most = int(joint.standby.max(initial=0)) * len(active) * joint.copies + 1
-    price = joint.standby.copy()
+def _place_standbys_after_actives(problem: PlacementProblem, active: BoolArray, bound: int) -> PlacementSolution | None:
+    """Place standbys on other clients than the active tasks, and preferably in other domains."""
+    penalty = int(problem.standby.max(initial=0)) * len(active) * problem.copies + 1
+    price = problem.standby.copy()
     owner = active.argmax(axis=1)
-    for row in joint.where:
-        price += most * ((row[owner][:, None] == row) & (row[owner][:, None] != NO_DOMAIN))
-    price[active] = most * (len(joint.where) + 1) * len(active) * joint.copies
-    standby = _alone(price, joint.standing_by, joint.copies)
+    for domain_of in problem.domains:
+        price += penalty * ((domain_of[owner][:, None] == domain_of) & (domain_of[owner][:, None] != NO_DOMAIN))
+    price[active] = penalty * (len(problem.domains) + 1) * len(active) * problem.copies
+    standby = _place_role(price, problem.standby_bounds, problem.copies)
     if standby is None or (standby & active).any():
         return None
     return PlacementSolution(active, standby, bound)

@@ -1,4 +1,4 @@
-"""The variables and rows of the programme of actives and standbys."""
+"""The variables and rows of the integer program of active tasks and standbys."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from assignors.model.columns import BoolArray, IntArray
 from assignors.optimum.aggregated_clients import AggregatedClients
 
 Term = tuple[IntArray, IntArray, int]
-"""Rows, columns and the coefficient of them all."""
+"""Rows, columns, and the coefficient that they share."""
 
 
 class RowBuilder:
-    """Gathers the rows of a programme."""
+    """Collects the rows of a program."""
 
     def __init__(self) -> None:
         self._row: list[IntArray] = []
@@ -24,7 +24,13 @@ class RowBuilder:
         self._number = 0
 
     def add(self, entries: list[Term], lower: IntArray, upper: IntArray) -> None:
-        """Rows with these bounds, of (row, column, coefficient) with rows counted from the first of them."""
+        """Add rows.
+
+        Args:
+            entries: terms whose rows are counted from the first new row.
+            lower: lower bound of each row.
+            upper: upper bound of each row.
+        """
         for row, column, coefficient in entries:
             self._row.append(row + self._number)
             self._column.append(column)
@@ -33,8 +39,8 @@ class RowBuilder:
         self._upper.append(upper)
         self._number += len(lower)
 
-    def programme(self, objective: IntArray, highest: IntArray) -> LinearProgram:
-        """The programme of these rows; variables from 0 to the highest, in whole numbers."""
+    def build(self, objective: IntArray, highest: IntArray) -> LinearProgram:
+        """Return the program of the collected rows, with integer variables from 0 to `highest`."""
         coefficients = np.concatenate(self._coefficient).astype(np.float64)
         return build_program(
             objective.astype(np.float64),
@@ -47,78 +53,80 @@ class RowBuilder:
 
 
 class RoleVariables:
-    """The variables of one role: copies to pools, copies to clients, and what clients take from pools.
+    """The variables of one role: copies in pools, copies on clients, and copies that clients take from pools.
 
     Attributes:
-        to_pool: shape (N, pools); the variable of each task's copy in each pool.
-        to_client: shape (S,); those of the copies that come to clients themselves.
-        task: shape (S,); the task of each of these.
-        client: shape (S,); its client.
-        inside: shape (I,); the clients in pools.
-        taken: shape (G, I); the variable of what each of them takes of each group.
-        end: the first variable that is not of this role.
+        pools: the aggregated clients.
+        num_clients: number of clients.
+        to_pool: shape (N, pools); variable of each task's copy in each pool.
+        to_client: shape (S,); variables of copies on arcs to clients.
+        task: shape (S,); task of each copy on a client.
+        client: shape (S,); client of each copy on a client.
+        pooled_clients: shape (I,); clients in pools.
+        taken: shape (G, I); variable of the copies that each client takes of each group.
+        end: number of the first variable after this role.
     """
 
-    def __init__(self, pools: AggregatedClients, first: int) -> None:
+    def __init__(self, pools: AggregatedClients, first_variable: int) -> None:
         self.pools = pools
-        number, num_clients = pools.price.shape
-        self.task, self.client = np.nonzero(pools.is_own)
-        self.to_pool = first + np.arange(number * pools.num_pools).reshape(number, pools.num_pools)
-        self.to_client = first + self.to_pool.size + np.arange(len(self.task))
-        self.inside = np.flatnonzero(pools.pooled >= 0)
-        groups = len(pools.rooms.group_least)
-        taken = np.arange(groups * len(self.inside)).reshape(groups, len(self.inside))
-        self.taken = first + self.to_pool.size + len(self.task) + taken
-        self.end = first + self.to_pool.size + len(self.task) + self.taken.size
+        num_tasks, num_clients = pools.price.shape
+        self.task, self.client = np.nonzero(pools.has_own_arc)
+        self.to_pool = first_variable + np.arange(num_tasks * pools.num_pools).reshape(num_tasks, pools.num_pools)
+        self.to_client = first_variable + self.to_pool.size + np.arange(len(self.task))
+        self.pooled_clients = np.flatnonzero(pools.pool >= 0)
+        groups = len(pools.bounds.group_min_copies)
+        taken = np.arange(groups * len(self.pooled_clients)).reshape(groups, len(self.pooled_clients))
+        self.taken = first_variable + self.to_pool.size + len(self.task) + taken
+        self.end = first_variable + self.to_pool.size + len(self.task) + self.taken.size
         self.num_clients = num_clients
 
     def prices(self) -> IntArray:
-        """What one of each variable costs."""
+        """Return the price of one unit of each variable."""
         own = self.pools.price[self.task, self.client]
         return np.concatenate([self.pools.pool_price.ravel(), own, np.zeros(self.taken.size, dtype=np.int64)])
 
-    def most(self) -> IntArray:
-        """The highest that each variable may be."""
-        most = self.pools.rooms.group_most[:, self.inside].ravel()
-        return np.concatenate([np.ones(self.to_pool.size + len(self.task), dtype=np.int64), most])
+    def upper_bounds(self) -> IntArray:
+        """Return the upper bound of each variable."""
+        from_pools = self.pools.bounds.group_max_copies[:, self.pooled_clients].ravel()
+        return np.concatenate([np.ones(self.to_pool.size + len(self.task), dtype=np.int64), from_pools])
 
-    def within(self, member: BoolArray) -> list[Term]:
-        """Each task's copies on some clients, whole pools of them, a row a task."""
-        pools = np.unique(self.pools.pooled[member & (self.pools.pooled >= 0)])
-        number = len(self.to_pool)
-        there = member[self.client]
+    def within(self, is_in_set: BoolArray) -> list[Term]:
+        """Return terms that count each task's copies on some clients, which form whole pools; one row for each task."""
+        pools = np.unique(self.pools.pool[is_in_set & (self.pools.pool >= 0)])
+        num_tasks = len(self.to_pool)
+        is_member = is_in_set[self.client]
         return [
-            (np.repeat(np.arange(number), len(pools)), self.to_pool[:, pools].ravel(), 1),
-            (self.task[there], self.to_client[there], 1),
+            (np.repeat(np.arange(num_tasks), len(pools)), self.to_pool[:, pools].ravel(), 1),
+            (self.task[is_member], self.to_client[is_member], 1),
         ]
 
     def add_to(self, rows: RowBuilder, copies: int) -> None:
-        """Every task has its copies, and every client its share."""
-        number, num_pools = self.to_pool.shape
-        room = self.pools.rooms
-        wanted = np.full(number, copies)
-        rows.add(self.within(np.ones(self.num_clients, dtype=np.bool_)), wanted, wanted)
-        groups = len(room.group_least)
-        in_pool = (room.group[:, None] * num_pools + np.arange(num_pools)).ravel()
-        out = np.arange(groups)[:, None] * num_pools + self.pools.pooled[self.inside]
-        nothing = np.zeros(groups * num_pools, dtype=np.int64)
-        rows.add([(in_pool, self.to_pool.ravel(), 1), (out.ravel(), self.taken.ravel(), -1)], nothing, nothing)
+        """Add the rows that give each task its copies, and each client its share."""
+        num_tasks, num_pools = self.to_pool.shape
+        capacity = self.pools.bounds
+        num_copies = np.full(num_tasks, copies)
+        rows.add(self.within(np.ones(self.num_clients, dtype=np.bool_)), num_copies, num_copies)
+        groups = len(capacity.group_min_copies)
+        in_pool = (capacity.group[:, None] * num_pools + np.arange(num_pools)).ravel()
+        pool_of_group = np.arange(groups)[:, None] * num_pools + self.pools.pool[self.pooled_clients]
+        zeros = np.zeros(groups * num_pools, dtype=np.int64)
+        rows.add([(in_pool, self.to_pool.ravel(), 1), (pool_of_group.ravel(), self.taken.ravel(), -1)], zeros, zeros)
         rows.add(
-            [(self.client, self.to_client, 1), (np.tile(self.inside, groups), self.taken.ravel(), 1)],
-            room.least,
-            room.most,
+            [(self.client, self.to_client, 1), (np.tile(self.pooled_clients, groups), self.taken.ravel(), 1)],
+            capacity.min_copies,
+            capacity.max_copies,
         )
-        if room.has_groups:
-            part = room.group[self.task] * self.num_clients + self.client
-            taken = np.arange(groups)[:, None] * self.num_clients + self.inside
-            bounds = room.group_least.ravel(), room.group_most.ravel()
+        if capacity.has_groups:
+            part = capacity.group[self.task] * self.num_clients + self.client
+            taken = np.arange(groups)[:, None] * self.num_clients + self.pooled_clients
+            bounds = capacity.group_min_copies.ravel(), capacity.group_max_copies.ravel()
             rows.add([(part, self.to_client, 1), (taken.ravel(), self.taken.ravel(), 1)], *bounds)
 
     def read(self, values: IntArray) -> BoolArray:
-        """Where the copies are."""
-        own = np.zeros_like(self.pools.is_own)
-        comes = values[self.to_client] > 0
-        own[self.task[comes], self.client[comes]] = True
-        taken = np.zeros(self.pools.rooms.group_least.shape, dtype=np.int64)
-        taken[:, self.inside] = values[self.taken]
-        return self.pools.placed(own, values[self.to_pool] > 0, taken)
+        """Return the clients with a copy of each task in a solution."""
+        on_client = np.zeros_like(self.pools.has_own_arc)
+        has_copy = values[self.to_client] > 0
+        on_client[self.task[has_copy], self.client[has_copy]] = True
+        taken = np.zeros(self.pools.bounds.group_min_copies.shape, dtype=np.int64)
+        taken[:, self.pooled_clients] = values[self.taken]
+        return self.pools.choose_clients(on_client, values[self.to_pool] > 0, taken)

@@ -1,28 +1,27 @@
-"""How long Kafka's assignors keep a group leader busy.
+"""Predict how long Kafka's assignors keep a group leader busy.
 
-`assignors.flow` counts for each flow what Kafka's rack-aware search does for it (`FlowEffort`): `passes` x `edges`
-looks at an edge. The assignors count the rest (`assignors.recording.leader_work`). Here each operation gets its time.
+`assignors.flow` counts the work of Kafka's rack-aware search for each flow (`FlowEffort`): `passes` x `edges` edge
+scans. The assignors count the rest (`assignors.recording.leader_work`). This module has the time of each operation.
 
 Guarantees
-    Predicts a warm JVM. The search is predicted within a third, the rest within a factor of two: seconds for sticky
-    assignors on thousands of tasks on few clients, and for high availability on a thousand clients or on dozens of
-    standbys; mostly milliseconds otherwise, which a simulation leaves out (`NEGLIGIBLE_MS`). Reading what members
-    report, and spreading tasks over threads, are not counted.
+    Predicts a warm JVM: the search within a third, the rest within a factor of two. The rest takes seconds for sticky
+    assignors with thousands of tasks on few clients, and for high availability with a thousand clients or dozens of
+    standbys; otherwise mostly milliseconds, which a simulation leaves out (`NEGLIGIBLE_MS`). Parsing subscriptions and
+    distributing tasks over threads are not counted.
 Priority
-    Looks are exact; what one takes depends on the machine. A look follows pointers (an entry of a ``TreeMap``, its
-    edge, the entries of two nodes in a ``HashMap``), so memory matters as much as the processor.
+    The number of scans is exact; the time of one depends on the machine. A scan follows pointers (an entry of a
+    ``TreeMap``, its edge, the entries of two nodes in a ``HashMap``), so memory matters as much as the processor.
 Complexity
-    A multiplication a flow, and a kind of work.
+    One multiplication for each flow and each kind of work.
 Source
-    ``Graph.detectNegativeCycles`` of Kafka Streams. On two cores of an AMD EPYC with nothing else to do, OpenJDK
-    17.0.15, trunk of 2024-10-25, a look took 9.6 and 7.4 ns at 100 tasks x 10 clients, 9.3, 10.2 and 8.1 ns at
-    300 x 30, and 6.8 ns at 1,000 x 50 (149 s): 8.5 ns, give or take a fifth, without growing with the graph. On such a
-    machine that was busy with other work, Kafka 4.3.1 took 15 to 25 ns, and 40 ns for graphs of 180,000 edges, which
-    then no longer have the cache to themselves; docs/reference/performance.md has those.
+    ``Graph.detectNegativeCycles`` of Kafka Streams. On two idle cores of an AMD EPYC, with OpenJDK 17.0.15 and trunk of
+    2024-10-25, a scan took 9.6 and 7.4 ns with 100 tasks x 10 clients, 9.3, 10.2 and 8.1 ns with 300 x 30, and 6.8 ns
+    with 1,000 x 50 (149 s): 8.5 ns ± 20 %, independent of the size of the graph. On such a machine under load,
+    Kafka 4.3.1 took 15 to 25 ns, and 40 ns for graphs of 180,000 edges, which then share the cache with other
+    processes; see docs/reference/performance.md.
     The times of other work fit the eight shapes of ``StreamsAssignmentScaleTest``, each in two rounds, on the same
-    quiet machine: tests/assignors/recording/test_leader_work.py has those times. On a busy machine, Kafka 4.3.1 took the sticky
-    assignor 0.21, 2.5 and 24.6 s for 500, 1,000 and 2,000 tasks x 2, and as long with 5 or 20 subtopologies as with
-    one.
+    idle machine; tests/assignors/recording/test_leader_work.py has the times. Under load, the sticky assignor of Kafka
+    4.3.1 took 0.21, 2.5 and 24.6 s for 500, 1,000 and 2,000 tasks x 2, with 1, 5 or 20 subtopologies.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from typing import Final
 from assignors.flow import FlowEffort
 from assignors.recording.leader_work import LeaderWork
 
-LOOK_NS = 8.5
-"""What a look at an edge takes."""
+EDGE_SCAN_NS = 8.5
+"""Time of an edge scan."""
 
 WORK_NS: Final[Mapping[LeaderWork, float]] = MappingProxyType(
     {
@@ -48,27 +47,27 @@ WORK_NS: Final[Mapping[LeaderWork, float]] = MappingProxyType(
         LeaderWork.MOVE: 100,
     }
 )
-"""What an operation of each kind takes."""
+"""Time of an operation of each kind."""
 
 NEGLIGIBLE_MS: Final = 50.0
-"""Less of such work is not counted: network and disks take as long between members, which is not simulated either."""
+"""Threshold below which such work is not counted: network and disk latency of members is as long, and not simulated."""
 
 
 def leader_time_ms(efforts: Iterable[FlowEffort], relative_speed: float = 1.0) -> float:
-    """How long the search takes over all flows of one assignment, in milliseconds.
+    """Return the time of the search over all flows of one assignment, in milliseconds.
 
     Args:
-        efforts: one for each flow that Kafka solves, also for those that change nothing.
-        relative_speed: how fast the leader's processor is compared with the one that was measured: 2 halves the time.
+        efforts: effort of each flow that Kafka solves, even if it moves nothing.
+        relative_speed: speed of the leader's processor relative to the measured one; 2 halves the time.
 
     Raises:
         ValueError: the speed is not positive.
     """
     if not relative_speed > 0:
         raise ValueError(f"relative_speed must be positive, not {relative_speed}")
-    return sum(effort.passes * effort.edges for effort in efforts) * LOOK_NS / 1e6 / relative_speed
+    return sum(effort.passes * effort.edges for effort in efforts) * EDGE_SCAN_NS / 1e6 / relative_speed
 
 
 def work_time_ms(kind: LeaderWork, count: float) -> float:
-    """Return how long so many operations of a kind take, in milliseconds, on the machine that was measured."""
+    """Return the time of `count` operations of a kind on the measured machine, in milliseconds."""
     return count * WORK_NS[kind] / 1e6

@@ -1,6 +1,6 @@
-"""What Kafka's assignors do besides searching for racks, counted while they are reimplemented.
+"""The operations of Kafka's assignors outside of flows, counted by their reimplementations.
 
-Each kind is an operation that dominates on some shape of application; `assignors.recording.leader_time` gives each its time.
+Each kind dominates the run time for some shape of application; `assignors.recording.leader_time` has the time of each.
 
 Source: `LegacyStickyTaskAssignor`, `HighAvailabilityTaskAssignor`, `TaskMovement`, `ConstrainedPrioritySet`, Kafka
 4.3.1.
@@ -13,25 +13,26 @@ from enum import StrEnum
 
 
 class LeaderWork(StrEnum):
-    """A kind of operation, and what is counted of it."""
+    """A kind of operation."""
 
     PLACE = "place"
-    """a copy of a task that is given to a client"""
+    """assignment of a copy to a client"""
     VISIT = "visit"
-    """a client that a sticky assignor looks at for one copy"""
+    """visit of a client by a sticky assignor that looks for the client of a copy"""
     PAIR = "pair"
-    """a pair of tasks that a sticky assignor adds to its set, times the number of tasks: in a set with the square of
-    the tasks for size, more pairs share a hash code the more tasks there are, and fewer are in the cache"""
+    """insertion of a task pair by a sticky assignor, times the number of tasks: with more tasks, the set of pairs has
+    more hash collisions and more cache misses
+    """
     COMPARE = "compare"
-    """two clients whose loads are compared in a sweep that evens them out"""
+    """comparison of the loads of two clients in a balancing sweep"""
     COPY = "copy"
-    """a task of the set that such a sweep copies for each two clients"""
+    """task copied by a balancing sweep, once for each two clients"""
     RANK = "rank"
-    """a comparison in the sets that rank all clients by lag, one set a task"""
+    """comparison in the sorted sets of clients by lag, one set for each task"""
     MOVE = "move"
-    """a comparison in the priority queue of clients that one movement of a copy goes through"""
+    """comparison in the priority queue of clients during a task movement"""
 
 
 def comparisons_per_element(size: int) -> float:
-    """Return about how many comparisons each of so many elements takes in a sorted collection."""
+    """Return the approximate number of comparisons to insert one of `size` elements into a sorted collection."""
     return max(1.0, math.log2(max(1, size)))

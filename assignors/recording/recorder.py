@@ -1,10 +1,10 @@
-"""Telling how an assignment came about, to whoever asks."""
+"""Record the steps by which an assignor computes an assignment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from assignors.flow import FlowEffort
 from assignors.model.assignment import TaskAssignment, TaskAssignor, TaskType
@@ -14,51 +14,51 @@ from assignors.recording.leader_work import LeaderWork
 
 
 class StepKind(StrEnum):
-    """What happened to a copy of a task in one step of an assignment."""
+    """Why a copy of a task is on a client."""
 
     DEALT = "dealt"
-    """clients in Kafka's order were dealt the tasks in turn"""
+    """round-robin placement over the clients in Kafka's order"""
     KEPT = "kept"
-    """it went to who ran it before, who has room, or is not to be relieved"""
+    """the client ran the task before, and has capacity or is not to be relieved"""
     STOOD_BY = "stood_by"
-    """it went to who stood by before, under the same conditions"""
+    """the client held a standby before, under the same conditions"""
     LEAST_LOADED = "least_loaded"
-    """it went to a client with the least active and standby tasks per thread among those that could take it"""
+    """the client has the lowest load (active and standby tasks per thread) among the candidates"""
     FEWEST_ACTIVES = "fewest_actives"
-    """it went to a client with the least active tasks per thread"""
+    """the client has the fewest active tasks per thread"""
     MIXED = "mixed"
-    """it went to the least loaded client that holds a task which it had not met before"""
+    """the client is the least loaded that holds a task which this task was not yet placed with"""
     TAGS = "tags"
-    """it went to the least loaded client whose tags differ from those of the task's other copies"""
+    """the client is the least loaded whose tags differ from those of the task's other copies"""
     BALANCED = "balanced"
-    """it was moved because that lessens the difference of two clients in tasks per thread"""
+    """the move reduces the difference in load of two clients"""
     CAUGHT_UP = "caught_up"
-    """it stayed where it was placed, because that client's copy is within the acceptable lag"""
+    """the task stays: the client's copy is within the acceptable lag"""
     CLOSEST = "closest"
-    """it stayed where it was placed, though behind, because no other client is less behind"""
+    """the task stays: the client's copy is behind, but no other copy is closer"""
     WAITS = "waits"
-    """it was moved to a client that is caught up, or less behind, because where it was placed the copy is behind"""
+    """the task moves to a caught-up or closer client until the copy on the intended client has caught up"""
     WARM_UP = "warm_up"
-    """a copy was left where the task was placed, to warm up for it"""
+    """a warm-up on the client for which the task is intended"""
     SWAPPED = "swapped"
-    """the standby of the client that took the task over went to where the task was placed"""
+    """the standby of the client that took over the task moves to the client for which the task is intended"""
 
 
 class PlacementStep(NamedTuple):
-    """One step of one copy of a task; loads are tasks per thread as they were before the step.
+    """One step of one copy of a task.
 
     Attributes:
-        kind: what happened.
-        role: in which role the copy ends the step.
-        task: row.
-        source: the client that had it in this assignment in the making, UNASSIGNED if none.
-        destination: the client that has it then.
-        source_load: of the source.
-        destination_load: of the destination; only active tasks count where the kind says so.
-        held: how many tasks there were at the destination where those are counted, not weighed; see `room`.
-        room: how many there may be: active tasks of a client, or tasks of the thread in a streams group.
-        source_lag: how many records the source's copy is behind; sentinels as in the state.
-        destination_lag: the same of the destination's.
+        kind: reason.
+        role: role of the copy after the step.
+        task: row of the task.
+        source: client that held the copy in the intermediate assignment, or UNASSIGNED.
+        destination: client that holds the copy after the step.
+        source_load: tasks per thread of the source before the step.
+        destination_load: tasks per thread of the destination before the step; active tasks only for `FEWEST_ACTIVES`.
+        held: number of tasks of the destination before the step, where it is compared with `room`.
+        room: maximum number of tasks: active tasks of a client, or tasks of a thread in a streams group.
+        source_lag: lag of the source's copy in records; sentinels as in the state.
+        destination_lag: lag of the destination's copy.
     """
 
     kind: StepKind
@@ -76,17 +76,17 @@ class PlacementStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exchange:
-    """One flow that was solved to save traffic, and the M copies that it moved; every client keeps its number.
+    """A flow that reduces traffic, and the M copies that it moves; the number of copies of each client stays the same.
 
     Attributes:
-        role: of the copies.
+        role: role of the copies.
         tasks: shape (M,); rows.
-        sources: shape (M,); who had each before.
-        destinations: shape (M,); who has it after.
-        source_traffic: shape (M,); what each cost there.
-        destination_traffic: shape (M,); what it costs now, without the cost of moving it.
-        non_overlap_cost: what it cost to move one.
-        spreads: whether the flow had to spread subtopologies as well (balance_subtopology), at any cost.
+        sources: shape (M,); clients before.
+        destinations: shape (M,); clients after.
+        source_traffic: shape (M,); traffic cost at the source.
+        destination_traffic: shape (M,); traffic cost at the destination.
+        non_overlap_cost: cost of a move.
+        spreads: whether the flow also balances subtopologies (balance_subtopology), at any cost.
     """
 
     role: TaskType
@@ -100,55 +100,55 @@ class Exchange:
 
     @property
     def costs(self) -> IntArray:
-        """Shape (M,); what each move changed in the total, negative if it saved."""
+        """Return the change of the total cost by each move, shape (M,); negative for a saving."""
         return self.destination_traffic - self.source_traffic + self.non_overlap_cost
 
 
 class Recorder:
-    """Is told what happens in one assignment, in the order in which it happens; this one keeps nothing.
+    """Receives the steps of one assignment in order; this one ignores them.
 
     Attributes:
-        wants_steps: whether `step` and `exchange` are to be told.
+        wants_steps: whether the assignor calls `step` and `exchange`.
     """
 
     wants_steps: bool = False
 
     def flow(self, effort: FlowEffort, times: int = 1) -> None:
-        """Kafka would solve a flow with so much effort, and do so `times` times over.
+        """Receive the effort of a flow that Kafka solves `times` times.
 
-        Every flow that Kafka solves is told, however its answer was found here. Pairs of clients that exchange standbys
-        are told together once all are done, those of equal effort in one call.
+        Each flow of Kafka's is recorded, even if it is not solved here. The flows of a standby exchange are recorded
+        together at its end, those of equal effort in one call.
         """
 
     def work(self, kind: LeaderWork, count: float) -> None:
-        """Kafka would do so many operations of a kind, besides those of flows."""
+        """Receive the number of operations of a kind that Kafka executes, outside of flows."""
 
     def step(self, step: PlacementStep) -> None:
-        """A copy of a task was placed or moved by itself."""
+        """Receive the placement or move of one copy."""
 
     def exchange(self, exchange: Exchange) -> None:
-        """Copies were moved together, by a flow."""
+        """Receive the moves of a flow."""
 
 
 NO_RECORDER = Recorder()
-"""Stands for "nobody asks": what only a recorder needs is not worked out for this one."""
+"""A recorder for callers that need no steps; assignors skip what only a recorder needs."""
 
 
 class StepRecorder(Recorder):
     """Keeps all steps and exchanges.
 
     Attributes:
-        told: these, in order.
-        flows: how many flows were solved.
+        entries: steps and exchanges in order.
+        flows: number of flows.
 
-    Guarantees: done in order, they lead from an empty placement to the assignor's answer. A copy that comes from a
-    client is not there any more afterwards, but for `CAUGHT_UP` and `CLOSEST`, which change nothing.
+    Guarantees: applied in order, they lead from an empty placement to the assignment. A copy leaves its source, except
+    in `CAUGHT_UP` and `CLOSEST`, which change nothing.
     """
 
     wants_steps = True
 
     def __init__(self) -> None:
-        self.told: list[PlacementStep | Exchange] = []
+        self.entries: list[PlacementStep | Exchange] = []
         self.flows = 0
 
     def flow(self, effort: FlowEffort, times: int = 1) -> None:
@@ -157,17 +157,42 @@ class StepRecorder(Recorder):
 
     def step(self, step: PlacementStep) -> None:
         """Keep a step."""
-        self.told.append(step)
+        self.entries.append(step)
 
     def exchange(self, exchange: Exchange) -> None:
-        """Keep an exchange in which something moved."""
+        """Keep an exchange that moves a copy."""
         if len(exchange.tasks):
-            self.told.append(exchange)
+            self.entries.append(exchange)
 
 
+@runtime_checkable
 class RecordingTaskAssignor(TaskAssignor, Protocol):
-    """A task assignor that can tell how it came to its answer."""
+    """A task assignor that records its steps."""
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """As `assign`, which is this with `SILENT`; the answer does not depend on the recorder."""
+        """Return the assignment of `assign`, and pass the steps to a recorder, which does not change the assignment."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class UnrecordedAssignor:
+    """A recording assignor around one that does not record its steps.
+
+    Attributes:
+        assignor: the assignor.
+    """
+
+    assignor: TaskAssignor
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Return the assignment of the assignor."""
+        return self.assignor.assign(state)
+
+    def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
+        """Return the assignment of the assignor; record nothing."""
+        return self.assignor.assign(state)
+
+
+def as_recording(assignor: TaskAssignor) -> RecordingTaskAssignor:
+    """Return the assignor if it records its steps; else an `UnrecordedAssignor` around it."""
+    return assignor if isinstance(assignor, RecordingTaskAssignor) else UnrecordedAssignor(assignor)

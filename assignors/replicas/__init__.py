@@ -1,1 +1,1 @@
-"""Who holds the replicas of a partition, and who leads it: the tools that operators use, on one contract."""
+"""Replica assignors: the placement strategies of common tools, behind one interface."""

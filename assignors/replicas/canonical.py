@@ -1,4 +1,4 @@
-"""A cluster told in one order, whatever order its input had."""
+"""A cluster in canonical order, independent of the order of the input."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from assignors.replicas.state import NO_BROKER, ClusterState
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CanonicalState:
-    """A cluster with brokers by id, topics by name and partitions by topic and number.
+    """A cluster with brokers by id, topics by name, and partitions by topic and number.
 
     Attributes:
-        state: the cluster in that order; the order of replicas within a partition is kept, for it means something.
-        rows: shape (P,); the row that each partition of `state` has in the input.
-        brokers: shape (B,); the same of brokers.
+        state: the cluster in canonical order; replicas keep their order within a partition, which is significant.
+        rows: shape (P,); the input row of each partition of `state`.
+        brokers: shape (B,); the input row of each broker of `state`.
     """
 
     state: ClusterState
@@ -33,7 +33,7 @@ class CanonicalState:
         return cls(state.reordered(rows, brokers, topics), rows, brokers)
 
     def to_input_order(self, replicas: IntArray) -> IntArray:
-        """Replicas of `state`, shape (P, W), in the order of the input."""
-        back = np.empty_like(replicas)
-        back[self.rows] = np.append(self.brokers, NO_BROKER)[replicas]
-        return back
+        """Convert replicas of `state`, shape (P, W), to the order and the broker rows of the input."""
+        replicas_in_input_order = np.empty_like(replicas)
+        replicas_in_input_order[self.rows] = np.append(self.brokers, NO_BROKER)[replicas]
+        return replicas_in_input_order

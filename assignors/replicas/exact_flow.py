@@ -1,4 +1,4 @@
-"""Fewest moves to even replicas and leaders under racks, with a proof."""
+"""Fewest moves to even replica and leader counts under rack constraints, with a proof."""
 
 from __future__ import annotations
 
@@ -20,39 +20,37 @@ from assignors.replicas.state import NO_BROKER, ClusterState
 
 @dataclass(frozen=True, slots=True)
 class ExactFlow:
-    """The reference: minimum-cost flows, one for replicas, one for leaders, one for first followers.
+    """The reference strategy: minimum-cost flows for replicas, for leaders, and for first followers.
 
     Attributes:
-        keeps_replicas: nothing is copied; only the order of replicas changes.
-        per_topic_leaders: the leaders of each topic are as even as can be before those of all topics together are.
-        spreads_failover: first followers are chosen such that leaders are as even as can be if a broker is down.
-        weighs_bytes: as few bytes are moved as can be, not as few replicas. Sizes are needed then.
-        time_limit_s: how long to look for the proof that nothing better exists; counted in arcs solved and not by the
-            clock, so that the same question has the same answer everywhere. There is a plan in any case.
+        keeps_replicas: whether to copy nothing and change only the order of replicas.
+        per_topic_leaders: whether to balance the leaders of each topic before those of all topics together.
+        spreads_failover: whether to choose first followers so that leaders stay even if a broker is down.
+        weighs_bytes: whether to minimize bytes moved, not replicas moved; requires partition sizes.
+        time_limit_s: the time limit of the proof, counted in arcs of solved flows and not by the clock, so that the plan
+            does not depend on the machine. A plan is always returned.
 
     Guarantees:
-        Replica counts differ by one at most over the brokers allowed, or are as even as racks admit. No plan with
-        counts as even moves less if the status is optimal; else none moves less than the bound. Leader counts are as
-        even as the replicas admit, with as few changes as that takes; so are leaders if a broker is down, given the
-        leaders. Its own plan as input changes nothing. The order of the input does not matter; ties are broken by a
-        hash of names and ids.
+        Replica counts of allowed brokers differ by at most 1, or are as even as racks allow. If the status is optimal, no
+        plan with equally even counts moves less; otherwise none moves less than the bound. Leader counts are as even as
+        the replicas allow, with the fewest changes; so are leader counts if a broker is down, given the leaders. The plan
+        is idempotent and independent of the input order; a hash of names and ids breaks ties.
 
     Priority:
-        Constraints, even replica counts, least movement, even leader counts (of topics first if asked for), fewest
-        changes of leaders, even leaders if a broker is down, fewest changes of first followers.
-        Of placements that move as little, one is taken in which brokers hold as much of each topic as can be alike (up
-        to 200,000 pairs of partitions and brokers), then one that keeps leaders, then one by hash. Replicas that stay
-        keep their places in the list.
+        Constraints, even replica counts, least movement, even leader counts (of topics first if requested), fewest leader
+        changes, even leader counts if a broker is down, fewest changes of first followers.
+        Among placements with the same movement: even replica counts per topic (up to 200,000 pairs of partitions and
+        brokers), then kept leaders, then the hash. Kept replicas keep their positions.
 
     Complexity:
-        Three flows over O(P·RF) arcs by cost scaling. Few arcs to brokers that do not hold a partition are tried; that
-        no others would help is proven by the bound, or else by shortest paths in the residual graph, and those that
+        Three flows over O(P·RF) arcs by cost scaling. Only few arcs to brokers without a replica of the partition are
+        tried. The bound proves that no other arc would help, or else shortest paths in the residual graph do; arcs that
         might help are added until none does.
 
     Source:
-        This project. The leader flow is Pinterest's idea ("Using graph algorithms to optimize Kafka operations, part
-        2") and the flows of replicas and of first followers are Appier's, with even counts as demands and changes as
-        costs in place of residue nodes. That even means one thing is Frank and Murota's theorem (see `evenness`).
+        This project. The leader flow follows Pinterest ("Using graph algorithms to optimize Kafka operations, part 2"),
+        the flows of replicas and of first followers follow Appier, with even counts as demands and changes as costs in
+        place of residue nodes. Frank and Murota's theorem shows that "even" is well defined (see `even_counts`).
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -76,51 +74,51 @@ class ExactFlow:
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas for every partition of the state."""
         if self.weighs_bytes and state.size_bytes is None:
-            return Plan.none(PlanStatus.NOT_APPLICABLE, "it needs the sizes of partitions to weigh bytes")
-        question = NormalizedProblem.of(state, request)
+            return Plan.without_replicas(PlanStatus.NOT_APPLICABLE, "requires partition sizes to weigh bytes")
+        problem = NormalizedProblem.of(state, request)
         if self.keeps_replicas:
-            return self._ordered(question)
-        weight, unit = replica_copy_costs(question, self.weighs_bytes)
-        placement = place(question, weight, self.time_limit_s)
-        table, changed = self._with_leaders(question, keep_order(question, placement.pairs))
-        value = placement.value * unit if weight is None else _bytes(question, placement)
+            return self._plan_leaders_only(problem)
+        weight, unit = replica_copy_costs(problem, self.weighs_bytes)
+        placement = place(problem, weight, self.time_limit_s)
+        table, changed = self._with_leaders(problem, keep_order(problem, placement.pairs))
+        value = placement.value * unit if weight is None else _copied_bytes(problem, placement)
         bound = placement.bound * unit
         return Plan(
             status=PlanStatus.OPTIMAL if value == bound else PlanStatus.FEASIBLE,
-            replicas=question.to_input_order(table),
+            replicas=problem.to_input_order(table),
             objective="bytes moved" if self.weighs_bytes else "replicas moved",
             value=value,
             bound=bound,
-            notes=(_evenness(placement), f"{changed} preferred leaders change, the fewest for these replicas"),
+            notes=(_range_note(placement), f"{changed} preferred leaders change, the minimum for these replicas"),
         )
 
-    def _ordered(self, question: NormalizedProblem) -> Plan:
-        wrong = np.flatnonzero((question.held != NO_BROKER).sum(axis=1) != question.factors)
-        if len(wrong):
-            name, factor = question.told.state.name(int(wrong[0])), question.factors[wrong[0]]
-            reason = f"{name}: replicas are to be kept, but not {factor} of them are on brokers that may hold them"
-            return Plan.none(PlanStatus.INFEASIBLE, reason)
-        held = question.held[:, : int(question.factors.max())]
-        table, changed = self._with_leaders(question, held)
-        replicas = question.to_input_order(table)
+    def _plan_leaders_only(self, problem: NormalizedProblem) -> Plan:
+        mismatched = np.flatnonzero((problem.held != NO_BROKER).sum(axis=1) != problem.factors)
+        if len(mismatched):
+            name, factor = problem.canonical.state.name(int(mismatched[0])), problem.factors[mismatched[0]]
+            reason = f"{name}: keeps_replicas requires {factor} replicas on allowed brokers"
+            return Plan.without_replicas(PlanStatus.INFEASIBLE, reason)
+        held = problem.held[:, : int(problem.factors.max())]
+        table, changed = self._with_leaders(problem, held)
+        replicas = problem.to_input_order(table)
         return Plan(PlanStatus.OPTIMAL, replicas, objective="leaders changed", value=changed, bound=changed)
 
-    def _with_leaders(self, question: NormalizedProblem, table: IntArray) -> tuple[IntArray, int]:
-        leaders = assign_leaders(question, table, self.per_topic_leaders)
-        table = swap_to_position(table, 0, leaders.broker)
+    def _with_leaders(self, problem: NormalizedProblem, replicas: IntArray) -> tuple[IntArray, int]:
+        leaders = assign_leaders(problem, replicas, self.per_topic_leaders)
+        replicas = swap_to_position(replicas, 0, leaders.broker)
         if self.spreads_failover:
-            table = swap_to_position(table, 1, choose_first_followers(question, table))
-        return table, leaders.changed
+            replicas = swap_to_position(replicas, 1, choose_first_followers(problem, replicas))
+        return replicas, leaders.changed
 
 
-def _evenness(placement: ReplicaPlacement) -> str:
-    least, most = placement.span
+def _range_note(placement: ReplicaPlacement) -> str:
+    least, most = placement.count_range
     if most - least > 1:
-        return f"racks admit no counts more even than {least} to {most} replicas a broker"
-    return f"brokers hold {least} to {most} replicas" if most > least else f"brokers hold {least} replicas each"
+        return f"{least} to {most} replicas per broker, the most even counts that racks allow"
+    return f"{least} to {most} replicas per broker" if most > least else f"{least} replicas per broker"
 
 
-def _bytes(question: NormalizedProblem, placement: ReplicaPlacement) -> int:
-    sizes = question.told.state.size_bytes
-    partition = np.setdiff1d(placement.pairs, question.held_pairs) // question.num_brokers
+def _copied_bytes(problem: NormalizedProblem, placement: ReplicaPlacement) -> int:
+    sizes = problem.canonical.state.size_bytes
+    partition = np.setdiff1d(placement.pairs, problem.held_pairs) // problem.num_brokers
     return 0 if sizes is None else int(sizes[partition].sum())

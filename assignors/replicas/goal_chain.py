@@ -1,4 +1,4 @@
-"""Cruise Control reduced: goals in order of priority, none of which undoes an earlier one."""
+"""A subset of Cruise Control: goals in order of priority, none of which undoes an earlier one."""
 
 from __future__ import annotations
 
@@ -40,28 +40,27 @@ _DEFAULT = (
 )
 
 MARGIN = 0.9
-"""How much of a threshold is used, so that a cluster just balanced does not at once need balancing again."""
+"""The share of a threshold that is used, so that a balanced cluster does not need balancing again at once."""
 
 
 @dataclass(frozen=True)
 class GoalChain:
-    """Meet goals one after the other, each by actions that all earlier ones accept.
+    """Meet goals one after the other, each by actions that all earlier goals accept.
 
-    Goals have Cruise Control's names. `RackAwareGoal` (one replica a rack), `RackAwareDistributionGoal` (even over
-    racks), `ReplicaCapacityGoal` and `DiskCapacityGoal` must be met; `ReplicaDistributionGoal`,
-    `DiskUsageDistributionGoal` and `LeaderReplicaDistributionGoal` are met as far as they can be. Goals of racks are
-    left out where racks do not constrain the plan, goals of disks where sizes or capacities are unknown. Cruise
-    Control's other goals are not supported, nor are its time limits; where it takes brokers in any order, the one with
-    least goes first.
+    Goals have Cruise Control's names. `RackAwareGoal` (one replica per rack), `RackAwareDistributionGoal` (even over
+    racks), `ReplicaCapacityGoal` and `DiskCapacityGoal` are hard goals; `ReplicaDistributionGoal`,
+    `DiskUsageDistributionGoal` and `LeaderReplicaDistributionGoal` are soft goals. Rack goals are skipped if racks do not
+    constrain the plan, disk goals if sizes or capacities are unknown. Cruise Control's other goals and its time limits are
+    not supported. Where Cruise Control takes brokers in arbitrary order, the broker with the lowest load goes first.
 
     Guarantees:
-        In its own turn no goal makes worse what it looks after, unless brokers have to be emptied, and later ones never
-        push a broker out of its limits. With new brokers, replicas move to these alone, so old ones exchange nothing;
-        what hard goals need beyond that fails. Where brokers are emptied, soft goals move only what came from there. A
-        plan leaves nothing on brokers that are to be emptied, if need be at the cost of a soft goal.
+        In its own turn no goal makes its own metric worse, unless brokers are drained, and later goals never push a broker
+        out of its limits. With new brokers, replicas move only to these, so existing brokers exchange nothing; if hard
+        goals require more, the plan fails. While brokers are drained, soft goals only move replicas from drained brokers.
+        A plan leaves nothing on drained brokers, if necessary at the cost of a soft goal.
 
     Priority:
-        The order of the goals; within one, brokers by id.
+        The order of the goals; within a goal, brokers by id.
 
     Complexity:
         O(goals P RF B) tried actions in the usual case; swaps for disk usage may square the replicas of a broker.
@@ -70,13 +69,14 @@ class GoalChain:
         LinkedIn Cruise Control: `analyzer.GoalOptimizer`, `analyzer.goals`.
 
     Attributes:
-        goals: by name, the most important first; a text has commas between them. A name may have its Java package.
-        balance_threshold: how far above the average a broker may be, as a factor; below it likewise. Nine tenths of
-            that are used.
-        disk_threshold: the share of its disks that a broker may use.
+        goals: names of goals, the most important first; commas separate names in a text. A name may include its Java
+            package.
+        balance_threshold: the maximum load of a broker as a factor of the average, and likewise below it. Nine tenths of
+            the margin are used.
+        disk_threshold: the maximum disk utilization of a broker.
         max_replicas_per_broker: the limit of `ReplicaCapacityGoal`.
-        only_new_receive: whether brokers that hold nothing count as new, as those do that the tool is told to add;
-            otherwise all brokers receive, as when it is told to rebalance.
+        only_new_receive: whether brokers without replicas count as new, like brokers that Cruise Control is told to add;
+            otherwise all brokers receive replicas, as in a rebalance.
     """
 
     goals: tuple[str, ...] = _DEFAULT
@@ -95,50 +95,50 @@ class GoalChain:
     )
 
     def __post_init__(self) -> None:
-        named = tuple(_names(self.goals))
-        if self.goals and not named:
-            raise ValueError(f"no goal is named (goals: {', '.join(self._makers())})")
-        object.__setattr__(self, "goals", named)
+        names = tuple(_names(self.goals))
+        if self.goals and not names:
+            raise ValueError(f"empty list of goals (goals: {', '.join(self._factories())})")
+        object.__setattr__(self, "goals", names)
         for name in self.goals:
-            if name not in self._makers():
-                what = "a goal of Cruise Control's that is not supported" if name in _NOT_SUPPORTED else "not a goal"
-                raise ValueError(f"'{name}' is {what} (goals: {', '.join(self._makers())})")
+            if name not in self._factories():
+                problem = "unsupported Cruise Control goal" if name in _NOT_SUPPORTED else "unknown goal"
+                raise ValueError(f"{problem} '{name}' (goals: {', '.join(self._factories())})")
         if len(set(self.goals)) < len(self.goals):
-            raise ValueError(f"a goal stands twice in {', '.join(self.goals)}")
+            raise ValueError(f"a goal occurs twice in {', '.join(self.goals)}")
         if self.balance_threshold < 1:
             raise ValueError(f"balance_threshold {self.balance_threshold} is less than 1")
         if self.max_replicas_per_broker < 1:
             raise ValueError(f"max_replicas_per_broker {self.max_replicas_per_broker} is less than 1")
         if not 0 < self.disk_threshold <= 1:
             raise ValueError(f"disk_threshold {self.disk_threshold} is not between 0 and 1")
-        own = replace(
+        capabilities = replace(
             self.capabilities,
             balances_replicas=ReplicaDistributionGoal.name in self.goals,
             balances_bytes=DiskUsageDistributionGoal.name in self.goals,
             is_rack_aware=any(name in _RACK_GOALS for name in self.goals),
             balances_leaders=LeaderReplicaDistributionGoal.name in self.goals,
         )
-        object.__setattr__(self, "capabilities", own)
+        object.__setattr__(self, "capabilities", capabilities)
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
-        """Optimise goal by goal."""
-        told = CanonicalState.of(state)
-        model = ClusterModel(told.state, request, only_new_receive=self.only_new_receive)
-        left_out = self._left_out(told.state, request, model)
-        goals = [self._makers()[name]() for name in self.goals if name not in left_out]
+        """Optimize goal by goal."""
+        canonical = CanonicalState.of(state)
+        model = ClusterModel(canonical.state, request, only_new_receive=self.only_new_receive)
+        skipped = self._skipped_goals(canonical.state, request, model)
+        goals = [self._factories()[name]() for name in self.goals if name not in skipped]
         try:
-            for place, goal in enumerate(goals):
-                _optimize(goal, GoalActions(model, goal, goals[:place]))
+            for index, goal in enumerate(goals):
+                _optimize(goal, GoalActions(model, goal, goals[:index]))
             if _not_drained(model):
                 raise GoalError(_not_drained(model))
         except GoalError as error:
-            hint = "; only new brokers receive, unless only_new_receive is false" if model.new else ""
-            return Plan.none(PlanStatus.FAILED, f"{error}{hint}")
-        notes = [f"{name}: left out, {why}" for name, why in left_out.items()]
+            hint = "; only new brokers receive replicas unless only_new_receive is false" if model.new else ""
+            return Plan.without_replicas(PlanStatus.FAILED, f"{error}{hint}")
+        notes = [f"{name}: skipped, {reason}" for name, reason in skipped.items()]
         notes += [unmet for goal in goals if (unmet := goal.unmet(model))]
-        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replica_table(model.replicas)), notes=tuple(notes))
+        return Plan(PlanStatus.FEASIBLE, canonical.to_input_order(replica_table(model.replicas)), notes=tuple(notes))
 
-    def _makers(self) -> dict[str, Callable[[], Goal]]:
+    def _factories(self) -> dict[str, Callable[[], Goal]]:
         margin = (self.balance_threshold - 1) * MARGIN
         return {
             RackAwareGoal.name: RackAwareGoal,
@@ -150,16 +150,16 @@ class GoalChain:
             LeaderReplicaDistributionGoal.name: lambda: LeaderReplicaDistributionGoal(margin),
         }
 
-    def _left_out(self, state: ClusterState, request: PlanRequest, model: ClusterModel) -> dict[str, str]:
-        """The goals that cannot be asked of this cluster, and why."""
-        why: dict[str, str] = {}
+    def _skipped_goals(self, state: ClusterState, request: PlanRequest, model: ClusterModel) -> dict[str, str]:
+        """Return the goals that do not apply to this cluster, and the reasons."""
+        reasons: dict[str, str] = {}
         if not request.is_rack_aware(state):
-            why |= dict.fromkeys(_RACK_GOALS, "racks do not constrain the plan")
+            reasons |= dict.fromkeys(_RACK_GOALS, "racks do not constrain the plan")
         if state.size_bytes is None:
-            why |= dict.fromkeys(_DISK_GOALS, "the sizes of partitions are not known")
+            reasons |= dict.fromkeys(_DISK_GOALS, "partition sizes are unknown")
         elif any(not model.capacity[broker] for broker in model.allowed):
-            why |= dict.fromkeys(_DISK_GOALS, "not all capacities of brokers are known")
-        return {name: reason for name, reason in why.items() if name in self.goals}
+            reasons |= dict.fromkeys(_DISK_GOALS, "some broker capacities are unknown")
+        return {name: reason for name, reason in reasons.items() if name in self.goals}
 
 
 def _names(goals: str | Iterable[str]) -> Iterator[str]:
@@ -168,18 +168,22 @@ def _names(goals: str | Iterable[str]) -> Iterator[str]:
     return (part.strip().rpartition(".")[2] for part in parts if part.strip())
 
 
-def _optimize(goal: Goal, board: GoalActions) -> None:
-    """Give a goal its turn, and a second one if that leaves something on brokers that are to be emptied."""
-    model = board.model
+def _optimize(goal: Goal, actions: GoalActions) -> None:
+    """Run a goal, and once more if brokers to drain still hold replicas.
+
+    Raises:
+        GoalError: a hard goal is not met, or a broker cannot be drained.
+    """
+    model = actions.model
     goal.prepare(model)
     for broker in goal.brokers_in_turn(model):
-        goal.improve(broker, board)
+        goal.improve(broker, actions)
     if goal.is_hard and (unmet := goal.unmet(model) or _not_drained(model)):
         raise GoalError(unmet)
     if _not_drained(model):
         goal.is_last_resort = True
         for broker in goal.brokers_in_turn(model):
-            goal.improve(broker, board)
+            goal.improve(broker, actions)
     if _not_drained(model):
         raise GoalError(_not_drained(model))
 

@@ -1,11 +1,11 @@
-"""Replication factors set with few moves: each partition in turn loses or gets what it must, and nothing else.
+"""kafka-reassign-tool: new replication factors with few moves, partition by partition.
 
-Guarantees: replicas on brokers that may stay do stay, unless the factor falls. What it finds uneven stays uneven, but
-for leaders: one that leads less than its share is promoted if it is the partition's turn. The answer hangs on the order
-of partitions and, between brokers with the same counts, on the order in which the topic names them; run on its own
-answer it copies nothing, but may promote again. No rack is looked at.
+Guarantees: replicas on allowed brokers stay unless the factor is lowered. Imbalance of replicas stays; a broker below
+its share of leaders is promoted when one of its partitions is processed. The plan depends on the order of partitions
+and, between brokers with equal counts, on the order in which they occur in the topic. Run again, the strategy copies
+nothing, but may promote again. Racks are ignored.
 Priority: allowed brokers, then the factor, then leaders.
-Complexity: O(P · (W + B)), the part with B in array operations, and only for partitions that get or lose a replica.
+Complexity: O(P · (W + B)), with the B part in array operations and only for partitions whose replicas change.
 Source: `set_replication` of https://github.com/dimas/kafka-reassign-tool (commit cca95ef).
 """
 
@@ -27,10 +27,10 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class GreedyPerTopic:
-    """The answer of `kafka-reassign-tool --replication-factor`.
+    """The plan of `kafka-reassign-tool --replication-factor`.
 
-    Without a requested factor every partition keeps its own; the tool always wants one. Brokers that are named are
-    taken in the order of their ids, and otherwise all in the order of the input, as the tool does.
+    Without a requested factor every partition keeps its own; the tool always requires one. Requested brokers are taken in
+    the order of their ids, otherwise all brokers in the order of the input, as in the tool.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -41,8 +41,8 @@ class GreedyPerTopic:
     )
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
-        """Propose as the tool does."""
-        brokers = np.flatnonzero(request.allowed(state)).tolist()
+        """Propose replicas as the tool does."""
+        brokers = np.flatnonzero(request.is_allowed(state)).tolist()
         if request.brokers is not None:
             brokers.sort(key=state.ids.tolist().__getitem__)
         held = replica_lists(state)
@@ -50,64 +50,64 @@ class GreedyPerTopic:
         for _, rows in rows_by_topic(state):
             topic = _TopicCounts([held[row] for row in rows], brokers)
             for row in rows:
-                held[row] = topic.settle(held[row], factors[row])
+                held[row] = topic.change_factor(held[row], factors[row])
         return Plan(PlanStatus.FEASIBLE, replica_table(held))
 
 
 class _TopicCounts:
-    """How many replicas and leaders of one topic each broker has by now."""
+    """The replicas and leaders of one topic on each broker so far."""
 
     def __init__(self, held: Sequence[Sequence[int]], brokers: Sequence[int]) -> None:
         self._brokers = list(dict.fromkeys(itertools.chain(*held, brokers)))
-        self._place = {broker: place for place, broker in enumerate(self._brokers)}
-        everywhere = [self._place[broker] for broker in itertools.chain(*held)]
-        self._replicas = np.bincount(everywhere, minlength=len(self._brokers))
+        self._index = {broker: index for index, broker in enumerate(self._brokers)}
+        all_indices = [self._index[broker] for broker in itertools.chain(*held)]
+        self._replicas = np.bincount(all_indices, minlength=len(self._brokers))
         self._leaders = [0] * len(self._brokers)
         for replicas in held:
-            self._leaders[self._place[replicas[0]]] += 1
+            self._leaders[self._index[replicas[0]]] += 1
         self._allowed = set(brokers)
         # Those that may not hold anything never have the fewest.
-        self._replicas[[place for broker, place in self._place.items() if broker not in self._allowed]] = _NEVER
+        self._replicas[[index for broker, index in self._index.items() if broker not in self._allowed]] = _NEVER
         self._leader_target = len(held) // len(brokers)
 
-    def settle(self, replicas: Sequence[int], factor: int) -> list[int]:
-        """What becomes of a partition."""
-        settled = [broker for broker in replicas if broker in self._allowed]
-        while len(settled) > factor:
-            self._drop(settled)
-        while len(settled) < factor:
-            self._add(settled)
-        self._hand_over(replicas[0], settled[0])
-        leader = self._next_leader(settled)
-        self._hand_over(settled[0], leader)
-        settled.remove(leader)
-        return [leader, *settled]
+    def change_factor(self, replicas: Sequence[int], factor: int) -> list[int]:
+        """Return the new replicas of a partition."""
+        new_replicas = [broker for broker in replicas if broker in self._allowed]
+        while len(new_replicas) > factor:
+            self._drop(new_replicas)
+        while len(new_replicas) < factor:
+            self._add(new_replicas)
+        self._transfer_leadership(replicas[0], new_replicas[0])
+        leader = self._next_leader(new_replicas)
+        self._transfer_leadership(new_replicas[0], leader)
+        new_replicas.remove(leader)
+        return [leader, *new_replicas]
 
-    def _drop(self, settled: list[int]) -> None:
-        """Take the broker that has the most replicas of the topic off a partition."""
-        places = sorted(self._place[broker] for broker in settled)
-        fullest = max(places, key=self._replicas.__getitem__)
+    def _drop(self, new_replicas: list[int]) -> None:
+        """Remove the replica on the broker with most replicas of the topic."""
+        indices = sorted(self._index[broker] for broker in new_replicas)
+        fullest = max(indices, key=self._replicas.__getitem__)
         self._replicas[fullest] -= 1
-        settled.remove(self._brokers[fullest])
+        new_replicas.remove(self._brokers[fullest])
 
-    def _add(self, settled: list[int]) -> None:
-        """Put the broker that has the fewest replicas of the topic on a partition."""
-        places = [self._place[broker] for broker in settled]
-        counts = self._replicas[places]
-        self._replicas[places] = _NEVER
+    def _add(self, new_replicas: list[int]) -> None:
+        """Add a replica on the broker with fewest replicas of the topic."""
+        indices = [self._index[broker] for broker in new_replicas]
+        counts = self._replicas[indices]
+        self._replicas[indices] = _NEVER
         emptiest = int(self._replicas.argmin())
-        self._replicas[places] = counts
+        self._replicas[indices] = counts
         self._replicas[emptiest] += 1
-        settled.append(self._brokers[emptiest])
+        new_replicas.append(self._brokers[emptiest])
 
-    def _next_leader(self, settled: Sequence[int]) -> int:
-        """The first of those that lead least, if that is less than its share; otherwise who leads."""
-        least = min(settled, key=self._leads)
-        return least if self._leads(least) < self._leader_target else settled[0]
+    def _next_leader(self, new_replicas: Sequence[int]) -> int:
+        """Return the broker with fewest leaders if it is below its share; otherwise the current leader."""
+        least = min(new_replicas, key=self._leads)
+        return least if self._leads(least) < self._leader_target else new_replicas[0]
 
     def _leads(self, broker: int) -> int:
-        return self._leaders[self._place[broker]]
+        return self._leaders[self._index[broker]]
 
-    def _hand_over(self, old: int, new: int) -> None:
-        self._leaders[self._place[old]] -= 1
-        self._leaders[self._place[new]] += 1
+    def _transfer_leadership(self, old: int, new: int) -> None:
+        self._leaders[self._index[old]] -= 1
+        self._leaders[self._index[new]] += 1

@@ -1,11 +1,10 @@
-"""What Kafka's own tool proposes: every topic placed anew, as if it were just being created.
+"""The proposal of Kafka's own tool: every topic is placed anew, as if it were being created.
 
-Guarantees: the right number of replicas on different brokers, in as many racks as possible. It does not look at who
-holds what, so nearly everything moves; it does not look at other topics either, which are even among each other by
-chance only. With one seed the answer is always the same, in whatever order the cluster is told; the tool draws anew
-every time it is run.
-Priority: as the placer's, `admin_utils` or `striped_placer`.
-Complexity: as the placer's; it goes through each partition once.
+Guarantees: the requested number of replicas on different brokers, in as many racks as possible. The current replicas are
+ignored, so nearly everything moves. Topics are placed independently, so the balance over topics is random. A seed gives
+the same plan for every input order; the tool uses a new seed for every run.
+Priority: as in the placer, `admin_utils` or `striped_placer`.
+Complexity: as in the placer; one pass over all partitions.
 Source: `kafka-reassign-partitions.sh --generate`, `org.apache.kafka.tools.reassign.ReassignPartitionsCommand`
 (`calculateAssignment`); `AdminUtils` up to Kafka 4.1, `StripedReplicaPlacer` after apache/kafka pull request 18914.
 """
@@ -30,7 +29,7 @@ from assignors.replicas.striped_placer import place_striped
 
 
 class Placer(StrEnum):
-    """Which of Kafka's two ways to place a new topic."""
+    """Kafka's two methods to place a new topic."""
 
     ADMIN_UTILS = "admin_utils"
     STRIPED = "striped"
@@ -40,13 +39,12 @@ class Placer(StrEnum):
 class KafkaGenerate:
     """The proposal of `kafka-reassign-partitions.sh --generate`.
 
-    It fails where the tool's proposal is no plan: without a requested factor, the tool gives all partitions of a topic
-    as many replicas as one of them has, which may be wrong for others. With at least two replicas more than racks, it
-    may put more than their share of them in one, as the tool does.
+    It fails if the tool's proposal is invalid: without a requested factor, the tool gives all partitions of a topic the
+    factor of one of them. With at least two more replicas than racks it may exceed rack limits, as the tool does.
 
     Attributes:
-        placer: how topics are placed; a `Placer` or its value.
-        seed: draws, for each topic by itself, what the tool draws.
+        placer: the method; a `Placer` or its value.
+        seed: the random seed; each topic has a random stream of its own.
     """
 
     placer: str = Placer.ADMIN_UTILS
@@ -65,24 +63,26 @@ class KafkaGenerate:
 
     def __post_init__(self) -> None:
         if self.placer not in set(Placer):
-            raise ValueError(f"placer '{self.placer}' is not there (placers: {', '.join(Placer)})")
+            raise ValueError(f"unknown placer '{self.placer}' (placers: {', '.join(Placer)})")
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
-        """Propose as the tool does."""
-        row = {state.brokers[i].id: i for i in np.flatnonzero(request.allowed(state)).tolist()}
+        """Propose replicas as the tool does."""
+        row_of_id = {state.brokers[i].id: i for i in np.flatnonzero(request.is_allowed(state)).tolist()}
         is_rack_aware = request.is_rack_aware(state)
-        racks = {broker: state.brokers[i].rack if is_rack_aware else None for broker, i in row.items()}
+        racks = {broker: state.brokers[i].rack if is_rack_aware else None for broker, i in row_of_id.items()}
         factors, numbers = request.factors(state), state.partition.tolist()
-        placed: list[tuple[int, ...]] = [()] * state.num_partitions
+        replicas: list[tuple[int, ...]] = [()] * state.num_partitions
         for topic, rows in rows_by_topic(state):
             ordered = sorted(rows, key=numbers.__getitem__)
             for partition in ordered:
                 if factors[partition] != factors[ordered[0]]:
-                    return Plan.none(PlanStatus.FAILED, _uneven(state, factors, partition, ordered[0]))
+                    return Plan.without_replicas(
+                        PlanStatus.FAILED, _mixed_factors_message(state, factors, partition, ordered[0])
+                    )
             proposed = self._place(topic, racks, len(ordered), int(factors[ordered[0]]))
             for partition, brokers in zip(ordered, proposed, strict=True):
-                placed[partition] = tuple(row[broker] for broker in brokers)
-        return Plan(PlanStatus.FEASIBLE, replica_table(placed))
+                replicas[partition] = tuple(row_of_id[broker] for broker in brokers)
+        return Plan(PlanStatus.FEASIBLE, replica_table(replicas))
 
     def _place(
         self, topic: str, racks: Mapping[int, str | None], num_partitions: int, replication_factor: int
@@ -95,13 +95,13 @@ class KafkaGenerate:
 
 
 def _random(seed: int, topic: str) -> JavaRandom:
-    """Numbers for one topic; what is drawn for the others makes no difference to them."""
+    """Return a generator for one topic, independent of other topics."""
     return JavaRandom(int.from_bytes(hashlib.sha256(f"{seed}\x1f{topic}".encode()).digest()[:8]))
 
 
-def _uneven(state: ClusterState, factors: IntArray, row: int, first: int) -> str:
-    """Why a topic's partitions cannot be placed together."""
+def _mixed_factors_message(state: ClusterState, factors: IntArray, row: int, first: int) -> str:
+    """Return why a topic's partitions cannot be placed together."""
     return (
-        f"{state.name(row)}: replication factor {factors[row]}, but the tool has one factor a topic, "
-        f"and {state.name(first)} has {factors[first]}"
+        f"{state.name(row)}: replication factor {factors[row]} differs from {factors[first]} of {state.name(first)}; "
+        "the tool uses one factor per topic"
     )

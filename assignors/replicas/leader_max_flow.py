@@ -1,4 +1,4 @@
-"""Leaders evened out topic by topic, by maximum flow."""
+"""Balance of leaders per topic, by max flow."""
 
 from __future__ import annotations
 
@@ -17,38 +17,37 @@ from assignors.replicas.state import ClusterState
 
 @dataclass(frozen=True, slots=True)
 class LeaderMaxFlow:
-    """Hands leaders on from brokers that lead too much of a topic to those that lead too little; moves no replica.
+    """Transfer leadership from brokers that lead too much of a topic to brokers that lead too little; move no replica.
 
-    A unit of flow goes from a broker that leads a partition, by way of the partition, to one that follows; there it may
-    go on. A leader that is handed on changes places with the follower who takes it: the order changes, nothing is
-    copied. Brokers that hold no replica of a topic have no share in it, and topics that are even are left alone.
+    A unit of flow goes from the leader of a partition through the partition to a follower, and possibly further. A
+    transferred leader swaps positions with the follower: the order changes, nothing is copied. Brokers without a replica of
+    a topic have no share in it, and even topics are not changed.
 
     Attributes:
-        residue: whether two nodes that all brokers share make up for rounding their flows down. Without it, brokers
-            next to their share can take or give nothing.
-        costs: none: any largest flow will do; published: as in the article; fixed: with the residue dearer than any
-            chain, without which topics stay uneven that need not be.
-        pruning: which part of the flow is taken; none: all of it; component: the weakly connected components that
-            lessen the skew, as in the article; path: the fewest hops that lessen it as much.
+        residue: whether two nodes shared by all brokers carry the remainders of rounding. Without it, brokers within one of
+            their share can neither give nor take.
+        costs: none: any max flow; published: as in the article; fixed: the residue costs more than any chain, without which
+            some topics stay uneven unnecessarily.
+        pruning: the part of the flow to apply. none: all; component: the weakly connected components that reduce the skew,
+            as in the article; path: the fewest hops that reduce it equally.
 
     Raises:
-        ValueError: costs or pruning is none of these.
+        ValueError: costs or pruning is unknown.
 
     Guarantees:
-        With the residue and costs `fixed`, the most and the least that brokers lead of a topic differ by one at most
-        wherever that is possible. Whatever the parameters, the same plan again changes nothing. The order of the input
-        does not matter.
+        With the residue and costs `fixed`, the leader counts of a topic differ by at most 1 wherever possible. With any
+        parameters, the plan is idempotent. It is independent of the input order.
 
     Priority:
-        Evenness of every topic, then few changes of leader. Nothing is said of all topics taken together.
+        Balance of every topic, then few leader changes. The balance over all topics is not considered.
 
     Complexity:
-        All topics are one network of P·W arcs: a largest flow, a cheapest, and one more for pruning by path. Repeated
-        where a topic cannot be made even, until nothing gets better.
+        One network of P·W arcs for all topics: a max flow, a min-cost flow, and another one for pruning by path. Repeated
+        while the balance of an uneven topic improves.
 
     Source:
         Pinterest Engineering, "Using graph algorithms to optimize Kafka operations, part 2". `fixed` and `path` are
-        not in it.
+        additions of this project.
     """
 
     residue: bool = True
@@ -64,13 +63,13 @@ class LeaderMaxFlow:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose an order of every partition's replicas."""
-        told = CanonicalState.of(state)
-        topic, replicas = told.state.topic, told.state.replicas
+        canonical = CanonicalState.of(state)
+        topic, replicas = canonical.state.topic, canonical.state.replicas
         column, shares = balance_first_replicas(replicas, topic, len(state.topics), self._method())
         return Plan(
             PlanStatus.FEASIBLE,
-            told.to_input_order(swap_columns(replicas, 0, column)),
-            notes=uneven_topics(told.state.topics, shares),
+            canonical.to_input_order(swap_columns(replicas, 0, column)),
+            notes=uneven_topics(canonical.state.topics, shares),
         )
 
     def _method(self) -> BalancingMethod:
@@ -78,10 +77,10 @@ class LeaderMaxFlow:
 
 
 def uneven_topics(topics: tuple[str, ...], shares: EvenShares) -> tuple[str, ...]:
-    """What a user should know of topics, the groups of `shares`, that stay uneven: the worst, and how many."""
+    """Return a note on uneven topics (the groups of `shares`): the worst one, and the number of others."""
     spread = np.where(shares.is_uneven, shares.spread(), 0)
     count, worst = int(np.count_nonzero(spread)), int(spread.argmax())
     if not count:
         return ()
-    more = f", and those of {count - 1} more topics" if count > 1 else ""
-    return (f"the leaders of {topics[worst]} stay uneven (most less least: {spread[worst]}){more}",)
+    more = f", and of {count - 1} more topics" if count > 1 else ""
+    return (f"leaders of {topics[worst]} stay uneven (range: {spread[worst]}){more}",)

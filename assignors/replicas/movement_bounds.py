@@ -1,7 +1,7 @@
-"""What nothing can do with less: proven bounds on what a plan has to move, whichever strategy makes it.
+"""Proven lower bounds on the moves of a plan, independent of the strategy.
 
-They hold for plans that keep every rule of `violations` and make counts as even as racks, or replicas, admit. A plan
-that leaves counts less even may move less.
+They hold for plans that meet every rule of `violations` and whose counts are as even as racks, or replicas, allow. A
+plan with less even counts may move less.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from assignors.replicas.state import ClusterState
 
 
 def replica_moves_by_counts(state: ClusterState, request: PlanRequest) -> int:
-    """The replicas that brokers have too many or too few of, by counting alone: racks do not count.
+    """Return the number of replicas that brokers have above or below an even share, ignoring racks.
 
-    It bounds only plans after which the counts of the brokers allowed differ by one at most.
+    It bounds only plans after which the replica counts of allowed brokers differ by at most 1.
     """
-    allowed = request.allowed(state)
+    allowed = request.is_allowed(state)
     counts = count_replicas(state.replicas, len(state.brokers))[allowed]
     total = int(request.factors(state).sum())
     least, remainder = divmod(total, len(counts))
     most = least + (remainder > 0)
-    grown = total - int(counts.sum())
-    return max(int(np.maximum(least - counts, 0).sum()), int(np.maximum(counts - most, 0).sum()) + grown, 0)
+    increase = total - int(counts.sum())
+    return max(int(np.maximum(least - counts, 0).sum()), int(np.maximum(counts - most, 0).sum()) + increase, 0)
 
 
 def leader_changes_by_counts(state: ClusterState, request: PlanRequest) -> int:
-    """The preferred leaders that brokers have too many or too few of, by counting alone: who holds what does not count.
+    """Return the number of preferred leaders that brokers have above or below an even share, ignoring who holds replicas.
 
-    It bounds only plans after which the leaders of the brokers allowed differ by one at most.
+    It bounds only plans after which the leader counts of allowed brokers differ by at most 1.
     """
     first = state.replicas[:, :1]
-    counts = count_replicas(first, len(state.brokers))[request.allowed(state)]
+    counts = count_replicas(first, len(state.brokers))[request.is_allowed(state)]
     least, remainder = divmod(state.num_partitions, len(counts))
     most = least + (remainder > 0)
     gone = state.num_partitions - int(counts.sum())
@@ -47,60 +47,60 @@ def leader_changes_by_counts(state: ClusterState, request: PlanRequest) -> int:
 
 
 def replica_moves_by_rules(state: ClusterState, request: PlanRequest) -> int:
-    """The replicas that have to be added for rules alone, however uneven counts may be."""
+    """Return the number of replicas that must be added to meet the rules, however uneven the counts are."""
     return int(min_added_replicas(NormalizedProblem.of(state, request)).sum())
 
 
 def min_replica_moves(state: ClusterState, request: PlanRequest, time_limit_s: float = 60.0) -> int:
-    """The fewest replicas that have to be copied for counts as even as racks admit: exact, unless time runs out.
+    """Return the fewest replicas to copy for counts as even as racks allow: exact, unless the time limit is reached.
 
-    It is what plans of `ExactFlow` copy; see there for the time limit, after which it is a lower bound still.
+    `ExactFlow` copies as many. After its time limit the result is still a lower bound.
     """
     return place(NormalizedProblem.of(state, request), None, time_limit_s).bound
 
 
 def min_bytes_moved(state: ClusterState, request: PlanRequest, time_limit_s: float = 60.0) -> int:
-    """The fewest bytes, likewise.
+    """Return the fewest bytes to copy for counts as even as racks allow; see `min_replica_moves`.
 
     Raises:
-        ValueError: the sizes of partitions are not known.
+        ValueError: partition sizes are unknown.
     """
     if state.size_bytes is None:
-        raise ValueError("the sizes of partitions are not known")
-    question = NormalizedProblem.of(state, request)
-    weight, unit = replica_copy_costs(question, by_bytes=True)
-    return place(question, weight, time_limit_s).bound * unit
+        raise ValueError("partition sizes are unknown")
+    problem = NormalizedProblem.of(state, request)
+    weight, unit = replica_copy_costs(problem, by_bytes=True)
+    return place(problem, weight, time_limit_s).bound * unit
 
 
 def min_leader_changes(
     state: ClusterState, request: PlanRequest, replicas: IntArray, *, per_topic: bool = False
 ) -> int:
-    """The fewest preferred leaders that have to change for leaders as even as replicas admit.
+    """Return the fewest changes of preferred leaders for leader counts as even as the replicas allow.
 
     Args:
-        state: the cluster; its preferred leaders are those that change.
-        request: says who may lead.
-        replicas: shape (P, W), as `Plan.replicas`; their order does not count.
-        per_topic: whether each topic's leaders have to be even, before those of all are.
+        state: the cluster with the current preferred leaders.
+        request: the brokers that may lead.
+        replicas: shape (P, W), as `Plan.replicas`; their order does not matter.
+        per_topic: whether the leaders of each topic must be even before those of all topics.
 
     Raises:
-        ValueError: a partition has no replica on a broker allowed.
+        ValueError: a partition has no replica on an allowed broker.
     """
-    question = NormalizedProblem.of(state, request)
-    return assign_leaders(question, question.placed(replicas), per_topic).changed
+    problem = NormalizedProblem.of(state, request)
+    return assign_leaders(problem, problem.to_normalized(replicas), per_topic).changed
 
 
 def min_leader_range(state: ClusterState, request: PlanRequest, replicas: IntArray) -> int:
-    """The least that the leader counts of the brokers allowed can differ by, given the replicas.
+    """Return the smallest possible range of leader counts over allowed brokers, given the replicas.
 
-    Args and raises as in `least_leader_changes`.
+    Args and raises as in `min_leader_changes`.
     """
-    question = NormalizedProblem.of(state, request)
-    counts = np.bincount(assign_leaders(question, question.placed(replicas)).broker, minlength=question.num_brokers)
+    problem = NormalizedProblem.of(state, request)
+    counts = np.bincount(assign_leaders(problem, problem.to_normalized(replicas)).broker, minlength=problem.num_brokers)
     return int(counts.max() - counts.min())
 
 
 def min_replica_range(state: ClusterState, request: PlanRequest) -> int:
-    """The least that the replica counts of the brokers allowed can differ by, given racks and replication factors."""
-    span = replica_count_range(NormalizedProblem.of(state, request))
-    return span.most - span.least
+    """Return the smallest possible range of replica counts over allowed brokers, given racks and replication factors."""
+    count_range = replica_count_range(NormalizedProblem.of(state, request))
+    return count_range.most - count_range.least

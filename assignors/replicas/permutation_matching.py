@@ -1,4 +1,4 @@
-"""Every ordered choice of brokers equally often, matched to what is there."""
+"""Every permutation of brokers equally often, matched to the current replicas."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from assignors.replicas.state import NO_BROKER, ClusterState, broker_membership
 
 @dataclass(frozen=True, slots=True)
 class PermutationMatching:
-    """List ordered choices of brokers that are even by themselves, then deal them out so that least moves.
+    """List balanced permutations of brokers, then assign them to partitions so that least moves.
 
-    The brokers stand in a circle, by id. A choice is a broker that leads, and how far on from it each follower is:
-    its shifts. For every set of shifts in turn each broker leads once. As many choices as there are partitions are
-    taken from that list, from the start again when it ends. A matching of least cost says which partition gets which.
+    The brokers form a circle, by id. A permutation is a leader and the distance of each follower from it: its shifts. For
+    every set of shifts in turn each broker leads once. The list of permutations is as long as the list of partitions and
+    repeats if necessary. A min-cost matching assigns permutations to partitions.
 
-    Guarantees: leaders differ by at most one between brokers, and so do the partitions that any broker's followers
-    would lead in its stead, as long as shifts are taken with the first varying fastest. No other way to deal out the
-    same choices adds fewer replicas, nor, with as few, changes less of the order. What is dealt out stays.
-    Priority: even leaders, then even first followers; movement decides only who gets what. Replica counts differ by
-    up to the replication factor.
-    Complexity: O(P²·B) to weigh, O(P³) at worst to match, and memory for P² arcs. The number of choices grows as B to
-    the power of the replication factor: with many brokers hardly one of them is there already, and most of the data
-    moves. For small clusters.
-    Source: Appier, "Kafka reassignment", its way before flows; H. W. Kuhn, "The Hungarian Method for the Assignment
-    Problem" (1955). It does not say in which order shifts are taken for more than one follower; partitions with
-    different replication factors, of which it does not speak, have lists of their own, each of which goes on at the
-    broker where the last one ended.
+    Guarantees: leader counts of brokers differ by at most 1, and so do the counts of partitions that the followers of a
+    broker would take over, if the first shift varies fastest. No other assignment of the same permutations adds fewer
+    replicas, nor, with as few, changes less of the order. The plan is idempotent.
+    Priority: even leaders, then even first followers; movement only decides the assignment. Replica counts differ by up to
+    the replication factor.
+    Complexity: O(P²·B) for the costs, O(P³) worst case for the matching, and memory for P² arcs. The number of permutations
+    grows as B to the power of the replication factor: with many brokers hardly any matches the current replicas, and most
+    of the data moves. Suitable for small clusters.
+    Source: Appier, "Kafka reassignment", its method before flows; H. W. Kuhn, "The Hungarian Method for the Assignment
+    Problem" (1955). It does not define the order of shifts for more than one follower. Partitions with different
+    replication factors, which it does not cover, have lists of their own; each list starts at the broker after the last.
 
     Attributes:
-        shifts: which shift varies fastest: the first follower's, which spreads what a broker that is down leaves, or
-            the last one's, as in a dictionary.
-        most_partitions: how many partitions it takes at most; the matching needs memory for their square.
+        shifts: the shift that varies fastest: the first follower's, which spreads the partitions of a failed broker, or the
+            last one's, as in lexicographic order.
+        most_partitions: the maximum number of partitions; the matching requires quadratic memory.
     """
 
     shifts: Literal["first_fastest", "lexicographic"] = "first_fastest"
@@ -58,49 +57,51 @@ class PermutationMatching:
 
     def __post_init__(self) -> None:
         if self.shifts not in ("first_fastest", "lexicographic"):
-            raise ValueError(f"shifts '{self.shifts}' are not first_fastest or lexicographic")
+            raise ValueError(f"unknown shifts '{self.shifts}' (shifts: first_fastest, lexicographic)")
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
-        question = NormalizedProblem.of(state, request)
-        factors = question.factors
-        refused = self._refused(question)
-        if refused is not None:
-            return refused
+        problem = NormalizedProblem.of(state, request)
+        factors = problem.factors
+        rejected = self._limit_exceeded(problem)
+        if rejected is not None:
+            return rejected
         table = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
-        moved = taken = 0
+        moved = num_matched = 0
         for factor in np.unique(factors).tolist():
             rows = np.flatnonzero(factors == factor)
-            choices = self._choices(question.num_brokers, factor, len(rows), taken)
-            costs, moves = _costs(question, rows, choices)
+            choices = self._choices(problem.num_brokers, factor, len(rows), num_matched)
+            costs, moves = _costs(problem, rows, choices)
             match = _match(costs)
             table[rows, :factor] = choices[match]
             moved += int(moves[np.arange(len(rows)), match].sum())
-            taken += len(rows)
-        replicas = question.to_input_order(table)
-        return Plan(PlanStatus.OPTIMAL, replicas, objective="replicas moved to these choices", value=moved, bound=moved)
+            num_matched += len(rows)
+        replicas = problem.to_input_order(table)
+        return Plan(
+            PlanStatus.OPTIMAL, replicas, objective="replicas moved to these permutations", value=moved, bound=moved
+        )
 
-    def _refused(self, question: NormalizedProblem) -> Plan | None:
-        factors = question.factors
+    def _limit_exceeded(self, problem: NormalizedProblem) -> Plan | None:
+        factors = problem.factors
         hardest = int(factors.argmax())
-        if factors[hardest] > question.num_brokers:
-            name = question.told.state.name(hardest)
-            reason = f"{name}: {factors[hardest]} replicas need as many brokers, {question.num_brokers} are allowed"
-            return Plan.none(PlanStatus.INFEASIBLE, reason)
+        if factors[hardest] > problem.num_brokers:
+            name = problem.canonical.state.name(hardest)
+            reason = f"{name}: replication factor {factors[hardest]} exceeds {problem.num_brokers} allowed brokers"
+            return Plan.without_replicas(PlanStatus.INFEASIBLE, reason)
         if len(factors) > self.most_partitions:
             reason = (
-                f"{len(factors):,} partitions are more than most_partitions ({self.most_partitions:,}): the matching "
-                "needs time and memory for their square"
+                f"{len(factors):,} partitions exceed most_partitions ({self.most_partitions:,}); the matching requires "
+                "quadratic time and memory"
             )
-            return Plan.none(PlanStatus.FAILED, reason)
+            return Plan.without_replicas(PlanStatus.FAILED, reason)
         return None
 
     def _choices(self, num_brokers: int, factor: int, count: int, first: int) -> IntArray:
-        """So many ordered choices, shape (count, factor); the first leader is the broker after those taken before."""
+        """Return ordered choices of brokers, shape (count, factor); the first leader is the broker after the previous choices."""
         rotation = first % num_brokers
-        circle = np.arange(num_brokers)[:, None] + rotation
+        broker_circle = np.arange(num_brokers)[:, None] + rotation
         rounds = islice(cycle(self._shifts(num_brokers, factor)), -(-count // num_brokers))
-        choices = [(circle + np.array([0, *shifts])) % num_brokers for shifts in rounds]
+        choices = [(broker_circle + np.array([0, *shifts])) % num_brokers for shifts in rounds]
         return np.concatenate(choices)[:count]
 
     def _shifts(self, num_brokers: int, factor: int) -> Iterator[tuple[int, ...]]:
@@ -108,17 +109,17 @@ class PermutationMatching:
             yield shifts if self.shifts == "lexicographic" else shifts[::-1]
 
 
-def _costs(question: NormalizedProblem, rows: IntArray, choices: IntArray) -> tuple[IntArray, IntArray]:
-    """What it costs each partition to get each choice, and how many replicas it adds; both of shape (P, P).
+def _costs(problem: NormalizedProblem, rows: IntArray, choices: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the cost of each choice for each partition, and the number of added replicas; both have shape (P, P).
 
-    A replica more costs more than all changes of leaders and order together.
+    One more replica costs more than all changes of leaders and order together.
     """
-    held, num_brokers = question.held[rows], question.num_brokers
+    held, num_brokers = problem.held[rows], problem.num_brokers
     factor = choices.shape[1]
-    there = broker_membership(held, num_brokers).astype(np.float32) @ broker_membership(choices, num_brokers).T.astype(
-        np.float32
-    )
-    moves = factor - np.rint(there).astype(np.int64)
+    num_common = broker_membership(held, num_brokers).astype(np.float32) @ broker_membership(
+        choices, num_brokers
+    ).T.astype(np.float32)
+    moves = factor - np.rint(num_common).astype(np.int64)
     width = min(factor, held.shape[1])
     is_other_order = (held[:, None, :width] != choices[None, :, :width]).any(axis=2)
     is_other_leader = held[:, None, 0] != choices[None, :, 0]
@@ -126,7 +127,11 @@ def _costs(question: NormalizedProblem, rows: IntArray, choices: IntArray) -> tu
 
 
 def _match(costs: IntArray) -> IntArray:
-    """Which choice each partition gets for the least cost of all; every choice goes to one."""
+    """Return the choice of each partition in a min-cost matching.
+
+    Raises:
+        OverflowError: the costs are too large for the solver.
+    """
     from ortools.graph.python.linear_sum_assignment import SimpleLinearSumAssignment
 
     size = len(costs)
@@ -135,5 +140,5 @@ def _match(costs: IntArray) -> IntArray:
     solver.add_arcs_with_cost(left, right, costs.ravel())
     status = solver.solve()
     if status != solver.OPTIMAL:
-        raise OverflowError(f"the matching cannot be solved ({status.name}); costs times partitions are too large")
+        raise OverflowError(f"cannot solve the matching ({status.name}): costs times partitions are too large")
     return np.array([solver.right_mate(i) for i in range(size)], dtype=np.int64)

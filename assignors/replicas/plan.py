@@ -1,4 +1,4 @@
-"""What a replica assignor is asked, and what it answers."""
+"""The input and the output of a replica assignor."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from assignors.replicas.state import ClusterState
 
 
 class PlanStatus(StrEnum):
-    """How a strategy came out.
+    """The outcome of a strategy.
 
-    optimal: nothing that it may answer has a better value, and it proved that. feasible: every constraint holds.
-    infeasible: nothing can hold every constraint, and it proved that. failed: it found nothing, though there may be
-    something. not_applicable: it cannot do what was asked, by its nature.
+    optimal: the plan is proven optimal for the objective of the strategy. feasible: the plan meets every constraint.
+    infeasible: it is proven that no plan meets every constraint. failed: no plan was found, although one may exist.
+    not_applicable: the strategy does not support the request.
     """
 
     OPTIMAL = "optimal"
@@ -29,66 +29,64 @@ class PlanStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a plan has to come to.
+    """The requirements for a plan.
 
     Attributes:
-        brokers: ids of the brokers that may hold replicas; None for all that are alive.
-        replication_factor: how many replicas every partition shall have; None for as many as it has.
-        rack_aware: whether replicas of a partition go to different racks, as far as there are racks enough; of no
-            effect where no broker has a rack.
+        brokers: ids of the brokers that may hold replicas; None for all brokers that are alive.
+        replication_factor: the replication factor of every partition; None to keep the current ones.
+        rack_aware: whether to place the replicas of a partition in different racks, if there are enough racks; no effect
+            if no broker has a rack.
     """
 
     brokers: tuple[int, ...] | None = None
     replication_factor: int | None = None
     rack_aware: bool = True
 
-    def allowed(self, state: ClusterState) -> BoolArray:
-        """Shape (B,); the brokers that may hold replicas."""
+    def is_allowed(self, state: ClusterState) -> BoolArray:
+        """Return a mask of the brokers that may hold replicas, shape (B,)."""
         if self.brokers is None:
             return state.is_alive.copy()
         return state.is_alive & np.isin(state.ids, self.brokers)
 
     def factors(self, state: ClusterState) -> IntArray:
-        """Shape (P,); how many replicas each partition shall have."""
+        """Return the requested replication factor of each partition, shape (P,)."""
         if self.replication_factor is None:
             return state.replication_factor
         return np.full(state.num_partitions, self.replication_factor, dtype=np.int64)
 
     def is_rack_aware(self, state: ClusterState) -> bool:
-        """Whether racks constrain the plan: they shall, and every broker that may hold replicas has one."""
-        return self.rack_aware and bool((state.rack[self.allowed(state)] != NO_RACK).all())
+        """Return whether racks constrain the plan: `rack_aware` is set, and every allowed broker has a rack."""
+        return self.rack_aware and bool((state.rack[self.is_allowed(state)] != NO_RACK).all())
 
     def rack_limits(self, state: ClusterState) -> IntArray:
-        """Shape (P,); how many replicas of each partition one rack may hold: its share, rounded up.
+        """Return the maximum number of replicas of each partition in one rack, shape (P,): an even share, rounded up.
 
-        It is more where some racks have too few brokers to take their shares, and all of them where racks do not
+        The limit is higher if some racks have too few brokers for an even share. It is the replication factor if racks do not
         constrain the plan.
         """
         factors = self.factors(state)
         if not self.is_rack_aware(state):
             return factors
-        sizes = np.bincount(state.rack[self.allowed(state)])
-        room = np.minimum(sizes[None, :], np.arange(int(sizes.max()) + 1)[:, None]).sum(axis=1)
-        most: IntArray = np.searchsorted(room, factors)
-        return most
+        sizes = np.bincount(state.rack[self.is_allowed(state)])
+        capacity = np.minimum(sizes[None, :], np.arange(int(sizes.max()) + 1)[:, None]).sum(axis=1)
+        limits: IntArray = np.searchsorted(capacity, factors)
+        return limits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What a strategy proposes.
+    """The proposal of a strategy.
 
     Attributes:
-        status: how it came out.
-        replicas: shape (P, W), for every partition of the state, changed or not, in its order: rows of the state's
-            brokers in replica order, the preferred leader first, NOBODY behind the last; None unless the status is
-            optimal or feasible.
-        reason: why there is none; names partition and constraint.
-        objective: what the strategy makes as small, or as large, as it can, in words ("replicas moved"); empty if it
-            optimises nothing as a whole.
-        value: what the plan comes to in that.
-        bound: what nothing that meets the same constraints can be better than, as the strategy proved; None if it
-            proved nothing.
-        notes: what else its user should know.
+        status: the outcome.
+        replicas: shape (P, W), for every partition of the state, in its order: rows of the state's brokers in replica
+            order, the preferred leader first, padded with NO_BROKER; None unless the status is optimal or feasible.
+        reason: why there is no plan; names the partition and the constraint.
+        objective: what the strategy minimizes or maximizes, for example "replicas moved"; empty if it has no global
+            objective.
+        value: the objective value of the plan.
+        bound: the proven bound of the objective value over all plans that meet the same constraints; None if unproven.
+        notes: further information for the user.
     """
 
     status: PlanStatus
@@ -100,30 +98,30 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def none(cls, status: PlanStatus, reason: str) -> Plan:
-        """No plan, and why."""
+    def without_replicas(cls, status: PlanStatus, reason: str) -> Plan:
+        """Return the result of a strategy that found no plan."""
         return cls(status, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a strategy is made for. What it is not made for is shown as not applicable.
+    """The objectives and the supported requests of a strategy. Reports show unsupported ones as not applicable.
 
     Attributes:
-        moves_replicas: it says who holds replicas; otherwise it orders those that are there.
-        balances_replicas: it evens out how many replicas brokers hold.
-        balances_bytes: it evens out how much they hold.
-        heeds_racks: no replica that it adds crowds a rack, whatever it finds.
-        may_crowd: though it heeds racks, its own way may crowd one where replicas are more than racks.
-        balances_leaders: it evens out how many partitions brokers lead.
-        spreads_failover: it evens out who leads if a broker is down.
-        grows: it can raise the replication factor.
-        shrinks: it can lower it.
-        drains: it can take brokers out of use.
-        is_idempotent: it promises that nothing moves when its own plan is its input.
-        is_order_free: it promises that the order of the input does not matter.
-        needs_sizes: it needs the partitions' sizes.
-        needs_capacities: it needs what the brokers' disks take.
+        moves_replicas: chooses the brokers of replicas; otherwise only their order.
+        balances_replicas: balances the number of replicas per broker.
+        balances_bytes: balances the bytes per broker.
+        is_rack_aware: adds no replica beyond the rack limit.
+        may_exceed_rack_limit: although rack-aware, may exceed the rack limit if there are more replicas than racks.
+        balances_leaders: balances the number of leaders per broker.
+        spreads_failover: balances the leaders if a broker is down.
+        raises_replication_factor: can raise the replication factor.
+        lowers_replication_factor: can lower the replication factor.
+        decommissions_brokers: can decommission brokers.
+        is_idempotent: moves nothing if its own plan is the input.
+        is_order_independent: gives the same plan for every order of the input.
+        needs_sizes: requires partition sizes.
+        needs_capacities: requires the disk capacities of brokers.
     """
 
     moves_replicas: bool = True
@@ -146,12 +144,21 @@ class Capabilities:
 class ReplicaAssignor(Protocol):
     """A strategy: a frozen dataclass whose fields are its parameters.
 
-    `plan` is pure: the same state, request and parameters give the same plan. One that draws has a field `seed`; one
-    that searches has a field `time_limit_s`.
+    `plan` is pure: the same state, request and parameters give the same plan. A randomized strategy has a field `seed`, a
+    searching strategy a field `time_limit_s`.
     """
 
     capabilities: ClassVar[Capabilities]
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas for every partition of the state; `planning.plan` checks the request before."""
+        ...
+
+
+@runtime_checkable
+class LpWriter(Protocol):
+    """A strategy that solves an integer program and can write it."""
+
+    def lp_text(self, state: ClusterState, request: PlanRequest) -> str:
+        """Return the program in the LP format of lp_solve."""
         ...

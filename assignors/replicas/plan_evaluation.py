@@ -1,6 +1,6 @@
-"""Six criteria by which plans are judged; a strategy never judges itself.
+"""Evaluation of plans by six criteria, independent of the strategy that made them.
 
-Source: Appier's comparison of reassignment tools, whose criteria these are: storage balance, constraint satisfaction,
+Source: Appier's comparison of reassignment tools, which uses these criteria: storage balance, constraint satisfaction,
 minimal movement, leadership balance, determinism, leaders if a broker is down.
 """
 
@@ -25,7 +25,7 @@ SHUFFLES = 20
 
 
 class Criterion(StrEnum):
-    """What a plan is judged by."""
+    """A criterion for plans."""
 
     STORAGE = "storage"
     CONSTRAINTS = "constraints"
@@ -37,13 +37,13 @@ class Criterion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanMovement:
-    """What has to be done to come to a plan.
+    """The changes that a plan requires.
 
     Attributes:
-        replicas: how many have to be copied.
-        bytes: what they hold; None where sizes are not known.
-        leaders_by_order: partitions whose preferred leader is another of the replicas that were there.
-        leaders_by_copy: partitions whose preferred leader is a new replica.
+        replicas: the number of copied replicas.
+        bytes: the size of the copied replicas; None if sizes are unknown.
+        leaders_by_order: the number of partitions whose new preferred leader is a current replica.
+        leaders_by_copy: the number of partitions whose new preferred leader is a copied replica.
     """
 
     replicas: int
@@ -54,38 +54,38 @@ class PlanMovement:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """Whether a strategy comes to the same answer again.
+    """Whether a strategy repeats its plan.
 
     Attributes:
-        second_run: what has to be done if the strategy is asked again once its plan is carried out, drawing anew if it
-            draws; None if it then finds no plan.
-        distinct: how many different plans it made of the same cluster, told in `shuffles` orders (the first as it is);
-            one that draws draws anew for each.
-        shuffles: in how many orders.
+        rerun: the movement if the strategy runs again after its plan is executed, with another seed if it is randomized;
+            None if it then finds no plan.
+        distinct_plans: the number of different plans for the same cluster in `num_orders` orders, the first as given; a
+            randomized strategy gets another seed for each.
+        num_orders: the number of orders.
     """
 
-    second_run: PlanMovement | None
-    distinct: int
-    shuffles: int
+    rerun: PlanMovement | None
+    distinct_plans: int
+    num_orders: int
 
 
 @dataclass(frozen=True, slots=True)
 class PlanEvaluation:
-    """What a plan comes to.
+    """The evaluation of a plan.
 
     Attributes:
-        before: how the cluster stands.
-        after: how it stands once the plan is carried out and preferred leaders are elected.
-        movement: what that takes.
-        steadiness: whether the plan would be the same again; None if nobody asked.
-        aims: the criteria that the strategy was made for.
+        before: the metrics of the current placement.
+        after: the metrics after the plan is executed and preferred leaders are elected.
+        movement: the changes that the plan requires.
+        stability: whether the strategy repeats the plan; None if not measured.
+        objectives: the criteria that the strategy optimizes.
     """
 
     before: PlacementMetrics
     after: PlacementMetrics
     movement: PlanMovement
-    steadiness: Stability | None
-    aims: frozenset[Criterion]
+    stability: Stability | None
+    objectives: frozenset[Criterion]
 
 
 def evaluate_plan(
@@ -117,15 +117,17 @@ def evaluate_plan(
     return PlanEvaluation(
         before=measure_placement(state, request, state.replicas),
         after=measure_placement(state, request, plan.replicas),
-        movement=movement(state, plan.replicas),
-        steadiness=_steadiness(assignor, state, request, plan.replicas, topics, shuffles, seed) if shuffles else None,
-        aims=aims(assignor.capabilities),
+        movement=measure_movement(state, plan.replicas),
+        stability=_measure_stability(assignor, state, request, plan.replicas, topics, shuffles, seed)
+        if shuffles
+        else None,
+        objectives=objectives(assignor.capabilities),
     )
 
 
-def aims(capabilities: Capabilities) -> frozenset[Criterion]:
-    """The criteria that a strategy with these abilities was made for."""
-    said = {
+def objectives(capabilities: Capabilities) -> frozenset[Criterion]:
+    """Return the criteria that a strategy with these capabilities optimizes."""
+    is_objective = {
         Criterion.STORAGE: capabilities.balances_replicas or capabilities.balances_bytes,
         Criterion.CONSTRAINTS: capabilities.is_rack_aware,
         Criterion.MOVEMENT: capabilities.is_idempotent,
@@ -133,23 +135,23 @@ def aims(capabilities: Capabilities) -> frozenset[Criterion]:
         Criterion.DETERMINISM: capabilities.is_order_independent,
         Criterion.FAILOVER: capabilities.spreads_failover,
     }
-    return frozenset(criterion for criterion, is_aim in said.items() if is_aim)
+    return frozenset(criterion for criterion, is_aim in is_objective.items() if is_aim)
 
 
-def movement(state: ClusterState, replicas: IntArray) -> PlanMovement:
-    """What it takes to come from a cluster's replicas to others; rows of `replicas` are those of the state."""
-    copied = added_replicas(state.replicas, replicas)
-    led = replicas[:, 0] != state.replicas[:, 0]
-    by_copy = led & copied[:, 0]
+def measure_movement(state: ClusterState, replicas: IntArray) -> PlanMovement:
+    """Return the changes from a cluster's replicas to others, row by row."""
+    is_copied = added_replicas(state.replicas, replicas)
+    changes_leader = replicas[:, 0] != state.replicas[:, 0]
+    by_copy = changes_leader & is_copied[:, 0]
     return PlanMovement(
-        replicas=int(copied.sum()),
-        bytes=None if state.size_bytes is None else int((copied * state.size_bytes[:, None]).sum()),
-        leaders_by_order=int((led & ~by_copy).sum()),
+        replicas=int(is_copied.sum()),
+        bytes=None if state.size_bytes is None else int((is_copied * state.size_bytes[:, None]).sum()),
+        leaders_by_order=int((changes_leader & ~by_copy).sum()),
         leaders_by_copy=int(by_copy.sum()),
     )
 
 
-def _steadiness(
+def _measure_stability(
     assignor: ReplicaAssignor,
     state: ClusterState,
     request: PlanRequest,
@@ -159,28 +161,28 @@ def _steadiness(
     seed: int,
 ) -> Stability:
     after = state.with_replicas(replicas)
-    again = make_plan(_drawing(assignor, shuffles), after, request, topics)
+    rerun = make_plan(_with_other_seed(assignor, shuffles), after, request, topics)
     generator = np.random.default_rng(seed)
-    seen = {replicas_by_partition(state, replicas)}
+    distinct_plans = {replicas_by_partition(state, replicas)}
     for number in range(1, shuffles):
-        told = shuffle_state(state, generator)
-        answer = make_plan(_drawing(assignor, number), told, request, topics)
-        seen.add(frozenset() if answer.replicas is None else replicas_by_partition(told, answer.replicas))
-    second = None if again.replicas is None else movement(after, again.replicas)
-    return Stability(second, len(seen), shuffles)
+        shuffled = shuffle_state(state, generator)
+        plan = make_plan(_with_other_seed(assignor, number), shuffled, request, topics)
+        distinct_plans.add(frozenset() if plan.replicas is None else replicas_by_partition(shuffled, plan.replicas))
+    rerun_movement = None if rerun.replicas is None else measure_movement(after, rerun.replicas)
+    return Stability(rerun_movement, len(distinct_plans), shuffles)
 
 
-def _drawing(assignor: ReplicaAssignor, number: int) -> ReplicaAssignor:
-    """The same strategy; if it draws, with another seed."""
-    drawn: Any = assignor
-    if not any(field.name == "seed" for field in fields(drawn)) or drawn.seed is None:
+def _with_other_seed(assignor: ReplicaAssignor, number: int) -> ReplicaAssignor:
+    """Return the same strategy, with another seed if it is randomized."""
+    strategy: Any = assignor
+    if not any(field.name == "seed" for field in fields(strategy)) or strategy.seed is None:
         return assignor
-    drawing: ReplicaAssignor = replace(drawn, seed=drawn.seed + number)
-    return drawing
+    reseeded: ReplicaAssignor = replace(strategy, seed=strategy.seed + number)
+    return reseeded
 
 
 def changed_rows(state: ClusterState, replicas: IntArray) -> IntArray:
-    """The partitions whose replicas, or their order, a plan changes."""
+    """Return the partitions whose replicas, or their order, a plan changes."""
     width = max(state.replicas.shape[1], replicas.shape[1])
     old, new = (np.full((state.num_partitions, width), NO_BROKER, dtype=np.int64) for _ in range(2))
     old[:, : state.replicas.shape[1]] = state.replicas

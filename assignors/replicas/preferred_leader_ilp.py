@@ -1,4 +1,4 @@
-"""As much of what is there as limits allow, leaders above followers, as an integer linear programme."""
+"""Keep as many replicas and leaders as the limits allow, by an integer linear program."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ LEADER, FOLLOWER = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class PreferredLeaderIlp:
-    """Keep replicas, and leaders above all, within limits for every broker, rack, and partition in a rack.
+    """Keep replicas, and leaders first of all, within limits per broker, per rack, and per partition in a rack.
 
-    Every partition and broker have two binaries: the broker leads, or follows. What stays has a worth, what is new
-    has none. Limits that are not given are the means, rounded down and up; where racks are too uneven for those, they
-    give way as far as racks need it, and no further.
+    Each pair of partition and broker has two binaries: the broker leads, or it follows. Kept replicas have a weight, new
+    ones have weight 0. Limits that are not given are the means, rounded down and up, extended as far as uneven racks
+    require.
 
-    Guarantees: no plan within the limits is worth more, where the status is optimal; else `bound` says how much any
-    may be worth. With the given worths nothing moves where everything is within its limits. Followers that stay keep
-    their order; new ones come last, by broker id.
-    Priority: replication factors, racks, limits; then worth: leaders that stay, then followers.
-    Complexity: 2·(P·(W + R) + B) binaries, for brokers of a rack that are alike to a partition are one; see
-    `programmes.pooled`. The linear programme comes out whole nearly always. What is too large for its time is not
-    begun: two flows give a plan within all limits then, replicas first and leaders among them, and two more its bound.
-    Source: killerwhile/kafka-assignment-optimizer, its README (the solver itself was never published). The worths 4,
-    2 and 1 are in its example; that a leader made of a follower is worth 2 and a follower made of a leader 1 is a
-    reading of it.
+    Guarantees: if the status is optimal, no plan within the limits has a higher weight; otherwise `bound` is an upper
+    bound. With the default weights nothing moves if all limits are met. Kept followers keep their order; new ones come
+    last, by broker id.
+    Priority: replication factors, racks, limits; then the weight: kept leaders, then kept followers.
+    Complexity: 2·(P·(W + R) + B) binaries, because equivalent brokers of a rack are aggregated (see `pooled_program`). The
+    linear relaxation is nearly always integral. A program too large for its time limit is not searched: two flows give a
+    plan within all limits, replicas first and leaders among them, and two more flows give its bound.
+    Source: killerwhile/kafka-assignment-optimizer, its README (the solver itself was never published). The weights 4, 2
+    and 1 come from its example; that a leader made from a follower has weight 2 and a follower made from a leader has
+    weight 1 is our interpretation.
 
     Attributes:
-        leader_kept: what a leader is worth that still leads.
-        leader_from_follower: what a leader is worth that has followed.
-        follower_kept: what a follower is worth that still follows.
-        follower_from_leader: what a follower is worth that has led.
-        min_replicas: the least that a broker may hold; None for the mean, rounded down. The others likewise:
-        max_replicas: the most that a broker may hold.
-        min_leaders: the least that a broker may lead.
-        max_leaders: the most that a broker may lead.
-        min_rack_replicas: the least that a rack may hold.
-        max_rack_replicas: the most that a rack may hold.
-        constraints: further linear constraints, as `programmes.constraints` describes them; one text may hold several,
-            separated by semicolons. With any, the program has a binary for each partition, broker and role.
-        time_limit_s: how long a search may take.
+        leader_kept: the weight of a leader that stays leader.
+        leader_from_follower: the weight of a follower that becomes leader.
+        follower_kept: the weight of a follower that stays follower.
+        follower_from_leader: the weight of a leader that becomes follower.
+        min_replicas: the minimum number of replicas per broker; None for the mean, rounded down. Likewise:
+        max_replicas: the maximum number of replicas per broker.
+        min_leaders: the minimum number of leaders per broker.
+        max_leaders: the maximum number of leaders per broker.
+        min_rack_replicas: the minimum number of replicas per rack.
+        max_rack_replicas: the maximum number of replicas per rack.
+        constraints: further linear constraints (see `user_constraints`); semicolons separate several constraints in one
+            text. With any, the program has one binary per partition, broker and role.
+        time_limit_s: the time limit of a search.
     """
 
     leader_kept: int = 4
@@ -83,7 +83,9 @@ class PreferredLeaderIlp:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "constraints", tuple(each.text for each in parse_constraints(self.constraints)))
+        object.__setattr__(
+            self, "constraints", tuple(constraint.text for constraint in parse_constraints(self.constraints))
+        )
         for what in ("replicas", "leaders", "rack_replicas"):
             least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
             if least is not None and most is not None and least > most:
@@ -91,103 +93,103 @@ class PreferredLeaderIlp:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
-        question = NormalizedProblem.of(state, request)
-        solution = solve(self._programme(question, request), self.time_limit_s)
+        problem = NormalizedProblem.of(state, request)
+        solution = solve(self._program(problem, request), self.time_limit_s)
         if solution.placement is None:
-            return to_plan(question, solution, self.time_limit_s)
+            return to_plan(problem, solution, self.time_limit_s)
         return to_plan(
-            question,
+            problem,
             solution,
             self.time_limit_s,
-            replicas=_ordered(question, solution.placement),
-            objective="worth of what stays",
-            value=solution.worth,
+            replicas=_to_replicas(problem, solution.placement),
+            objective="weight of kept replicas",
+            value=solution.value,
             bound=solution.bound,
         )
 
     def lp_text(self, state: ClusterState, request: PlanRequest) -> str:
-        """The whole programme in the LP format of lp_solve: all P times B cells and all constraints.
+        """Return the whole program in the LP format of lp_solve: all P·B cells and all constraints.
 
-        A variable is named after topic, broker and partition, `t1b12p5` for a follower and `t1b12p5_l` for a leader;
-        topics are numbered in the order of their names, from one, and listed at the top.
+        A variable is named after topic, broker and partition: `t1b12p5` for a follower, `t1b12p5_l` for a leader. Topics are
+        numbered from 1 in the order of their names; the numbers are listed at the top.
         """
-        question = NormalizedProblem.of(state, request)
-        return to_lp_text(question, self._programme(question, request), ("_l", ""))
+        problem = NormalizedProblem.of(state, request)
+        return to_lp_text(problem, self._program(problem, request), ("_l", ""))
 
-    def _programme(self, question: NormalizedProblem, request: PlanRequest) -> RoleProgram:
-        is_first = np.arange(question.held.shape[1]) == 0
+    def _program(self, problem: NormalizedProblem, request: PlanRequest) -> RoleProgram:
+        is_first = np.arange(problem.held.shape[1]) == 0
         as_leader = np.where(is_first, self.leader_kept, self.leader_from_follower)
         as_follower = np.where(is_first, self.follower_from_leader, self.follower_kept)
-        worth = np.stack([as_leader, as_follower], axis=-1).astype(np.float64)
+        weight = np.stack([as_leader, as_follower], axis=-1).astype(np.float64)
         return RoleProgram(
-            rack=question.rack,
-            held=question.held,
-            worth=np.broadcast_to(worth, (*question.held.shape, 2)),
-            new_worth=np.zeros(question.num_partitions),
-            is_pinned=np.zeros(question.held.shape, dtype=np.bool_),
-            limits=self._limits(question, request.is_rack_aware(question.told.state)),
-            own=user_constraint_rows(parse_constraints(self.constraints), question, LEADER, FOLLOWER),
+            rack=problem.rack,
+            held=problem.held,
+            weight=np.broadcast_to(weight, (*problem.held.shape, 2)),
+            new_weight=np.zeros(problem.num_partitions),
+            is_pinned=np.zeros(problem.held.shape, dtype=np.bool_),
+            limits=self._limits(problem, request.is_rack_aware(problem.canonical.state)),
+            user_rows=user_constraint_rows(parse_constraints(self.constraints), problem, LEADER, FOLLOWER),
         )
 
-    def _limits(self, question: NormalizedProblem, is_rack_aware: bool) -> tuple[LoadLimit, ...]:
-        num_partitions, num_brokers = question.num_partitions, question.num_brokers
-        loads = compute_load_ranges(question.factors, question.rack_limits, question.rack)
-        factors = question.factors.astype(np.float64)
+    def _limits(self, problem: NormalizedProblem, is_rack_aware: bool) -> tuple[LoadLimit, ...]:
+        num_partitions, num_brokers = problem.num_partitions, problem.num_brokers
+        loads = compute_load_ranges(problem.factors, problem.rack_limits, problem.rack)
+        factors = problem.factors.astype(np.float64)
         few, many = num_partitions // num_brokers, -(-num_partitions // num_brokers)
         few_leaders, many_leaders = np.full(num_brokers, few), np.full(num_brokers, many)
-        one, both = np.ones(num_partitions), (LEADER, FOLLOWER)
+        one_leader, both_roles = np.ones(num_partitions), (LEADER, FOLLOWER)
         limits = (
-            LoadLimit("replicas", LimitScope.PARTITION, factors, factors, both),
-            LoadLimit("leaders", LimitScope.PARTITION, one, one, (LEADER,)),
-            _limit(
+            LoadLimit("replicas", LimitScope.PARTITION, factors, factors, both_roles),
+            LoadLimit("leaders", LimitScope.PARTITION, one_leader, one_leader, (LEADER,)),
+            _limit_with_defaults(
                 "replicas",
                 LimitScope.BROKER,
                 loads.broker_least,
                 loads.broker_most,
                 self.min_replicas,
                 self.max_replicas,
-                both,
+                both_roles,
             ),
-            _limit(
+            _limit_with_defaults(
                 "leaders", LimitScope.BROKER, few_leaders, many_leaders, self.min_leaders, self.max_leaders, (LEADER,)
             ),
         )
         if not is_rack_aware:
             return limits
-        in_a_rack = np.repeat(question.rack_limits, len(loads.rack_most)).astype(np.float64)
+        rack_limits = np.repeat(problem.rack_limits, len(loads.rack_most)).astype(np.float64)
         return (
             *limits,
-            _limit(
+            _limit_with_defaults(
                 "replicas",
                 LimitScope.RACK,
                 loads.rack_least,
                 loads.rack_most,
                 self.min_rack_replicas,
                 self.max_rack_replicas,
-                both,
+                both_roles,
             ),
-            LoadLimit("replicas", LimitScope.PARTITION_AND_RACK, np.zeros(len(in_a_rack)), in_a_rack, both),
+            LoadLimit("replicas", LimitScope.PARTITION_AND_RACK, np.zeros(len(rack_limits)), rack_limits, both_roles),
         )
 
 
-def _limit(
-    what: str,
-    group: LimitScope,
+def _limit_with_defaults(
+    counted: str,
+    scope: LimitScope,
     least: IntArray,
     most: IntArray,
     given_least: int | None,
     given_most: int | None,
     roles: tuple[int, ...],
 ) -> LoadLimit:
-    """A limit as it is given; where only one end of it is, the mean gives way to that."""
+    """Return a limit; if only one end is given, the default of the other end yields to it."""
     lower = least if given_most is None else np.minimum(least, given_most)
     upper = most if given_least is None else np.maximum(most, given_least)
     lower = lower if given_least is None else np.full(len(least), given_least)
     upper = upper if given_most is None else np.full(len(most), given_most)
-    return LoadLimit(what, group, lower.astype(np.float64), upper.astype(np.float64), roles)
+    return LoadLimit(counted, scope, lower.astype(np.float64), upper.astype(np.float64), roles)
 
 
-def _ordered(question: NormalizedProblem, placement: RoleAssignment) -> IntArray:
+def _to_replicas(problem: NormalizedProblem, placement: RoleAssignment) -> IntArray:
     partition, broker = placement.cells.partition, placement.cells.broker
-    place = current_positions(question, partition, broker)
-    return order_replicas(question, partition, broker, placement.role, place, broker)
+    position = current_positions(problem, partition, broker)
+    return order_replicas(problem, partition, broker, placement.role, position, broker)

@@ -1,7 +1,7 @@
-"""Which replica assignors there are, by name.
+"""The registry of replica assignors.
 
-Those of this project are imported when one is made. Those of other people come from the entry-point group
-`assignor_sim.replica_assignors`, or as `package.module:Class`; only a person who calls one by name has them imported.
+Built-in strategies are imported only when an instance is created. Other strategies come from the entry-point group
+`assignor_sim.replica_assignors`, or as `package.module:Class`; they are imported only if requested by name.
 """
 
 from __future__ import annotations
@@ -20,166 +20,171 @@ ENTRY_POINT_GROUP = "assignor_sim.replica_assignors"
 
 @dataclass(frozen=True, slots=True)
 class StrategyInfo:
-    """A strategy as it is listed.
+    """A registered strategy.
 
     Attributes:
-        name: what it is called.
-        place: where its class is, as `package.module:Class`.
-        tool: the tool whose way it is; empty if it is this project's.
+        name: its name.
+        path: its class, as `package.module:Class`.
+        tool: the tool that it reimplements; empty for this project's own strategies.
         summary: one line on what it does.
-        parameters: what the class is built with where this name means a variant of it.
+        parameters: default parameters of this name, if it is a variant of the class.
     """
 
     name: str
-    place: str
+    path: str
     tool: str
     summary: str
     parameters: tuple[tuple[str, Any], ...] = ()
 
     def find_class(self) -> type[ReplicaAssignor]:
-        """Import its class.
+        """Import the class of the strategy.
 
         Raises:
-            UnknownAssignorError: there is none there, or it is no replica assignor.
+            UnknownAssignorError: the class cannot be imported, or is not a replica assignor.
         """
-        module, _, attribute = self.place.partition(":")
+        module, _, attribute = self.path.partition(":")
         try:
-            found = getattr(importlib.import_module(module), attribute)
+            strategy_class = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
             raise UnknownAssignorError(f"'{self.name}' cannot be imported: {error}") from error
-        if not isinstance(getattr(found, "capabilities", None), Capabilities) or not callable(
-            getattr(found, "plan", None)
+        if not isinstance(getattr(strategy_class, "capabilities", None), Capabilities) or not callable(
+            getattr(strategy_class, "plan", None)
         ):
             raise UnknownAssignorError(
-                f"'{self.name}' is not a replica assignor (it needs abilities and plan(state, request))"
+                f"'{self.name}' is not a replica assignor (requires capabilities and plan(state, request))"
             )
-        strategy: type[ReplicaAssignor] = found
-        return strategy
+        checked_class: type[ReplicaAssignor] = strategy_class
+        return checked_class
 
 
-def _of(name: str, class_name: str, tool: str, summary: str, module: str = "", **parameters: Any) -> StrategyInfo:
-    place = f"assignors.replicas.{module or name}:{class_name}"
-    return StrategyInfo(name, place, tool, summary, tuple(parameters.items()))
+def _info(name: str, class_name: str, tool: str, summary: str, module: str = "", **parameters: Any) -> StrategyInfo:
+    path = f"{__package__}.{module or name}:{class_name}"
+    return StrategyInfo(name, path, tool, summary, tuple(parameters.items()))
 
 
 _BUILT_IN = (
-    _of(
+    _info(
         "kafka_generate",
         "KafkaGenerate",
         "kafka-reassign-partitions.sh --generate (to 4.1)",
-        "places every topic anew, whatever is where",
+        "places every topic anew, regardless of its current replicas",
     ),
-    _of(
+    _info(
         "kafka_generate_striped",
         "KafkaGenerate",
         "kafka-reassign-partitions.sh --generate (StripedReplicaPlacer)",
-        "the same, placed as KRaft controllers place new topics",
+        "places every topic anew, as KRaft controllers place new topics",
         module="kafka_generate",
         placer="striped",
     ),
-    _of("greedy_per_topic", "GreedyPerTopic", "dimas/kafka-reassign-tool", "sets replication factors with few moves"),
-    _of(
+    _info("greedy_per_topic", "GreedyPerTopic", "dimas/kafka-reassign-tool", "sets replication factors with few moves"),
+    _info(
         "kafka_assigner",
         "KafkaAssigner",
         "SiftScience/kafka-assigner",
-        "keeps what may stay, and fills gaps greedily; never goes back on a choice",
+        "keeps allowed replicas and fills gaps greedily, without backtracking",
     ),
-    _of("topicmappr_count", "TopicmapprCount", "DataDog/kafka-kit topicmappr rebuild", "replaces by replica count"),
-    _of(
+    _info(
+        "topicmappr_count",
+        "TopicmapprCount",
+        "DataDog/kafka-kit topicmappr rebuild",
+        "places missing replicas by replica count",
+    ),
+    _info(
         "topicmappr_storage",
         "TopicmapprStorage",
         "DataDog/kafka-kit topicmappr rebuild --placement storage",
-        "largest partitions first, onto the freest broker",
+        "places largest partitions first, on the broker with most free storage",
     ),
-    _of(
+    _info(
         "topicmappr_rebalance",
         "TopicmapprStorage",
         "DataDog/kafka-kit topicmappr rebalance",
-        "moves large partitions off brokers that are short of storage",
+        "moves large partitions off brokers with little free storage",
         module="topicmappr_storage",
         mode="rebalance",
     ),
-    _of(
+    _info(
         "movement_mip",
         "MovementMip",
         "everpeace/kafka-reassign-optimizer",
-        "fewest weighted moves to even loads, as a mixed integer programme",
+        "fewest weighted moves to balanced loads, by a mixed integer program",
     ),
-    _of(
+    _info(
         "preferred_leader_ilp",
         "PreferredLeaderIlp",
         "killerwhile/kafka-assignment-optimizer",
-        "keeps as much weight of leaders and followers as limits per broker and rack allow",
+        "keeps the highest weight of leaders and followers within limits per broker and rack",
     ),
-    _of(
+    _info(
         "permutation_matching",
         "PermutationMatching",
         "Appier's permutations",
-        "every ordered choice of brokers equally often, matched to what is there",
+        "uses every permutation of brokers equally often, matched to the current replicas",
     ),
-    _of(
+    _info(
         "leader_max_flow",
         "LeaderMaxFlow",
         "Pinterest, part 2",
-        "evens out leaders per topic by maximum flow, then cost, then pruning",
+        "balances leaders per topic by maximum flow, then cost, then pruning",
     ),
-    _of(
+    _info(
         "leader_chain_swap",
         "LeaderChainSwap",
         "Pinterest, part 1",
-        "hands leaders along chains from the fullest broker to the emptiest",
+        "shifts leaders along chains from the broker with most to the one with fewest",
     ),
-    _of(
+    _info(
         "three_phase_flow",
         "ThreePhaseFlow",
         "Appier's flows",
-        "evens out replicas, then leaders, then first followers",
+        "balances replicas, then leaders, then first followers",
     ),
-    _of(
+    _info(
         "capacity_packing",
         "CapacityPacking",
         "bin packing of disk and network",
-        "fits replicas into the fewest brokers whose disks and network take them",
+        "packs replicas into the fewest brokers within disk and network capacities",
     ),
-    _of(
+    _info(
         "goal_chain",
         "GoalChain",
-        "LinkedIn Cruise Control, its goals of racks, replicas, leaders and disk",
-        "goals in order of priority, none of which undoes an earlier one",
+        "LinkedIn Cruise Control, its goals for racks, replicas, leaders and disk",
+        "goals in order of priority; no goal undoes an earlier one",
     ),
-    _of(
+    _info(
         "exact_flow",
         "ExactFlow",
         "",
-        "fewest moves to even replicas and leaders under racks, with its proven bound",
+        "fewest moves to even replicas and leaders under rack constraints, with a proven bound",
     ),
 )
 
 
 def built_in() -> tuple[StrategyInfo, ...]:
-    """The strategies of this project, in the order in which they are listed."""
+    """Return the built-in strategies, in listing order."""
     return _BUILT_IN
 
 
 def find_strategy(name: str) -> StrategyInfo:
-    """Look a built-in strategy up; imports nothing.
+    """Return a built-in strategy by name, without importing it.
 
     Raises:
-        UnknownAssignorError: there is none; says which there are.
+        UnknownAssignorError: there is no such strategy.
     """
     for info in _BUILT_IN:
         if name == info.name:
             return info
     known = ", ".join(info.name for info in _BUILT_IN)
-    hint = f"; to run code of your own, say so on the command line: --strategy {name}" if ":" in name else ""
+    hint = f"; to run your own code, pass --strategy {name} on the command line" if ":" in name else ""
     raise UnknownAssignorError(f"'{name}' is not a replica assignor (built in: {known}){hint}")
 
 
 def load(name: str) -> StrategyInfo:
-    """Look a strategy up by built-in name, installed entry point or `package.module:Class`; may import code.
+    """Return a strategy by built-in name, installed entry point or `package.module:Class`; may import code.
 
     Raises:
-        UnknownAssignorError: nothing of that name.
+        UnknownAssignorError: there is no such strategy.
     """
     if ":" in name:
         return StrategyInfo(name, name, "", "")
@@ -190,10 +195,10 @@ def load(name: str) -> StrategyInfo:
 
 
 def make(info: StrategyInfo, parameters: Mapping[str, Any] | None = None) -> ReplicaAssignor:
-    """Build a strategy with its parameters.
+    """Create a strategy with its parameters.
 
     Raises:
-        UnknownAssignorError: it has no such parameter, or does not take that value.
+        UnknownAssignorError: the strategy has no such parameter, or rejects its value.
     """
     try:
         return info.find_class()(**{**dict(info.parameters), **(parameters or {})})

@@ -1,4 +1,4 @@
-"""From who holds what to replicas in order, as plans hold them."""
+"""Conversion of pairs of partition and broker to ordered replicas, as `Plan.replicas` holds them."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.state import NO_BROKER
 
 
-def current_positions(question: NormalizedProblem, partition: IntArray, broker: IntArray) -> IntArray:
-    """Where brokers stand among the replicas of partitions today; W for one that holds none.
+def current_positions(problem: NormalizedProblem, partition: IntArray, broker: IntArray) -> IntArray:
+    """Return the current position of each broker among the replicas of its partition; W for a broker without a replica.
 
     Args:
-        question: who holds what.
-        partition: shape (N,).
-        broker: shape (N,); places in `question.brokers`.
+        problem: the current replicas.
+        partition: shape (N,); the partitions.
+        broker: shape (N,); indices in `problem.brokers`.
     """
-    is_there = question.held[partition] == broker[:, None]
-    places: IntArray = np.where(is_there.any(axis=1), is_there.argmax(axis=1), question.held.shape[1])
-    return places
+    is_held = problem.held[partition] == broker[:, None]
+    positions: IntArray = np.where(is_held.any(axis=1), is_held.argmax(axis=1), problem.held.shape[1])
+    return positions
 
 
 def order_replicas(
-    question: NormalizedProblem, partition: IntArray, broker: IntArray, *priorities: IntArray
+    problem: NormalizedProblem, partition: IntArray, broker: IntArray, *priorities: IntArray
 ) -> IntArray:
-    """Replicas as `Plan.replicas` holds them.
+    """Return replicas as `Plan.replicas` holds them.
 
     Args:
-        question: what was asked.
+        problem: the partitions and brokers.
         partition: shape (N,); the partition of each replica.
-        broker: shape (N,); its broker.
-        priorities: shape (N,) each; replicas of a partition stand in the order of the first, then the second.
+        broker: shape (N,); the broker of each replica.
+        priorities: shape (N,) each; the replicas of a partition are sorted by the first, then by the second.
     """
     order = np.lexsort((*reversed(priorities), partition))
-    counts = np.bincount(partition, minlength=question.num_partitions)
+    counts = np.bincount(partition, minlength=problem.num_partitions)
     starts = np.cumsum(counts) - counts
     column = np.arange(len(order)) - starts[partition[order]]
-    table = np.full((question.num_partitions, int(counts.max())), NO_BROKER, dtype=np.int64)
+    table = np.full((problem.num_partitions, int(counts.max())), NO_BROKER, dtype=np.int64)
     table[partition[order], column] = broker[order]
-    return question.to_input_order(table)
+    return problem.to_input_order(table)

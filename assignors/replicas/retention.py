@@ -1,8 +1,8 @@
-"""Rates of partitions derived from their sizes, for topics in which retention by time limits the size.
+"""Rates of partitions derived from their sizes, for topics whose size is limited by retention time.
 
-In a steady state a partition holds what is produced to it within `retention.ms`, so its rate is its size divided by its
-retention. This holds only while time alone deletes records. It does not hold for a partition that has reached
-`retention.bytes`, for one without a limit in time, or for a compacted topic: their sizes say nothing about their rates.
+In a steady state a partition holds the data produced within `retention.ms`, so its rate is its size divided by its
+retention time. This applies only while time alone deletes records. It does not apply to a partition that has reached
+`retention.bytes`, to one without a time limit, or to a compacted topic.
 
 Source: "Constraint Based Kafka Partition Balancing" (retention and disk capacity of a replica give its throughput);
 `org.apache.kafka.storage.internals.log.UnifiedLog` (`deleteOldSegments`: retention by size keeps at least
@@ -28,19 +28,19 @@ LOCAL_RETENTION_MS: Final = "local.retention.ms"
 LOCAL_RETENTION_BYTES: Final = "local.retention.bytes"
 
 _UNLIMITED: Final = -1
-_AS_THE_WHOLE: Final = -2
-"""The value of a local retention that means the retention of the whole log."""
+_SAME_AS_TOTAL: Final = -2
+"""The value of a local retention limit that stands for the total retention limit."""
 
 _MS_PER_S: Final = 1_000
 
 
 def parse_retention(configs: Mapping[str, str]) -> TopicRetention:
-    """Return the retention of a topic with these configs; Kafka's defaults apply to keys that are absent.
+    """Return the retention of a topic with these configs; missing keys have Kafka's defaults.
 
-    With remote storage, disks hold what the local retention leaves there.
+    With remote storage, disks hold only the local retention.
 
     Raises:
-        ValueError: a value is not one that Kafka accepts.
+        ValueError: Kafka does not accept a value.
     """
     policies = frozenset(part.strip() for part in configs.get(CLEANUP_POLICY, "delete").split(",") if part.strip())
     if not policies <= {"delete", "compact"}:
@@ -61,8 +61,8 @@ def _limit(configs: Mapping[str, str], key: str, default: int | None) -> int | N
     try:
         value = int(text)
     except ValueError:
-        raise ValueError(f"{key}={text} is not a whole number") from None
-    if value == _AS_THE_WHOLE and key in (LOCAL_RETENTION_MS, LOCAL_RETENTION_BYTES):
+        raise ValueError(f"{key}={text} is not an integer") from None
+    if value == _SAME_AS_TOTAL and key in (LOCAL_RETENTION_MS, LOCAL_RETENTION_BYTES):
         return default
     if value < _UNLIMITED:
         raise ValueError(f"{key}={text} is less than -1")
@@ -71,12 +71,12 @@ def _limit(configs: Mapping[str, str], key: str, default: int | None) -> int | N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivedRates:
-    """The rates of partitions that are known or follow from sizes.
+    """The rates of partitions, given or derived from sizes.
 
     Attributes:
-        bytes_per_s: shape (P,); UNKNOWN where neither holds.
-        unknown: why, by topic, in the order of the state's partitions.
-        num_derived: the number of partitions with data whose rate follows from their size.
+        bytes_per_s: shape (P,); UNKNOWN_RATE for a rate that is neither given nor derived.
+        unknown: the reasons for unknown rates by topic, in the order of the state's partitions.
+        num_derived: the number of non-empty partitions with a derived rate.
     """
 
     bytes_per_s: IntArray
@@ -85,36 +85,39 @@ class DerivedRates:
 
 
 def derive_rates(state: ClusterState, default_ms: int | None) -> DerivedRates:
-    """Return known rates, and size ÷ retention (rounded up) for partitions whose rate is unknown.
+    """Return given rates, and size ÷ retention (rounded up) for partitions without one.
 
     Args:
         state: a cluster with sizes.
-        default_ms: the retention of topics whose retention is unknown; None for unknown.
+        default_ms: the retention time of topics with unknown retention; None for unknown.
+
+    Raises:
+        ValueError: partition sizes are unknown.
     """
     if state.size_bytes is None:
-        raise ValueError("rates follow from sizes, which are unknown")
+        raise ValueError("rates cannot be derived: partition sizes are unknown")
     known = state.bytes_per_s
-    found = np.full(state.num_partitions, UNKNOWN_RATE, dtype=np.int64) if known is None else known.copy()
+    rates = np.full(state.num_partitions, UNKNOWN_RATE, dtype=np.int64) if known is None else known.copy()
     unknown: dict[str, str] = {}
     num_derived = 0
-    for row in np.flatnonzero(found == UNKNOWN_RATE).tolist():
+    for row in np.flatnonzero(rates == UNKNOWN_RATE).tolist():
         topic, size = int(state.topic[row]), int(state.size_bytes[row])
         retention = None if state.retention is None else state.retention[topic]
         if retention is None and default_ms is not None:
             retention = TopicRetention(ms=default_ms)
-        reason = _obstacle(retention, size) if size else ""
+        reason = _unknown_reason(retention, size) if size else ""
         if reason:
             unknown.setdefault(state.topics[topic], reason)
         elif retention is None or retention.ms is None or not size:
-            found[row] = 0
+            rates[row] = 0
         else:
-            found[row] = -(-size * _MS_PER_S // max(retention.ms, 1))
+            rates[row] = -(-size * _MS_PER_S // max(retention.ms, 1))
             num_derived += 1
-    return DerivedRates(found, unknown, num_derived)
+    return DerivedRates(rates, unknown, num_derived)
 
 
-def _obstacle(retention: TopicRetention | None, size_bytes: int) -> str:
-    """Return why the rate of a partition of this size does not follow from its size; empty if it does."""
+def _unknown_reason(retention: TopicRetention | None, size_bytes: int) -> str:
+    """Return why the rate of a partition of this size cannot be derived; empty if it can."""
     if retention is None:
         return "unknown retention"
     if retention.is_compacted:

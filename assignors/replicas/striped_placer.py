@@ -1,11 +1,11 @@
-"""Where a KRaft controller puts the replicas of a new topic: in stripes over racks, and over the brokers of each.
+"""The placement of a KRaft controller: new topics in stripes over racks, and over the brokers of each rack.
 
-Guarantees: a partition's replicas lie in as many racks as possible; they are spread over racks evenly as far as racks
-have brokers. Leaders go round racks, not brokers: a broker in a small rack leads more than one in a large rack.
-Priority: racks, by turns; the turn within the rack.
+Guarantees: a partition's replicas are in as many racks as possible, spread evenly if the racks have enough brokers.
+Leaders rotate over racks, not brokers: a broker in a small rack leads more partitions than one in a large rack.
+Priority: racks in rotation; then brokers in rotation within the rack.
 Complexity: O(partitions · (replicas + racks)).
-Source: `org.apache.kafka.metadata.placement.StripedReplicaPlacer`, of which only fenced brokers are left out: whoever
-reassigns replicas names brokers that are there.
+Source: `org.apache.kafka.metadata.placement.StripedReplicaPlacer`, without fenced brokers: a reassignment lists only
+available brokers.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ def place_striped(
     """Choose the brokers of each partition, the preferred leader first.
 
     Args:
-        racks: the rack of every broker by its id, None where it has none; those without are a rack of their own.
+        racks: the rack of every broker by id, None for a broker without a rack; these brokers form a rack of their own.
         num_partitions: at least 1.
         replication_factor: at least 1.
-        random: where in each rack, and in which rack, stripes start; and the order of a round after the first.
+        random: the generator for the initial offsets, and for the order after each round over all brokers.
+
+    Returns:
+        Broker ids of each partition.
 
     Raises:
-        PlacementError: fewer brokers than replicas.
+        PlacementError: there are fewer brokers than replicas.
     """
     check_numbers(len(racks), num_partitions, replication_factor)
     stripes = _Stripes(racks, random)
@@ -37,71 +40,73 @@ def place_striped(
 
 
 class _Rack:
-    """Brokers that are handed out in turn, each once a partition; every partition starts one broker further."""
+    """The brokers of a rack in rotation: each once per partition; every partition starts one broker further."""
 
     def __init__(self, brokers: list[int], random: JavaRandom) -> None:
         self.brokers = sorted(brokers)
         self._offset = random.next_int(len(brokers))
-        self._turn = 0
-        self._taken = 0
+        self._partition_number = 0
+        self._num_taken = 0
 
-    def take(self, turn: int) -> int | None:
-        """The next broker for the partition whose turn it is, None if that has them all."""
-        if turn != self._turn:
-            self._turn, self._taken = turn, 0
+    def take(self, partition_number: int) -> int | None:
+        """Return the next broker for this partition; None if the partition has all of them."""
+        if partition_number != self._partition_number:
+            self._partition_number, self._num_taken = partition_number, 0
             self._offset = (self._offset + 1) % len(self.brokers)
-        if self._taken == len(self.brokers):
+        if self._num_taken == len(self.brokers):
             return None
-        self._taken += 1
-        return self.brokers[(self._taken - 1 + self._offset) % len(self.brokers)]
+        self._num_taken += 1
+        return self.brokers[(self._num_taken - 1 + self._offset) % len(self.brokers)]
 
 
 class _Stripes:
+    """The racks in rotation."""
+
     def __init__(self, racks: Mapping[int, str | None], random: JavaRandom) -> None:
         by_rack: dict[str | None, list[int]] = {}
         for broker, rack in sorted(racks.items()):
             by_rack.setdefault(rack, []).append(broker)
         names = list(by_rack)
-        # Kafka draws for one rack after the other in the order of a HashMap, and deals in the order of their names.
-        self._drawing = [names[i] for i in hash_order([string_hash(name or "") for name in names])]
-        self._racks = {name: _Rack(by_rack[name], random) for name in self._drawing}
+        # Kafka draws offsets in the order of a HashMap of racks, and takes brokers in the order of rack names.
+        self._draw_order = [names[i] for i in hash_order([string_hash(name or "") for name in names])]
+        self._racks = {name: _Rack(by_rack[name], random) for name in self._draw_order}
         self._names = sorted(names, key=lambda name: (name is not None, name or ""))
         self._num_brokers = len(racks)
         self._random = random
-        self._turn = 0
+        self._partition_number = 0
         self._offset = random.next_int(len(names))
 
     def place(self, replication_factor: int) -> tuple[int, ...]:
-        """The brokers of the next partition."""
-        if self._turn == self._num_brokers > 1:
+        """Return the brokers of the next partition."""
+        if self._partition_number == self._num_brokers > 1:
             self._shuffle()
-        first, leader = self._lead()
-        chosen = [leader]
-        at: int = self._offset
-        is_first_due = True
-        while len(chosen) < replication_factor:
-            if is_first_due and at == first:
-                is_first_due = False
-            elif (broker := self._take(at)) is not None:
-                chosen.append(broker)
-            at = (at + 1) % len(self._names)
-        self._turn += 1
+        first, leader = self._take_leader()
+        brokers = [leader]
+        rack_index: int = self._offset
+        skips_first = True
+        while len(brokers) < replication_factor:
+            if skips_first and rack_index == first:
+                skips_first = False
+            elif (broker := self._take(rack_index)) is not None:
+                brokers.append(broker)
+            rack_index = (rack_index + 1) % len(self._names)
+        self._partition_number += 1
         self._offset = (self._offset + 1) % len(self._names)
-        return tuple(chosen)
+        return tuple(brokers)
 
-    def _lead(self) -> tuple[int, int]:
-        """The first rack from the offset on that has a broker left, and that broker."""
-        at = self._offset
-        while (leader := self._take(at)) is None:
-            at = (at + 1) % len(self._names)
-        return at, leader
+    def _take_leader(self) -> tuple[int, int]:
+        """Return the first rack from the offset on with a broker left, and that broker."""
+        rack_index = self._offset
+        while (leader := self._take(rack_index)) is None:
+            rack_index = (rack_index + 1) % len(self._names)
+        return rack_index, leader
 
-    def _take(self, at: int) -> int | None:
-        return self._racks[self._names[at]].take(self._turn)
+    def _take(self, rack_index: int) -> int | None:
+        return self._racks[self._names[rack_index]].take(self._partition_number)
 
     def _shuffle(self) -> None:
-        """Deal in another order once every broker had a turn, so that partitions do not get the same brokers again."""
+        """Shuffle once every broker had a turn, so that partitions do not repeat the same brokers."""
         self._random.shuffle(self._names)
-        for name in self._drawing:
+        for name in self._draw_order:
             self._random.shuffle(self._racks[name].brokers)
-        self._turn = 0
+        self._partition_number = 0

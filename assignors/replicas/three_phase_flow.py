@@ -1,4 +1,4 @@
-"""Replicas, then leaders, then first followers evened out, each by the same flow."""
+"""Balance of replicas, then leaders, then first followers, each by the same kind of flow."""
 
 from __future__ import annotations
 
@@ -21,43 +21,41 @@ from assignors.replicas.state import NO_BROKER, ClusterState
 
 @dataclass(frozen=True, slots=True)
 class ThreePhaseFlow:
-    """Evens out replicas, leaders and first followers, over all topics together, each without touching what was before.
+    """Balance replicas, leaders and first followers over all topics; each phase keeps the results of the previous one.
 
-    First, what is missing is placed, and replicas go from brokers that hold too many to those that hold too few. Then
-    the order within partitions changes: leaders as in `LeaderMaxFlow`, but over all topics; and for each leader who
-    follows first, so that what it leads falls to all its followers alike if it goes down. The last needs three
-    replicas: with two, there is one follower and no choice.
+    The first phase places missing replicas and moves replicas from brokers with too many to brokers with too few. The later
+    phases change the order within partitions: leaders as in `LeaderMaxFlow`, but over all topics; then the first followers
+    of each leader, so that its partitions are spread evenly over its followers if it fails. The last phase needs three
+    replicas: with two, there is only one follower.
 
     Attributes:
-        checks_first: whether a phase sees first whether anything can be made more even, and changes nothing otherwise.
-            Without it, an even cluster is moved about again: the residue lets brokers change places.
+        checks_first: whether a phase first checks that it can improve the balance, and otherwise changes nothing. Without
+            it, an even cluster changes again, because the residue lets brokers exchange replicas.
         costs: as in `LeaderMaxFlow`.
-        pruning: as in `LeaderMaxFlow`; none, as published, moves more than there is need for.
+        pruning: as in `LeaderMaxFlow`; none, as published, moves more than necessary.
 
     Raises:
-        ValueError: costs or pruning is none of those of `LeaderMaxFlow`.
+        ValueError: costs or pruning is unknown.
 
     Guarantees:
-        Every partition has its replicas, on brokers that may hold them; no rack holds more of a partition than it must.
-        With costs `fixed`, leaders differ by one at most wherever the replicas leave that possible. So do replicas
-        wherever racks do, if all pairs of partition and broker are looked at; where racks do not, brokers come to what
-        their racks can share out, or next to it. With `checks_first`, the same plan again changes nothing. The order of
-        the input does not matter.
+        Every partition has its replicas on allowed brokers, within the lowest possible rack limits. With costs `fixed`,
+        leader counts differ by at most 1 if the replicas allow it. So do replica counts if racks allow it and all pairs of
+        partition and broker are tried; otherwise the counts of brokers are at or next to the share of their racks. With
+        `checks_first`, the plan is idempotent. It is independent of the input order.
 
     Priority:
-        Racks, then replicas, then leaders, then first followers. What one phase has evened out, no later one undoes; an
-        earlier one does not look ahead.
+        Racks, then replicas, then leaders, then first followers. No phase undoes an earlier one, or looks ahead.
 
     Complexity:
-        A largest and a cheapest flow a phase: over partitions times brokers arcs in the first while that is below half
-        a million, above it over some brokers for each partition; over P·W in the others. Repeated while something gets
-        more even without getting even.
+        A max flow and a min-cost flow per phase: over partitions times brokers arcs in the first phase below half a
+        million, above that over a sample of brokers per partition; over P·W arcs in the others. Repeated while the balance
+        improves without becoming even.
 
     Source:
-        Appier, "Kafka reassignment 方案" (2022). It says that neither racks nor a lower replication factor are served,
-        and that racks could be: here pairs of partition and rack are nodes. It names no costs; `fixed` stands for the
-        shortest augmenting paths of the algorithms that it names. It does not say what is even of pairs of leader and
-        follower: here it is each leader's partitions over the followers that it has.
+        Appier, "Kafka reassignment 方案" (2022). It supports neither racks nor a lower replication factor, and mentions that
+        racks could be supported: here pairs of partition and rack are nodes. It gives no costs; `fixed` corresponds to the
+        shortest augmenting paths of the algorithms that it names. It does not define balance of pairs of leader and
+        follower: here it is the balance of each leader's partitions over its followers.
     """
 
     checks_first: bool = True
@@ -80,39 +78,41 @@ class ThreePhaseFlow:
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas for every partition of the state."""
-        told = CanonicalState.of(state)
-        rules = PlacementRules.of(told.state, request)
-        gaps = keep_allowed_replicas(rules, told.state.replicas, len(state.brokers))
-        held, holders = balance_replicas(rules, fill_missing_replicas(rules, gaps), self._method())
-        led, leaders = _balance_leaders(held, self._method())
-        replicas = np.append(rules.brokers, NO_BROKER)[_balance_first_followers(led, self._method())]
-        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replicas), notes=_notes(holders, leaders))
+        canonical = CanonicalState.of(state)
+        rules = PlacementRules.of(canonical.state, request)
+        kept = keep_allowed_replicas(rules, canonical.state.replicas, len(state.brokers))
+        held, replica_shares = balance_replicas(rules, fill_missing_replicas(rules, kept), self._method())
+        with_leaders, leader_shares = _balance_leaders(held, self._method())
+        replicas = np.append(rules.brokers, NO_BROKER)[_balance_first_followers(with_leaders, self._method())]
+        return Plan(
+            PlanStatus.FEASIBLE, canonical.to_input_order(replicas), notes=_notes(replica_shares, leader_shares)
+        )
 
     def _method(self) -> BalancingMethod:
         return BalancingMethod(True, self.costs, self.pruning, self.checks_first)
 
 
 def _balance_leaders(replicas: IntArray, method: BalancingMethod) -> tuple[IntArray, EvenShares]:
-    """The second phase: who of the replicas leads."""
+    """Second phase: balance leaders over all topics."""
     column, shares = balance_first_replicas(replicas, np.zeros(len(replicas), dtype=np.int64), 1, method)
     return swap_columns(replicas, 0, column), shares
 
 
 def _balance_first_followers(replicas: IntArray, method: BalancingMethod) -> IntArray:
-    """The third phase: who of the followers is the first."""
+    """Third phase: balance the first followers of each leader."""
     rows = np.flatnonzero(replicas[:, 1:2].ravel() != NO_BROKER)
     if not len(rows) or replicas.shape[1] < 3:
         return replicas
     leaders, leader = np.unique(replicas[rows, 0], return_inverse=True)
     column, _ = balance_first_replicas(replicas[rows, 1:], leader, len(leaders), method)
-    followed = replicas.copy()
-    followed[rows] = swap_columns(replicas[rows], 1, column + 1)
-    return followed
+    balanced = replicas.copy()
+    balanced[rows] = swap_columns(replicas[rows], 1, column + 1)
+    return balanced
 
 
-def _notes(holders: EvenShares, leaders: EvenShares) -> tuple[str, ...]:
-    """What a user should know of what stays uneven."""
-    spreads = {"replicas": int(np.ptp(holders.load)), "leaders": int(np.ptp(leaders.load))}
+def _notes(replica_shares: EvenShares, leader_shares: EvenShares) -> tuple[str, ...]:
+    """Return notes on remaining imbalance."""
+    spreads = {"replicas": int(np.ptp(replica_shares.load)), "leaders": int(np.ptp(leader_shares.load))}
     return tuple(
-        f"brokers' {what} stay uneven (most less least: {spread})" for what, spread in spreads.items() if spread > 1
+        f"{counted} per broker stay uneven (range: {spread})" for counted, spread in spreads.items() if spread > 1
     )

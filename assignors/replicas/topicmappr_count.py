@@ -1,4 +1,4 @@
-"""topicmappr's rebuild by replica count: gaps go to the brokers that hold least."""
+"""topicmappr's rebuild by replica count: gaps go to the brokers with fewest replicas."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from assignors.replicas.topicmappr.rebuild import BrokerCandidates, NoBrokerErro
 
 @dataclass(frozen=True)
 class TopicmapprCount:
-    """Replace what must go, by count of replicas.
+    """Replace replicas that must move, by replica count.
 
     Guarantees:
-        The tool's answer, its shuffling included, wherever it comes to one. Two of its defects are mended: partitions
-        of unlike replication factors lose no replicas, and a place that nobody may take fails the plan instead of
-        being left out. The replicas of brokers that stay, stay, unless `force_rebuild` is set; so new brokers
-        alone change nothing.
+        The plan of the tool, including its shuffles, if the tool finds one. Two of its defects are fixed: partitions with
+        different replication factors lose no replicas, and a position that no broker may take fails the plan instead of
+        being left out. Replicas on remaining brokers stay unless `force_rebuild` is set, so new brokers alone change
+        nothing.
 
     Priority:
-        Nobody twice, then racks, then staying, then count, then chance (the same chance every time).
+        No broker twice, then racks, then kept replicas, then count, then a shuffle with a fixed seed.
 
     Complexity:
-        O(P RF (B + shuffling those who hold equally much)).
+        O(P RF (B + shuffling brokers with equal counts)).
 
     Source:
         DataDog/kafka-kit: `topicmappr rebuild --placement count`; `mapper/partitions.go` (`placeByPosition`).
 
     Attributes:
-        force_rebuild: whether everything is placed anew, as if brokers were empty.
-        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from
-            which on they need not. Above 0, racks may be crowded.
-        optimize_leadership: whether the lists are then sorted by the brokers' ratio of leaders to followers.
+        force_rebuild: whether to place all replicas anew, as if brokers were empty.
+        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from which
+            on they may share racks, which may exceed rack limits.
+        optimize_leadership: whether to sort the lists by the brokers' ratio of leaders to followers afterwards.
     """
 
     force_rebuild: bool = False
@@ -57,26 +57,26 @@ class TopicmapprCount:
     def __post_init__(self) -> None:
         if self.min_rack_ids < 0:
             raise ValueError(f"min_rack_ids {self.min_rack_ids} is less than 0")
-        own = replace(
+        capabilities = replace(
             self.capabilities,
             is_rack_aware=self.min_rack_ids == 0,
             balances_leaders=self.optimize_leadership,
             is_idempotent=not self.optimize_leadership,
         )
-        object.__setattr__(self, "capabilities", own)
+        object.__setattr__(self, "capabilities", capabilities)
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Fill the gaps position by position: all leaders, then all first followers, and so on."""
-        told = CanonicalState.of(state)
+        canonical = CanonicalState.of(state)
         count = len(state.brokers)
-        used = [0] * count if self.force_rebuild else count_replicas(told.state.replicas, count).tolist()
-        candidates = BrokerCandidates(told.state, request, used, self.min_rack_ids, by_storage=False)
-        old = replica_slots(told.state, request, is_stripped=self.force_rebuild)
+        used = [0] * count if self.force_rebuild else count_replicas(canonical.state.replicas, count).tolist()
+        candidates = BrokerCandidates(canonical.state, request, used, self.min_rack_ids, by_storage=False)
+        old = replica_slots(canonical.state, request, is_stripped=self.force_rebuild)
         rows = range(state.num_partitions)
         try:
             new = place_by_position(candidates, old, rows, costs=[1] * len(rows))
         except NoBrokerError as error:
-            return error.as_plan(told.state, "holds none yet and whose rack may take one")
+            return error.as_plan(canonical.state, "already holds one, or its rack does")
         if self.optimize_leadership:
             order_by_ratio(new, count)
-        return Plan(PlanStatus.FEASIBLE, told.to_input_order(replica_table(new)))
+        return Plan(PlanStatus.FEASIBLE, canonical.to_input_order(replica_table(new)))

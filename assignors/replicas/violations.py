@@ -1,4 +1,4 @@
-"""What is wrong with a plan; every finding, never just the first."""
+"""Rule violations of a plan; all of them, not only the first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assignors.replicas.state import NO_BROKER, ClusterState
 
 
 class PlanRule(StrEnum):
-    """What every plan must keep to; `rack` only where racks constrain it and the strategy heeds them."""
+    """A rule for every plan. `rack` applies only if racks constrain the plan and the strategy is rack-aware."""
 
     REPLICATION_FACTOR = "replication_factor"
     DUPLICATE = "duplicate"
@@ -24,28 +24,28 @@ class PlanRule(StrEnum):
 
 
 class Violation(NamedTuple):
-    """A partition (a row of the state), the rule that it breaks, and how often."""
+    """A partition (a row of the state), the violated rule, and the number of occurrences."""
 
     row: int
     rule: PlanRule
-    times: int
+    occurrences: int
 
 
 def find_violations(state: ClusterState, request: PlanRequest, replicas: IntArray) -> tuple[Violation, ...]:
-    """Look through the replicas of every partition, as `Plan.replicas` holds them."""
+    """Return the violations of all partitions; `replicas` has shape (P, W), as `Plan.replicas`."""
     return tuple(_find(state, request, replicas))
 
 
 def _find(state: ClusterState, request: PlanRequest, replicas: IntArray) -> Iterator[Violation]:
-    is_there = replicas != NO_BROKER
-    wrong = np.abs(is_there.sum(axis=1) - request.factors(state))
+    is_replica = replicas != NO_BROKER
+    wrong_factor = np.abs(is_replica.sum(axis=1) - request.factors(state))
     ordered = np.sort(replicas, axis=1)
-    twice = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NO_BROKER)).sum(axis=1)
-    forbidden = (is_there & ~np.append(request.allowed(state), False)[replicas]).sum(axis=1)
-    crowded = np.zeros(len(replicas), dtype=np.int64)
+    duplicates = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NO_BROKER)).sum(axis=1)
+    forbidden = (is_replica & ~np.append(request.is_allowed(state), False)[replicas]).sum(axis=1)
+    rack_excess = np.zeros(len(replicas), dtype=np.int64)
     if request.is_rack_aware(state):
         most = request.rack_limits(state)
-        crowded = np.maximum(count_per_rack(replicas, state.rack, len(state.racks)) - most[:, None], 0).sum(axis=1)
-    for rule, times in zip(PlanRule, (wrong, twice, forbidden, crowded), strict=True):
-        for row in np.flatnonzero(times):
-            yield Violation(int(row), rule, int(times[row]))
+        rack_excess = np.maximum(count_per_rack(replicas, state.rack, len(state.racks)) - most[:, None], 0).sum(axis=1)
+    for rule, count in zip(PlanRule, (wrong_factor, duplicates, forbidden, rack_excess), strict=True):
+        for row in np.flatnonzero(count):
+            yield Violation(int(row), rule, int(count[row]))

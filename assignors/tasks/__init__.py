@@ -1,1 +1,1 @@
-"""Task assignors of Kafka Streams, one strategy a file, and the parts that they share."""
+"""Task assignors of Kafka Streams, one strategy in each file, and their shared parts."""

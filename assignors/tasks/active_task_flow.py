@@ -1,4 +1,4 @@
-"""Moving active tasks by a min-cost flow.
+"""Move active tasks by a min-cost flow.
 
 Source: KIP-925, `RackAwareGraphConstructor` and its two implementations.
 """
@@ -21,19 +21,20 @@ from assignors.tasks.task_placement import TaskPlacement
 RowArray = npt.NDArray[np.intp]
 
 Flow = Callable[[IntArray, RowArray, RowArray], FlowSolution]
-"""Solves a flow: costs (N, K) of N tasks on K clients, who owns each task, the tasks (rows)."""
+"""Solves a flow: costs (N, K) of N tasks on K clients, the owner of each task, the tasks (rows)."""
 
 
 def configured_flow(state: ApplicationState) -> Flow:
-    """The flow of the configured strategy."""
+    """Return the flow of the configured strategy."""
     if state.assignment_configs.rack_aware_assignment_strategy is not RackAwareStrategy.BALANCE_SUBTOPOLOGY:
         return lambda costs, owner, tasks: solve_min_traffic(costs, owner)
     return lambda costs, owner, tasks: solve_balance_subtopology(costs, owner, state.tasks.subtopology[tasks])
 
 
 def traffic_by_rack(state: ApplicationState, partitions: Ragged, traffic_cost: int) -> IntArray:
-    """What each task costs in each rack, shape (T, R): so much for each of its partitions without a replica there."""
-    return state.partitions.remote(partitions) * traffic_cost
+    """Return the traffic cost of each task in each rack, shape (T, R)."""
+    traffic: IntArray = state.partitions.count_remote(partitions) * traffic_cost
+    return traffic
 
 
 def move_actives(
@@ -44,34 +45,40 @@ def move_actives(
     non_overlap_cost: int,
     recorder: Recorder,
 ) -> None:
-    """Solve one flow of the configured strategy and move the active tasks accordingly.
+    """Solve one flow of the configured strategy, and move the active tasks to its owners.
 
     Args:
-        placement: what to change.
-        tasks: the tasks to move, rows in order.
-        clients: all clients, rows in the order in which they are nodes of the graph.
-        traffic: shape (T, R); what a task costs in a rack, without the cost of moving it.
-        non_overlap_cost: what it costs to move a task.
-        recorder: is told the flow, and what it moved.
+        placement: the placement to change.
+        tasks: tasks to move, rows in order.
+        clients: all clients, rows in the order of the nodes of the graph.
+        traffic: shape (T, R); traffic cost of a task in a rack.
+        non_overlap_cost: cost of a move.
+        recorder: receives the flow and its moves.
     """
     state = placement.state
     rows, nodes = np.array(tasks, dtype=np.intp), np.array(clients, dtype=np.intp)
     owner = np.argsort(nodes)[placement.owners()[rows]]
-    here, racks = traffic[rows], state.clients.rack[nodes]
+    rack_traffic, racks = traffic[rows], state.clients.rack[nodes]
 
     def solve() -> FlowSolution:
-        return configured_flow(state)(costs_of_moving(here[:, racks], owner, non_overlap_cost), owner, rows)
+        return configured_flow(state)(costs_of_moving(rack_traffic[:, racks], owner, non_overlap_cost), owner, rows)
 
     strategy = state.assignment_configs.rack_aware_assignment_strategy
     groups, price = state.tasks.subtopology[rows], np.array([non_overlap_cost])
-    solution = cached_solve(strategy, (here, racks, owner, groups, price), solve)
+    solution = cached_solve(strategy, (rack_traffic, racks, owner, groups, price), solve)
     recorder.flow(solution.effort)
     if recorder.wants_steps:
         moved, spreads = np.flatnonzero(solution.owner != owner), strategy is RackAwareStrategy.BALANCE_SUBTOPOLOGY
         ends = owner[moved], solution.owner[moved]
         recorder.exchange(
             describe_exchange(
-                TaskType.ACTIVE, rows[moved], nodes, ends, here[moved][:, racks], non_overlap_cost, spreads=spreads
+                TaskType.ACTIVE,
+                rows[moved],
+                nodes,
+                ends,
+                rack_traffic[moved][:, racks],
+                non_overlap_cost,
+                spreads=spreads,
             )
         )
     placement.move_actives(rows, nodes[solution.owner])
@@ -87,23 +94,36 @@ def describe_exchange(
     *,
     spreads: bool,
 ) -> Exchange:
-    """What a recorder is told of M tasks that a flow moved; both ends are places in `clients`, traffic (M, K)."""
-    each = np.arange(len(tasks))
+    """Return the record of M tasks that a flow moved.
+
+    Args:
+        role: role of the tasks.
+        tasks: the tasks (rows).
+        clients: K clients (rows).
+        ends: sources and destinations, as positions in `clients`.
+        traffic: shape (M, K); traffic cost of each task on each client.
+        non_overlap_cost: cost of a move.
+        spreads: whether the flow also balances subtopologies.
+
+    Returns:
+        The record.
+    """
+    moves = np.arange(len(tasks))
     source, destination = ends
     return Exchange(
         role=role,
         tasks=tasks,
         sources=clients[source],
         destinations=clients[destination],
-        source_traffic=traffic[each, source],
-        destination_traffic=traffic[each, destination],
+        source_traffic=traffic[moves, source],
+        destination_traffic=traffic[moves, destination],
         non_overlap_cost=non_overlap_cost,
         spreads=spreads,
     )
 
 
 def costs_of_moving(traffic: IntArray, owner: RowArray, non_overlap_cost: int) -> IntArray:
-    """The costs (N, K) of N tasks on K clients: their traffic, and the non-overlap cost wherever they are not now."""
+    """Return the costs (N, K) of N tasks on K clients: traffic, and the non-overlap cost except on the owner."""
     costs = traffic + non_overlap_cost
     costs[np.arange(len(owner)), owner] -= non_overlap_cost
     return costs

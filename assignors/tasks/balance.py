@@ -1,4 +1,4 @@
-"""Evening out tasks per thread by moving them one at a time.
+"""Balance tasks per thread by moving one task at a time.
 
 Source: `HighAvailabilityTaskAssignor.balanceTasksOverThreads`.
 """
@@ -19,13 +19,19 @@ MayMove = Callable[[int, int], bool]
 
 
 def balance_over_threads(placement: TaskPlacement, role: TaskType, may_move: MayMove, recorder: Recorder) -> None:
-    """Move tasks of one role from loaded to less loaded clients until a whole sweep moves nothing.
+    """Move tasks of one role from loaded to less loaded clients until a sweep moves none.
 
-    Guarantees: no single allowed move would still lessen a difference in (active + standby) tasks per thread.
+    Guarantees: no further allowed move reduces a difference in (active and standby) tasks per thread.
 
-    Priority: source, then destination, both in Kafka's order; of the source's tasks the lowest first.
+    Priority: source, then destination, both in Kafka's order; of the source's tasks the first in Kafka's order.
 
-    Complexity: O(C²) comparisons a sweep at worst; a source that is level with the least loaded client costs O(1).
+    Complexity: O(C²) comparisons in each sweep in the worst case; O(1) for a source whose load is the minimum.
+
+    Args:
+        placement: the placement to change.
+        role: role of the tasks.
+        may_move: whether a move is allowed.
+        recorder: receives the moves.
     """
     sweeps = 1
     while _sweep(placement, role, may_move, recorder):
@@ -43,17 +49,17 @@ def balance_over_threads(placement: TaskPlacement, role: TaskType, may_move: May
 def _sweep(placement: TaskPlacement, role: TaskType, may_move: MayMove, recorder: Recorder) -> bool:
     moved = False
     clients = range(len(placement.threads))
-    least = _least_load_after_a_gain(placement)
+    lowest = _lowest_load_with_one_more(placement)
     for source in clients:
-        if _load_after_a_loss(placement, source) < least:
+        if _load_with_one_less(placement, source) < lowest:
             continue
-        gave = False
+        has_moved = False
         for destination in clients:
             if destination != source and should_move(placement, source, destination):
-                gave |= _move_tasks(placement, role, source, destination, may_move, recorder)
-        if gave:
+                has_moved |= _move_tasks(placement, role, source, destination, may_move, recorder)
+        if has_moved:
             moved = True
-            least = _least_load_after_a_gain(placement)
+            lowest = _lowest_load_with_one_more(placement)
     return moved
 
 
@@ -83,19 +89,19 @@ def _move_tasks(
 
 
 def should_move(placement: TaskPlacement, source: int, destination: int) -> bool:
-    """Whether one task fewer at the source and one more at the destination would lessen their difference in load."""
+    """Return whether moving one task from the source to the destination reduces their difference in load."""
     skew = placement.assigned_load(source) - placement.assigned_load(destination)
     if skew <= 0:
         return False
     gained = (placement.assigned_count[destination] + 1.0) / placement.threads[destination]
-    proposed = _load_after_a_loss(placement, source) - gained
+    proposed = _load_with_one_less(placement, source) - gained
     return 0 <= proposed < skew
 
 
-def _load_after_a_loss(placement: TaskPlacement, client: int) -> float:
+def _load_with_one_less(placement: TaskPlacement, client: int) -> float:
     return (placement.assigned_count[client] - 1.0) / placement.threads[client]
 
 
-def _least_load_after_a_gain(placement: TaskPlacement) -> float:
+def _lowest_load_with_one_more(placement: TaskPlacement) -> float:
     pairs = zip(placement.assigned_count, placement.threads, strict=True)
     return min(((count + 1.0) / threads for count, threads in pairs), default=0.0)

@@ -1,4 +1,4 @@
-"""What Kafka Streams does when it cannot learn how far behind the clients are: everything stays, and it asks again."""
+"""Kafka Streams' assignor for unknown lags: tasks stay, and a probing rebalance follows."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assignors.tasks.legacy_sticky import stick
 
 @dataclass(frozen=True, slots=True)
 class FallbackPrior:
-    """`FallbackPriorTaskAssignor`: the previous assignment, with new or lost tasks placed as the sticky assignor would.
+    """`FallbackPriorTaskAssignor`: the previous assignment; new and lost tasks are placed as by the sticky assignor.
 
     Attributes:
-        order: in which collections the caller is taken to hand over tasks and clients; ties hang on it.
+        order: order in which the caller's collections return tasks and clients; ties depend on it.
 
-    Guarantees: every task that ran somewhere stays there. A probing rebalance is always asked for. Racks and lags play
-    no part.
+    Guarantees: each task stays on the client that ran it. A probing rebalance is always requested. Racks and lags do
+    not matter.
 
-    Priority: staying put, then as `LegacySticky`.
+    Priority: the previous client, then as `LegacySticky`.
 
     Complexity: as `LegacySticky`.
 
@@ -34,15 +34,25 @@ class FallbackPrior:
         CollectionOrder(self.order)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks exactly as Kafka would.
+        """Assign tasks exactly as Kafka.
+
+        Returns:
+            The assignment.
 
         Raises:
-            KafkaError: Kafka would throw here; see `assignors.errors`.
+            KafkaError: Kafka throws for this state; see `assignors.errors`.
         """
         return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """As `assign`, and tell the recorder how."""
+        """Assign tasks as `assign`, and pass the steps to a recorder.
+
+        Returns:
+            The assignment.
+
+        Raises:
+            KafkaError: Kafka throws for this state; see `assignors.errors`.
+        """
         placement = stick(state, self.order, preserve_actives=True, rack_aware=False, recorder=recorder)
         followup_ms = state.assignment_configs.probing_rebalance_interval_ms
         return placement.columns(followup_ms).to_assignment(state)

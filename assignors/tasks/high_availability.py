@@ -1,21 +1,21 @@
-"""Kafka Streams' default assignor: balanced, and available while state is restored."""
+"""Kafka Streams' default task assignor."""
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from assignors.errors import NoSuchElementError, NullPointerError
 from assignors.model.assignment import UNASSIGNED, TaskAssignment, TaskType
 from assignors.model.state import ApplicationState
+from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS, STATELESS_WEIGHTS, Weights
 from assignors.recording.leader_work import LeaderWork
 from assignors.recording.recorder import NO_RECORDER, PlacementStep, Recorder, StepKind
 from assignors.tasks.balance import balance_over_threads
 from assignors.tasks.rack_aware import (
-    STATELESS_NON_OVERLAP_COST,
-    STATELESS_TRAFFIC_COST,
     can_enable,
     optimize_active_tasks,
     optimize_standby_tasks,
@@ -24,39 +24,45 @@ from assignors.tasks.standby import standby_policy
 from assignors.tasks.task_movement import move_to_caught_up_clients
 from assignors.tasks.task_placement import TaskPlacement
 
-DEFAULT_TRAFFIC_COST = 10
-DEFAULT_NON_OVERLAP_COST = 1
-
 
 @dataclass(frozen=True, slots=True)
 class HighAvailability:
-    """`HighAvailabilityTaskAssignor`: what to reach is computed afresh, what is run now depends on who is caught up.
+    """`HighAvailabilityTaskAssignor`: computes a balanced target, and runs tasks on caught-up clients until then.
 
-    Guarantees: a stateful task runs on a caught-up client if there is one; loads (active + standby tasks per thread) of
-    the target are even; a probing rebalance is asked for as long as the target is not reached. The previous assignment
+    Guarantees: a stateful task runs on a caught-up client if one exists. Loads (active and standby tasks per thread) of
+    the target are balanced. A probing rebalance is requested until the target is reached. The previous assignment
     matters only through the lags.
 
-    Priority: being caught up, then balance, then (with a rack-aware strategy) traffic, then keeping the target.
+    Priority: caught-up clients, then balance, then (with a rack-aware strategy) traffic, then the target.
 
-    Complexity: O(T log C) for the target, O(C log C) for each task that waits for a warm-up; the rack-aware step is
-    documented in `assignors.flow`.
+    Complexity: O(T log C) for the target, O(C log C) for each task that waits for a warm-up; see `assignors.flow` for
+    the rack-aware step.
 
     Source: KIP-441, KIP-708, KIP-925; `org.apache.kafka.streams.processor.internals.assignment`.
     """
 
-    default_traffic_cost = DEFAULT_TRAFFIC_COST
-    default_non_overlap_cost = DEFAULT_NON_OVERLAP_COST
+    default_weights: ClassVar[Weights] = HIGH_AVAILABILITY_WEIGHTS
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks exactly as Kafka would.
+        """Assign tasks exactly as Kafka.
+
+        Returns:
+            The assignment.
 
         Raises:
-            KafkaError: Kafka would throw here; see `assignors.errors`.
+            KafkaError: Kafka throws for this state; see `assignors.errors`.
         """
         return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """As `assign`, and tell the recorder how."""
+        """Assign tasks as `assign`, and pass the steps to a recorder.
+
+        Returns:
+            The assignment.
+
+        Raises:
+            KafkaError: Kafka throws for this state; see `assignors.errors`.
+        """
         placement = TaskPlacement(state)
         configs = state.assignment_configs
         stateful = np.flatnonzero(state.tasks.stateful).tolist()
@@ -71,19 +77,10 @@ class HighAvailability:
         return placement.columns(followup_ms).to_assignment(state)
 
 
-def _costs(placement: TaskPlacement) -> tuple[int, int]:
-    configs = placement.state.assignment_configs
-    traffic, non_overlap = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
-    return (
-        DEFAULT_TRAFFIC_COST if traffic is None else traffic,
-        DEFAULT_NON_OVERLAP_COST if non_overlap is None else non_overlap,
-    )
-
-
 def _assign_stateful_actives(placement: TaskPlacement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     num_clients = len(placement.threads)
     if tasks and not num_clients:
-        raise NoSuchElementError("there is no client to assign tasks to")
+        raise NoSuchElementError("no client can run the tasks")
     if tasks:
         placement.move_actives(np.array(tasks), np.arange(len(tasks)) % num_clients)
     if recorder.wants_steps:
@@ -91,7 +88,9 @@ def _assign_stateful_actives(placement: TaskPlacement, tasks: list[int], rack_aw
             recorder.step(PlacementStep(StepKind.DEALT, TaskType.ACTIVE, task, UNASSIGNED, placement.owner[task]))
     balance_over_threads(placement, TaskType.ACTIVE, lambda source, destination: True, recorder)
     if rack_aware:
-        optimize_active_tasks(placement, tasks, *_costs(placement), recorder)
+        optimize_active_tasks(
+            placement, tasks, HIGH_AVAILABILITY_WEIGHTS.configured(placement.state.assignment_configs), recorder
+        )
 
 
 def _assign_standbys(placement: TaskPlacement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
@@ -99,12 +98,17 @@ def _assign_standbys(placement: TaskPlacement, tasks: list[int], rack_aware: boo
     policy.assign(placement, tasks, recorder)
     balance_over_threads(placement, TaskType.STANDBY, policy.may_balance, recorder)
     if rack_aware:
-        optimize_standby_tasks(placement, *_costs(placement), policy.tags_to_keep(), recorder)
+        optimize_standby_tasks(
+            placement,
+            HIGH_AVAILABILITY_WEIGHTS.configured(placement.state.assignment_configs),
+            policy.tags_to_keep(),
+            recorder,
+        )
 
 
 def _assign_stateless(placement: TaskPlacement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
     if tasks and not placement.threads:
-        raise NullPointerError("there is no client to assign tasks to")
+        raise NullPointerError("no client can run the tasks")
     threads, counts = placement.threads, list(placement.active_count)
     loads = [(count / threads[client], client) for client, count in enumerate(counts)]
     heapq.heapify(loads)
@@ -112,11 +116,11 @@ def _assign_stateless(placement: TaskPlacement, tasks: list[int], rack_aware: bo
     for task in tasks:
         load, client = loads[0]
         if recorder.wants_steps:
-            placed = (TaskType.ACTIVE, task, UNASSIGNED, client)
-            recorder.step(PlacementStep(StepKind.FEWEST_ACTIVES, *placed, destination_load=load))
+            step = (TaskType.ACTIVE, task, UNASSIGNED, client)
+            recorder.step(PlacementStep(StepKind.FEWEST_ACTIVES, *step, destination_load=load))
         owners.append(client)
         counts[client] += 1
         heapq.heapreplace(loads, (counts[client] / threads[client], client))
     placement.move_actives(np.array(tasks, dtype=np.int64), np.array(owners, dtype=np.int64))
     if rack_aware:
-        optimize_active_tasks(placement, tasks, STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST, recorder)
+        optimize_active_tasks(placement, tasks, STATELESS_WEIGHTS, recorder)

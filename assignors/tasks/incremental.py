@@ -1,4 +1,4 @@
-"""Optimal over time: to the cheapest assignment with what must be restored for it and nothing more."""
+"""The incremental assignor: reaches the cheapest balanced assignment in steps, and restores no more than necessary."""
 
 from __future__ import annotations
 
@@ -12,15 +12,20 @@ from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.lags import best_available, caught_up, records_to_restore
 from assignors.model.parameters import check_count
-from assignors.model.state import LATEST_OFFSET, ApplicationState
-from assignors.objective.cost import previous
+from assignors.model.state import LATEST_OFFSET, ApplicationState, previous_holders
 from assignors.tasks.cheapest_target import cheapest_target
 from assignors.tasks.task_placement import TaskPlacement
 
 
 @dataclass(frozen=True, slots=True)
 class IncrementalMove:
-    """An active task that goes to another client; `source` is None if nobody ran it."""
+    """A move of an active task.
+
+    Attributes:
+        task: the task.
+        source: client that ran it; None for no client.
+        destination: client that runs it.
+    """
 
     task: TaskId
     source: ProcessId | None
@@ -29,13 +34,13 @@ class IncrementalMove:
 
 @dataclass(frozen=True, slots=True)
 class IncrementalRound:
-    """What one rebalance of a plan does.
+    """The changes of one rebalance of a plan.
 
     Attributes:
-        moves: the active tasks that move.
-        warm_ups: the copies, task and client, that are restored after it.
-        records: what they lack.
-        remote_partitions: source partitions that the active tasks then read across racks.
+        moves: active tasks that move.
+        warm_ups: copies (task, client) that are restored after the rebalance.
+        records: number of records that they lack.
+        remote_partitions: source partitions that active tasks then read across racks.
     """
 
     moves: tuple[IncrementalMove, ...]
@@ -46,23 +51,27 @@ class IncrementalRound:
 
 @dataclass(frozen=True, slots=True)
 class Incremental:
-    """Moves towards the cheapest even assignment, the most valuable moves first.
+    """Moves tasks towards the cheapest balanced assignment, the most valuable moves first.
 
     Attributes:
-        reliable_standbys: how many standbys of a task are kept in racks apart; all, with `rack.aware.assignment.tags`.
+        reliable_standbys: number of standbys of a task to place in different racks; all with
+            `rack.aware.assignment.tags`.
 
-    Guarantees: the target is that of `cheapest_target`, so of the cheapest assignments one with the fewest records to
-    restore. As long as nobody comes or goes and every task is caught up somewhere, no copy is restored twice, and
-    without standbys no more is restored than the first target lacks. (A standby that was restored can make another
-    target as cheap with less to restore: of random groups with standbys, one copy in 500 was restored in vain.) A task
-    runs on a caught-up client if there is one. At most `max.warmup.replicas` copies are restored besides those without
-    which a task would have too few. A probing rebalance is asked for until the target is reached.
+    Guarantees: the target is that of `cheapest_target`: a cheapest assignment with the fewest records to restore. While
+    no client joins or leaves and each task is caught up on some client, no copy is restored twice, and without standbys
+    no more is restored than the first target lacks. (A restored standby can make another target as cheap with less to
+    restore: in random groups with standbys, one copy in 500 was restored in vain.) A task runs on a caught-up client if
+    one exists. At most `max.warmup.replicas` copies are restored in addition to those that a task needs for its number
+    of standbys. A probing rebalance is requested until the target is reached.
 
-    Priority: being caught up; then copies that were begun; then traffic saved for each record restored.
+    Priority: caught-up clients; then copies that are partly restored; then saved traffic for each restored record.
 
     Complexity: that of the target, and O(C) for each copy that is not caught up.
 
-    Source: KIP-441 (warm-ups, probing rebalances), KIP-925 (costs); what is restored when is this project's.
+    Source: KIP-441 (warm-ups, probing rebalances), KIP-925 (costs); the order of restoration is this project's.
+
+    Raises:
+        ValueError: `reliable_standbys` is not a whole number, or is negative.
     """
 
     reliable_standbys: int = 1
@@ -71,37 +80,40 @@ class Incremental:
         check_count("reliable_standbys", self.reliable_standbys)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Decide the next round."""
+        """Compute the assignment of the next rebalance."""
         return _RoundBuilder(state, self.reliable_standbys).columns().to_assignment(state)
 
     def plan(self, state: ApplicationState) -> tuple[IncrementalRound, ...]:
-        """The rounds until the target is reached, if nobody comes or goes and each round's copies are restored in time.
+        """Return the rebalances until the target is reached.
 
-        The last one reaches it.
+        Assumes that the group does not change, and that copies are restored before the next rebalance.
+
+        Returns:
+            One entry for each rebalance.
         """
         rounds = []
         while True:
             columns = _RoundBuilder(state, self.reliable_standbys).columns()
-            rounds.append(_told(state, columns))
+            rounds.append(_describe_round(state, columns))
             if columns.followup_rebalance_delay_ms is None:
                 return tuple(rounds)
             state = _restored(state, columns)
 
 
 class _RoundBuilder:
-    """The way from what there is to a target, as far as one rebalance can go."""
+    """Computes the part of the way to the target that one rebalance can go."""
 
     def __init__(self, state: ApplicationState, reliable_standbys: int) -> None:
         self._state = state
         self._target = cheapest_target(state, reliable_standbys)
         self._ready = caught_up(state)
         self._records = records_to_restore(state)
-        self._at_hand, self._held = best_available(state), previous(state)[1]
+        self._at_hand, self._held = best_available(state), previous_holders(state)[1]
         self._remote_source = state.remote_partitions(state.tasks.source)
         self._remote_changelog = state.remote_partitions(state.tasks.changelog)
 
     def columns(self) -> AssignmentColumns:
-        """Decide it."""
+        """Compute the assignment."""
         state, wanted = self._state, self._target.columns(None)
         if not len(state.clients):
             return wanted
@@ -119,63 +131,63 @@ class _RoundBuilder:
         return AssignmentColumns(active, standby, followup_ms)
 
     def _actives(self, wanted: IntArray) -> IntArray:
-        """Who runs each task for now."""
+        """Return the current owner of each task."""
         active = wanted.copy()
         placement = TaskPlacement(self._state)
         waiting = ~self._ready[np.arange(len(wanted)), wanted]
-        runs = np.flatnonzero(~waiting)
-        placement.move_actives(runs, wanted[runs])
+        ready = np.flatnonzero(~waiting)
+        placement.move_actives(ready, wanted[ready])
         for task in np.flatnonzero(waiting).tolist():
-            active[task] = self._stand_in(placement, task, int(wanted[task]))
+            active[task] = self._best_available(placement, task, int(wanted[task]))
             placement.assign_active(task, int(active[task]))
         return active
 
-    def _stand_in(self, placement: TaskPlacement, task: int, wanted: int) -> int:
+    def _best_available(self, placement: TaskPlacement, task: int, wanted: int) -> int:
         held = self._held[task]
         return min(
             np.flatnonzero(self._at_hand[task]).tolist(),
             key=lambda client: (client != wanted, not held[client], placement.active_load(client)),
         )
 
-    def _copies(self, task: int, runs: int, wanted: AssignmentColumns) -> tuple[BoolArray, list[tuple[int, int]]]:
-        """The standbys of a task for now, and the clients that wait to be warmed up, with the partitions that saves."""
+    def _copies(self, task: int, owner: int, wanted: AssignmentColumns) -> tuple[BoolArray, list[tuple[int, int]]]:
+        """Return the standbys of a task for now, and the clients to warm up with the partitions that each saves."""
         ready, records, destination = self._ready[task], self._records[task], int(wanted.active[task])
-        listed = [client for client in np.flatnonzero(wanted.standby[task]).tolist() if client != runs]
-        number = int(wanted.standby[task].sum())
-        kept = [client for client in listed if ready[client]]
-        missing = sorted(
-            (client for client in listed if not ready[client]), key=lambda client: (records[client], client)
+        intended = [client for client in np.flatnonzero(wanted.standby[task]).tolist() if client != owner]
+        num_standbys = int(wanted.standby[task].sum())
+        kept = [client for client in intended if ready[client]]
+        not_ready = sorted(
+            (client for client in intended if not ready[client]), key=lambda client: (records[client], client)
         )
-        substitutes = self._substitutes(task, {runs, destination, *listed})[: number - len(kept)]
-        if destination != runs:
-            missing.append(destination)
-        needed = max(number - len(kept) - len(substitutes), 0)
+        substitutes = self._substitutes(task, {owner, destination, *intended})[: num_standbys - len(kept)]
+        if destination != owner:
+            not_ready.append(destination)
+        needed = max(num_standbys - len(kept) - len(substitutes), 0)
         standby = np.zeros(len(ready), dtype=np.bool_)
-        standby[[*kept, *substitutes, *missing[:needed]]] = True
+        standby[[*kept, *substitutes, *not_ready[:needed]]] = True
         replaced = iter(substitutes)
         return standby, [
-            (client, self._saved(task, client, runs if client == destination else next(replaced, client), destination))
-            for client in missing[needed:]
+            (client, self._saved(task, client, owner if client == destination else next(replaced, client), destination))
+            for client in not_ready[needed:]
         ]
 
-    def _substitutes(self, task: int, others: set[int]) -> list[int]:
-        """Caught-up copies there are besides, the closest first."""
-        found = [c for c in np.flatnonzero(self._held[task] & self._ready[task]).tolist() if c not in others]
-        return sorted(found, key=lambda client: (self._records[task, client], client))
+    def _substitutes(self, task: int, excluded: set[int]) -> list[int]:
+        """Return the clients with another caught-up copy, the lowest lag first."""
+        candidates = [c for c in np.flatnonzero(self._held[task] & self._ready[task]).tolist() if c not in excluded]
+        return sorted(candidates, key=lambda client: (self._records[task, client], client))
 
-    def _saved(self, task: int, client: int, replaced: int, destination: int) -> int:
+    def _saved(self, task: int, client: int, current: int, destination: int) -> int:
         remote = self._remote_source if client == destination else self._remote_changelog
-        return int(remote[task, replaced] - remote[task, client])
+        return int(remote[task, current] - remote[task, client])
 
     def _rank(self, task: int, client: int, saved: int) -> tuple[bool, Fraction, int]:
-        """The lower, the sooner."""
+        """Return the sort key of a warm-up; the lowest is first."""
         records = int(self._records[task, client])
         return not self._held[task, client], Fraction(-saved, records), records
 
 
-def _told(state: ApplicationState, columns: AssignmentColumns) -> IncrementalRound:
+def _describe_round(state: ApplicationState, columns: AssignmentColumns) -> IncrementalRound:
     ids, clients = state.tasks.ids, state.clients.ids
-    ran = previous(state)[0]
+    ran = previous_holders(state)[0]
     moves = []
     for task in np.flatnonzero(columns.active != UNASSIGNED).tolist():
         destination = int(columns.active[task])
@@ -203,7 +215,7 @@ def _assigned(columns: AssignmentColumns) -> BoolArray:
 
 
 def _restored(state: ApplicationState, columns: AssignmentColumns) -> ApplicationState:
-    """The state after everybody has caught up on what was assigned."""
+    """Return the state after all assigned copies have caught up."""
     stateful, active = state.tasks.stateful[:, None], _active(columns)
     lags = np.where(stateful & active, LATEST_OFFSET, np.where(columns.standby, 0, state.lags))
     ids = state.tasks.ids

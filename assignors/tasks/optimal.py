@@ -1,36 +1,34 @@
-"""The cheapest of all assignments: actives, standbys and stateless tasks at once, with a proof."""
+"""The optimal task assignor: active tasks, standbys and stateless tasks at the minimum cost, with a proof."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
 
 from assignors.errors import AssignorError
-from assignors.model.assignment import AssignmentColumns, TaskAssignment
+from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignment
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import TrafficRates, TrafficUnit, check_topic_rates, effective_price, effective_rates
-from assignors.objective.cost import Weights
-from assignors.optimum import prices as priced
+from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS, Weights
 from assignors.optimum.balanced_placement import Slack, place_stateful_tasks, place_stateless_tasks
 from assignors.optimum.byte_costs import ByteCostTerms, byte_costs
 from assignors.optimum.costs import CopyCosts, Priority, partition_costs
-from assignors.optimum.failure_domains import places
-from assignors.optimum.parameter_checks import check
+from assignors.optimum.failure_domains import failure_domains
+from assignors.optimum.parameter_checks import check_parameters
 from assignors.optimum.placement_program import PlacementSolution
+from assignors.optimum.prices import compute_prices, total_price
 from assignors.recording.recorder import NO_RECORDER
 from assignors.tasks.task_movement import move_to_caught_up_clients
 from assignors.tasks.task_placement import TaskPlacement
 
-DEFAULT_TRAFFIC_COST = 10
-DEFAULT_NON_OVERLAP_COST = 1
-
 
 class Separation(StrEnum):
-    """Where copies of a task are kept apart: by configured tags, else by racks; by tags alone; on clients alone."""
+    """Where copies of a task are separated: by configured tags or else racks; by tags only; on other clients only."""
 
     PLACES = "places"
     TAGS = "tags"
@@ -38,7 +36,7 @@ class Separation(StrEnum):
 
 
 class SolutionStatus(StrEnum):
-    """What is known of an answer: that nothing is cheaper, or only what the bound says."""
+    """Whether an assignment is proven to be optimal, or only bounded."""
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
@@ -46,19 +44,19 @@ class SolutionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimalSolution:
-    """An answer and its proof.
+    """An assignment and its proof.
 
     Attributes:
-        assignment: what to do now; tasks that wait for a warm-up run elsewhere.
-        target: where all is to be when copies have warmed up.
-        weights: what traffic and movement count in the cost.
-        unit: what a cost of 1 is worth, in partitions, bytes per second or US dollars a day.
-        traffic: what the target brings across racks at rest, in the same, whatever else it costs.
-        cost: what the target costs, by the weights, the price of downtime included.
-        bound: what no target as balanced, and with copies as far apart, costs less than.
-        status: optimal if that is the cost, and it is proven that there is none with less slack.
-        slack: by how many copies clients differ from their shares; more than asked for only where standbys could not
-            be placed otherwise, or, if the status is feasible, no place was found for them in the time.
+        assignment: the assignment for now; tasks whose client warms up run on other clients.
+        target: the assignment after all copies have warmed up.
+        weights: weights of traffic and movement in the cost.
+        unit: traffic that a cost of 1 represents, in partitions, bytes per second or US dollars a day.
+        traffic: cross-rack traffic of the target in the steady state, in the same unit.
+        cost: cost of the target, including downtime.
+        bound: lower bound of the cost of each target that is as balanced and separated.
+        status: optimal if the cost equals the bound, and smaller slacks are proven to be infeasible.
+        slack: number of copies by which clients exceed or miss their shares. It exceeds the requested slack only where
+            standbys do not fit otherwise, or, with status feasible, where no placement was found in time.
     """
 
     assignment: TaskAssignment
@@ -74,45 +72,50 @@ class OptimalSolution:
 
 @dataclass(frozen=True, slots=True)
 class Optimal:
-    """The least traffic and movement of all assignments that are as balanced, in partitions, bytes or dollars.
+    """The minimum traffic and movement for a given balance, in partitions, bytes or dollars.
 
     Attributes:
-        minimises: what counts: partitions without a replica in the rack and copies in new places, as in KIP-925; or
-            bytes per second that cross racks (`bytes`), or their price in US dollars a day (`dollars`), where a copy
-            in a new place costs what it still has to read across racks.
-        traffic_cost: what a partition costs that is read across racks; None takes `rack.aware.assignment.traffic_cost`,
-            10 if that is not set. Partitions of stateless tasks cost 1. Not for bytes and dollars.
-        non_overlap_cost: what a copy costs where it was not before; None takes
-            `rack.aware.assignment.non_overlap_cost`, 1 if that is not set. For bytes and dollars that comes on top of
-            what is restored, in bytes per second or dollars a day, and None is 0.
-        priority: whether the two are added up, or the one decides and the other settles what is left.
-        apart: where copies of a task are kept apart, as far as shares admit it: by the tags of
-            `rack.aware.assignment.tags`, else by racks (`places`), by these tags alone, as Kafka does (`tags`), or
-            only on different clients (`clients`).
-        slack: by how many tasks a client may have more or fewer than its share by threads, rounded either way: of
+        minimises: what to minimize: partitions without a replica in the rack and moved copies, as in KIP-925; or bytes
+            per second that cross racks (`bytes`), or their price in US dollars a day (`dollars`), where a moved copy
+            costs the bytes that it still reads across racks.
+        traffic_cost: cost of a partition that is read across racks; None for `rack.aware.assignment.traffic_cost`,
+            default 10. Partitions of stateless tasks cost 1. Not for bytes and dollars.
+        non_overlap_cost: cost of a copy on a client that did not hold it before; None for
+            `rack.aware.assignment.non_overlap_cost`, default 1. For bytes and dollars it is added to the restored
+            bytes, in bytes per second or dollars a day, default 0.
+        priority: whether traffic and movement are added up, or one is minimized before the other.
+        apart: where copies of a task are separated, if the shares allow it: by the tags of
+            `rack.aware.assignment.tags` or else by racks (`places`), by these tags only, as in Kafka (`tags`), or on
+            different clients only (`clients`).
+        slack: number of tasks by which a client may exceed or miss its share by threads, rounded either way: of
             stateful tasks, of stateless tasks, and of standbys.
-        subtopology_slack: the same of every subtopology; None asks nothing of subtopologies.
-        downtime_cost: what it costs to run a task, at once, on a client that lags behind another one, in units of the
-            costs; None never does, and warms the client up first.
-        time_limit_s: how long an integer programme may take, about; counted in nodes of its search, and by the clock
-            only where it takes four times as long.
-        horizon_s: over how many seconds what is restored is spread, to be weighed against what flows for good.
-        bytes_per_s: what is produced to each topic, in place of `rates`; see `rates_of_topics`.
-        usd_per_gb: what a gigabyte costs that crosses racks; None takes that of `rates`.
-        rates: what flows, and between which racks; a run gives those of its world at the start.
+        subtopology_slack: the same for each subtopology; None if subtopologies do not matter.
+        downtime_cost: cost of running a task at once on a client that lags behind another one, in units of the costs;
+            None to warm up the client first.
+        time_limit_s: approximate time limit of an integer program, converted to nodes of its search. The clock ends the
+            search only after four times as long.
+        horizon_s: period over which restored bytes are spread, to compare them with continuous traffic.
+        bytes_per_s: rate of each topic, instead of `rates`; see `rates_of_topics`.
+        usd_per_gb: price of 10⁹ bytes that cross racks; None for the price of `rates`.
+        rates: rates of partitions and tasks; a run sets those of its world.
 
-    Guarantees: nothing that keeps to the priorities costs less, if the status says so; else nothing costs less than the
-    bound. Bytes and dollars are first rounded to units, of which the dearest copy costs 100,000 at most. With a
-    downtime cost of None a task runs on a caught-up client if there is one; `max.warmup.replicas` and probing
-    rebalances are as in `HighAvailability`, and the group comes to rest: ties fall to clients that are caught up. Where
-    racks are not known, only movement counts.
+    Guarantees: with status optimal, no assignment with these priorities costs less; else none costs less than the
+    bound. Bytes and dollars are first rounded to units, of which the most expensive copy costs 100,000. With a downtime
+    cost of None, a task runs on a caught-up client if one exists, `max.warmup.replicas` and probing rebalances work as
+    in `HighAvailability`, and the group converges: ties go to caught-up clients. Where racks are unknown, only movement
+    counts.
 
-    Priority: every task runs and has its standbys, on different clients; balance; copies of a task in different racks,
-    or at different values of `rack.aware.assignment.tags`; cost; then caught-up clients, then warm ones.
+    Priority: all tasks run and have their standbys, on different clients; balance; copies of a task in different racks,
+    or with different values of `rack.aware.assignment.tags`; cost; then caught-up clients, then clients that are
+    warming up.
 
-    Complexity: a min-cost flow without standbys; an integer programme with them, exponential at worst.
+    Complexity: a min-cost flow without standbys; with standbys an integer program, exponential in the worst case.
 
-    Source: KIP-925 and KIP-708 for what is asked, KIP-441 for the way there; the programme is this project's.
+    Source: KIP-925 and KIP-708 for the objective, KIP-441 for the movement; the program is this project's.
+
+    Raises:
+        TypeError: a parameter has the wrong type.
+        ValueError: a parameter is not allowed.
     """
 
     traffic_cost: int | None = None
@@ -129,59 +132,73 @@ class Optimal:
     usd_per_gb: float | None = None
     rates: TrafficRates | None = None
 
-    default_traffic_cost = DEFAULT_TRAFFIC_COST
-    default_non_overlap_cost = DEFAULT_NON_OVERLAP_COST
+    default_weights: ClassVar[Weights] = HIGH_AVAILABILITY_WEIGHTS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bytes_per_s", check_topic_rates(self.bytes_per_s))
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        check(given, {"priority": Priority, "apart": Separation, "minimises": TrafficUnit})
+        parameters = {parameter.name: getattr(self, parameter.name) for parameter in fields(self)}
+        check_parameters(parameters, {"priority": Priority, "apart": Separation, "minimises": TrafficUnit})
 
     @property
     def needs_rates(self) -> bool:
-        """Whether it weighs bytes, and nobody gave it rates."""
+        """Return whether the assignor minimizes bytes and has no rates."""
         return self.minimises != TrafficUnit.PARTITIONS and self.rates is None
 
     def with_rates(self, rates: TrafficRates) -> Optimal:
-        """The same with these; `bytes_per_s` and `usd_per_gb` go before them."""
+        """Return the same assignor with these rates; `bytes_per_s` and `usd_per_gb` override them."""
         return replace(self, rates=rates)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks at the least cost.
+        """Assign tasks at the minimum cost.
+
+        Returns:
+            The assignment.
 
         Raises:
-            IllegalStateError: the lag of a stateful task is not known.
+            IllegalStateError: the lag of a stateful task is missing.
+            AssignorError: the rates or the price to minimize are unknown.
         """
         return self.solve(state).assignment
 
     def solve(self, state: ApplicationState) -> OptimalSolution:
-        """As `assign`, with the cost and the bound."""
+        """Compute the assignment with its cost and bound.
+
+        Returns:
+            The solution.
+
+        Raises:
+            IllegalStateError: the lag of a stateful task is missing.
+            AssignorError: the rates or the price to minimize are unknown.
+        """
         copies = _copies(state)
         costs = self._costs(state, copies)
-        price = priced.prices(state, copies, costs, self.downtime_cost or 0)
+        price = compute_prices(state, copies, costs, self.downtime_cost or 0)
         slack = Slack(self.slack, self.subtopology_slack)
-        shared = place_stateful_tasks(state, price, copies, self._places(state), slack, self.time_limit_s)
-        found, stateless = shared.found, place_stateless_tasks(state, price, slack)
-        rest = priced.total(price.stateless, stateless)
-        paid = priced.total(price.active, found.active) + priced.total(price.standby, found.standby)
-        cost, bound = price.cost(paid + rest), price.least_cost(found.bound + rest)
-        target = _columns(state, found, stateless)
+        placed = place_stateful_tasks(state, price, copies, self._failure_domains(state), slack, self.time_limit_s)
+        stateful, stateless = placed.solution, place_stateless_tasks(state, price, slack)
+        stateless_price = total_price(price.stateless, stateless)
+        stateful_price = total_price(price.active, stateful.active) + total_price(price.standby, stateful.standby)
+        cost, bound = (
+            price.cost(stateful_price + stateless_price),
+            price.lower_bound_of_cost(stateful.bound + stateless_price),
+        )
+        target = _columns(state, stateful, stateless)
         return OptimalSolution(
-            assignment=self._now(state, target).to_assignment(state),
+            assignment=self._until_caught_up(state, target).to_assignment(state),
             target=target,
             weights=costs.weights,
             unit=costs.unit,
             traffic=costs.traffic.total(target.active, target.standby),
             cost=cost,
             bound=bound,
-            status=SolutionStatus.OPTIMAL if bound == cost and shared.is_needed else SolutionStatus.FEASIBLE,
-            slack=shared.slack,
+            status=SolutionStatus.OPTIMAL if bound == cost and placed.is_slack_minimal else SolutionStatus.FEASIBLE,
+            slack=placed.slack,
         )
 
     def _costs(self, state: ApplicationState, copies: int) -> CopyCosts:
         priority = Priority(self.priority)
         if self.minimises == TrafficUnit.PARTITIONS:
-            configured = Weights(DEFAULT_TRAFFIC_COST, DEFAULT_NON_OVERLAP_COST).configured(state.assignment_configs)
+            configured = HIGH_AVAILABILITY_WEIGHTS.configured(state.assignment_configs)
             traffic, moving = self.traffic_cost, self.non_overlap_cost
             weights = Weights(
                 configured.traffic_cost if traffic is None else traffic,
@@ -190,19 +207,21 @@ class Optimal:
             return partition_costs(state, copies, priority, weights)
         rates = effective_rates(state, self.bytes_per_s, self.rates)
         if rates is None:
-            raise AssignorError(f"nobody says what flows, so {self.minimises} cannot be minimised: give bytes_per_s")
+            raise AssignorError(
+                f"cannot minimize {self.minimises}: the rates of the topics are unknown; set bytes_per_s"
+            )
         price = None if self.minimises == TrafficUnit.BYTES else effective_price(self.usd_per_gb, rates)
         return byte_costs(
             state, copies, rates, ByteCostTerms(priority, self.non_overlap_cost or 0, self.horizon_s, price)
         )
 
-    def _places(self, state: ApplicationState) -> IntArray:
+    def _failure_domains(self, state: ApplicationState) -> IntArray:
         is_tagged = bool(state.assignment_configs.rack_aware_assignment_tags)
         if self.apart == Separation.CLIENTS or (self.apart == Separation.TAGS and not is_tagged):
             return np.zeros((0, len(state.clients)), dtype=np.int64)
-        return places(state)
+        return failure_domains(state)
 
-    def _now(self, state: ApplicationState, target: AssignmentColumns) -> AssignmentColumns:
+    def _until_caught_up(self, state: ApplicationState, target: AssignmentColumns) -> AssignmentColumns:
         if self.downtime_cost is not None or not len(state.clients):
             return target
         placement = TaskPlacement(state)
@@ -218,12 +237,12 @@ def _copies(state: ApplicationState) -> int:
     return max(min(state.assignment_configs.num_standby_replicas, len(state.clients) - 1), 0)
 
 
-def _columns(state: ApplicationState, found: PlacementSolution, stateless: BoolArray) -> AssignmentColumns:
+def _columns(state: ApplicationState, placed: PlacementSolution, stateless: BoolArray) -> AssignmentColumns:
     num_clients = len(state.clients)
-    active = np.full(len(state.tasks), -1, dtype=np.int64)
+    active = np.full(len(state.tasks), UNASSIGNED, dtype=np.int64)
     standby = np.zeros((len(state.tasks), num_clients), dtype=np.bool_)
     if num_clients:
-        active[state.tasks.stateful] = found.active.argmax(axis=1)
+        active[state.tasks.stateful] = placed.active.argmax(axis=1)
         active[~state.tasks.stateful] = stateless.argmax(axis=1)
-        standby[state.tasks.stateful] = found.standby
+        standby[state.tasks.stateful] = placed.standby
     return AssignmentColumns(active, standby, None)

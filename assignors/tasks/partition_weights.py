@@ -1,4 +1,4 @@
-"""How heavy partitions are where traffic is weighed by bytes instead of counted by partition."""
+"""Weights of partitions, to weigh traffic by bytes instead of partitions."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from assignors.model.columns import BoolArray, IntArray, Ragged
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import PartitionRateColumns, TrafficRates
 
-HEAVIEST = 1_000_000
-"""The weight of the heaviest partition; the others' are rounded to whole numbers of this scale."""
+MAX_WEIGHT = 1_000_000
+"""Weight of the heaviest partition; the others are rounded to whole numbers on this scale."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionWeights:
-    """What it weighs to read each of P partitions in each of R racks.
+    """The weight of reading each of P partitions in each of R racks.
 
     Attributes:
         weights: shape (P,).
-        is_remote: shape (P, R); whether what is read in the rack comes from another one.
+        is_remote: shape (P, R); whether a client in the rack reads the partition from another rack.
     """
 
     weights: IntArray
@@ -28,24 +28,28 @@ class PartitionWeights:
 
     @property
     def mean(self) -> int:
-        """What the mean partition weighs, in whole numbers; 1 at least."""
+        """Return the mean weight of a partition as a whole number, at least 1."""
         return max(1, round(float(self.weights.mean()))) if len(self.weights) else 1
 
     def traffic(self, partitions: Ragged) -> IntArray:
-        """The weight of what is read across racks of each row's partitions, in each rack; shape (T, R)."""
-        weighed: IntArray = self.is_remote * self.weights[:, None]
-        return partitions.sum(weighed)
+        """Return the weight of the partitions of each row that are read across racks, in each rack; shape (T, R)."""
+        weighted: IntArray = self.is_remote * self.weights[:, None]
+        return partitions.sum(weighted)
 
 
 def partition_weights(state: ApplicationState, rates: TrafficRates | None) -> PartitionWeights:
-    """The weights of a state's partitions.
+    """Return the weights of a state's partitions.
 
     Args:
-        state: whose partitions.
-        rates: what flows; None, or where nothing does, to let every partition weigh 1 and any replica in a rack serve.
+        state: the state with the partitions.
+        rates: rates of partitions. If None, or if all are 0, each partition weighs 1, and a replica in the rack makes
+            it local.
+
+    Returns:
+        The weights.
     """
-    found = None if rates is None else PartitionRateColumns.of(state, rates)
-    if found is None or not found.bytes_per_s.any():
+    columns = None if rates is None else PartitionRateColumns.of(state, rates)
+    if columns is None or not columns.bytes_per_s.any():
         return PartitionWeights(np.ones(len(state.partitions.names), dtype=np.int64), ~state.partitions.in_rack)
-    scaled = np.rint(found.bytes_per_s / found.bytes_per_s.max() * HEAVIEST).astype(np.int64)
-    return PartitionWeights(scaled, found.is_remote)
+    weights = np.rint(columns.bytes_per_s / columns.bytes_per_s.max() * MAX_WEIGHT).astype(np.int64)
+    return PartitionWeights(weights, columns.is_remote)

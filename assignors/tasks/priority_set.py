@@ -1,8 +1,8 @@
-"""Kafka's ConstrainedPrioritySet: clients by (load, process id), taken by the first that satisfies a condition.
+"""Kafka's ConstrainedPrioritySet: clients by (load, process id); the first that satisfies a condition is removed.
 
-The loads are read whenever two clients are compared, and they change while clients are inside; the heap is then out of
-order for a moment, and that can decide who comes next. So Java's heap is reproduced, and so is the order of the hash
-set from which passed-over clients are put back. Functions from `enter_all` on are kernels (`assignors.compilation`).
+Loads are read at each comparison and change while clients are in the set. The heap is then temporarily out of order,
+which can decide the next client. So Java's heap is reproduced, and so is the order of the hash set from which skipped
+clients are inserted again. Functions from `enter_all` on are kernels (`assignors.compilation`).
 
 Source: KIP-441, `ConstrainedPrioritySet`.
 """
@@ -20,17 +20,17 @@ NO_CLIENT = -1
 
 
 class PrioritySet(NamedTuple):
-    """The set, changed in place; `passed`, `hashes_passed`, `ordered`, `bins` are scratch."""
+    """The set, changed in place; `passed`, `hashes_passed`, `ordered` and `bins` are scratch."""
 
     heap: Heap
     hashes: Vector
-    """[client]"""
+    """[client] hash of its process id"""
     inside: Vector
     """[client] 1 if it is in the set"""
     wanted: Vector
     """[client] 1 if it satisfies the condition of the next `take`"""
     drained: Vector
-    """[1] whether to pass over everybody once more would change nothing"""
+    """[1] 1 if skipping all clients once more changes nothing"""
     passed: Vector
     hashes_passed: Vector
     ordered: Vector
@@ -38,7 +38,7 @@ class PrioritySet(NamedTuple):
 
 
 def empty_set(kernels: Kernels, placement: TaskPlacement) -> PrioritySet:
-    """An empty set for all clients with their loads; `enter_all` fills it."""
+    """Return an empty set for all clients with their loads; `enter_all` fills it."""
     num_clients = len(placement.threads)
     loads = [placement.assigned_load(client) for client in range(num_clients)]
     zeros = kernels.zeros
@@ -56,48 +56,51 @@ def empty_set(kernels: Kernels, placement: TaskPlacement) -> PrioritySet:
 
 
 def enter_all(clients: PrioritySet) -> None:
-    """Put all clients into an empty set."""
+    """Insert all clients into an empty set."""
     for client in range(len(clients.inside)):
         enter(clients, client)
 
 
 def take(clients: PrioritySet) -> int:
-    """Take out the first of the wanted clients, or answer NOBODY if none of them is inside.
+    """Remove and return the first client that satisfies the condition.
 
-    Whoever comes before is taken out and put back, which changes the heap. Where all came out in the order of their
-    keys, the heap after that depends on the keys alone; so to do the same again with no key changed is left out.
+    Clients before it are removed and inserted again, which changes the heap. If all came out in the order of their
+    keys, the resulting heap depends only on the keys, so repeating this with unchanged keys is skipped.
+
+    Returns:
+        The client, or NO_CLIENT.
     """
     if clients.drained[0] == 1 and not is_any_inside(clients):
         return NO_CLIENT
     heap = clients.heap
-    number = 0
+    num_passed = 0
     ascending = 1
-    found = NO_CLIENT
-    while found == NO_CLIENT and heap.size[0] > 0:
+    taken = NO_CLIENT
+    while taken == NO_CLIENT and heap.size[0] > 0:
         client = poll(heap)
         if clients.wanted[client] == 1:
-            found = client
+            taken = client
             clients.inside[client] = 0
         else:
-            if number > 0 and is_less(heap, client, clients.passed[number - 1]):
+            if num_passed > 0 and is_less(heap, client, clients.passed[num_passed - 1]):
                 ascending = 0
-            clients.passed[number] = client
-            number += 1
-    fill(clients, number)
-    clients.drained[0] = ascending if found == NO_CLIENT else 0
-    return found
+            clients.passed[num_passed] = client
+            num_passed += 1
+    insert_passed(clients, num_passed)
+    clients.drained[0] = ascending if taken == NO_CLIENT else 0
+    return taken
 
 
 def is_any_inside(clients: PrioritySet) -> bool:
-    """Whether some wanted client is in the set."""
+    """Return whether a client that satisfies the condition is in the set."""
     for client in range(len(clients.wanted)):  # noqa: SIM110
         if clients.wanted[client] == 1 and clients.inside[client] == 1:
             return True
     return False
 
 
-def fill(clients: PrioritySet, number: int) -> None:
-    """Put those that were passed over back, in the order of a hash set that was filled with them."""
+def insert_passed(clients: PrioritySet, number: int) -> None:
+    """Insert the skipped clients again, in the order of a hash set that is filled with them."""
     bins = clients.bins
     for position in range(number):
         clients.hashes_passed[position] = clients.hashes[clients.passed[position]]
@@ -116,8 +119,8 @@ def fill(clients: PrioritySet, number: int) -> None:
         offer(clients.heap, clients.ordered[position])
 
 
-def put_back(clients: PrioritySet, client: int, load: float, other: int, other_load: float) -> None:
-    """Let two clients whose loads may have changed find their places anew, one after the other."""
+def update_two(clients: PrioritySet, client: int, load: float, other: int, other_load: float) -> None:
+    """Update the loads of two clients and insert them again, one after the other."""
     clients.heap.major[client] = load
     clients.heap.major[other] = other_load
     enter(clients, client)
@@ -126,7 +129,7 @@ def put_back(clients: PrioritySet, client: int, load: float, other: int, other_l
 
 
 def enter(clients: PrioritySet, client: int) -> None:
-    """Put a client in, or where it belongs now if it is inside."""
+    """Insert a client; remove it first if it is in the set."""
     if clients.inside[client] == 1:
         remove(clients.heap, client)
     clients.inside[client] = 1

@@ -1,9 +1,9 @@
-"""Placing standbys: on the least loaded clients, or spread over the values of client tags.
+"""Place standbys on the least loaded clients, or spread over the values of client tags.
 
 Source: KIP-441 `DefaultStandbyTaskAssignor`, KIP-708 `ClientTagAwareStandbyTaskAssignor`, `ConstrainedPrioritySet`.
 
-Kafka takes clients from a priority queue by (load, process id). A client's load changes here only while it is outside
-of that queue, so "the least of the queue" is simply the least of all, whatever the shape of the heap.
+Kafka takes clients from a priority queue by (load, process id). Here, a client's load changes only while it is not in
+the queue, so the head of the queue is always the minimum, whatever the shape of the heap.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from assignors.tasks.standby_exchange import NO_TAG
 from assignors.tasks.task_placement import TaskPlacement
 
 STEPS_OF_WORK = 20
-"""How many looks at a client make up one step of work (`KernelChoice`)."""
+"""Number of visits of a client in one step of work (`KernelChoice`)."""
 
 
 class StandbyPolicy(Protocol):
-    """Where standbys go at first, and where they may be moved afterwards."""
+    """Where standbys are placed, and where they may be moved later."""
 
     def assign(self, placement: TaskPlacement, tasks: Sequence[int], recorder: Recorder) -> None:
-        """Give every stateful task (rows, in order) its standbys, as far as there are clients."""
+        """Place the standbys of stateful tasks (rows, in order) while there are clients."""
 
     def may_balance(self, source: int, destination: int) -> bool:
-        """Whether standbys may move between these clients to even out their load."""
+        """Return whether standbys may move between these clients to balance their loads."""
 
     def tags_to_keep(self) -> IntArray:
-        """What moves to save traffic must leave a task's copies: the argument `tags` of `exchange_standbys`."""
+        """Return the argument `tags` of `exchange_standbys`."""
 
 
 def standby_policy(state: ApplicationState) -> StandbyPolicy:
-    """The policy that Kafka chooses: spread over tags if `rack.aware.assignment.tags` names any."""
+    """Return Kafka's policy: spread over tags if `rack.aware.assignment.tags` has any."""
     tags = state.assignment_configs.rack_aware_assignment_tags
     return TagAwareStandbys(state, tags) if tags else LeastLoadedStandbys(state)
 
 
 class LeastLoadedStandbys:
-    """Standbys on the least loaded clients; any move is allowed.
+    """Places standbys on the least loaded clients; all moves are allowed.
 
-    Complexity: O(C) steps a standby.
+    Complexity: O(C) steps for each standby.
     """
 
     def __init__(self, state: ApplicationState) -> None:
         self._state = state
 
     def assign(self, placement: TaskPlacement, tasks: Sequence[int], recorder: Recorder) -> None:
-        """Give each task its standbys; clients with equal load in Kafka's order."""
+        """Place the standbys of each task; clients with equal load are used in Kafka's order."""
         num_clients = len(placement.threads)
         copies = min(placement.state.assignment_configs.num_standby_replicas, num_clients)
         kernels = CHOICE.choose(len(tasks) * copies * num_clients // STEPS_OF_WORK)
@@ -70,51 +70,59 @@ class LeastLoadedStandbys:
             kernels.reals([placement.assigned_load(client) for client in range(num_clients)]),
         )
         if recorder.wants_steps:
-            _tell_least_loaded(placement, tasks, counts, recorder)
+            _record_least_loaded(placement, tasks, counts, recorder)
 
     def may_balance(self, source: int, destination: int) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def tags_to_keep(self) -> IntArray:
-        """None."""
+        """Return no tags."""
         return no_tag_constraints(self._state)
 
 
-def _tell_least_loaded(placement: TaskPlacement, tasks: Sequence[int], counts: list[int], recorder: Recorder) -> None:
-    """Tell the standbys of each task, which nobody stood by before, in the order in which they were placed.
+def _record_least_loaded(placement: TaskPlacement, tasks: Sequence[int], counts: list[int], recorder: Recorder) -> None:
+    """Record the standbys of each task in the order in which they were placed.
 
-    While one task is placed, the loads of those that lack it do not change: its clients came in the order of load.
+    While the standbys of a task are placed, the loads of other clients do not change, so its clients were chosen in the
+    order of load.
 
     Args:
-        placement: after they were placed.
-        tasks: in order.
-        counts: how many tasks each client had before.
-        recorder: is told.
+        placement: the placement after the standbys were placed.
+        tasks: tasks in order.
+        counts: number of tasks of each client before.
+        recorder: receives the steps.
     """
     standbys, threads = placement.standbys(), placement.threads
     for task in tasks:
         loads = [(counts[client] / threads[client], client) for client in np.flatnonzero(standbys[:, task]).tolist()]
         for load, client in sorted(loads):
-            recorder.step(_placed(StepKind.LEAST_LOADED, task, client, load))
+            recorder.step(_standby_step(StepKind.LEAST_LOADED, task, client, load))
             counts[client] += 1
 
 
-def _placed(kind: StepKind, task: int, client: int, load: float) -> PlacementStep:
+def _standby_step(kind: StepKind, task: int, client: int, load: float) -> PlacementStep:
     return PlacementStep(kind, TaskType.STANDBY, task, UNASSIGNED, client, destination_load=load)
 
 
 def no_tag_constraints(state: ApplicationState) -> IntArray:
-    """The argument `tags` of `exchange_standbys` where tags play no part."""
+    """Return the argument `tags` of `exchange_standbys` without tags."""
     return np.zeros((len(state.clients), 0), dtype=np.int64)
 
 
 def place_on_least_loaded(
     tasks: Vector, copies: int, owner: Vector, standby: Vector, assigned_count: Vector, threads: Vector, load: Reals
 ) -> None:
-    """A kernel: gives each task so many standbys, each to the first of the least loaded clients that lack the task.
+    """Place standbys of each task on the first of the least loaded clients without the task (kernel).
 
-    `load` [client] is assigned tasks per thread; the rest as in `Placement`.
+    Args:
+        tasks: the tasks in order.
+        copies: standbys of each task.
+        owner: as in `TaskPlacement`.
+        standby: as in `TaskPlacement`.
+        assigned_count: as in `TaskPlacement`.
+        threads: as in `TaskPlacement`.
+        load: [client] assigned tasks per thread.
     """
     for task in tasks:
         for _ in range(copies):
@@ -130,9 +138,9 @@ def place_on_least_loaded(
 
 
 class TagAwareStandbys:
-    """Standbys on clients whose tag values differ from those of the task's other copies.
+    """Places standbys on clients whose tag values differ from those of the task's other copies.
 
-    Priority: an unused value of every tag; then, for what could not be placed so, the least loaded client.
+    Priority: an unused value of each tag; then, for the remaining standbys, the least loaded client.
     """
 
     def __init__(self, state: ApplicationState, tag_keys: Iterable[str]) -> None:
@@ -147,7 +155,7 @@ class TagAwareStandbys:
             self._num_values[key] = self._num_values.get(key, 0) + 1
 
     def assign(self, placement: TaskPlacement, tasks: Sequence[int], recorder: Recorder) -> None:
-        """Give each task its standbys; what is left over comes in the order of Kafka's hash map of tasks."""
+        """Place the standbys of each task; remaining ones follow in the order of Kafka's hash map of tasks."""
         pending: dict[int, int] = {}
         for task in tasks:
             left = self._spread(placement, task, recorder)
@@ -161,25 +169,29 @@ class TagAwareStandbys:
                     break
                 if recorder.wants_steps:
                     load = placement.assigned_load(client)
-                    recorder.step(_placed(StepKind.LEAST_LOADED, tasks[position], client, load))
+                    recorder.step(_standby_step(StepKind.LEAST_LOADED, tasks[position], client, load))
                 placement.assign_standby(tasks[position], client)
 
     def _spread(self, placement: TaskPlacement, task: int, recorder: Recorder) -> int:
-        """Place standbys of one task on unused tag values; returns how many are left to place."""
-        left = placement.state.assignment_configs.num_standby_replicas
-        last, used_clients = placement.owner[task], 1
+        """Place standbys of one task on unused tag values.
+
+        Returns:
+            The number of standbys left to place.
+        """
+        remaining = placement.state.assignment_configs.num_standby_replicas
+        client_used, used_clients = placement.owner[task], 1
         used_entries: dict[tuple[str, str], set[int]] = {}
         while True:
-            self._mark_used(last, used_clients, used_entries)
+            self._mark_used(client_used, used_clients, used_entries)
             client = _least_loaded(placement, task, set().union(*used_entries.values()))
             if client is None:
-                return left
+                return remaining
             if recorder.wants_steps:
-                recorder.step(_placed(StepKind.TAGS, task, client, placement.assigned_load(client)))
+                recorder.step(_standby_step(StepKind.TAGS, task, client, placement.assigned_load(client)))
             placement.assign_standby(task, client)
-            last, used_clients, left = client, used_clients + 1, left - 1
-            if left <= 0:
-                return left
+            client_used, used_clients, remaining = client, used_clients + 1, remaining - 1
+            if remaining <= 0:
+                return remaining
 
     def _mark_used(self, client: int, used_clients: int, used_entries: dict[tuple[str, str], set[int]]) -> None:
         for key, value in self._tags[client].items():
@@ -192,12 +204,12 @@ class TagAwareStandbys:
                 used_entries[key, value] = self._clients_with[key, value]
 
     def may_balance(self, source: int, destination: int) -> bool:
-        """Whether the destination has every tag of the source, with the same value."""
-        other = self._tags[destination]
-        return all(other.get(key) == value for key, value in self._tags[source].items())
+        """Return whether the destination has all tags of the source with the same values."""
+        destination_tags = self._tags[destination]
+        return all(destination_tags.get(key) == value for key, value in self._tags[source].items())
 
     def tags_to_keep(self) -> IntArray:
-        """All tags of all clients, not only those to spread over."""
+        """Return all tags of all clients, not only those to spread over."""
         numbers = {entry: number for number, entry in enumerate(self._clients_with)}
         kept = np.full((len(self._tags), max(map(len, self._tags), default=0)), NO_TAG, dtype=np.int64)
         for client, tags in enumerate(self._tags):
@@ -206,7 +218,7 @@ class TagAwareStandbys:
 
 
 def _least_loaded(placement: TaskPlacement, task: int, excluded: set[int]) -> int | None:
-    """The client with the least (load, id) that has the task in neither role and is not excluded."""
+    """Return the client with the lowest (load, id) that lacks the task and is not excluded; None if there is none."""
     best: int | None = None
     best_load = 0.0
     for client in range(len(placement.threads)):

@@ -1,4 +1,4 @@
-"""Exchanging standbys between clients of different racks, pair by pair, by min_traffic flows.
+"""Exchange standbys between clients in different racks, pair by pair, by min_traffic flows.
 
 Source: KIP-925, `RackAwareTaskAssignor.optimizeStandbyTasks`.
 """
@@ -22,47 +22,47 @@ from assignors.tasks.task_placement import TaskPlacement
 MAX_ROUNDS = 4
 
 STEPS_OF_WORK = 4
-"""How many looks of a client at a standby make up one step of work (`KernelChoice`)."""
+"""Number of visits of a standby by a client in one step of work (`KernelChoice`)."""
 
 
 class PairWalk(NamedTuple):
-    """All that one walk over the pairs of clients looks at; `owner` and `standby` as in `Placement`."""
+    """The input of a walk over the pairs of clients; `owner` and `standby` as in `TaskPlacement`."""
 
     owner: Vector
     standby: Vector
     clients: Vector
-    """all clients in the order in which they make pairs"""
+    """all clients in the order in which they form pairs"""
     rack: Vector
     """[client]"""
     traffic: Matrix
-    """[task][rack] what a standby costs there, without the cost of moving it"""
+    """[task][rack] traffic cost of a standby"""
     non_overlap_cost: int
     tags: Matrix
     """[client][] numbers of its tags, padded with NO_TAG"""
     num_tags: int
-    """how many columns `tags` has; 0 if any move is allowed"""
-    most: Matrix
-    """[client][rack] the most that moving any one of its standbys to that rack can save; -FAR if it has none"""
+    """number of columns of `tags`; 0 if all moves are allowed"""
+    max_saving: Matrix
+    """[client][rack] maximum saving by moving one of its standbys to the rack; -UNREACHABLE if it has none"""
     rows: Vector
-    """scratch: the tasks of a pair"""
+    """scratch: tasks of a pair"""
 
 
 NO_TAG = -1
 
 
 class ExchangeLog(NamedTuple):
-    """What was done, for a recorder; without room for what it does not ask for."""
+    """The flows and moves for a recorder; empty for what it does not request."""
 
     flows: Matrix
-    """[flow] how many tasks it had, and how many cycles were found"""
+    """[flow] number of tasks, number of cycles"""
     moves: Vector
-    """four numbers for each standby that a flow moved: the flow, the task, from which client to which"""
+    """four numbers for each moved standby: flow, task, source, destination"""
     written: Vector
-    """[2] how many rows of `flows` are written, and how many numbers of `moves`"""
+    """[2] number of rows of `flows`, number of entries of `moves`"""
 
 
 class PairSearch(NamedTuple):
-    """The flow of a pair: two clients and up to as many tasks as there are; all of it is written for each pair anew."""
+    """The flow of a pair, with two clients and space for all tasks; overwritten for each pair."""
 
     network: ResidualNetwork
     history: Matrix
@@ -84,17 +84,17 @@ def exchange_standbys(
     """Solve one min_traffic flow for each pair of clients in different racks, in the order of `clients`.
 
     Args:
-        placement: what to change.
+        placement: the placement to change.
         clients: all clients, rows.
-        traffic: shape (T, R); what a standby costs in a rack, without the cost of moving it.
-        non_overlap_cost: what it costs to move a standby.
-        tags: shape (C, K); numbers of each client's tags, padded with NO_TAG. A task's copies must not come to carry
-            fewer distinct tags than before. With K = 0 any move is allowed.
-        recorder: is told the flows, and what each moved.
+        traffic: shape (T, R); traffic cost of a standby in a rack.
+        non_overlap_cost: cost of a move.
+        tags: shape (C, K); numbers of each client's tags, padded with NO_TAG. A move must not reduce the number of
+            distinct tags of a task's copies. With K = 0, all moves are allowed.
+        recorder: receives the flows and their moves.
 
-    Complexity: O(C²) a round, and a flow for each pair that may gain. A pair's only negative cycles are a task there
-    and a task back; where the largest saving of any task of the one, and that of the other, do not pay for moving both,
-    there is none, so the flow is what it was and need not be solved.
+    Complexity: O(C²) in each round, and a flow for each pair that may gain. The only negative cycles of a pair are a
+    task in one direction and a task back. If the largest savings in both directions do not exceed the cost of two
+    moves, the flow is optimal and need not be solved.
     """
     num_tasks, num_clients = len(placement.owner), len(clients)
     num_standbys = int(placement.standbys().sum())
@@ -108,18 +108,18 @@ def exchange_standbys(
         non_overlap_cost=non_overlap_cost,
         tags=kernels.matrix(tags),
         num_tags=tags.shape[1],
-        most=kernels.space(num_clients, traffic.shape[1]),
+        max_saving=kernels.space(num_clients, traffic.shape[1]),
         rows=kernels.zeros(num_tasks),
     )
-    least = int(traffic.min(initial=0)) + min(non_overlap_cost, 0)
+    lowest = int(traffic.min(initial=0)) + min(non_overlap_cost, 0)
     log = _log(kernels, placement, traffic, non_overlap_cost, recorder)
-    kernels.of(exchange_pairs)(walk, _search(kernels, num_tasks, least), log)
+    kernels.of(exchange_pairs)(walk, _search(kernels, num_tasks, lowest), log)
     if log.written[0]:
-        solved, times = np.unique(np.array(log.flows[: log.written[0]]), axis=0, return_counts=True)
-        for (tasks, cycles), number in zip(solved.tolist(), times.tolist(), strict=True):
-            recorder.flow(min_traffic_effort(tasks, 2, cycles), number)
+        efforts, counts = np.unique(np.array(log.flows[: log.written[0]]), axis=0, return_counts=True)
+        for (tasks, cycles), count in zip(efforts.tolist(), counts.tolist(), strict=True):
+            recorder.flow(min_traffic_effort(tasks, 2, cycles), count)
     if log.written[1]:
-        _tell_moves(log, placement, traffic, non_overlap_cost, recorder)
+        _record_moves(log, placement, traffic, non_overlap_cost, recorder)
 
 
 def _log(
@@ -130,22 +130,22 @@ def _log(
     moves = 0
     if recorder.wants_steps:
         holders, tasks = np.nonzero(placement.standbys())
-        # The pairs of one client with all that follow it move a standby twice at most: to that client, and on.
+        # The pairs of a client with all later ones move a standby at most twice: to that client, and on.
         moves = MAX_ROUNDS * len(tasks) * 2 * num_clients
         if non_overlap_cost >= 0:
-            # Two standbys change places only if that saves traffic, and more than both moves cost.
-            most = traffic[tasks, placement.state.clients.rack[holders]] - traffic[tasks].min(axis=1)
-            moves = min(moves, 2 * int(most.sum()) // (2 * non_overlap_cost + 1))
+            # Two standbys are exchanged only if this saves more traffic than both moves cost.
+            max_saving = traffic[tasks, placement.state.clients.rack[holders]] - traffic[tasks].min(axis=1)
+            moves = min(moves, 2 * int(max_saving.sum()) // (2 * non_overlap_cost + 1))
     return ExchangeLog(kernels.space(pairs, 2), kernels.zeros(4 * moves), kernels.zeros(2))
 
 
-def _tell_moves(
+def _record_moves(
     log: ExchangeLog, placement: TaskPlacement, traffic: IntArray, non_overlap_cost: int, recorder: Recorder
 ) -> None:
     moves = np.array(log.moves[: log.written[1]]).reshape(-1, 4)
     rack = placement.state.clients.rack
-    for each in np.split(moves, np.flatnonzero(np.diff(moves[:, 0])) + 1):
-        _, tasks, sources, destinations = each.T
+    for moves_of_flow in np.split(moves, np.flatnonzero(np.diff(moves[:, 0])) + 1):
+        _, tasks, sources, destinations = moves_of_flow.T
         recorder.exchange(
             Exchange(
                 role=TaskType.STANDBY,
@@ -176,30 +176,30 @@ def _search(kernels: Kernels, num_tasks: int, least_cost: int) -> PairSearch:
         cheapest=kernels.space(2, 2),
         best=zeros(2),
     )
-    # A search makes at most as many passes as there are nodes: all tasks, two clients, source, sink and the dummy.
+    # A search has at most as many passes as nodes: all tasks, two clients, source, sink and the dummy.
     return PairSearch(network, kernels.space(num_tasks + 7, 2), zeros(1), zeros(1), zeros(1), zeros(4), zeros(4))
 
 
 def exchange_pairs(walk: PairWalk, search: PairSearch, log: ExchangeLog) -> None:
-    """A kernel: walks over the pairs until nothing moves, and logs what there is room for."""
+    """Walk over the pairs until nothing moves, and fill the log (kernel)."""
     clients = walk.clients
     rack = walk.rack
-    most = walk.most
-    price = 2 * walk.non_overlap_cost
+    max_saving = walk.max_saving
+    cost_of_moves = 2 * walk.non_overlap_cost
     for client in clients:
         update_max_savings(walk, client)
     for _ in range(MAX_ROUNDS):
         moved = False
-        for place in range(len(clients)):
-            for other in range(place + 1, len(clients)):
-                first = min(clients[place], clients[other])
-                second = max(clients[place], clients[other])
+        for position in range(len(clients)):
+            for other in range(position + 1, len(clients)):
+                first = min(clients[position], clients[other])
+                second = max(clients[position], clients[other])
                 if rack[first] != rack[second]:
-                    may_pay = most[first][rack[second]] + most[second][rack[first]] > price
+                    may_pay = max_saving[first][rack[second]] + max_saving[second][rack[first]] > cost_of_moves
                     if may_pay or len(log.flows) > 0:
-                        tasks = gather(walk, search.network, first, second)
+                        tasks = gather_movable(walk, search.network, first, second)
                         if tasks > 0:
-                            cycles = solve(walk, search, log, first, second, tasks) if may_pay else 0
+                            cycles = solve_pair(walk, search, log, first, second, tasks) if may_pay else 0
                             if cycles > 0:
                                 moved = True
                             if len(log.flows) > 0:
@@ -211,22 +211,26 @@ def exchange_pairs(walk: PairWalk, search: PairSearch, log: ExchangeLog) -> None
 
 
 def update_max_savings(walk: PairWalk, client: int) -> None:
-    """A kernel: works out the most that a client's standbys can save, after they have changed."""
-    most = walk.most[client]
-    here = walk.rack[client]
+    """Compute the maximum savings of a client's standbys after they changed (kernel)."""
+    max_saving = walk.max_saving[client]
+    own_rack = walk.rack[client]
     base = client * len(walk.owner)
-    for rack in range(len(most)):
-        most[rack] = -UNREACHABLE
+    for rack in range(len(max_saving)):
+        max_saving[rack] = -UNREACHABLE
     for task in range(len(walk.owner)):
         if walk.standby[base + task] == 1:
             traffic = walk.traffic[task]
-            for rack in range(len(most)):
-                if traffic[here] - traffic[rack] > most[rack]:
-                    most[rack] = traffic[here] - traffic[rack]
+            for rack in range(len(max_saving)):
+                if traffic[own_rack] - traffic[rack] > max_saving[rack]:
+                    max_saving[rack] = traffic[own_rack] - traffic[rack]
 
 
-def gather(walk: PairWalk, network: ResidualNetwork, first: int, second: int) -> int:
-    """A kernel: lists the standbys that may move between two clients; how many, or 0 unless both have some."""
+def gather_movable(walk: PairWalk, network: ResidualNetwork, first: int, second: int) -> int:
+    """List the standbys that may move between two clients (kernel).
+
+    Returns:
+        The number of standbys; 0 unless both clients have some.
+    """
     num_tasks = len(walk.owner)
     held = network.held
     held[0] = 0
@@ -246,7 +250,7 @@ def gather(walk: PairWalk, network: ResidualNetwork, first: int, second: int) ->
 
 
 def may_move(walk: PairWalk, source: int, destination: int, task: int) -> bool:
-    """A kernel: whether the task's copies carry no fewer distinct tags if this one moves."""
+    """Return whether the task's copies have no fewer distinct tags after the move (kernel)."""
     lost = 0
     gained = 0
     for column in range(walk.num_tags):
@@ -260,7 +264,7 @@ def may_move(walk: PairWalk, source: int, destination: int, task: int) -> bool:
 
 
 def is_carried(walk: PairWalk, source: int, destination: int, task: int, tag: int) -> bool:
-    """A kernel: whether another client than these two has the task, in either role, and the tag."""
+    """Return whether a client other than these two holds the task in either role, and has the tag (kernel)."""
     num_tasks = len(walk.owner)
     for client in range(len(walk.rack)):
         holds = walk.owner[task] == client or walk.standby[client * num_tasks + task] == 1
@@ -271,8 +275,12 @@ def is_carried(walk: PairWalk, source: int, destination: int, task: int, tag: in
     return False
 
 
-def solve(walk: PairWalk, search: PairSearch, log: ExchangeLog, first: int, second: int, tasks: int) -> int:
-    """A kernel: solves the flow of the pair that was gathered, and applies it; answers how many cycles there were."""
+def solve_pair(walk: PairWalk, search: PairSearch, log: ExchangeLog, first: int, second: int, tasks: int) -> int:
+    """Solve the flow of the gathered pair, and apply it (kernel).
+
+    Returns:
+        The number of cycles.
+    """
     network = search.network
     num_tasks = len(walk.owner)
     for position in range(tasks):

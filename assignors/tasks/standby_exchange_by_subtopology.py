@@ -1,6 +1,6 @@
-"""Exchanging standbys between clients of different racks, pair by pair, by balance_subtopology flows.
+"""Exchange standbys between clients in different racks, pair by pair, by balance_subtopology flows.
 
-Only the sticky assignor of KIP-924 does so: built-in ones exchange standbys by min_traffic, whatever the strategy is.
+Only the sticky assignor of KIP-924 does this. Built-in assignors exchange standbys by min_traffic with both strategies.
 
 Source: `org.apache.kafka.streams.processor.assignment.TaskAssignmentUtils.optimizeRackAwareStandbyTasks`.
 """
@@ -26,9 +26,9 @@ def exchange_within_subtopologies(
 ) -> None:
     """Solve one balance_subtopology flow for each pair of clients in different racks, in the order of `clients`.
 
-    Arguments as for `exchange_standbys`; tags play no part.
+    Arguments as for `exchange_standbys`, without tags.
 
-    Complexity: O(C²) flows a round.
+    Complexity: O(C²) flows in each round.
     """
     racks = placement.state.clients.rack.tolist()
     for _ in range(MAX_ROUNDS):

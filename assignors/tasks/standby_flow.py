@@ -1,4 +1,4 @@
-"""Placing standbys by minimum-cost flow: apart from the other copies first, then evenly, then cheaply.
+"""Place standbys by min-cost flow: separation first, then evenness, then cost.
 
 Source: KIP-925, standby option II ("prefer reliability and then find optimal cost"); the graph is this project's.
 """
@@ -15,22 +15,22 @@ from assignors.tasks.task_placement import TaskPlacement
 
 
 def place_standbys(placement: TaskPlacement, costs: IntArray, reliable: int) -> None:
-    """Give every stateful task its standbys, as far as there are clients.
+    """Place the standbys of all stateful tasks while there are clients.
 
-    A standby is apart if its place is none of the active task's and holds no other standby of the task. A place is a
-    rack; with `rack.aware.assignment.tags` it is the values of these tags, and one equal value makes it the active's.
+    A standby is separated if its place differs from that of the active task and from those of the task's other
+    standbys. A place is a rack; with `rack.aware.assignment.tags` it is the combination of their values, and one equal
+    value makes it the active task's.
 
     Guarantees: exact, for all standbys at once.
 
-    Priority: the fewest standbys that a task lacks of so many apart; then evenness, (active and standby) tasks per
-    thread; then cost.
+    Priority: the fewest missing separated standbys; then evenness of (active and standby) tasks per thread; then cost.
 
-    Complexity: a min-cost flow over T·C + 2·T·P arcs, where P is the number of places.
+    Complexity: a min-cost flow over T·C + 2·T·P arcs for P places.
 
     Args:
-        placement: what to change; every stateful task is active somewhere, and no client stands by.
-        costs: shape (T, C); what a standby costs on a client.
-        reliable: how many standbys of a task are to be apart, as far as it has so many.
+        placement: the placement to change; all stateful tasks are active, and there are no standbys.
+        costs: shape (T, C); cost of a standby on a client.
+        reliable: number of standbys of a task to separate, if it has so many.
     """
     state = placement.state
     rows = np.flatnonzero(state.tasks.stateful)
@@ -42,12 +42,12 @@ def place_standbys(placement: TaskPlacement, costs: IntArray, reliable: int) -> 
     allowed = np.arange(len(state.clients)) != owner[:, None]
     taken = np.frombuffer(placement.assigned_count, dtype=np.int64).copy()
     capacity = levels(state.clients.threads, taken, len(rows) * copies)
-    chosen = _carry(costs[rows], allowed, place, ~near[place[owner]], capacity, copies, min(reliable, copies))
+    chosen = _solve_flow(costs[rows], allowed, place, ~near[place[owner]], capacity, copies, min(reliable, copies))
     for row, client in np.argwhere(chosen).tolist():
         placement.assign_standby(int(rows[row]), client)
 
 
-def _carry(
+def _solve_flow(
     costs: IntArray,
     allowed: BoolArray,
     place: IntArray,
@@ -56,44 +56,51 @@ def _carry(
     copies: int,
     reliable: int,
 ) -> BoolArray:
-    """Solve the flow of N tasks: whether each client has a standby, shape (N, C).
+    """Solve the flow of N tasks.
 
-    From a task there is a way to one standby in each place apart, and a way to crowd anywhere; what crowds beyond
-    what a task may is to be avoided before all.
+    A task has an arc to one standby in each separated place, and an arc for standbys anywhere else. Standbys beyond the
+    permitted number of the latter are avoided above all.
 
     Args:
         costs: shape (N, C).
-        allowed: shape (N, C).
-        place: shape (C,).
-        apart: shape (N, P); whether a place is apart from the active task.
+        allowed: shape (N, C); whether a client may hold a standby.
+        place: shape (C,); place of each client.
+        apart: shape (N, P); whether a place is separated from the active task.
         capacity: shape (C, L); see `levels`.
-        copies: how many standbys each task gets.
-        reliable: how many of them are to be apart.
+        copies: standbys of each task.
+        reliable: number of them to separate.
+
+    Returns:
+        Shape (N, C); clients with a standby.
     """
     (num_tasks, num_places), num_clients = apart.shape, len(place)
-    crowd, first_place = num_tasks, 2 * num_tasks
+    first_shared, first_place = num_tasks, 2 * num_tasks
     first_client = first_place + num_tasks * num_places
     sink = first_client + num_clients
     task, client = np.nonzero(allowed)
     price = costs[task, client] - int(costs.min())
     unevenness = (num_clients + 1) * (int(price.max()) + 1)
     lacking = (capacity.shape[1] + 1) * unevenness
-    holder, level = np.nonzero(capacity)
-    each, (spread, spread_to) = np.arange(num_tasks), np.nonzero(apart)
+    level_client, level = np.nonzero(capacity)
+    tasks, (separated_task, separated_place) = np.arange(num_tasks), np.nonzero(apart)
     places = np.arange(num_tasks * num_places)
     arcs = Arcs.joined(
         _arcs(first_place + task * num_places + place[client], first_client + client, 1, price),
-        _arcs(spread, first_place + spread * num_places + spread_to, 1, 0),
-        _arcs(each, crowd + each, copies - reliable, 0),
-        _arcs(each, crowd + each, reliable, lacking),
-        _arcs(crowd + places // num_places, first_place + places, copies, 0),
-        _arcs(first_client + holder, np.full_like(holder, sink), capacity[holder, level], level * unevenness),
+        _arcs(separated_task, first_place + separated_task * num_places + separated_place, 1, 0),
+        _arcs(tasks, first_shared + tasks, copies - reliable, 0),
+        _arcs(tasks, first_shared + tasks, reliable, lacking),
+        _arcs(first_shared + places // num_places, first_place + places, copies, 0),
+        _arcs(
+            first_client + level_client,
+            np.full_like(level_client, sink),
+            capacity[level_client, level],
+            level * unevenness,
+        ),
     )
     supply = np.zeros(sink + 1, dtype=np.int64)
     supply[:num_tasks], supply[sink] = copies, -copies * num_tasks
     flow = min_cost_flow(arcs, supply)
-    if flow is None:
-        raise AssertionError("there is room for every standby")
+    assert flow is not None, "each standby has a client"
     chosen = np.zeros_like(allowed)
     chosen[task, client] = flow[: len(task)] > 0
     return chosen
@@ -104,14 +111,14 @@ def _arcs(tail: IntArray, head: IntArray, capacity: IntArray | int, cost: IntArr
 
 
 def _places(state: ApplicationState) -> tuple[IntArray, BoolArray]:
-    """The place of each client, shape (C,), and which places are the same or share a tag's value, shape (P, P)."""
+    """Return the place of each client, shape (C,), and which places are equal or share a tag's value, shape (P, P)."""
     keys = state.assignment_configs.rack_aware_assignment_tags
     values = state.clients.rack[:, None]
     if keys:
         values = np.column_stack([_numbered([tags.get(key) for tags in state.clients.tags]) for key in keys])
-    found, place = np.unique(values, axis=0, return_inverse=True)
-    same = ((found[:, None] == found) & (found != NO_RACK)).any(axis=2)
-    return place.ravel(), same | np.eye(len(found), dtype=np.bool_)
+    distinct, place = np.unique(values, axis=0, return_inverse=True)
+    shares_value = ((distinct[:, None] == distinct) & (distinct != NO_RACK)).any(axis=2)
+    return place.ravel(), shares_value | np.eye(len(distinct), dtype=np.bool_)
 
 
 def _numbered(values: list[str | None]) -> list[int]:

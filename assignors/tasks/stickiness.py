@@ -1,4 +1,4 @@
-"""Giving tasks back to those who had them, as far as the load allows: what Kafka's sticky assignors have in common.
+"""Place tasks on the clients that held them, within their shares: the common part of Kafka's sticky assignors.
 
 Source: `LegacyStickyTaskAssignor`, and `StickyTaskAssignor` of KIP-924.
 """
@@ -33,14 +33,14 @@ RowArray = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class CallerCollections:
-    """Tasks and clients (rows) in the orders in which the collections of an assignor's caller hand them out.
+    """Tasks and clients (rows) in the iteration orders of the caller's collections.
 
     Attributes:
-        clients: the map of clients.
-        tasks: the set of all tasks.
-        stateful_tasks: the set of stateful tasks.
-        client_hashes: the hash of each client, by row.
-        task_hashes: the hash of each task, by row.
+        clients: order of the map of clients.
+        tasks: order of the set of all tasks.
+        stateful_tasks: order of the set of stateful tasks.
+        client_hashes: hash of each client, by row.
+        task_hashes: hash of each task, by row.
     """
 
     clients: list[int]
@@ -51,7 +51,7 @@ class CallerCollections:
 
     @classmethod
     def of(cls, state: ApplicationState, order: CollectionOrder) -> CallerCollections:
-        """Fill such collections with what the caller listed."""
+        """Return the orders of collections that are filled with the caller's tasks and clients."""
         client_hashes = [process_hash(client) for client in state.clients.ids]
         task_hashes = [task_hash(task) for task in state.tasks.ids]
         clients, tasks = list(range(len(client_hashes))), list(range(len(task_hashes)))
@@ -71,18 +71,18 @@ class CallerCollections:
         )
 
     def with_hashed_clients(self) -> CallerCollections:
-        """The same after the clients were put from the caller's map into a HashMap, as KIP-924's state does."""
+        """Return the orders after the clients were put into a HashMap, as in KIP-924's state."""
         return replace(self, clients=in_hash_order(self.clients, self.client_hashes))
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousOwners:
-    """Who had which task before, in the orders of the hash collections in which Kafka keeps that; rows.
+    """The previous owners of each task, in the orders of Kafka's hash collections; rows.
 
     Attributes:
-        active: the client that ran each task, the last one if several say so.
-        standbys: the clients that held a standby of each task.
-        copied_standbys: the same in the order of a copy of that set.
+        active: client that ran each task; the last one if several claim it.
+        standbys: clients that held a standby of each task.
+        copied_standbys: the same in the order of a copy of the set.
     """
 
     active: dict[int, int]
@@ -91,7 +91,7 @@ class PreviousOwners:
 
     @classmethod
     def of(cls, state: ApplicationState, caller: CallerCollections) -> PreviousOwners:
-        """Ask the clients in the order in which the caller's map hands them out."""
+        """Collect the previous owners in the iteration order of the caller's map of clients."""
         ran: dict[TaskId, int] = {}
         stood_by: dict[TaskId, list[int]] = {}
         for client in caller.clients:
@@ -99,7 +99,7 @@ class PreviousOwners:
             for task in state.previous_standby[client]:
                 stood_by.setdefault(task, []).append(client)
         row_of = state.row_of_task
-        tasks = list(ran)  # tasks that are gone are left out only below: they fill the hash map as well
+        tasks = list(ran)  # tasks that no longer exist are dropped only below: they fill the hash map, too
         in_order = [tasks[position] for position in hash_order([task_hash(task) for task in tasks])]
         standbys = {
             row_of[task]: in_hash_order(clients, caller.client_hashes)
@@ -116,12 +116,12 @@ class PreviousOwners:
 
 
 class Stickiness:
-    """Places tasks on those who had them, and what is left on the least loaded clients.
+    """Places tasks on their previous clients, and the others on the least loaded clients.
 
-    Priority: a client that had the task, as long as it has room, or at least is not loaded while others are less so;
-    then the least loaded client on which the task meets another for the first time; then the least loaded client.
+    Priority: a previous client within its share, or whose load is not higher than that of others; then the least loaded
+    client on which the task forms a new pair; then the least loaded client.
 
-    Complexity: O(C) array operations a placement.
+    Complexity: O(C) array operations for each placement.
     """
 
     def __init__(
@@ -136,11 +136,11 @@ class Stickiness:
         """Prepare to place tasks.
 
         Args:
-            placement: what to fill.
-            caller: the order of tasks and clients.
+            placement: the placement to fill.
+            caller: orders of tasks and clients.
             candidates: all clients in the order in which they are tried for an active task.
-            recorder: is told the steps.
-            prefers_threads: whether of equally loaded clients the one with more threads is taken.
+            recorder: receives the steps.
+            prefers_threads: whether the number of threads breaks ties between equally loaded clients.
         """
         state = placement.state
         self._placement = placement
@@ -155,33 +155,33 @@ class Stickiness:
         self._pairs_added = 0
 
     def place_actives(self, tasks_per_thread: int, *, keep_all: bool) -> None:
-        """Give every task to a client.
+        """Place all active tasks.
 
         Args:
-            tasks_per_thread: how many tasks a thread should have at least; gives a client's room.
-            keep_all: whether the previous active client keeps its task even without room.
+            tasks_per_thread: minimum number of tasks of a thread; determines a client's capacity.
+            keep_all: whether the previous active client keeps its task even without capacity.
         """
         owner = self._placement.owner
         room = [threads * tasks_per_thread for threads in self._placement.threads]
         count = self._placement.active_count
         for task, client in self._previous.active.items():
             if keep_all or count[client] < room[client]:
-                self._tell_kept(StepKind.KEPT, task, client, None if keep_all else room[client])
+                self._record_kept(StepKind.KEPT, task, client, None if keep_all else room[client])
                 self._place_active(task, client)
         for task in self._unassigned:
             if owner[task] == UNASSIGNED:
                 for client in self._previous.standbys.get(task, ()):
                     if count[client] < room[client]:
-                        self._tell_kept(StepKind.STOOD_BY, task, client, room[client])
+                        self._record_kept(StepKind.STOOD_BY, task, client, room[client])
                         self._place_active(task, client)
                         break
         for task in range(len(owner)):
             if owner[task] == UNASSIGNED:
                 self._place_active(task, self._find_client(task, self._candidates, ()))
-        self._tell_work(len(owner) * len(room))
+        self._record_work(len(owner) * len(room))
 
     def place_standbys(self, tasks: Sequence[int], num_standby_replicas: int) -> None:
-        """Give tasks (rows, in order) their standbys, as far as there are clients."""
+        """Place the standbys of tasks (rows, in order) while there are clients."""
         for task in tasks:
             holders = [self._placement.owner[task]]
             self._pairs.recall(task, holders[0])
@@ -190,20 +190,20 @@ class Stickiness:
                 self._placement.assign_standby(task, client)
                 self._placed(task, client)
                 holders.append(client)
-        # Kafka lists the clients without the task, and then looks at each one.
-        self._tell_work(2 * len(tasks) * min(num_standby_replicas, len(self._loads) - 1) * len(self._loads))
+        # Kafka lists the clients without the task, and then visits each.
+        self._record_work(2 * len(tasks) * min(num_standby_replicas, len(self._loads) - 1) * len(self._loads))
 
     def follow_moves(self, placed: Sequence[int]) -> None:
-        """Take over where the active tasks are after an optimisation has moved them.
+        """Update the clients of active tasks after an optimization moved them.
 
         Args:
-            placed: on which client each task was placed before.
+            placed: client on which each task was placed before.
         """
         self._pairs.follow_moves(placed, self._placement)
         for client in range(len(self._loads)):
             self._loads[client] = self._placement.assigned_load(client)
 
-    def _tell_kept(self, kind: StepKind, task: int, client: int, room: int | None) -> None:
+    def _record_kept(self, kind: StepKind, task: int, client: int, room: int | None) -> None:
         if self._recorder.wants_steps:
             held = None if room is None else self._placement.active_count[client]
             self._recorder.step(PlacementStep(kind, TaskType.ACTIVE, task, UNASSIGNED, client, held=held, room=room))
@@ -212,7 +212,7 @@ class Stickiness:
         self._placement.assign_active(task, client)
         self._placed(task, client)
 
-    def _tell_work(self, visits: int) -> None:
+    def _record_work(self, visits: int) -> None:
         self._recorder.work(LeaderWork.VISIT, visits)
         self._recorder.work(LeaderWork.PAIR, self._pairs_added * len(self._placement.owner))
         self._pairs_added = 0
@@ -247,7 +247,7 @@ class Stickiness:
             yield StepKind.STOOD_BY, self._least_loaded(task, np.array(standbys, dtype=np.intp))[1]
 
     def _should_balance(self, client: int) -> bool:
-        """Whether the client has a task a thread, and another client would rather take one."""
+        """Return whether the client has at least one task per thread, and another client is preferred for the next."""
         load = self._loads[client]
         if load < 1:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,26 +11,25 @@ from assignors.errors import DivisionByZeroError
 from assignors.java.hash_order import CollectionOrder, in_hash_order
 from assignors.model.assignment import TaskAssignment
 from assignors.model.state import ApplicationState
+from assignors.objective.cost import STATELESS_WEIGHTS, STICKY_WEIGHTS, Weights
 from assignors.recording.recorder import NO_RECORDER, Recorder
 from assignors.tasks.assignment_utils import optimize_rack_aware_active_tasks, optimize_rack_aware_standby_tasks
-from assignors.tasks.legacy_sticky import DEFAULT_NON_OVERLAP_COST, DEFAULT_TRAFFIC_COST, sticky_costs
-from assignors.tasks.rack_aware import STATELESS_NON_OVERLAP_COST, STATELESS_TRAFFIC_COST
 from assignors.tasks.stickiness import CallerCollections, Stickiness
 from assignors.tasks.task_placement import TaskPlacement
 
 
 @dataclass(frozen=True, slots=True)
 class Sticky:
-    """`StickyTaskAssignor`: the legacy assignor written anew, with small differences that its answers show.
+    """`StickyTaskAssignor`: a rewrite of the legacy assignor, with small differences in its assignments.
 
-    Equally loaded clients are not told apart by their threads; standbys go to all tasks that have a changelog; racks
-    count only if both costs are configured, and changelog partitions count for active tasks as well.
+    Threads do not break ties between equally loaded clients. Each task with a changelog gets standbys. Racks matter
+    only if both costs are configured, and changelog partitions count for active tasks, too.
 
-    Kafka gives standbys in the order of a hash set of objects without a hash code of their own, so that the real answer
-    changes from run to run. Here they come in the order of task ids.
+    Kafka assigns standbys in the order of a hash set of objects without a hash code of their own, so that its
+    assignment changes from run to run. Here the order is that of task ids.
 
     Attributes:
-        order: in which collections the caller is taken to hand over tasks and clients; ties hang on it.
+        order: order in which the caller's collections return tasks and clients; ties depend on it.
 
     Guarantees: as `LegacySticky`.
 
@@ -42,22 +42,31 @@ class Sticky:
 
     order: CollectionOrder = CollectionOrder.PRODUCTION
 
-    default_traffic_cost = DEFAULT_TRAFFIC_COST
-    default_non_overlap_cost = DEFAULT_NON_OVERLAP_COST
+    default_weights: ClassVar[Weights] = STICKY_WEIGHTS
 
     def __post_init__(self) -> None:
         CollectionOrder(self.order)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks exactly as Kafka would.
+        """Assign tasks exactly as Kafka.
+
+        Returns:
+            The assignment.
 
         Raises:
-            KafkaError: Kafka would throw here; see `assignors.errors`.
+            KafkaError: Kafka throws for this state; see `assignors.errors`.
         """
         return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """As `assign`, and tell the recorder how."""
+        """Assign tasks as `assign`, and pass the steps to a recorder.
+
+        Returns:
+            The assignment.
+
+        Raises:
+            DivisionByZeroError: no client has a thread.
+        """
         num_threads = int(state.clients.threads.sum())
         if num_threads == 0:
             raise DivisionByZeroError("/ by zero")
@@ -72,14 +81,14 @@ class Sticky:
         num_standby_replicas = state.assignment_configs.num_standby_replicas
         stickiness.place_standbys(np.flatnonzero(state.tasks.changelog.counts()).tolist(), num_standby_replicas)
         if num_standby_replicas > 0:
-            optimize_rack_aware_standby_tasks(placement, caller.clients, *sticky_costs(state), recorder)
+            weights = STICKY_WEIGHTS.configured(state.assignment_configs)
+            optimize_rack_aware_standby_tasks(placement, caller.clients, weights, recorder)
         return placement.columns(None).to_assignment(state)
 
 
 def _optimize_actives(placement: TaskPlacement, clients: list[int], recorder: Recorder) -> None:
     stateful = placement.state.tasks.stateful
-    costs = sticky_costs(placement.state)
-    optimize_rack_aware_active_tasks(placement, np.flatnonzero(stateful).tolist(), clients, *costs, recorder)
+    weights = STICKY_WEIGHTS.configured(placement.state.assignment_configs)
+    optimize_rack_aware_active_tasks(placement, np.flatnonzero(stateful).tolist(), clients, weights, recorder)
     stateless = np.flatnonzero(~stateful).tolist()
-    costs = (STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST)
-    optimize_rack_aware_active_tasks(placement, stateless, clients, *costs, recorder)
+    optimize_rack_aware_active_tasks(placement, stateless, clients, STATELESS_WEIGHTS, recorder)

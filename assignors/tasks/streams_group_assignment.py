@@ -1,7 +1,7 @@
-"""A streams group as its coordinator sees it: members, the processes they live in, and how loaded each is.
+"""The assignment of a streams group as its coordinator builds it: members, their processes, and the load of each.
 
-Rows only: tasks and processes are row numbers of the state (a process is a client), members are numbered in the order
-in which the coordinator comes across them.
+Tasks and processes are row numbers of the state (a process is a client); members are numbered in the order in which the
+coordinator iterates over them.
 
 Source: `AssignmentMemberSpec` and `ProcessState` in `org.apache.kafka.coordinator.group.streams.assignor`, Kafka 4.3.1.
 """
@@ -22,13 +22,13 @@ from assignors.model.state import ApplicationState
 
 
 class CoordinatorMember(NamedTuple):
-    """One stream thread, which in a streams group is a member of its own.
+    """A stream thread, which is a member of a streams group.
 
     Attributes:
-        id: its member id; `PROCESS-StreamThread-N`, N from 1, where it is not known.
-        process: the row of its client.
-        previous_active: rows of the tasks that it ran, by our reckoning.
-        previous_standby: rows of the tasks that it held besides.
+        id: member id; `PROCESS-StreamThread-N`, N from 1, if unknown.
+        process: row of its client.
+        previous_active: rows of the tasks that it is assumed to have run.
+        previous_standby: rows of the other tasks that it is assumed to have held.
     """
 
     id: str
@@ -38,43 +38,46 @@ class CoordinatorMember(NamedTuple):
 
 
 def members_of(
-    state: ApplicationState, order: CollectionOrder, told: Mapping[str, str] = MappingProxyType({})
+    state: ApplicationState, order: CollectionOrder, member_ids: Mapping[str, str] = MappingProxyType({})
 ) -> list[CoordinatorMember]:
-    """The threads of all clients as members, in the order of the coordinator's map.
+    """Return the threads of all clients as members, in the iteration order of the coordinator's map.
+
+    A state contains the previous tasks of clients, not of threads. Tasks that still exist are distributed round-robin
+    in Kafka's order: active tasks from the first thread on, standbys from the thread after the last active task.
 
     Args:
-        state: the clients.
-        order: of the map.
-        told: member ids that are known, each with its process id, as the coordinator lists them. Those of a process
-            belong to its threads in the order of the ids; threads without one get names of our own, and come last.
+        state: the state with the clients.
+        order: order of the map.
+        member_ids: known member ids with their process ids, in the order of the coordinator. Those of a process belong
+            to its threads in the order of the ids; other threads get generated names, and come last.
 
-    A state tells what a client had, not which of its threads. The tasks that still exist are dealt out in Kafka's
-    order, one a thread in turn: actives from the first thread on, standbys from the thread after the last active.
+    Returns:
+        The members.
     """
-    listed = (
+    clients = (
         range(len(state.clients)) if state.client_insertion_order is None else state.client_insertion_order.tolist()
     )
     ids_of: dict[str, list[str]] = {}
-    for member_id, process in sorted(told.items()):
+    for member_id, process in sorted(member_ids.items()):
         ids_of.setdefault(process, []).append(member_id)
-    members = [member for client in listed for member in _threads(state, client, ids_of)]
+    members = [member for client in clients for member in _threads(state, client, ids_of)]
     if order == CollectionOrder.SORTED:
         return sorted(members)
-    place = {member_id: number for number, member_id in enumerate(told)}
-    members.sort(key=lambda member: place.get(member.id, len(place)))
+    position = {member_id: number for number, member_id in enumerate(member_ids)}
+    members.sort(key=lambda member: position.get(member.id, len(position)))
     return [members[position] for position in hash_order([string_hash(member.id) for member in members])]
 
 
 def _threads(state: ApplicationState, client: int, ids_of: Mapping[str, Sequence[str]]) -> Iterator[CoordinatorMember]:
     threads = int(state.clients.threads[client])
     process = str(state.clients.ids[client])
-    told = ids_of.get(process, ())
+    member_ids = ids_of.get(process, ())
     active = _known(state, state.previous_active[client])
     standby = _known(state, state.previous_standby[client])
     for thread in range(threads):
         first_standby = (thread - len(active)) % threads
         yield CoordinatorMember(
-            told[thread] if thread < len(told) else f"{process}-StreamThread-{thread + 1}",
+            member_ids[thread] if thread < len(member_ids) else f"{process}-StreamThread-{thread + 1}",
             client,
             tuple(active[thread::threads]),
             tuple(standby[first_standby::threads]),
@@ -86,17 +89,17 @@ def _known(state: ApplicationState, tasks: Sequence[TaskId]) -> list[int]:
 
 
 class StreamsGroupAssignment:
-    """The assignment in the making, with the counts that the coordinator's choices hang on.
+    """A mutable assignment, with the counts on which the coordinator's choices depend.
 
     Attributes:
-        members: see `members_of`.
-        count: how many tasks each member has been given, in either role.
-        held: per client the tasks it has been given, in either role.
-        processes: the clients that have members, in the order of the coordinator's hash map.
+        members: members in the order of `members_of`.
+        count: number of tasks of each member, in either role.
+        held: tasks of each client, in either role.
+        processes: clients with members, in the iteration order of the coordinator's hash map.
     """
 
-    def __init__(self, state: ApplicationState, order: CollectionOrder, told: Mapping[str, str]) -> None:
-        self.members = members_of(state, order, told)
+    def __init__(self, state: ApplicationState, order: CollectionOrder, member_ids: Mapping[str, str]) -> None:
+        self.members = members_of(state, order, member_ids)
         self.count = [0] * len(self.members)
         self.held: list[set[int]] = [set() for _ in state.clients.ids]
         self._capacity: list[int] = state.clients.threads.tolist()
@@ -110,16 +113,16 @@ class StreamsGroupAssignment:
         self.processes = self._in_hash_map(list(self._members_of), [str(client) for client in state.clients.ids])
 
     def _in_hash_map(self, processes: Sequence[int], names: Sequence[str]) -> list[int]:
-        # Kafka makes the map as large as if every member were a process of its own.
+        # Kafka allocates the map as if each member were a process of its own.
         capacity = 1 << max(len(self.members) - 1, 0).bit_length()
         return [processes[at] for at in hash_order([string_hash(names[row]) for row in processes], capacity)]
 
     def load(self, process: int) -> float:
-        """Tasks per member, in either role."""
+        """Return the number of tasks per member of a process, in either role."""
         return self._task_count[process] / self._capacity[process]
 
     def queue(self) -> PriorityQueue:
-        """All processes by load, as they come out of Kafka's heap."""
+        """Return all processes by load, in Kafka's heap."""
         keys = [(self.load(row) if self._capacity[row] else 0.0, 0) for row in range(len(self._capacity))]
         queue = PriorityQueue(keys)
         for process in self.processes:
@@ -127,24 +130,26 @@ class StreamsGroupAssignment:
         return queue
 
     def put_back(self, queue: PriorityQueue, process: int) -> None:
-        """Offer a process, taken from `queue`, again with the load that it has now."""
+        """Insert a process that was taken from `queue` again, with its current load."""
         queue.set_key(process, (self.load(process), 0))
         queue.offer(process)
 
     def give(self, task: int, member: int, *, active: bool) -> int:
-        """Give a member a task.
+        """Assign a task to a member.
 
         Returns:
-            How many tasks the member has now.
+            The number of tasks of the member.
         """
-        self._by_load.pop(self.members[member].process, None)  # Kafka drops the heap; a later one may break ties anew.
+        self._by_load.pop(
+            self.members[member].process, None
+        )  # Kafka discards the heap; a new one may break ties differently.
         return self._give(task, member, active)
 
     def give_to_least_loaded(self, task: int, process: int, *, active: bool) -> int:
-        """Give a task to the member of a process that has fewest tasks; ties as in Kafka's heap.
+        """Assign a task to the member of a process with the fewest tasks; Kafka's heap breaks ties.
 
         Returns:
-            How many tasks that member has now.
+            The number of tasks of the member.
         """
         members = self._members_of[process]
         if len(members) == 1:
@@ -152,12 +157,12 @@ class StreamsGroupAssignment:
         heap = self._by_load.get(process)
         if heap is None:
             heap = self._by_load[process] = PriorityQueue([(self.count[member], 0) for member in members])
-            for place in hash_order([string_hash(self.members[member].id) for member in members]):
-                heap.offer(place)
-        place = heap.poll()
-        count = self._give(task, members[place], active)
-        heap.set_key(place, (count, 0))
-        heap.offer(place)
+            for position in hash_order([string_hash(self.members[member].id) for member in members]):
+                heap.offer(position)
+        position = heap.poll()
+        count = self._give(task, members[position], active)
+        heap.set_key(position, (count, 0))
+        heap.offer(position)
         return count
 
     def _give(self, task: int, member: int, active: bool) -> int:
@@ -172,5 +177,5 @@ class StreamsGroupAssignment:
         return self.count[member]
 
     def columns(self) -> AssignmentColumns:
-        """What each client has been given: all that its members have."""
+        """Return the assignment of all clients."""
         return AssignmentColumns(self._owner, self._standby, None)

@@ -1,4 +1,4 @@
-"""The task assignor of Kafka's streams groups: the group coordinator decides, and keeps tasks where they are."""
+"""The task assignor of Kafka's streams groups, which the group coordinator runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from assignors.tasks.streams_group_assignment import StreamsGroupAssignment
 
 
 class TaskAssignorError(KafkaError):
-    """There are tasks, and no member to run them."""
+    """There are tasks, but no member can run them.
+
+    Attributes:
+        java_class: class of Kafka's exception.
+    """
 
     java_class: ClassVar[str] = "org.apache.kafka.coordinator.group.streams.assignor.TaskAssignorException"
 
@@ -26,27 +30,27 @@ class StreamsGroupSticky:
     """`StickyTaskAssignor` of the group coordinator, which assigns the tasks of streams groups (KIP-1071).
 
     Attributes:
-        order: whether the coordinator's members come in a hash map, as in production, or sorted; ties hang on it.
-        members: member ids, each with its process id, in the order in which the coordinator lists them (as
-            `kafka-streams-groups.sh --describe --members` prints them). Clients draw member ids at random, and ties
-            hang on where they fall in the coordinator's maps; members that are not told of, we name ourselves, and
-            they come last, as whoever joins does.
+        order: whether the coordinator's members are in a hash map, as in production, or sorted; ties depend on it.
+        members: member ids with their process ids, in the order of the coordinator (as
+            `kafka-streams-groups.sh --describe --members` prints them). Member ids are random, and ties depend on their
+            positions in the coordinator's maps. Members that are missing here get generated names and come last, like
+            members that join.
 
-    A client with N threads is a process with N members; `assignors.tasks.streams_group_assignment` says how they are named and
-    what each is taken to have had. Only the threads, the previous tasks and `num.standby.replicas` count. Racks, tags,
-    lags and all other configs are not looked at, there are no warm-ups, and no follow-up rebalance is asked for.
+    A client with N threads is a process with N members; `assignors.tasks.streams_group_assignment` documents their
+    names and previous tasks. Only threads, previous tasks and `num.standby.replicas` matter. Racks, tags, lags and all
+    other configs do not; there are no warm-ups, and no follow-up rebalance is requested.
 
-    Guarantees: a member keeps an active task while it has fewer tasks than its share, which is the tasks left over
-    the members left, rounded up; it sinks as members come to have theirs. A process never has a task twice. A standby
-    that no process can take is left out.
+    Guarantees: a member keeps an active task while it has fewer tasks than its share: the remaining tasks divided by
+    the remaining members, rounded up. The share shrinks when members reach it. A process never holds a task twice. A
+    standby that no process can hold is omitted.
 
-    Priority: staying where it ran, then where it stood by, then the process with the fewest tasks a member. Numbers of
-    subtopologies are compared as text, 10 before 2.
+    Priority: the previous active member, then a previous standby member, then the process with the fewest tasks per
+    member. Subtopology numbers are compared as text: 10 before 2.
 
-    Kafka's subtopologies have the tasks 0 to N-1, with state or all without. Other states are answered by the same
-    algorithm, but Kafka cannot be shown them.
+    Kafka's subtopologies have the tasks 0 to N-1, all stateful or all stateless. Other states are assigned by the same
+    algorithm, but cannot be verified with Kafka.
 
-    Complexity: O(log C) a task, O(C log C) a copy where a task's holders are the least loaded.
+    Complexity: O(log C) for each task, O(C log C) for each copy if the holders of the task are the least loaded.
 
     Source: `org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor`, Kafka 4.3.1.
     """
@@ -58,7 +62,10 @@ class StreamsGroupSticky:
         CollectionOrder(self.order)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks exactly as Kafka's group coordinator would.
+        """Assign tasks exactly as Kafka's group coordinator.
+
+        Returns:
+            The assignment.
 
         Raises:
             TaskAssignorError: there are tasks, but no client with a thread.
@@ -66,7 +73,14 @@ class StreamsGroupSticky:
         return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """As `assign`, and tell the recorder how."""
+        """Assign tasks as `assign`, and pass the steps to a recorder.
+
+        Returns:
+            The assignment.
+
+        Raises:
+            TaskAssignorError: there are tasks, but no client with a thread.
+        """
         decision = _Decision(state, StreamsGroupAssignment(state, self.order, self.members), recorder)
         decision.assign_actives()
         if state.assignment_configs.num_standby_replicas > 0:
@@ -75,7 +89,7 @@ class StreamsGroupSticky:
 
 
 class _Share:
-    """How many tasks a member may have: those left over the members left, rounded up."""
+    """The maximum number of tasks of a member: the remaining tasks divided by the remaining members, rounded up."""
 
     def __init__(self, tasks: int, members: int) -> None:
         self._spread(tasks, members)
@@ -85,8 +99,8 @@ class _Share:
         self._members = members
         self.size = -(-tasks // members) if members else 0
 
-    def note(self, count: int) -> None:
-        """Some member has come to have that many tasks; one that has exactly its share takes no part any more."""
+    def update(self, count: int) -> None:
+        """Update the share after a member reached a count; a member that has exactly its share is removed."""
         if count == self.size:
             self._spread(self._tasks - count, self._members - 1)
 
@@ -104,7 +118,7 @@ class _Decision:
         num_copies = len(state.tasks) + self._replicas * int(state.tasks.stateful.sum())
         self._active_share = _Share(len(state.tasks), len(group.members))
         self._share = _Share(num_copies, len(group.members))
-        self._ran_on: dict[int, int] = {}  # Where several members claim a task, the last one counts.
+        self._ran_on: dict[int, int] = {}  # If several members claim a task, the last one counts.
         self._stood_by: dict[int, list[int]] = {}
         for number, member in enumerate(group.members):
             self._ran_on.update(dict.fromkeys(member.previous_active, number))
@@ -112,37 +126,41 @@ class _Decision:
                 self._stood_by.setdefault(task, []).append(number)
 
     def assign_actives(self) -> None:
-        """Give every task to somebody to run."""
-        left = sorted(range(len(self._tasks)), key=self._by_partition.__getitem__)
-        left = [task for task in left if not self._stays(StepKind.KEPT, task, self._ran_on.get(task))]
-        left = [
+        """Assign all active tasks.
+
+        Raises:
+            TaskAssignorError: there are tasks, but no client with a thread.
+        """
+        remaining = sorted(range(len(self._tasks)), key=self._by_partition.__getitem__)
+        remaining = [task for task in remaining if not self._stays(StepKind.KEPT, task, self._ran_on.get(task))]
+        remaining = [
             task
-            for task in left
+            for task in remaining
             if not self._stays(StepKind.STOOD_BY, task, self._least_loaded(self._stood_by.get(task, ())))
         ]
-        left.sort(key=self._by_subtopology.__getitem__)
+        remaining.sort(key=self._by_subtopology.__getitem__)
         queue = self.group.queue()
-        for task in left:
+        for task in remaining:
             if not len(queue):
                 raise TaskAssignorError(f"No process available to assign active task {self._tasks.ids[task]}.")
             process = queue.poll()
-            self._tell_least_loaded(TaskType.ACTIVE, task, process)
+            self._record_least_loaded(TaskType.ACTIVE, task, process)
             self._note_active(self.group.give_to_least_loaded(task, process, active=True))
             self.group.put_back(queue, process)
 
     def _stays(self, kind: StepKind, task: int, member: int | None) -> bool:
         if member is None or self.group.count[member] >= self._active_share.size:
             return False
-        self._tell_kept(kind, TaskType.ACTIVE, task, member, self._active_share)
+        self._record_kept(kind, TaskType.ACTIVE, task, member, self._active_share)
         self._note_active(self.group.give(task, member, active=True))
         return True
 
-    def _tell_kept(self, kind: StepKind, role: TaskType, task: int, member: int, share: _Share) -> None:
+    def _record_kept(self, kind: StepKind, role: TaskType, task: int, member: int, share: _Share) -> None:
         if self._recorder.wants_steps:
             placed = (kind, role, task, UNASSIGNED, self.group.members[member].process)
             self._recorder.step(PlacementStep(*placed, held=self.group.count[member], room=share.size))
 
-    def _tell_least_loaded(self, role: TaskType, task: int, process: int) -> None:
+    def _record_least_loaded(self, role: TaskType, task: int, process: int) -> None:
         if self._recorder.wants_steps:
             load = self.group.load(process)
             self._recorder.step(
@@ -150,39 +168,39 @@ class _Decision:
             )
 
     def _note_active(self, count: int) -> None:
-        self._active_share.note(count)
-        self._share.note(count)
+        self._active_share.update(count)
+        self._share.update(count)
 
     def _least_loaded(self, members: Sequence[int], without: int | None = None) -> int | None:
-        """The member that has less to do, and lives in a less loaded process, than those before it.
+        """Return the member that has fewer tasks, in a less loaded process, than those before it.
 
-        None if there is no member, or if the *first* one's process has the task `without`; in Kafka it is the first
-        that is asked, whichever was found.
+        None if there is no member, or if the process of the *first* member holds the task `without`: Kafka checks the
+        first member instead of the one that it found.
         """
         if not members:
             return None
         group = self.group
-        found = members[0]
-        load = group.load(group.members[found].process)
+        chosen = members[0]
+        load = group.load(group.members[chosen].process)
         for member in members[1:]:
             process = group.members[member].process
-            lighter = group.load(process) < load and group.count[member] < group.count[found]
+            lighter = group.load(process) < load and group.count[member] < group.count[chosen]
             if lighter and without not in group.held[process]:
-                found, load = member, group.load(process)
-        return None if without in group.held[group.members[members[0]].process] else found
+                chosen, load = member, group.load(process)
+        return None if without in group.held[group.members[members[0]].process] else chosen
 
     def assign_standbys(self) -> None:
-        """Give the copies of stateful tasks to processes that have none yet, backwards from the last task."""
+        """Assign standbys of stateful tasks to processes without a copy, from the last task to the first."""
         stateful = [task for task in range(len(self._tasks)) if self._tasks.stateful[task]]
-        homeless: list[tuple[int, int]] = []
+        unplaced: list[tuple[int, int]] = []
         for task in sorted(stateful, key=self._by_partition.__getitem__, reverse=True):
             placed = 0
             while placed < self._replicas and self._keeps_copy(task):
                 placed += 1
-            homeless.append((task, self._replicas - placed))
-        homeless.sort(key=lambda copies: self._by_subtopology[copies[0]], reverse=True)
+            unplaced.append((task, self._replicas - placed))
+        unplaced.sort(key=lambda copies: self._by_subtopology[copies[0]], reverse=True)
         queue = self.group.queue()
-        for task, copies in homeless:
+        for task, copies in unplaced:
             for _ in range(copies):
                 if not self._give_standby(task, queue):
                     break
@@ -191,13 +209,13 @@ class _Decision:
         group = self.group
         ran_on = self._ran_on.get(task)
         if ran_on is not None and task not in group.held[group.members[ran_on].process] and self._has_room(ran_on):
-            self._tell_kept(StepKind.KEPT, TaskType.STANDBY, task, ran_on, self._share)
-            self._share.note(group.give(task, ran_on, active=False))
+            self._record_kept(StepKind.KEPT, TaskType.STANDBY, task, ran_on, self._share)
+            self._share.update(group.give(task, ran_on, active=False))
             return True
         stood_by = self._least_loaded(self._stood_by.get(task, ()), without=task)
         if stood_by is not None and self._has_room(stood_by):
-            self._tell_kept(StepKind.STOOD_BY, TaskType.STANDBY, task, stood_by, self._share)
-            self._share.note(group.give(task, stood_by, active=False))
+            self._record_kept(StepKind.STOOD_BY, TaskType.STANDBY, task, stood_by, self._share)
+            self._share.update(group.give(task, stood_by, active=False))
             return True
         return False
 
@@ -205,16 +223,20 @@ class _Decision:
         return self.group.count[member] < self._share.size
 
     def _give_standby(self, task: int, queue: PriorityQueue) -> bool:
-        """Let the least loaded process without the task have a copy; False if all have one."""
+        """Assign a standby to the least loaded process without the task.
+
+        Returns:
+            False if all processes hold the task.
+        """
         group, passed_over = self.group, []
-        found = False
-        while not found and len(queue):
+        is_assigned = False
+        while not is_assigned and len(queue):
             process = queue.poll()
             passed_over.append(process)
             if task not in group.held[process]:
-                self._tell_least_loaded(TaskType.STANDBY, task, process)
-                self._share.note(group.give_to_least_loaded(task, process, active=False))
-                found = True
-        for process in reversed(passed_over):  # The heap's ties hang on who comes back first.
+                self._record_least_loaded(TaskType.STANDBY, task, process)
+                self._share.update(group.give_to_least_loaded(task, process, active=False))
+                is_assigned = True
+        for process in reversed(passed_over):  # Ties in the heap depend on the order of insertion.
             group.put_back(queue, process)
-        return found
+        return is_assigned

@@ -1,4 +1,4 @@
-"""Keeping tasks where their state is while the clients that should have them warm up.
+"""Run tasks on caught-up clients while the clients of the target warm up.
 
 Source: KIP-441, `TaskMovement`.
 """
@@ -12,23 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from assignors.compilation import CHOICE, Kernels, Matrix, Vector
-from assignors.errors import IllegalStateError
 from assignors.java.priority_queue import Heap, new_heap, offer, poll
 from assignors.model.assignment import UNASSIGNED, TaskType
 from assignors.model.columns import BoolArray, IntArray
-from assignors.model.configs import LONG_MAX
-from assignors.model.state import LATEST_OFFSET, NO_LAG, ApplicationState
+from assignors.model.lags import is_caught_up, require_lags
 from assignors.recording.leader_work import LeaderWork, comparisons_per_element
 from assignors.recording.recorder import PlacementStep, Recorder, StepKind
-from assignors.tasks.priority_set import NO_CLIENT, PrioritySet, empty_set, enter_all, put_back, take
+from assignors.tasks.priority_set import NO_CLIENT, PrioritySet, empty_set, enter_all, take, update_two
 from assignors.tasks.task_placement import TaskPlacement
 
 STEPS_OF_WORK = 3
-"""How many looks of a movement at a client make up one step of work (`KernelChoice`)."""
+"""Number of visits of a client by a movement in one step of work (`KernelChoice`)."""
 
 
 class MovementState(NamedTuple):
-    """Who has which task in which role, as in `Placement`, how good the copies are, and what warm-ups are left."""
+    """The copies of each task, as in `TaskPlacement`, whether they are caught up, and the remaining warm-ups."""
 
     owner: Vector
     standby: Vector
@@ -36,61 +34,59 @@ class MovementState(NamedTuple):
     assigned_count: Vector
     threads: Vector
     ready: Matrix
-    """[task][client] 1 if the client's copy is within the acceptable lag"""
+    """[task][client] 1 if the client's copy is caught up"""
     lags: Matrix
     """[task][client]"""
     remaining: Vector
-    """[1] the budget of `max.warmup.replicas`, shared by actives and standbys; goes on down when nothing is left"""
+    """[1] remaining part of `max.warmup.replicas`, for active tasks and standbys; becomes negative when exhausted"""
     warming: Vector
-    """[client * tasks + task] 1 where a warm-up took the place of an active task"""
+    """[client * tasks + task] 1 where a warm-up replaces an active task"""
 
 
 class MovementQueue(NamedTuple):
-    """Tasks that are to move, each from a client that is not ready for it."""
+    """The tasks to move, each from a client that is not caught up."""
 
     tasks: Vector
     destinations: Vector
-    """the client that should have the task, and is not ready"""
+    """client of the target, which is not caught up"""
     heap: Heap
-    """orders them; empty before and after"""
+    """orders the tasks; empty before and after"""
     order: Vector
     """scratch"""
     sources: Vector
-    """the client that has the task instead, NOBODY if there is none; written as movements are made"""
+    """client that gets the task instead, or NO_CLIENT; written by the movements"""
 
 
 def move_to_caught_up_clients(placement: TaskPlacement, recorder: Recorder) -> int:
-    """Let caught-up clients run or hold what the balanced placement gave to clients that are not ready.
+    """Let caught-up clients run or hold the tasks of clients that are not caught up.
 
-    Guarantees: an active task runs on a caught-up client if there is one, else on the most caught-up.
+    Guarantees: an active task runs on a caught-up client if one exists, else on the client with the lowest lag.
 
     Priority: tasks with the fewest caught-up clients first; a caught-up client that holds a standby, then the least
-    loaded caught-up client, then the most caught-up one.
+    loaded caught-up client, then the client with the lowest lag.
 
-    Complexity: O(C log C) a movement.
+    Complexity: O(C log C) for each movement.
 
     Args:
-        placement: what to change.
-        recorder: is told the steps.
+        placement: the placement to change.
+        recorder: receives the steps.
 
     Returns:
-        How many movements were needed; any means that a probing rebalance is.
+        The number of movements; if it is not 0, a probing rebalance is necessary.
 
     Raises:
-        IllegalStateError: a stateful task has no lag on some client.
+        IllegalStateError: a stateful task has no lag for a client.
     """
     state = placement.state
     if not len(state.clients):
         return 0
-    least = state.lags.min(axis=1)
-    missing = (least == NO_LAG) & state.tasks.stateful
-    if missing.any():
-        raise IllegalStateError(f"Tried to lookup lag for unknown task {state.tasks.ids[int(np.argmax(missing))]}")
+    require_lags(state)
+    lowest = state.lags.min(axis=1)
     clients = len(state.clients)
     recorder.work(LeaderWork.RANK, int(state.tasks.stateful.sum()) * clients * comparisons_per_element(clients))
     remaining = array("q", [state.assignment_configs.max_warmup_replicas])
     warming = bytearray(len(placement.standby))
-    movement = _Movement(placement, least, remaining, warming, recorder)
+    movement = _Movement(placement, lowest, remaining, warming, recorder)
     owners = placement.owners()
     tasks = np.flatnonzero(state.tasks.stateful)
     tasks = tasks[np.argsort(owners[tasks], kind="stable")]
@@ -100,13 +96,13 @@ def move_to_caught_up_clients(placement: TaskPlacement, recorder: Recorder) -> i
 
 
 class _Movement:
-    """One run of the step, as far as it is not kernels."""
+    """The movements of one assignment, outside of kernels."""
 
     def __init__(
-        self, placement: TaskPlacement, least: IntArray, remaining: array[int], warming: bytearray, recorder: Recorder
+        self, placement: TaskPlacement, lowest: IntArray, remaining: array[int], warming: bytearray, recorder: Recorder
     ) -> None:
         self._placement = placement
-        self._least = least
+        self._lowest_lag = lowest
         self._remaining = remaining
         self._warming = warming
         self._recorder = recorder
@@ -118,18 +114,22 @@ class _Movement:
         destinations: IntArray,
         role: TaskType,
     ) -> int:
-        """Plan a movement for each copy that is not ready while another one is closer to being so, and make them.
+        """Move each copy that is not caught up and for which another copy is closer.
 
         Args:
-            kernel: makes the movements, and answers how many.
-            tasks: the tasks of the copies, rows.
-            destinations: their clients, rows.
-            role: of the copies.
+            kernel: executes the movements, and returns their number.
+            tasks: tasks of the copies, rows.
+            destinations: clients of the copies, rows.
+            role: role of the copies.
+
+        Returns:
+            The number of movements.
         """
         state = self._placement.state
+        acceptable = state.assignment_configs.acceptable_recovery_lag
         lags = state.lags[tasks, destinations]
-        is_ready = is_caught_up(state, lags)
-        planned = ~is_ready & (self._least[tasks] < lags)
+        is_ready = is_caught_up(lags, acceptable)
+        planned = ~is_ready & (self._lowest_lag[tasks] < lags)
         telling = _StepReporter(self._placement, self._recorder, role) if self._recorder.wants_steps else None
         if telling is not None and role is TaskType.ACTIVE:
             telling.stay(tasks[~planned], destinations[~planned], is_ready[~planned])
@@ -138,8 +138,8 @@ class _Movement:
         clients = len(state.clients)
         self._recorder.work(LeaderWork.MOVE, int(planned.sum()) * clients * comparisons_per_element(clients))
         kernels = CHOICE.choose(int(planned.sum()) * len(state.clients) // STEPS_OF_WORK)
-        ready = is_caught_up(state, state.lags)
-        plan = _plan(kernels, tasks[planned], destinations[planned], ready)
+        ready = is_caught_up(state.lags, acceptable)
+        plan = _queue_movements(kernels, tasks[planned], destinations[planned], ready)
         copies = self._copies(kernels, ready)
         remaining = self._remaining[0]
         moved = kernels.of(kernel)(copies, empty_set(kernels, self._placement), plan)
@@ -163,7 +163,7 @@ class _Movement:
 
 
 class _StepReporter:
-    """Tells a recorder of one run; made before it."""
+    """Passes the steps of one run to a recorder; created before the run."""
 
     def __init__(self, placement: TaskPlacement, recorder: Recorder, role: TaskType) -> None:
         self._lags = placement.state.lags
@@ -172,7 +172,7 @@ class _StepReporter:
         self._role = role
 
     def stay(self, tasks: IntArray, destinations: IntArray, ready: BoolArray) -> None:
-        """Tell of active tasks that need no movement."""
+        """Record active tasks that need no movement."""
         lags = self._lags[tasks, destinations].tolist()
         for task, client, lag, is_ready in zip(
             tasks.tolist(), destinations.tolist(), lags, ready.tolist(), strict=True
@@ -181,41 +181,38 @@ class _StepReporter:
             self._recorder.step(PlacementStep(kind, self._role, task, client, client, None, None, None, None, lag, lag))
 
     def move(self, plan: MovementQueue, remaining: int) -> None:
-        """Tell of the movements that were made, while so many warm-ups were left at first."""
+        """Record the movements that were made; `remaining` is the number of warm-ups before."""
         for number in plan.order:
-            task, placed, source = int(plan.tasks[number]), int(plan.destinations[number]), int(plan.sources[number])
+            task, intended, source = int(plan.tasks[number]), int(plan.destinations[number]), int(plan.sources[number])
             if source == NO_CLIENT:
                 continue
-            lags = int(self._lags[task, placed]), int(self._lags[task, source])
+            lags = int(self._lags[task, intended]), int(self._lags[task, source])
             self._recorder.step(
                 PlacementStep(
-                    StepKind.WAITS, self._role, task, placed, source, source_lag=lags[0], destination_lag=lags[1]
+                    StepKind.WAITS, self._role, task, intended, source, source_lag=lags[0], destination_lag=lags[1]
                 )
             )
             back = (TaskType.STANDBY, task)
             if self._role is TaskType.ACTIVE and self._stood_by[source, task]:
                 self._recorder.step(
-                    PlacementStep(StepKind.SWAPPED, *back, source, placed, source_lag=lags[1], destination_lag=lags[0])
+                    PlacementStep(
+                        StepKind.SWAPPED, *back, source, intended, source_lag=lags[1], destination_lag=lags[0]
+                    )
                 )
                 continue
             remaining -= 1
             if remaining >= 0:
-                self._recorder.step(PlacementStep(StepKind.WARM_UP, *back, UNASSIGNED, placed, destination_lag=lags[0]))
-
-
-def is_caught_up(state: ApplicationState, lags: IntArray) -> BoolArray:
-    """Which lags are within `acceptable.recovery.lag`, or of a task that runs there."""
-    acceptable = state.assignment_configs.acceptable_recovery_lag
-    ready: BoolArray = (lags == LATEST_OFFSET) | ((lags >= 0) & (lags <= acceptable)) | (acceptable == LONG_MAX)
-    return ready
+                self._recorder.step(
+                    PlacementStep(StepKind.WARM_UP, *back, UNASSIGNED, intended, destination_lag=lags[0])
+                )
 
 
 def _as_table(warming: bytearray, placement: TaskPlacement) -> BoolArray:
     return np.frombuffer(warming, dtype=np.bool_).reshape(placement.standbys().shape)
 
 
-def _plan(kernels: Kernels, tasks: IntArray, destinations: IntArray, ready: BoolArray) -> MovementQueue:
-    """The movements, and Kafka's queue for them: fewest caught-up clients first, then task."""
+def _queue_movements(kernels: Kernels, tasks: IntArray, destinations: IntArray, ready: BoolArray) -> MovementQueue:
+    """Return the movements, and Kafka's queue of them: fewest caught-up clients first, then task."""
     num_ready = ready.sum(axis=1)[tasks].astype(np.float64)
     return MovementQueue(
         tasks=kernels.vector(tasks.tolist()),
@@ -226,8 +223,8 @@ def _plan(kernels: Kernels, tasks: IntArray, destinations: IntArray, ready: Bool
     )
 
 
-def put_in_order(plan: MovementQueue) -> None:
-    """A kernel: lists the movements in `order` as they come out of Kafka's queue; ties as Java's heap gives them."""
+def sort_movements(plan: MovementQueue) -> None:
+    """List the movements in `order` as they come out of Kafka's queue; Java's heap breaks ties (kernel)."""
     for number in range(len(plan.tasks)):
         offer(plan.heap, number)
     for position in range(len(plan.tasks)):
@@ -235,8 +232,12 @@ def put_in_order(plan: MovementQueue) -> None:
 
 
 def move_actives(copies: MovementState, clients: PrioritySet, plan: MovementQueue) -> int:
-    """A kernel: moves active tasks; answers how many."""
-    put_in_order(plan)
+    """Move active tasks (kernel).
+
+    Returns:
+        The number of movements.
+    """
+    sort_movements(plan)
     enter_all(clients)
     num_tasks = len(copies.owner)
     wanted = clients.wanted
@@ -258,14 +259,14 @@ def move_actives(copies: MovementState, clients: PrioritySet, plan: MovementQueu
                     source = client
         plan.sources[number] = source
         move_active(copies, task, source, destination)
-        let_in(copies, clients, source, destination)
+        update_loads(copies, clients, source, destination)
     return len(plan.tasks)
 
 
 def move_active(copies: MovementState, task: int, source: int, destination: int) -> None:
-    """A kernel: the source runs the task; the destination becomes its standby, as one, or as a warm-up if one is left.
+    """Let the source run the task; the destination gets a standby, either the source's or a remaining warm-up (kernel).
 
-    The source is never the destination: a client that has a lower lag, or is ready, is another one.
+    The source differs from the destination, because it has a lower lag or is caught up.
     """
     num_tasks = len(copies.owner)
     copies.owner[task] = source
@@ -286,11 +287,14 @@ def move_active(copies: MovementState, task: int, source: int, destination: int)
 
 
 def move_standbys(copies: MovementState, clients: PrioritySet, plan: MovementQueue) -> int:
-    """A kernel: moves standbys; answers how many.
+    """Move standbys (kernel).
 
-    A movement that finds no client without the task moves nothing and is not counted.
+    A movement for which no client without the task exists moves nothing and does not count.
+
+    Returns:
+        The number of movements.
     """
-    put_in_order(plan)
+    sort_movements(plan)
     enter_all(clients)
     num_tasks = len(copies.owner)
     wanted = clients.wanted
@@ -313,17 +317,21 @@ def move_standbys(copies: MovementState, clients: PrioritySet, plan: MovementQue
             if copies.remaining[0] < 0:
                 copies.standby[destination * num_tasks + task] = 0
                 copies.assigned_count[destination] -= 1
-            let_in(copies, clients, source, destination)
+            update_loads(copies, clients, source, destination)
     return moved
 
 
 def is_held(copies: MovementState, client: int, task: int) -> bool:
-    """A kernel: whether the client has the task in either role."""
+    """Return whether the client has the task in either role (kernel)."""
     return bool(copies.owner[task] == client or copies.standby[client * len(copies.owner) + task] == 1)
 
 
 def closest_without(copies: MovementState, task: int, destination: int) -> int:
-    """A kernel: the most caught-up client without the task that comes before the destination by lag, or NOBODY."""
+    """Return the client without the task that has the lowest lag and comes before the destination (kernel).
+
+    Returns:
+        The client, or NO_CLIENT.
+    """
     lags = copies.lags[task]
     closest = destination
     for client in range(len(lags)):
@@ -333,8 +341,8 @@ def closest_without(copies: MovementState, task: int, destination: int) -> int:
     return NO_CLIENT if closest == destination else closest
 
 
-def let_in(copies: MovementState, clients: PrioritySet, source: int, destination: int) -> None:
-    """A kernel: puts both clients of a movement back with the loads that they have now."""
+def update_loads(copies: MovementState, clients: PrioritySet, source: int, destination: int) -> None:
+    """Insert both clients of a movement into the queue again, with their current loads (kernel)."""
     load = copies.assigned_count[source] / copies.threads[source]
     other_load = copies.assigned_count[destination] / copies.threads[destination]
-    put_back(clients, source, load, destination, other_load)
+    update_two(clients, source, load, destination, other_load)

@@ -1,4 +1,4 @@
-"""Which tasks have been put on the same client before: the sticky assignors would rather mix than repeat."""
+"""Pairs of tasks that were placed on the same client; the sticky assignors prefer new pairs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from assignors.tasks.task_placement import TaskPlacement
 
 
 class TaskPairs:
-    """The unordered pairs of tasks that met on a client because one of them was placed there.
+    """The unordered pairs of tasks that share a client because one of them was placed there.
 
-    Kafka keeps a set of pairs, which grows with the square of the tasks. Here a set of tasks is the bits of one
-    integer, and a meeting is written down only for the task that arrives; whom the others met since is looked up when
-    it matters: a task's standbys are placed one right after the other, and nothing asks about its pairs later.
+    Kafka keeps a set of pairs, whose size is quadratic in the number of tasks. Here, a set of tasks is a bit mask, and
+    a pair is stored only for the task that arrives. The pairs of the other task are looked up when needed: the standbys
+    of a task are placed one after the other, and its pairs do not matter later.
 
-    Complexity: O(T / 64) machine words a question or placement.
+    Args:
+        num_tasks: number of tasks.
+        num_clients: number of clients.
+
+    Complexity: O(T / 64) machine words for each query or placement.
 
     Source: `LegacyStickyTaskAssignor.TaskPairs`, `StickyTaskAssignor.TaskPairs`.
     """
@@ -22,28 +26,28 @@ class TaskPairs:
     def __init__(self, num_tasks: int, num_clients: int) -> None:
         self._met = [0] * num_tasks
         self._held = [0] * num_clients
-        self._arrived = [0] * num_clients  # the part of `_held` that was placed, not moved, there
+        self._arrived = [0] * num_clients  # subset of `_held` that was placed there, not moved
 
     def is_new(self, task: int, client: int) -> bool:
-        """Whether the client holds some task that this one has not met."""
+        """Return whether the client holds a task with which this task is not yet paired."""
         return self._held[client] & ~self._met[task] != 0
 
     def place(self, task: int, client: int) -> None:
-        """Let the task meet those that the client holds, and join them."""
+        """Pair the task with all tasks of the client, and add it there."""
         self._met[task] |= self._held[client]
         self._held[client] |= 1 << task
         self._arrived[client] |= 1 << task
 
     def recall(self, task: int, owner: int) -> None:
-        """Note down for a task whom it met where it runs, before its standbys are placed."""
+        """Add the tasks that were placed on the owner of a task to its pairs, before its standbys are placed."""
         self._met[task] |= self._arrived[owner]
 
     def follow_moves(self, placed: Sequence[int], placement: TaskPlacement) -> None:
-        """Take over where the active tasks are after they have been moved: tasks that are moved together do not meet.
+        """Update the clients of active tasks after an optimization moved them; such moves form no new pairs.
 
         Args:
-            placed: the client on which each task was placed.
-            placement: where the tasks are now; nobody holds a standby yet.
+            placed: client on which each task was placed.
+            placement: current clients of the tasks; there are no standbys yet.
         """
         for task, client in enumerate(placed):
             self._met[task] |= self._arrived[client]

@@ -1,4 +1,4 @@
-"""The working copy of an assignment while an assignor moves tasks about."""
+"""A mutable assignment that assignors build and change."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from assignors.model.state import ApplicationState
 
 
 class TaskPlacement:
-    """Which client runs and which clients stand by each task, with the counts that loads are made of.
+    """The active client and the standbys of each task, with the counts from which loads are computed.
 
-    Rows only: tasks and clients are row numbers of the state. Loads are tasks per thread, as Kafka compares them.
-
-    The numbers lie in buffers, so that plain Python and kernels (`assignors.compilation`) work on the same ones.
+    Tasks and clients are row numbers of the state. Loads are tasks per thread, as in Kafka. The data is stored in
+    buffers, so that plain Python and kernels (`assignors.compilation`) share it.
 
     Attributes:
-        threads: [client]
-        owner: [task] the client that runs it, or UNASSIGNED.
+        state: the state to assign.
+        threads: [client] number of threads.
+        owner: [task] client that runs it, or UNASSIGNED.
         standby: [client * tasks + task] 1 where the client holds a standby.
-        active_count: [client] active tasks.
-        assigned_count: [client] active and standby tasks.
+        active_count: [client] number of active tasks.
+        assigned_count: [client] number of active and standby tasks.
     """
 
     def __init__(self, state: ApplicationState) -> None:
@@ -36,20 +36,25 @@ class TaskPlacement:
         self.assigned_count = array("q", [0]) * num_clients
 
     def assign_active(self, task: int, client: int) -> None:
-        """Let the client run a task that nobody runs."""
+        """Assign an unassigned task to a client as active."""
         self.owner[task] = client
         self.active_count[client] += 1
         self.assigned_count[client] += 1
 
     def unassign_active(self, task: int) -> None:
-        """Let nobody run the task."""
+        """Remove the active task from its client."""
         client = self.owner[task]
         self.owner[task] = UNASSIGNED
         self.active_count[client] -= 1
         self.assigned_count[client] -= 1
 
     def move_actives(self, tasks: IntArray, clients: IntArray) -> None:
-        """Let clients run tasks, whoever ran them until now; two rows of one length."""
+        """Assign active tasks to clients, regardless of their current owners.
+
+        Args:
+            tasks: rows of distinct tasks.
+            clients: new owner of each task.
+        """
         owners = self.owners()
         before, num_clients = owners[tasks], len(self.threads)
         gained = np.bincount(clients, minlength=num_clients)
@@ -59,36 +64,36 @@ class TaskPlacement:
         np.frombuffer(self.assigned_count, dtype=np.int64)[:] += gained
 
     def assign_standby(self, task: int, client: int) -> None:
-        """Let the client hold a standby of the task, which it does not have yet."""
+        """Add a standby on a client that does not hold the task."""
         self.standby[client * len(self.owner) + task] = 1
         self.assigned_count[client] += 1
 
     def unassign_standby(self, task: int, client: int) -> None:
-        """Take the standby away."""
+        """Remove a standby."""
         self.standby[client * len(self.owner) + task] = 0
         self.assigned_count[client] -= 1
 
     def holds(self, client: int, task: int) -> bool:
-        """Whether the client has the task in either role."""
+        """Return whether the client holds the task in either role."""
         return self.owner[task] == client or self.standby[client * len(self.owner) + task] == 1
 
     def owners(self) -> IntArray:
-        """`owner` as an array that shows every change."""
+        """Return `owner` as an array that shares its memory."""
         return np.frombuffer(self.owner, dtype=np.int64)
 
     def standbys(self) -> BoolArray:
-        """`standby` as an array, shape (C, T), that shows every change."""
+        """Return `standby` as an array of shape (C, T) that shares its memory."""
         flat = np.frombuffer(self.standby, dtype=np.bool_)
         return flat.reshape(len(self.threads), len(self.owner))
 
     def assigned_load(self, client: int) -> float:
-        """Active and standby tasks per thread."""
+        """Return the active and standby tasks per thread of a client."""
         return self.assigned_count[client] / self.threads[client]
 
     def active_load(self, client: int) -> float:
-        """Active tasks per thread."""
+        """Return the active tasks per thread of a client."""
         return self.active_count[client] / self.threads[client]
 
     def columns(self, followup_rebalance_delay_ms: int | None) -> AssignmentColumns:
-        """The finished assignment, laid out along the state's rows."""
+        """Return the finished assignment."""
         return AssignmentColumns(self.owners().copy(), self.standbys().T.copy(), followup_rebalance_delay_ms)

@@ -1,4 +1,4 @@
-"""Which stream thread of a client gets which of the client's tasks: what the group leader decides last.
+"""Distribute a client's tasks over its stream threads, the last step of the group leader.
 
 Threads are numbered from 0: thread *i* is `StreamThread-(i + 1)`.
 """
@@ -17,11 +17,11 @@ Lags = Mapping[int, int] | Sequence[int]
 
 
 class ClientTasks(NamedTuple):
-    """The tasks that an assignor gave to one client: rows of tasks, in Kafka's order of task ids, each once.
+    """The tasks that an assignor assigned to one client: rows of distinct tasks, in Kafka's order of task ids.
 
     Attributes:
-        stateful: active tasks with a store that is logged.
-        stateless: the other active tasks.
+        stateful: active tasks with a changelog.
+        stateless: other active tasks.
         standby: standby tasks.
     """
 
@@ -37,8 +37,8 @@ class ThreadTasks(NamedTuple):
     """The tasks of each thread of one client: rows of tasks, ascending.
 
     Attributes:
-        active: the active tasks of each thread.
-        standby: the standby tasks of each thread.
+        active: active tasks of each thread.
+        standby: standby tasks of each thread.
     """
 
     active: list[list[int]]
@@ -53,33 +53,35 @@ def assign_to_threads(
     *,
     pluggable: bool = False,
 ) -> ThreadTasks:
-    """Spread a client's tasks over its threads exactly as Kafka does.
+    """Distribute a client's tasks over its threads exactly as Kafka.
 
     Args:
-        client: what the assignor gave to the client. Where it is pluggable, each list is in the order in which it
-            assigned those tasks; otherwise the order does not matter.
-        previous: one list a thread, at least one: the tasks of which the thread says that it has their state, active,
-            standby or only found on disk; each once a thread. Stateless tasks, and those that are not in `client`, do
-            not matter.
-        lags: the client's lag, as the assignor saw it (-2 for a task that runs), of each row that is both in `previous`
-            and among the client's stateful and standby tasks; a mapping, or a sequence with all rows.
-        hashes: `java_order.task_hash` of each row.
-        pluggable: whether the assignor is one of KIP-924, whose answer reaches the leader in hash sets; that of
-            Kafka's own reaches it in tree sets.
+        client: the client's tasks. With a pluggable assignor, each list is in the order in which the assignor assigned
+            the tasks; otherwise the order does not matter.
+        previous: for each thread, at least one, the tasks of which it reported state: active, standby, or only on disk;
+            each once for a thread. Stateless tasks and tasks that are not in `client` do not matter.
+        lags: the client's lags as the assignor saw them (-2 for a running task), for each row that is in `previous` and
+            in the client's stateful or standby tasks; a mapping, or a sequence with all rows.
+        hashes: `hash_order.task_hash` of each row.
+        pluggable: whether the assignor is pluggable (KIP-924), whose assignment is in hash sets; that of built-in
+            assignors is in tree sets.
+
+    Returns:
+        The tasks of each thread.
 
     Guarantees: the numbers of tasks of two threads differ by at most one, after the stateful tasks, after the standbys
-    and after the stateless tasks. A client that is given the same tasks again leaves them where they are, whatever the
-    lags: if each list of `previous` holds, of the client's stateful and standby tasks, what an answer for the same
-    tasks, each in the same role, gave to that thread, the answer is the same. (Stateless tasks may move where a
-    pluggable assignor lists them in another order.)
+    and after the stateless tasks. If a client gets the same tasks in the same roles again, its threads keep their
+    stateful and standby tasks, whatever the lags. (Stateless tasks may move if a pluggable assignor lists them in
+    another order.)
 
-    Priority: balance over stickiness. Stateful tasks go first, then standbys, then stateless tasks, which never stick.
-    Threads go in the order of their member ids as text, `StreamThread-10` before `StreamThread-2`; the tasks that one
-    had, in the order of lag, then id. A thread keeps what it had up to the least number that every thread gets. Those
-    that have less are filled up in turns, by task id. What is left beyond the least number goes back, by id, to the
-    thread that had it (the last one to claim it), and the rest to any thread, in the order in which it lies in a heap.
+    Priority: balance over stickiness. Stateful tasks are first, then standbys, then stateless tasks, which are never
+    sticky. Threads are in the order of their member ids as text, `StreamThread-10` before `StreamThread-2`; the
+    previous tasks of a thread in the order of lag, then id. A thread keeps previous tasks up to the minimum number of
+    tasks of all threads. Threads with fewer tasks are filled round-robin, by task id. Remaining tasks go, by id, to the
+    thread that had them (the last one to claim them), and the rest to any thread, in the order of their positions in a
+    heap.
 
-    Complexity: O(N log N + T N) for N tasks and T threads; O(N²) where more than one task is left to any thread.
+    Complexity: O(N log N + T N) for N tasks and T threads; O(N²) if more than one task remains for any thread.
 
     Source: `StreamsPartitionAssignor.computeNewAssignment` and `.assignTasksToThreads`, `ClientState.prevTasksByLag`.
     """
@@ -99,109 +101,118 @@ def _share(
     lags: Lags,
     listed: Callable[[], list[int]],
 ) -> list[list[int]]:
-    """What each thread gets of tasks of one kind; `load`, how many tasks it has of other kinds, grows by them.
+    """Distribute tasks of one kind over the threads, and add them to `load`.
 
     Args:
-        tasks: the tasks of this kind.
-        load: one number a thread; they differ by at most one.
-        previous: what each thread had; nothing at all where tasks do not stick.
-        lags: as for a client.
-        listed: the tasks in the order in which they enter Kafka's queue; asked for only where it matters.
+        tasks: tasks of this kind.
+        load: number of tasks of each thread so far; the numbers differ by at most one.
+        previous: previous tasks of each thread; empty for tasks that are not sticky.
+        lags: as in `assign_to_threads`.
+        listed: returns the tasks in the order in which they enter Kafka's queue; called only if it matters.
+
+    Returns:
+        The tasks of each thread.
     """
     if not tasks:
         return [[] for _ in load]
     dealing = _ThreadDistribution(tasks, load)
     skipped = dealing.keep(previous, lags) if previous else {}
     dealing.fill_up()
-    if dealing.left:
+    if dealing.remaining:
         dealing.give_one_more(skipped, listed)
-    for thread, given in enumerate(dealing.given):
-        load[thread] += len(given)
-    return dealing.given
+    for thread, assigned in enumerate(dealing.assigned):
+        load[thread] += len(assigned)
+    return dealing.assigned
 
 
 class _ThreadDistribution:
-    """Tasks of one kind on their way to the threads.
+    """The distribution of tasks of one kind over the threads.
 
     Attributes:
-        given: what each thread got so far.
-        room: how many each thread should get before any gets one more; negative where one has more already.
-        left: the tasks that nobody got so far.
-        taken: the others, in the order in which they left.
+        assigned: tasks of each thread so far.
+        capacity: number of tasks that each thread gets before any gets one more; negative if it already has more.
+        remaining: tasks without thread.
+        removed: the other tasks, in the order in which they were assigned.
     """
 
-    __slots__ = ("given", "left", "room", "taken")
+    __slots__ = ("assigned", "capacity", "remaining", "removed")
 
     def __init__(self, tasks: Sequence[int], load: Sequence[int]) -> None:
-        fewest = (sum(load) + len(tasks)) // len(load)
-        self.given: list[list[int]] = [[] for _ in load]
-        self.room = [fewest - before for before in load]
-        self.left = set(tasks)
-        self.taken: list[int] = []
+        minimum = (sum(load) + len(tasks)) // len(load)
+        self.assigned: list[list[int]] = [[] for _ in load]
+        self.capacity = [minimum - before for before in load]
+        self.remaining = set(tasks)
+        self.removed: list[int] = []
 
     def keep(self, previous: Sequence[Sequence[int]], lags: Lags) -> dict[int, int]:
-        """Give each thread what it had, as far as there is room; the rest of that comes back, with its last owner."""
-        left, lag_of = self.left, lags.__getitem__
+        """Assign previous tasks to their threads within their capacity.
+
+        Returns:
+            The previous tasks that did not fit, with their last owner.
+        """
+        remaining, lag_of = self.remaining, lags.__getitem__
         skipped: dict[int, int] = {}
         for thread in in_text_order(len(previous)):
-            had = [task for task in previous[thread] if task in left]
-            if len(had) > 1:
-                had.sort()
-                had.sort(key=lag_of)
-            room = max(self.room[thread], 0)
-            for task in had[room:]:
+            previous_tasks = [task for task in previous[thread] if task in remaining]
+            if len(previous_tasks) > 1:
+                previous_tasks.sort()
+                previous_tasks.sort(key=lag_of)
+            free = max(self.capacity[thread], 0)
+            for task in previous_tasks[free:]:
                 skipped[task] = thread
-            del had[room:]
-            left.difference_update(had)
-            self.given[thread] = had
-            self.taken += had
+            del previous_tasks[free:]
+            remaining.difference_update(previous_tasks)
+            self.assigned[thread] = previous_tasks
+            self.removed += previous_tasks
         return skipped
 
     def fill_up(self) -> None:
-        """Deal out tasks by id, in turns, to all threads that have room."""
-        given, room = self.given, self.room
-        unfilled = deque([thread for thread in in_text_order(len(room)) if len(given[thread]) < room[thread]])
+        """Assign tasks by id, round-robin, to all threads with free capacity."""
+        assigned, capacity = self.assigned, self.capacity
+        unfilled = deque(
+            [thread for thread in in_text_order(len(capacity)) if len(assigned[thread]) < capacity[thread]]
+        )
         if not unfilled:
             return
-        for task in sorted(self.left):
+        for task in sorted(self.remaining):
             thread = unfilled.popleft()
-            given[thread].append(task)
-            self.left.remove(task)
-            self.taken.append(task)
-            if len(given[thread]) < room[thread]:
+            assigned[thread].append(task)
+            self.remaining.remove(task)
+            self.removed.append(task)
+            if len(assigned[thread]) < capacity[thread]:
                 unfilled.append(thread)
             elif not unfilled:
                 return
 
     def give_one_more(self, skipped: Mapping[int, int], listed: Callable[[], list[int]]) -> None:
-        """Give what is left, fewer tasks than there are threads, one each to threads that have not got more already."""
-        given, room = self.given, self.room
-        waiting = [thread for thread in in_text_order(len(room)) if len(given[thread]) == room[thread]]
+        """Assign the remaining tasks, fewer than threads, one to each thread that has no additional task yet."""
+        assigned, capacity = self.assigned, self.capacity
+        waiting = [thread for thread in in_text_order(len(capacity)) if len(assigned[thread]) == capacity[thread]]
         for task in sorted(skipped):
             thread = skipped[task]
-            if thread in waiting and task in self.left:
-                given[thread].append(task)
-                self.left.remove(task)
-                self.taken.append(task)
+            if thread in waiting and task in self.remaining:
+                assigned[thread].append(task)
+                self.remaining.remove(task)
+                self.removed.append(task)
                 waiting.remove(thread)
-        queued = _as_queued(listed(), self.taken) if len(self.left) > 1 else self.left
+        queued = _as_queued(listed(), self.removed) if len(self.remaining) > 1 else self.remaining
         for task, thread in zip(queued, waiting, strict=False):
-            given[thread].append(task)
+            assigned[thread].append(task)
 
 
 @cache
 def in_text_order(num_threads: int) -> tuple[int, ...]:
-    """The threads in the order of their member ids, of which only the thread's number and what follows it differ."""
+    """Return the threads in the order of their member ids, which differ only from the thread number on."""
     return tuple(sorted(range(num_threads), key=lambda thread: f"{thread + 1}-consumer"))
 
 
 def _built_in_order(client: ClientTasks, kind: int, hashes: Sequence[int]) -> list[int]:
-    """The tasks of a kind as the leader sees them: out of tree sets, the actives picked into hash sets."""
+    """Return the tasks of a kind in the leader's order: from tree sets; active tasks are copied to hash sets."""
     return sorted(client.standby) if kind == _STANDBY else in_hash_order(sorted(client[kind]), hashes)
 
 
 def _pluggable_order(client: ClientTasks, kind: int, hashes: Sequence[int]) -> list[int]:
-    """The same if all come in a hash map: by role they are picked into hash sets, the actives once more by kind."""
+    """Return the tasks of a kind in the leader's order from a hash map: hash sets by role, then by kind."""
     assigned = in_hash_order([*client.stateful, *client.stateless, *client.standby], hashes)
     standbys = set(client.standby)
     if kind == _STANDBY:
@@ -211,10 +222,10 @@ def _pluggable_order(client: ClientTasks, kind: int, hashes: Sequence[int]) -> l
     return in_hash_order([task for task in active if task in wanted], hashes)
 
 
-def _as_queued(listed: list[int], taken: Sequence[int]) -> list[int]:
-    """What lies in a `java.util.PriorityQueue` made of the tasks listed, as it lies there, after some were removed."""
-    heapify(listed)  # all tasks differ, so that there is one heap which every way of sifting down ends in
-    for task in taken:
+def _as_queued(listed: list[int], removed: Sequence[int]) -> list[int]:
+    """Return the array of a `java.util.PriorityQueue` of the listed tasks, after some were removed."""
+    heapify(listed)  # all tasks differ, so the heap does not depend on how elements are sifted
+    for task in removed:
         _remove(listed, task)
     return listed
 

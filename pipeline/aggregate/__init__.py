@@ -1,9 +1,9 @@
-"""What many runs say together: figures of cells, differences from a baseline, the Pareto front, what matters most.
+"""Statistics over the runs of sweeps: cell means, differences from a baseline, Pareto front and sensitivity.
 
-A cell is an assignor in a setting of a sweep; its runs differ by their seeds alone. The way: `sweeps` finds and checks
-the directories, `figures` turns the runs of a setting into the figures of its cells, `front` and `sensitivity` work on
-these, `summary` says what people read first, and `aggregation` lets Spark do all of it. What is worked out and how is
-in functions on Arrow tables and NumPy arrays, which know nothing of Spark.
+A cell is one assignor in one setting of a sweep; its runs differ only by seed. `stored_sweeps` finds and checks the
+directories, `cell_statistics` computes the statistics of the cells of a setting, `front` and `sensitivity` work on
+these statistics, `summary` selects what the reports show first, and `aggregation` runs all of it on Spark. The
+computations are functions on Arrow tables and NumPy arrays and do not import Spark.
 """
 
 from pipeline.aggregate.aggregation import aggregate

@@ -1,5 +1,7 @@
-"""How Spark works out an aggregate: one pass over the runs, grouped by setting; all else follows from the figures of
-the cells. No run ever comes to the driver."""
+"""Aggregation of sweeps on Spark, in one pass over the runs.
+
+Spark groups the runs by setting; all other tables are computed from the cell statistics. The driver never loads runs.
+"""
 
 from __future__ import annotations
 
@@ -27,44 +29,45 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_RUNS_OF_A_TASK = 500
+_RUNS_PER_TASK = 500
 
 
 def aggregate(
     spark: SparkSession, dirs: Sequence[str], out: str | None = None, baseline: str | None = None
 ) -> dict[str, Any]:
-    """Work out what sweeps say, and write it: each table of `AGGREGATE_SCHEMAS` as a folder with one Parquet file, and
-    `summary.json`.
+    """Aggregate sweeps; write each table of `AGGREGATE_SCHEMAS` as a folder with one Parquet file, and `summary.json`.
 
     Guarantees:
-        The same runs give the same bytes, however they are spread over files and machines. An aggregate that is there
-        already is replaced when all is written.
+        The same runs produce the same bytes, however they are distributed over files and machines. An existing
+        aggregate is replaced only after the new one is complete.
 
     Args:
-        spark: where it is worked out.
-        dirs: directories of sweeps, finished or not, as paths or URIs.
-        out: where to write it; by default the folder `aggregate` in the one directory.
-        baseline: label of the assignor to compare with, in place of each sweep's own.
+        spark: the session.
+        dirs: sweep directories, finished or not, as paths or URIs.
+        out: output directory; by default the folder `aggregate` in the single sweep directory.
+        baseline: label of the assignor to compare with; overrides the baseline of each sweep.
 
     Returns:
         The summary.
 
     Raises:
-        AggregateError: a directory is not one of a sweep, or the place for the results is taken by something else.
+        AggregateError: a directory is not a sweep directory, or the output directory contains something else.
     """
     sweeps = find_sweeps(spark, dirs, baseline)
     if out is None and len(sweeps) != 1:
-        raise AggregateError(f"{len(sweeps)} sweeps: say where their aggregate goes (--out DIR)")
+        raise AggregateError(f"{len(sweeps)} sweeps: choose an output directory with --out DIR")
     output = AggregateDirectory(spark, f"{sweeps[0].root}/aggregate" if out is None else out)
     cells = [_cells(spark, sweep).persist() for sweep in sweeps]
-    every = reduce(_below, (of_one.select(*(field.name for field in CELL_STATISTICS)) for of_one in cells))
-    fronts = _fronts(every).persist()
-    hanging = reduce(_below, map(_effects, sweeps, cells)).persist()
-    tables = {"cells": reduce(_below, _with_factors(sweeps, cells))}
+    all_cells = reduce(
+        _union, (cells_of_sweep.select(*(field.name for field in CELL_STATISTICS)) for cells_of_sweep in cells)
+    )
+    fronts = _fronts(all_cells).persist()
+    all_effects = reduce(_union, map(_effects, sweeps, cells)).persist()
+    tables = {"cells": reduce(_union, _with_factors(sweeps, cells))}
     tables["front"] = fronts.select(*AGGREGATE_SCHEMAS["front"].names)
-    tables["differences"] = every.where("baseline is not null").select(*AGGREGATE_SCHEMAS["differences"].names)
+    tables["differences"] = all_cells.where("baseline is not null").select(*AGGREGATE_SCHEMAS["differences"].names)
     for name in ("sensitivity", "levels", "pairs"):
-        tables[name] = hanging.where(f"table = '{name}'").select(*AGGREGATE_SCHEMAS[name].names)
+        tables[name] = all_effects.where(f"table = '{name}'").select(*AGGREGATE_SCHEMAS[name].names)
     try:
         for name, table in tables.items():
             output.write(table, name)
@@ -73,22 +76,23 @@ def aggregate(
         summary = build_summary(sweeps, facts, [row.asDict() for row in strongest])
         output.finish(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     finally:
-        for kept in (*cells, fronts, hanging):
-            kept.unpersist()
+        for cached in (*cells, fronts, all_effects):
+            cached.unpersist()
     return summary
 
 
 def _cells(spark: SparkSession, sweep: StoredSweep) -> DataFrame:
-    """The figures of a sweep's cells. The columns with its settings are joined to its runs, the groups spread evenly.
+    """Return the cell statistics of a sweep: join its settings to its runs and group by setting.
 
-    Working them out takes long for their bytes; Spark, which goes by bytes, would put them all into one task.
+    The groups are repartitioned evenly. Spark would otherwise partition by bytes and put all of these small but
+    expensive groups into one task.
     """
     from pyspark.sql import functions
 
     settings = _read(spark, f"{sweep.root}/settings", _settings_schema(sweep)).toDF("setting", *sweep.columns)
     wanted = run_schema(sweep)
     runs = _read(spark, f"{sweep.root}/runs", pa.schema([field for field in wanted if field.name not in sweep.columns]))
-    tasks = min(-(-sweep.planned // _RUNS_OF_A_TASK), 4 * spark.sparkContext.defaultParallelism)
+    tasks = min(-(-sweep.planned // _RUNS_PER_TASK), 4 * spark.sparkContext.defaultParallelism)
     joined = runs.join(functions.broadcast(settings), "setting").repartition(max(1, tasks), "setting")
     return _grouped(
         joined.select(*wanted.names), "setting", partial(cell_statistics, sweep), cell_statistics_schema(sweep)
@@ -101,7 +105,7 @@ def _settings_schema(sweep: StoredSweep) -> pa.Schema:
 
 
 def _read(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
-    """Read columns by their names; to be told the schema saves Spark a job to find it out."""
+    """Read the columns of a schema by name; passing the schema saves Spark a job that infers it."""
     read = spark.read.schema(_spark_schema(schema)).option("recursiveFileLookup", "true").parquet(path)
     return read.toDF(*schema.names)
 
@@ -116,19 +120,19 @@ def _effects(sweep: StoredSweep, cells: DataFrame) -> DataFrame:
 
 
 def _with_factors(sweeps: Sequence[StoredSweep], cells: Sequence[DataFrame]) -> Iterator[DataFrame]:
-    """The table `cells` of each sweep, with columns for the factors of all."""
+    """Yield the table `cells` of each sweep, with columns for the factors of all sweeps."""
     fixed = AGGREGATE_SCHEMAS["cells"].names
     columns = factor_columns(sweeps, fixed)
-    for sweep, of_one in zip(sweeps, cells, strict=True):
+    for sweep, table in zip(sweeps, cells, strict=True):
         own = {
             factor.name: (column, factor.is_number) for column, factor in zip(sweep.columns, sweep.factors, strict=True)
         }
         values = (_value(own.get(name), numbers).alias(column) for name, (column, numbers) in columns.items())
-        yield of_one.select(*fixed, *values)
+        yield table.select(*fixed, *values)
 
 
 def _value(own: tuple[str, bool] | None, wants_number: bool) -> Column:
-    """The values of a factor as numbers, or as text if another sweep has text; null in a sweep that lacks it."""
+    """Return a factor column as numbers, or as text if another sweep has text; null if this sweep lacks the factor."""
     from pyspark.sql import functions
 
     if own is None:
@@ -141,12 +145,12 @@ def _value(own: tuple[str, bool] | None, wants_number: bool) -> Column:
     return functions.when(value == whole, whole.cast("string")).otherwise(value.cast("string"))
 
 
-def _below(one: DataFrame, other: DataFrame) -> DataFrame:
-    return one.unionByName(other)
+def _union(upper: DataFrame, lower: DataFrame) -> DataFrame:
+    return upper.unionByName(lower)
 
 
 def _grouped(table: DataFrame, key: str, work: Callable[[pa.Table], pa.Table], schema: pa.Schema) -> DataFrame:
-    def of_group(group: pa.Table) -> pa.Table:  # Spark goes by the hints of a plain function
+    def of_group(group: pa.Table) -> pa.Table:  # Spark inspects the type hints of a plain function
         return work(group)
 
     return table.groupBy(key).applyInArrow(of_group, _spark_schema(schema))

@@ -1,4 +1,4 @@
-"""From the runs of one setting to the figures of its cells, and their differences from the baseline."""
+"""Cell statistics of one setting, and the differences of its cells from the baseline."""
 
 from __future__ import annotations
 
@@ -15,36 +15,45 @@ from reports.analysis.metric import Run
 from reports.analysis.metrics import METRICS
 from reports.analysis.statistics import Floats, PairedDifference, SampleSummary, paired, summarize
 from simulator.results.tables import RUNS
-
-_NO_ASSIGNMENT = ("failed", "empty")
+from simulator.results.verdict import WITHOUT_ASSIGNMENT, Verdict
 
 CELL_STATISTICS = tuple(
     pa.field(field.name, field.type)
     for field in (*CELLS, *(field for field in DIFFERENCES if field.name not in CELLS.names))
 )
-"""The columns of `cells` and of `differences` side by side, one row a cell and metric."""
+"""The columns of `cells` and of `differences` side by side; one row per cell and metric."""
 
 
 def run_schema(sweep: StoredSweep) -> pa.Schema:
-    """The runs of a sweep beside the values of their setting, as they are looked at here."""
+    """Return the schema of the runs of a sweep, joined with the factor values of their setting."""
     runs = (pa.field(field.name, field.type) for field in RUNS)
     return pa.schema([("setting", pa.int64()), *runs, ("error", pa.string()), *factor_fields(sweep)])
 
 
 def cell_statistics_schema(sweep: StoredSweep) -> pa.Schema:
-    """The figures of a sweep's cells: `FIGURES`, and the values of their setting."""
+    """Return the schema of the statistics of a sweep: `CELL_STATISTICS` and the factor values of the setting."""
     return pa.schema([*CELL_STATISTICS, *factor_fields(sweep)])
 
 
 def factor_fields(sweep: StoredSweep) -> list[pa.Field]:
-    """The columns that hold the values of a setting, in the order of the factors."""
+    """Return the columns with the factor values of a setting, in the order of the factors."""
     kinds = (pa.float64() if factor.is_number else pa.string() for factor in sweep.factors)
     return [pa.field(name, kind) for name, kind in zip(sweep.columns, kinds, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """The runs of an assignor in a setting, by seed; the values are of those that came to an assignment."""
+    """The runs of one assignor in one setting, sorted by seed.
+
+    Attributes:
+        assignor: its label.
+        runs: number of runs.
+        errors: number of runs that raised an error.
+        failed: number of runs that ended without an assignment.
+        stable: share of the runs that converged.
+        seeds: seeds of the runs that produced an assignment.
+        values: shape (len(seeds), len(METRICS)); NaN where the metric is unknown.
+    """
 
     assignor: str
     runs: int
@@ -56,14 +65,14 @@ class _Cell:
 
 
 def cell_statistics(sweep: StoredSweep, runs: pa.Table) -> pa.Table:
-    """The figures of all cells of a setting.
+    """Compute the statistics of all cells of a setting.
 
     Args:
-        sweep: whose setting it is.
-        runs: the runs of one setting in any order: the columns of `run_schema`.
+        sweep: the sweep of the setting.
+        runs: the runs of one setting, in any order, with the columns of `run_schema`.
 
     Returns:
-        Rows of `figures_schema`, by assignor and metric.
+        Rows of `cell_statistics_schema`, by assignor and metric.
     """
     rows = runs.to_pylist()
     factors = {name: rows[0][name] for name in sweep.columns}
@@ -71,24 +80,24 @@ def cell_statistics(sweep: StoredSweep, runs: pa.Table) -> pa.Table:
     by_assignor: dict[str, list[Run]] = {}
     for row in sorted(rows, key=lambda row: (row["assignor"], row["seed"])):
         by_assignor.setdefault(row["assignor"], []).append(row)
-    cells = {assignor: _cell(assignor, of_one) for assignor, of_one in by_assignor.items()}
+    cells = {assignor: _cell(assignor, assignor_runs) for assignor, assignor_runs in by_assignor.items()}
     key = {"scenario": sweep.scenario, "sweep": sweep.name, "setting": rows[0]["setting"], "label": label} | factors
-    made = [key | row for cell in cells.values() for row in _rows(sweep, cell, cells.get(sweep.baseline))]
-    return pa.Table.from_pylist(made, schema=cell_statistics_schema(sweep))
+    statistics = [key | row for cell in cells.values() for row in _rows(sweep, cell, cells.get(sweep.baseline))]
+    return pa.Table.from_pylist(statistics, schema=cell_statistics_schema(sweep))
 
 
 def _cell(assignor: str, runs: Sequence[Run]) -> _Cell:
-    there = [run for run in runs if run["error"] is None and run["verdict"] not in _NO_ASSIGNMENT]
+    assigned = [run for run in runs if run["error"] is None and run["verdict"] not in WITHOUT_ASSIGNMENT]
     errors = sum(run["error"] is not None for run in runs)
     return _Cell(
         assignor=assignor,
         runs=len(runs),
         errors=errors,
-        failed=len(runs) - errors - len(there),
-        stable=sum(run["verdict"] == "stable" for run in there) / len(runs),
-        seeds=tuple(run["seed"] for run in there),
-        values=np.array([[metric.of(run) for metric in METRICS] for run in there], dtype=np.float64).reshape(
-            len(there), len(METRICS)
+        failed=len(runs) - errors - len(assigned),
+        stable=sum(run["verdict"] == Verdict.STABLE for run in assigned) / len(runs),
+        seeds=tuple(run["seed"] for run in assigned),
+        values=np.array([[metric.of(run) for metric in METRICS] for run in assigned], dtype=np.float64).reshape(
+            len(assigned), len(METRICS)
         ),
     )
 
@@ -111,15 +120,15 @@ def _rows(sweep: StoredSweep, cell: _Cell, baseline: _Cell | None) -> Iterator[d
 
 
 def _compared(cell: _Cell, baseline: _Cell | None) -> list[PairedDifference]:
-    before = {} if baseline is None else {seed: row for row, seed in enumerate(baseline.seeds)}
-    common = [(row, before[seed]) for row, seed in enumerate(cell.seeds) if seed in before]
+    baseline_row = {} if baseline is None else {seed: row for row, seed in enumerate(baseline.seeds)}
+    common = [(row, baseline_row[seed]) for row, seed in enumerate(cell.seeds) if seed in baseline_row]
     values = cell.values[[row for row, _ in common]]
-    known = np.empty_like(values) if baseline is None else baseline.values[[row for _, row in common]]
-    return paired(values, known)
+    baseline_values = np.empty_like(values) if baseline is None else baseline.values[[row for _, row in common]]
+    return paired(values, baseline_values)
 
 
 def _summary(summary: SampleSummary) -> dict[str, Any]:
-    # No metric can be negative, and so neither can its mean.
+    # Metrics are never negative, so a mean is at least 0.
     low, high = (None, None) if summary.interval is None else (max(summary.interval.low, 0.0), summary.interval.high)
     facts = {"known": summary.known, "mean": summary.mean, "p50": summary.p50, "p95": summary.p95}
     return {**facts, "sd": summary.sd, "ci_low": low, "ci_high": high}

@@ -1,4 +1,4 @@
-"""Where an aggregate is written: all of it under a name of its own first, which then takes the wanted one."""
+"""Output directory of an aggregate, written under a temporary name and renamed when complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SUMMARY = "summary.json"
-"""The file for people and pages; its presence says that a directory is an aggregate."""
+"""The summary as JSON; its presence identifies a directory as an aggregate."""
 
 _FILE = "part-00000.parquet"
 
@@ -23,18 +23,18 @@ _ORDER = {
     "levels": ("scenario", "sweep", "metric", "factor", "position"),
     "pairs": ("scenario", "sweep", "metric", "factor", "other", "position", "other_position"),
 }
-"""By what the rows of each table are sorted; no two rows are equal in all of it."""
+"""Sort key of each table; unique for every row."""
 
 
 class AggregateDirectory:
-    """A directory for an aggregate.
+    """The directory that an aggregate is written to.
 
     Args:
-        spark: whose file systems are used.
-        directory: path or URI; an aggregate that is there will be replaced.
+        spark: the session whose file systems are used.
+        directory: path or URI; an existing aggregate is replaced.
 
     Raises:
-        AggregateError: something else is there.
+        AggregateError: the directory contains something else.
     """
 
     def __init__(self, spark: SparkSession, directory: str) -> None:
@@ -42,23 +42,25 @@ class AggregateDirectory:
         parent, _, self._name = root.rpartition("/")
         self._storage = Storage(spark, parent)
         if self._storage.children(self._name) and not self._storage.exists(self._name, SUMMARY):
-            raise AggregateError(f"{root}: is there already and holds no aggregate; name another directory")
-        self._made, self._replaced = f".{self._name}.made", f".{self._name}.replaced"
-        self._storage.remove(self._made)
+            raise AggregateError(f"{root}: exists and is not an aggregate; choose another --out")
+        self._temporary, self._replaced = f".{self._name}.partial", f".{self._name}.replaced"
+        self._storage.remove(self._temporary)
 
     def write(self, table: DataFrame, name: str) -> None:
-        """Write a table as a folder with a single file, which has the same name and bytes each time."""
+        """Write a table as a folder with a single file of fixed name and reproducible bytes."""
         ordered = table.repartition(1).sortWithinPartitions(*_ORDER[name])
-        ordered.write.parquet(self._storage.path(self._made, f"{name}.spark"))
-        [file] = [child for child in self._storage.children(self._made, f"{name}.spark") if child.endswith(".parquet")]
-        self._storage.move((self._made, f"{name}.spark", file), (self._made, name, _FILE))
-        self._storage.remove(self._made, f"{name}.spark")
+        ordered.write.parquet(self._storage.path(self._temporary, f"{name}.spark"))
+        [file] = [
+            child for child in self._storage.children(self._temporary, f"{name}.spark") if child.endswith(".parquet")
+        ]
+        self._storage.move((self._temporary, f"{name}.spark", file), (self._temporary, name, _FILE))
+        self._storage.remove(self._temporary, f"{name}.spark")
 
     def finish(self, summary: str) -> None:
-        """Write the summary, and put everything in its place."""
-        self._storage.write_text(summary, self._made, SUMMARY)
+        """Write the summary and move the directory to its final name."""
+        self._storage.write_text(summary, self._temporary, SUMMARY)
         self._storage.remove(self._replaced)
         if self._storage.exists(self._name):
             self._storage.move((self._name,), (self._replaced,))
-        self._storage.move((self._made,), (self._name,))
+        self._storage.move((self._temporary,), (self._name,))
         self._storage.remove(self._replaced)

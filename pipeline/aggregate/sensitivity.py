@@ -1,6 +1,6 @@
-"""What a metric hangs on: the means of each factor's levels, and how much of the variance these explain.
+"""Sensitivity of a metric to the factors of a sweep: mean per level and share of the variance explained.
 
-Everything follows from the counts, means and standard deviations of the cells, so that no run is looked at again.
+Computed from the counts, means and standard deviations of the cells; the runs are not read again.
 """
 
 from __future__ import annotations
@@ -19,20 +19,26 @@ from pipeline.aggregate.tables import LEVELS, PAIRS, SENSITIVITY
 from reports.analysis.statistics import Floats
 
 MAX_LEVELS = 10
-"""Numbers with more different values than this are cut into so many bins, or fewer if quantiles coincide."""
+"""Numeric factors with more distinct values are binned into this many bins, or fewer if quantiles coincide."""
 
 _TABLES = {"sensitivity": SENSITIVITY, "levels": LEVELS, "pairs": PAIRS}
 _FIELDS = {field.name: pa.field(field.name, field.type) for schema in _TABLES.values() for field in schema}
 
 EFFECTS = pa.schema([pa.field("table", pa.string()), *_FIELDS.values()])
-"""The rows of the three tables one below the other; `table` says of which."""
+"""The rows of all three tables in one schema; column `table` names the table."""
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A value of a factor, or a bin of several."""
+    """A value of a factor, or a bin of several values.
+
+    Attributes:
+        text: the value or the range of the bin, for display.
+        low: smallest value; None unless numeric.
+        high: largest value; None unless numeric.
+    """
 
     text: str
     low: float | None = None
@@ -41,12 +47,12 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class LeveledFactor:
-    """A factor whose values have been sorted into levels.
+    """A factor with its values grouped into levels.
 
     Attributes:
-        name: of the factor.
-        levels: numbers ascending, texts by alphabet, null last.
-        of_cell: for each cell its level's place among these.
+        name: name of the factor.
+        levels: numbers ascending, then texts alphabetically; null last.
+        of_cell: shape (cells,); index of the level of each cell.
     """
 
     name: str
@@ -56,21 +62,30 @@ class LeveledFactor:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Of some groups of runs: how many, their mean, and the sum of squares around that; mean 0 of none."""
+    """Count, mean and sum of squared deviations of groups of runs; the mean of an empty group is 0.
+
+    Attributes:
+        count: shape (groups,); number of runs.
+        mean: shape (groups,).
+        squares: shape (groups,); sum of squared deviations from the mean.
+    """
 
     count: Floats
     mean: Floats
     squares: Floats
 
     def merged(self, group: NDArray[np.int64], groups: int) -> Moments:
-        """The same of larger groups.
+        """Merge groups into larger ones.
 
         Args:
-            group: for each group here, the larger one that it is part of.
-            groups: how many of these there are.
+            group: shape (groups,); index of the larger group that each group belongs to.
+            groups: number of larger groups.
+
+        Returns:
+            The moments of the larger groups.
         """
         count = _sums(group, self.count, groups)
-        # Around the first mean, so that equal means stay exactly equal.
+        # Deviations from the first mean, so that equal means stay exactly equal.
         first = self.mean[np.argmax(self.count > 0)] if self.count.any() else 0.0
         total = _sums(group, self.count * (self.mean - first), groups)
         mean = np.where(count > 0, first + total / np.maximum(count, 1), 0.0)
@@ -78,34 +93,37 @@ class Moments:
         return Moments(count, mean, _sums(group, within, groups))
 
 
-def effects(sweep: StoredSweep, figures: pa.Table) -> pa.Table:
-    """How one metric hangs on the factors of a sweep.
+def effects(sweep: StoredSweep, statistics: pa.Table) -> pa.Table:
+    """Compute how one metric depends on the factors of a sweep.
 
     Args:
-        sweep: whose factors they are.
-        figures: of all cells of the sweep and this metric, in any order: the columns of `figures_schema`.
+        sweep: the sweep.
+        statistics: statistics of all cells for this metric, in any order, with the columns of `cell_statistics_schema`.
 
     Returns:
         Rows of `EFFECTS`.
     """
-    figures = figures.sort_by([("setting", "ascending"), (ASSIGNOR, "ascending")])
-    moments = _moments(figures)
+    statistics = statistics.sort_by([("setting", "ascending"), (ASSIGNOR, "ascending")])
+    moments = _moments(statistics)
     columns = zip((*(factor.name for factor in sweep.factors), ASSIGNOR), (*sweep.columns, ASSIGNOR), strict=True)
-    graded = [group_levels(name, figures.column(column).to_pylist()) for name, column in columns]
-    key = {"scenario": sweep.scenario, "sweep": sweep.name, "metric": figures.column("metric")[0].as_py()}
-    rows = [*_sensitivity(graded, moments), *_levels(graded, moments), *_pairs(graded, moments)]
+    leveled = [group_levels(name, statistics.column(column).to_pylist()) for name, column in columns]
+    key = {"scenario": sweep.scenario, "sweep": sweep.name, "metric": statistics.column("metric")[0].as_py()}
+    rows = [*_sensitivity(leveled, moments), *_levels(leveled, moments), *_pairs(leveled, moments)]
     return pa.Table.from_pylist([key | row for row in rows], schema=EFFECTS)
 
 
 def group_levels(name: str, values: Sequence[Value]) -> LeveledFactor:
-    """Sort the values of a factor into levels, numbers with many different ones into bins.
+    """Group the values of a factor into levels, and numbers with many distinct values into bins.
 
     Args:
-        name: of the factor.
-        values: one a cell.
+        name: name of the factor.
+        values: one per cell.
+
+    Returns:
+        The levels and the level of each cell.
     """
     known = [value for value in values if value is not None]
-    levels, place = _bins(known) if _is_many_numbers(known) else _each(known)
+    levels, place = _bins(known) if _is_many_numbers(known) else _distinct_levels(known)
     if len(known) < len(values):
         levels = [*levels, Level(level_text(None))]
     places = [len(levels) - 1 if value is None else place[value] for value in values]
@@ -113,22 +131,25 @@ def group_levels(name: str, values: Sequence[Value]) -> LeveledFactor:
 
 
 def explained_share(moments: Moments) -> tuple[float | None, str | None]:
-    """The share of the variance of runs that lies between groups of them, or why that is not known.
+    """Return the share of the variance that lies between groups of runs, or the reason why it is unknown.
 
-    Corrected for chance, by which groups differ even where nothing hangs on them: T. L. Kelley's epsilon² (1935),
-    1 - (1 - eta²)(runs - 1)/(runs - groups), which is then at least 0.
+    The share is corrected for chance differences between groups: T. L. Kelley's epsilon² (1935),
+    1 - (1 - eta²)(runs - 1)/(runs - groups), at least 0.
 
     Args:
-        moments: of the groups.
+        moments: moments of the groups.
+
+    Returns:
+        The share and None, or None and the reason.
     """
     groups, runs = int(np.count_nonzero(moments.count)), float(moments.count.sum())
     if not runs:
         return None, "no run has the metric"
     whole = moments.merged(np.zeros(len(moments.count), dtype=np.int64), 1)
     if whole.squares[0] <= 1e-24 * runs * whole.mean[0] ** 2:
-        return None, "all runs are equal in it"
+        return None, "all runs have the same value"
     if runs <= groups:
-        return None, "no more runs than levels"
+        return None, "not more runs than levels"
     within = float(moments.squares.sum() / whole.squares[0])
     return max(0.0, 1.0 - within * (runs - 1) / (runs - groups)), None
 
@@ -137,8 +158,10 @@ def _sums(group: NDArray[np.int64], values: Floats, groups: int) -> Floats:
     return np.bincount(group, values, groups).astype(np.float64)
 
 
-def _moments(figures: pa.Table) -> Moments:
-    count, mean, sd = (np.array(figures.column(name).to_pylist(), dtype=np.float64) for name in ("known", "mean", "sd"))
+def _moments(statistics: pa.Table) -> Moments:
+    count, mean, sd = (
+        np.array(statistics.column(name).to_pylist(), dtype=np.float64) for name in ("known", "mean", "sd")
+    )
     return Moments(count, np.nan_to_num(mean), np.nan_to_num(sd) ** 2 * np.maximum(count - 1, 0))
 
 
@@ -146,7 +169,7 @@ def _is_many_numbers(values: Sequence[Value]) -> bool:
     return all(isinstance(value, float) for value in values) and len(set(values)) > MAX_LEVELS
 
 
-def _each(values: Sequence[Any]) -> tuple[list[Level], dict[Value, int]]:
+def _distinct_levels(values: Sequence[Any]) -> tuple[list[Level], dict[Value, int]]:
     ordered = sorted(set(values))
     return [_level(value) for value in ordered], {value: place for place, value in enumerate(ordered)}
 
@@ -169,9 +192,9 @@ def _bins(values: Sequence[Any]) -> tuple[list[Level], dict[Value, int]]:
     return levels, dict(zip(different.tolist(), bins.tolist(), strict=True))
 
 
-def _sensitivity(graded: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
+def _sensitivity(leveled: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
     rows: list[Row] = []
-    for factor in graded:
+    for factor in leveled:
         if len(factor.levels) > 1:
             share, unknown = explained_share(moments.merged(factor.of_cell, len(factor.levels)))
             row = {"factor": factor.name, "levels": len(factor.levels), "runs": int(moments.count.sum())}
@@ -181,27 +204,32 @@ def _sensitivity(graded: Sequence[LeveledFactor], moments: Moments) -> Iterator[
         yield {"table": "sensitivity", "rank": rank} | row
 
 
-def _levels(graded: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
-    for factor in graded:
+def _levels(leveled: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
+    for factor in leveled:
         of_levels = moments.merged(factor.of_cell, len(factor.levels))
         for position, level in enumerate(factor.levels):
             row = {"factor": factor.name, "position": position, "level": level.text}
-            yield {"table": "levels"} | row | {"low": level.low, "high": level.high} | _told(of_levels, position)
+            yield {"table": "levels"} | row | {"low": level.low, "high": level.high} | _statistics(of_levels, position)
 
 
-def _pairs(graded: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
-    for one, other in combinations(graded, 2):
-        width = len(other.levels)
-        both = one.of_cell * width + other.of_cell
-        merged = moments.merged(both, len(one.levels) * width)
-        for group in np.unique(both).tolist():
+def _pairs(leveled: Sequence[LeveledFactor], moments: Moments) -> Iterator[Row]:
+    for first, second in combinations(leveled, 2):
+        width = len(second.levels)
+        joint = first.of_cell * width + second.of_cell
+        merged = moments.merged(joint, len(first.levels) * width)
+        for group in np.unique(joint).tolist():
             position, other_position = divmod(group, width)
-            row = {"factor": one.name, "other": other.name, "level": one.levels[position].text}
+            row = {"factor": first.name, "other": second.name, "level": first.levels[position].text}
             row |= {"position": position, "other_position": other_position}
-            yield {"table": "pairs"} | row | {"other_level": other.levels[other_position].text} | _told(merged, group)
+            yield (
+                {"table": "pairs"}
+                | row
+                | {"other_level": second.levels[other_position].text}
+                | _statistics(merged, group)
+            )
 
 
-def _told(moments: Moments, group: int) -> Row:
+def _statistics(moments: Moments, group: int) -> Row:
     count = int(moments.count[group])
     sd = float(np.sqrt(moments.squares[group] / (count - 1))) if count > 1 else None
     return {"runs": count, "mean": float(moments.mean[group]) if count else None, "sd": sd}

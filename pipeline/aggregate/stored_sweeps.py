@@ -1,4 +1,4 @@
-"""The sweeps that are looked at together: found, checked, and given names that tell them apart."""
+"""Sweep directories to aggregate: find them, check them and give them distinct names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ASSIGNOR = "assignor"
-"""The factor that every sweep has, whatever else it varies."""
+"""The factor that every sweep has."""
 
 _HASH_SHOWN = 8
 
@@ -23,17 +23,17 @@ Value = float | str | None
 
 
 class AggregateError(Exception):
-    """A directory that is no sweep, or sweeps that cannot be looked at as wanted; says which and why."""
+    """A directory is not a sweep directory, or the sweeps cannot be aggregated as requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFactor:
-    """What a sweep varied.
+    """A factor of a sweep.
 
     Attributes:
-        name: what the sweep calls it.
-        paths: the places in the scenario that got its value.
-        is_number: whether all its values are numbers, or null.
+        name: name in the sweep file.
+        paths: paths in the scenario that take its value.
+        is_number: whether all its values are numbers or null.
     """
 
     name: str
@@ -43,17 +43,17 @@ class StoredFactor:
 
 @dataclass(frozen=True, slots=True)
 class StoredSweep:
-    """A sweep's directory, as its manifest describes it.
+    """A sweep directory as described by its manifest.
 
     Attributes:
-        name: differs from that of every other sweep here.
-        scenario: the same for two sweeps if, and only if, their scenarios are the same in all that is not varied.
+        name: unique among the aggregated sweeps.
+        scenario: equal for two sweeps if and only if their scenarios are equal in everything that is not varied.
         root: URI of the directory.
         factors: in the order of the manifest.
-        assignors: their labels.
-        seeds: how many.
-        baseline: the assignor that the others are compared with.
-        planned: how many runs it has when it is complete.
+        assignors: labels.
+        seeds: number of seeds.
+        baseline: label of the assignor that the others are compared with.
+        planned: number of runs of the complete sweep.
     """
 
     name: str
@@ -67,22 +67,24 @@ class StoredSweep:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the columns with the values of a setting are called while it is worked on: names of any kind would be
-        in the way of others."""
+        """Return the internal column names of the factors; factor names could collide with other columns."""
         return tuple(f"factor_{position}" for position in range(len(self.factors)))
 
     def label(self, values: Sequence[Value]) -> str:
-        """A setting in words.
+        """Return a setting as text.
 
         Args:
-            values: one for each factor.
+            values: one per factor.
+
+        Returns:
+            Text such as `standbys=1, traffic_cost=10`.
         """
         named = zip(self.factors, values, strict=True)
-        return ", ".join(f"{factor.name}={level_text(value)}" for factor, value in named) or "as it is"
+        return ", ".join(f"{factor.name}={level_text(value)}" for factor, value in named) or "unchanged"
 
 
 def level_text(value: Value) -> str:
-    """A value as a scenario would have it: whole numbers without a point."""
+    """Return a factor value as a scenario would contain it: whole numbers without a decimal point."""
     if value is None:
         return "null"
     if isinstance(value, float):
@@ -91,34 +93,37 @@ def level_text(value: Value) -> str:
 
 
 def find_sweeps(spark: SparkSession, dirs: Iterable[str], baseline: str | None = None) -> list[StoredSweep]:
-    """Read the manifests of directories; one that is named twice counts once.
+    """Read the manifests of sweep directories; duplicates are read once.
 
     Args:
-        spark: whose file systems are used.
+        spark: the session whose file systems are used.
         dirs: paths or URIs.
-        baseline: the assignor to compare with, in place of what the manifests say.
+        baseline: label of the assignor to compare with; overrides the manifests.
+
+    Returns:
+        The sweeps in the order of the directories.
 
     Raises:
-        AggregateError: a directory is not one of a sweep or has no runs yet, or a sweep lacks the baseline.
+        AggregateError: a directory is not a sweep directory or has no runs yet, or a sweep lacks the baseline.
     """
-    places = list({storage.root: storage for storage in (Storage(spark, directory) for directory in dirs)}.values())
-    manifests = [_manifest(storage) for storage in places]
-    names = _told_apart([manifest["name"] for manifest in manifests])
+    storages = list({storage.root: storage for storage in (Storage(spark, directory) for directory in dirs)}.values())
+    manifests = [_manifest(storage) for storage in storages]
+    names = _number_duplicates([manifest["name"] for manifest in manifests])
     scenarios = _scenarios(manifests)
-    found = zip(places, manifests, names, scenarios, strict=True)
-    return [_sweep(storage.root, manifest, name, scenario, baseline) for storage, manifest, name, scenario in found]
+    entries = zip(storages, manifests, names, scenarios, strict=True)
+    return [_sweep(storage.root, manifest, name, scenario, baseline) for storage, manifest, name, scenario in entries]
 
 
 def factor_columns(sweeps: Iterable[StoredSweep], taken: Iterable[str]) -> dict[str, tuple[str, bool]]:
-    """The columns for the factors of all sweeps, in the order in which they first come.
+    """Return the columns for the factors of all sweeps, in order of first occurrence.
 
     Args:
-        sweeps: what is looked at.
-        taken: columns that are there already. A factor that is called like one of them, or like a factor before it in
-            other letter case, which Spark does not tell apart, gets a column `NAME_factor`.
+        sweeps: the aggregated sweeps.
+        taken: names of existing columns. A factor with the name of an existing column or of an earlier factor in other
+            letter case (Spark ignores case) gets the column `NAME_factor`.
 
     Returns:
-        By the factor's name its column, and whether that holds numbers: in every sweep that has it.
+        By factor name: its column, and whether the column is numeric (the factor is numeric in every sweep).
     """
     is_number: dict[str, bool] = {}
     for sweep in sweeps:
@@ -137,59 +142,64 @@ def factor_columns(sweeps: Iterable[StoredSweep], taken: Iterable[str]) -> dict[
 
 def _manifest(storage: Storage) -> dict[str, Any]:
     if not storage.exists("manifest.json"):
-        raise AggregateError(f"{storage.root}: not a directory of a sweep: manifest.json is missing")
+        raise AggregateError(f"{storage.root}: not a sweep directory: manifest.json is missing")
     try:
         manifest: dict[str, Any] = json.loads(storage.read_text("manifest.json"))
         kind = manifest.get("kind", "run")
     except (ValueError, AttributeError) as error:
-        raise AggregateError(f"{storage.root}: not a directory of a sweep: manifest.json: {error}") from None
+        raise AggregateError(f"{storage.root}: not a sweep directory: manifest.json: {error}") from None
     if kind != "sweep":
-        raise AggregateError(f"{storage.root}: not a directory of a sweep: manifest.json is of kind {kind!r}")
+        raise AggregateError(f"{storage.root}: not a sweep directory: manifest.json has kind {kind!r}")
     if not storage.children("runs"):
-        raise AggregateError(f"{storage.root}: the sweep has no runs yet; assignor-sim sweep --resume goes on with it")
+        raise AggregateError(f"{storage.root}: the sweep has no runs yet; continue it with assignor-sim sweep --resume")
     return manifest
 
 
 def _sweep(root: str, manifest: Mapping[str, Any], name: str, scenario: str, baseline: str | None) -> StoredSweep:
     try:
         assignors = tuple(manifest["assignors"])
-        wanted = baseline or manifest["baseline"]
+        chosen_baseline = baseline or manifest["baseline"]
         factors = tuple(
-            StoredFactor(each["name"], tuple(each["paths"]), each["kind"] == "number") for each in manifest["factors"]
+            StoredFactor(factor["name"], tuple(factor["paths"]), factor["kind"] == "number")
+            for factor in manifest["factors"]
         )
-        sweep = StoredSweep(name, scenario, root, factors, assignors, len(manifest["seeds"]), wanted, manifest["runs"])
+        sweep = StoredSweep(
+            name, scenario, root, factors, assignors, len(manifest["seeds"]), chosen_baseline, manifest["runs"]
+        )
     except (KeyError, TypeError) as error:
-        raise AggregateError(f"{root}: manifest.json: {error} is missing or wrong") from None
-    if wanted not in assignors:
-        raise AggregateError(f"{root}: {wanted!r} is no assignor of this sweep (assignors: {', '.join(assignors)})")
+        raise AggregateError(f"{root}: manifest.json: {error} is missing or invalid") from None
+    if chosen_baseline not in assignors:
+        raise AggregateError(
+            f"{root}: {chosen_baseline!r} is not an assignor of this sweep (assignors: {', '.join(assignors)})"
+        )
     return sweep
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
-    """The names, with numbers behind those that come more than once."""
-    often, seen = Counter(names), Counter[str]()
-    told = []
+def _number_duplicates(names: Sequence[str]) -> list[str]:
+    """Append numbers to names that occur more than once."""
+    count, seen = Counter(names), Counter[str]()
+    unique = []
     for name in names:
         seen[name] += 1
-        told.append(f"{name} ({seen[name]})" if often[name] > 1 else name)
-    return told
+        unique.append(f"{name} ({seen[name]})" if count[name] > 1 else name)
+    return unique
 
 
 def _scenarios(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The scenarios' names, with the start of a hash behind those that several scenarios have."""
+    """Return the scenario names, with the start of a hash where several scenarios have the same name."""
     names = [str(manifest["scenario"]["name"]) for manifest in manifests]
     hashes = [_hash(manifest) for manifest in manifests]
-    several = {
-        name for name, often in Counter(name for name, _ in set(zip(names, hashes, strict=True))).items() if often > 1
+    ambiguous = {
+        name for name, count in Counter(name for name, _ in set(zip(names, hashes, strict=True))).items() if count > 1
     }
     return [
-        f"{name} ({hashed[:_HASH_SHOWN]})" if name in several else name
-        for name, hashed in zip(names, hashes, strict=True)
+        f"{name} ({hash_text[:_HASH_SHOWN]})" if name in ambiguous else name
+        for name, hash_text in zip(names, hashes, strict=True)
     ]
 
 
 def _hash(manifest: Mapping[str, Any]) -> str:
-    """The same for the same scenario: its text, what it imports, and what the sweep changes in it for all runs."""
+    """Return a hash of everything that defines a scenario: text, imported files and changes for all runs."""
     scenario = manifest["scenario"]
     content = [scenario["sha256"], scenario.get("imports", {}), manifest.get("changes", [])]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

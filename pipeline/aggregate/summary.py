@@ -1,4 +1,4 @@
-"""What people read of an aggregate, as one JSON-able value."""
+"""Summary of an aggregate as one JSON value: what the terminal and the page show first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from pipeline.aggregate.front import pareto_front
 from pipeline.aggregate.stored_sweeps import StoredSweep
 from pipeline.aggregate.tables import FRONT, MONEY, OBJECTIVES
-from reports.analysis.statistics import LEVEL, RESAMPLES
+from reports.analysis.statistics import CONFIDENCE, RESAMPLES
 
 Row = Mapping[str, Any]
 Json = dict[str, Any]
@@ -20,29 +20,29 @@ _CELL = ("sweep", "setting", "label", "assignor")
 
 
 MAX_SHOWN = 200
-"""Cells of a front that stand in the summary; the table has all."""
+"""Maximum number of front cells in the summary; the table `front` has all."""
 
 MAX_FACTORS = 3
-"""Factors of a metric that stand in the summary; the table has all."""
+"""Maximum number of factors per metric in the summary; the table `sensitivity` has all."""
 
 FRONT_AND_FACTS = pa.schema([*FRONT, ("facts", pa.string())]).remove_metadata()
-"""The table `front`, and on the first row of each scenario, as JSON, what the summary says of the scenario."""
+"""The table `front` with a column `facts`: JSON for the summary, in the first row of each scenario."""
 
 
-def scenario_front(figures: pa.Table) -> pa.Table:
-    """Find the front of a scenario.
+def scenario_front(statistics: pa.Table) -> pa.Table:
+    """Compute the Pareto front of a scenario and its part of the summary.
 
     Args:
-        figures: the rows of `FIGURES` about `OBJECTIVES`, of all cells of the scenario, in any order.
+        statistics: rows of `CELL_STATISTICS` for `OBJECTIVES`, of all cells of the scenario, in any order.
 
     Returns:
         Rows of `FRONT_AND_FACTS`, by sweep, setting and assignor.
     """
-    rows = figures.to_pylist()
+    rows = statistics.to_pylist()
     cells, objectives = pareto_front(rows)
     facts = {
         "scenario": _scenario(cells, objectives),
-        "counts": {sweep: _counts(of_one) for sweep, of_one in _by_sweep(cells).items()},
+        "counts": {sweep: _counts(sweep_cells) for sweep, sweep_cells in _by_sweep(cells).items()},
         "against": _against(rows),
     }
     cells[0] |= {"facts": json.dumps(facts)}
@@ -50,20 +50,25 @@ def scenario_front(figures: pa.Table) -> pa.Table:
 
 
 def build_summary(sweeps: Sequence[StoredSweep], facts: Sequence[Json], strongest: Sequence[Row]) -> Json:
-    """Put together what people read first: counts, fronts, the best cell of each objective, what matters most, what the
-    assignors do against the baseline, and what was left out and why.
+    """Build the summary of an aggregate.
+
+    It has counts, fronts, the best cell per objective, the most influential factors, significant differences from the
+    baseline, and what was left out and why.
 
     Args:
-        sweeps: what was looked at.
-        facts: what `front` says of each scenario, in any order.
+        sweeps: the aggregated sweeps.
+        facts: the column `facts` of each scenario (see `scenario_front`), in any order.
         strongest: rows of the table `sensitivity`, in any order.
+
+    Returns:
+        A JSON-serializable mapping.
     """
     facts = sorted(facts, key=lambda fact: str(fact["scenario"]["scenario"]))
     counts = {sweep: count for fact in facts for sweep, count in fact["counts"].items()}
     scenarios = [fact["scenario"] for fact in facts]
     return {
         "kind": "aggregate",
-        "level": LEVEL,
+        "level": CONFIDENCE,
         "resamples": RESAMPLES,
         "sweeps": [_sweep(sweep, counts[sweep.name]) for sweep in sweeps],
         "scenarios": scenarios,
@@ -84,10 +89,10 @@ def _sweep(sweep: StoredSweep, count: Row) -> Json:
 
 
 def _by_sweep(cells: Sequence[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+    cells_by_sweep: dict[str, list[Row]] = {}
     for cell in cells:
-        found.setdefault(cell["sweep"], []).append(cell)
-    return found
+        cells_by_sweep.setdefault(cell["sweep"], []).append(cell)
+    return cells_by_sweep
 
 
 def _counts(cells: Sequence[Row]) -> Json:
@@ -133,27 +138,27 @@ def _interval(cell: Row, objective: str) -> list[float] | None:
 
 
 def _against(rows: Sequence[Row]) -> list[Json]:
-    """Of each assignor and objective: in how many settings it surely has less and more than the baseline."""
-    found: dict[tuple[str, str, int], Json] = {}
+    """Count the settings with significantly lower and higher values than the baseline, by assignor and objective."""
+    counts: dict[tuple[str, str, int], Json] = {}
     for row in rows:
         if row["pairs"]:
             key = (row["sweep"], row["assignor"], OBJECTIVES.index(row["metric"]))
             names = {name: row[name] for name in ("sweep", "baseline", "assignor", "metric")}
-            told = found.setdefault(key, names | {"settings": 0, "less": 0, "more": 0})
-            told["settings"] += 1
+            count = counts.setdefault(key, names | {"settings": 0, "less": 0, "more": 0})
+            count["settings"] += 1
             if row["excludes_zero"]:
-                told["less" if row["mean_difference"] < 0 else "more"] += 1
-    return [found[key] for key in sorted(found)]
+                count["less" if row["mean_difference"] < 0 else "more"] += 1
+    return [counts[key] for key in sorted(counts)]
 
 
 def _sensitivity(rows: Sequence[Row]) -> list[Json]:
-    """By sweep and metric the factors that explain most of it; nothing of metrics that nothing explains."""
-    found: dict[tuple[str, str], list[Json]] = {}
+    """Return the most influential factors by sweep and metric; metrics without any are left out."""
+    strongest: dict[tuple[str, str], list[Json]] = {}
     for row in sorted(rows, key=lambda row: (row["sweep"], row["metric"], row["rank"])):
         if row["share"]:
-            told = {"factor": row["factor"], "share": row["share"], "levels": row["levels"]}
-            found.setdefault((row["sweep"], row["metric"]), []).append(told)
-    return [{"sweep": sweep, "metric": metric, "factors": factors} for (sweep, metric), factors in found.items()]
+            factor = {"factor": row["factor"], "share": row["share"], "levels": row["levels"]}
+            strongest.setdefault((row["sweep"], row["metric"]), []).append(factor)
+    return [{"sweep": sweep, "metric": metric, "factors": factors} for (sweep, metric), factors in strongest.items()]
 
 
 def _runs_left_out(sweeps: Sequence[StoredSweep], counts: Mapping[str, Row]) -> Iterator[Json]:
@@ -161,15 +166,15 @@ def _runs_left_out(sweeps: Sequence[StoredSweep], counts: Mapping[str, Row]) -> 
         count = counts[sweep.name]
         missing = sweep.planned - count["runs"]
         reasons = (
-            (missing, "not made yet; assignor-sim sweep --resume makes them"),
-            (count["errors"], "could not be made; the column error of the table runs says why"),
-            (count["failed"], "came to no assignment; the column cause of the table runs says why"),
+            (missing, "not run yet; assignor-sim sweep --resume runs them"),
+            (count["errors"], "raised an error; see column error of table runs"),
+            (count["failed"], "ended without an assignment; see column cause of table runs"),
         )
         for number, why in reasons:
             if number:
                 yield {"sweep": sweep.name, "what": "runs", "number": number, "why": why}
         if out := count["cells"] - count["cells_considered"]:
-            why = "not considered for the front, as a run could not be made or came to no assignment"
+            why = "not considered for the front: a run raised an error or ended without an assignment"
             yield {"sweep": sweep.name, "what": "cells", "number": out, "why": why}
 
 
@@ -177,14 +182,14 @@ def _of_scenarios_left_out(scenarios: Sequence[Json]) -> Iterator[Json]:
     for scenario in scenarios:
         name, considered = scenario["scenario"], scenario["cells_considered"]
         if considered and MONEY[0] not in scenario["objectives"]:
-            why = f"{MONEY[0]} is not known of every run" + (
-                f": {MONEY[1]} stands for it" if MONEY[1] in scenario["objectives"] else ", and nor is traffic"
+            why = f"{MONEY[0]} is unknown for some runs" + (
+                f"; {MONEY[1]} is used instead" if MONEY[1] in scenario["objectives"] else f", and so is {MONEY[1]}"
             )
             yield {"scenario": name, "what": "objectives", "number": 1, "why": why}
         for objective, known in scenario["cells_with"].items():
             if known < considered:
-                why = f"{objective} is not known of every run of theirs: taken for worse than any number"
+                why = f"{objective} is unknown for some of their runs: treated as worse than any value"
                 yield {"scenario": name, "what": "cells", "number": considered - known, "why": why}
         if (shown := len(scenario["front"])) < scenario["cells_on_front"]:
-            why = f"only the first {shown} of the front stand here; the table front has all"
+            why = f"only the first {shown} cells of the front are listed; table front has all"
             yield {"scenario": name, "what": "cells", "number": scenario["cells_on_front"] - shown, "why": why}

@@ -1,1 +1,1 @@
-"""Raw measurements of a cluster that does not exist, of any size: what the tests and benchmarks of ingest read."""
+"""Synthetic cluster measurements of any size, for tests and benchmarks of ingest."""

@@ -1,11 +1,11 @@
-"""Measurements as a table of Spark, made row by row from a formula: nothing is sorted, shuffled or held in memory.
+"""Synthetic measurements as a Spark table, generated row by row from a formula without sorting or shuffling.
 
-A partition's rate at time t (seconds since a Monday's midnight, UTC) is
+The rate of a partition at time t (seconds since Monday midnight, UTC), in bytes per second, is
 
     base × (1 + 0.6 cos(2π (t − peak) / day) + 0.2 cos(2π (t − Thursday noon) / week))
 
-bytes per second. What the broker counts is the integral of that, and noise: each reading is off by up to 8 % of what
-flows between two samples, so that rates of single samples scatter while the mean stays.
+The broker's counter is the integral of the rate plus noise: each reading is off by up to 8 % of the bytes between two
+samples, so that the rates of single samples scatter around the mean.
 """
 
 from __future__ import annotations
@@ -32,89 +32,96 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 START = datetime(2025, 1, 6, tzinfo=UTC)
-"""The first sample: a Monday."""
+"""Time of the first sample: a Monday."""
 
 NOISE = 0.08
 LATENCY_MS = 2_000
-"""How long a measurement is under way at most."""
+"""Maximum delay between a measurement and its receipt."""
 
 _THURSDAY_NOON_S = int(3.5 * DAY_S)
-_MOST_ROWS_PER_FILE = 4_000_000
+_MAX_ROWS_PER_FILE = 4_000_000
 
 
 class ScheduleError(ValueError):
-    """The days and the interval asked for cannot be generated; says why."""
+    """The requested days or interval are invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When is measured: from START for some days, every `interval_s` seconds."""
+    """Sampling times: every `interval_s` seconds for `days` days from START."""
 
     days: int
     interval_s: int
 
     def __post_init__(self) -> None:
         if self.interval_s <= 0 or DAY_S % (self.interval_s * BLOCK):
-            raise ScheduleError(
-                f"an interval of {self.interval_s} s: a day must be a multiple of {BLOCK} intervals, as with 1m or 5m"
-            )
+            raise ScheduleError(f"interval {self.interval_s} s: {BLOCK} intervals must divide a day, as with 1m or 5m")
 
     @classmethod
     def parse(cls, days: int, interval: str) -> Schedule:
-        """Read an interval such as `5m`.
+        """Parse an interval such as `5m`.
+
+        Returns:
+            The schedule.
 
         Raises:
-            ScheduleError: it is none, or not one that can be generated.
+            ScheduleError: the interval is not a duration, or does not divide a day into whole blocks.
         """
         try:
             milliseconds = parse_duration_ms(interval)
         except ValueError as error:
-            raise ScheduleError(f"an interval of {interval}: {error}") from None
+            raise ScheduleError(f"interval {interval}: {error}") from None
         if milliseconds % 1_000:
-            raise ScheduleError(f"an interval of {interval}: not a whole number of seconds")
+            raise ScheduleError(f"interval {interval}: not a whole number of seconds")
         return cls(days, milliseconds // 1_000)
 
     @property
     def slots(self) -> int:
-        """Samples of each partition."""
+        """Return the number of samples per partition."""
         return self.days * self.slots_per_day
 
     @property
     def slots_per_day(self) -> int:
-        """Samples of each partition in a day."""
+        """Return the number of samples per partition and day."""
         return DAY_S // self.interval_s
 
     def files(self, partitions: int) -> int:
-        """How many files: one a day, or more where a day has many rows; all of the same number of whole blocks."""
+        """Return the number of files: one per day, or more for many rows; all with the same number of whole blocks."""
         blocks = self.slots_per_day // BLOCK
-        wanted = math.ceil(partitions * self.slots_per_day / _MOST_ROWS_PER_FILE)
-        a_day = next(count for count in range(min(wanted, blocks), blocks + 1) if blocks % count == 0)
-        return self.days * a_day
+        wanted = math.ceil(partitions * self.slots_per_day / _MAX_ROWS_PER_FILE)
+        per_day = next(count for count in range(min(wanted, blocks), blocks + 1) if blocks % count == 0)
+        return self.days * per_day
 
 
 def measurements(spark: SparkSession, population: Population, schedule: Schedule, faults: Faults) -> DataFrame:
-    """Make the rows, in the order in which a collector would have written them.
+    """Generate the rows in the order in which a collector would write them.
+
+    Args:
+        spark: the session.
+        population: the measured partitions.
+        schedule: the sampling times.
+        faults: the faults to plant.
 
     Returns:
-        `timestamp` (ms, the broker's clock), `broker`, `topic`, `partition`, `bytes_in_total`, `messages_in_total`,
-        both counters; `received` (ms, the collector's clock) if clocks are off; and `spoilt`: 0 for a good row, else
-        which of the ways in which rows are malformed this one shows. One partition of the DataFrame becomes one file.
+        `timestamp` (ms, clock of the broker), `broker`, `topic`, `partition`, `bytes_in_total`, `messages_in_total`
+        (counters); `received` (ms, clock of the collector) if clocks are wrong; and `malformation`: 0 for a good row,
+        otherwise the kind of malformation. One partition of the DataFrame becomes one file.
     """
     from pyspark.sql import functions as fn
 
     rows = spark.range(0, schedule.slots * population.partitions, 1, schedule.files(population.partitions)).select(
         fn.expr(f"id div {population.partitions}").alias("slot"), fn.expr(f"id % {population.partitions}").alias("p")
     )
-    who = spark.createDataFrame(population.table())
-    rows = rows.join(fn.broadcast(who), "p")
+    partitions = spark.createDataFrame(population.table())
+    rows = rows.join(fn.broadcast(partitions), "p")
     rows = (
         _with_faults(rows, faults, population.seed)
         if any(faults.in_blocks.values())
-        else rows.withColumn("spoilt", fn.lit(0))
+        else rows.withColumn("malformation", fn.lit(0))
     )
     began = last_reset_slot(faults, population.seed) if faults.resets else f"-{schedule.slots_per_day}"
     at, since = f"(slot * {schedule.interval_s})", f"((({began}) - 0.5D) * {schedule.interval_s})"
-    counted = f"({_flown(at)} - {_flown(since)} + {_noise(population.seed, schedule)})"
+    counted = f"({_integrated_bytes(at)} - {_integrated_bytes(since)} + {_noise(population.seed, schedule)})"
     sent = f"{int(START.timestamp())} * 1000L + {at} * 1000L"
     columns = {
         "timestamp": f"{sent} + skew_ms",
@@ -127,11 +134,11 @@ def measurements(spark: SparkSession, population: Population, schedule: Schedule
     if faults.skew:
         columns["received"] = f"{sent} + pmod(xxhash64({population.seed}L, 5, p, slot), {LATENCY_MS})"
     rows = rows.withColumn("counted", fn.expr(counted))
-    return rows.select(*(fn.expr(sql).alias(name) for name, sql in columns.items()), "spoilt")
+    return rows.select(*(fn.expr(sql).alias(name) for name, sql in columns.items()), "malformation")
 
 
 def planted_faults(spark: SparkSession, population: Population, schedule: Schedule, faults: Faults) -> DataFrame:
-    """List the faults, one row each: `kind`, `topic`, `partition`, `slot` (the sample it begins with), `length`."""
+    """List the planted faults, one row each: `kind`, `topic`, `partition`, `slot` (first affected sample), `length`."""
     from pyspark.sql import functions as fn
 
     blocks = schedule.slots // BLOCK
@@ -144,7 +151,7 @@ def planted_faults(spark: SparkSession, population: Population, schedule: Schedu
         offset_in_block(population.seed),
         gap_length(population.seed),
     )
-    found = rows.select(
+    faults_found = rows.select(
         "topic",
         "partition",
         fn.expr(f"{kind}").alias("kind"),
@@ -155,7 +162,7 @@ def planted_faults(spark: SparkSession, population: Population, schedule: Schedu
         slot = f"(block * {BLOCK} + 1)"
         began = last_reset_slot(faults, population.seed).replace("slot", slot)
         resets = rows.where(fn.expr(f"{began} = {slot}"))
-        found = found.unionByName(
+        faults_found = faults_found.unionByName(
             resets.select(
                 "topic",
                 "partition",
@@ -164,11 +171,11 @@ def planted_faults(spark: SparkSession, population: Population, schedule: Schedu
                 fn.lit(1).alias("length"),
             )
         )
-    return found.select("kind", "topic", "partition", "slot", fn.col("length").cast("int"))
+    return faults_found.select("kind", "topic", "partition", "slot", fn.col("length").cast("int"))
 
 
 def _with_faults(rows: DataFrame, faults: Faults, seed: int) -> DataFrame:
-    """Leave out, repeat, put off and add rows; what is put off comes right before the sample of its new time."""
+    """Remove, repeat, delay and add rows; a delayed row directly precedes the sample of its new time."""
     from pyspark.sql import functions as fn
 
     rows = rows.withColumn("block", fn.expr(f"slot div {BLOCK}"))
@@ -176,18 +183,18 @@ def _with_faults(rows: DataFrame, faults: Faults, seed: int) -> DataFrame:
     rows = rows.withColumn("place", fn.expr(f"slot % {BLOCK} - ({offset_in_block(seed)})"))
     own = f"not (kind = 'gaps' and place between 0 and {gap_length(seed)} - 1 or kind = 'late' and place = 0)"
     written = f"""
-        case when kind is null then array(struct(slot, 0 as spoilt)) else filter(array(
-            if(kind = 'late' and place = {LATE_BY}, struct(slot - {LATE_BY} as slot, 0 as spoilt), null),
-            if({own}, struct(slot, 0 as spoilt), null),
-            if(kind = 'duplicates' and place = 0, struct(slot, 0 as spoilt), null),
-            if(kind = 'malformed' and place = 0, struct(slot, 1 + cast(pmod(p + slot, 4) as int) as spoilt), null)
+        case when kind is null then array(struct(slot, 0 as malformation)) else filter(array(
+            if(kind = 'late' and place = {LATE_BY}, struct(slot - {LATE_BY} as slot, 0 as malformation), null),
+            if({own}, struct(slot, 0 as malformation), null),
+            if(kind = 'duplicates' and place = 0, struct(slot, 0 as malformation), null),
+            if(kind = 'malformed' and place = 0, struct(slot, 1 + cast(pmod(p + slot, 4) as int) as malformation), null)
         ), row -> row is not null) end"""
     rows = rows.withColumn("written", fn.explode(fn.expr(written)))
-    return rows.drop("slot").select("*", "written.slot", "written.spoilt")
+    return rows.drop("slot").select("*", "written.slot", "written.malformation")
 
 
-def _flown(at: str) -> str:
-    """SQL of the bytes since second 0, without noise: the integral of the rate."""
+def _integrated_bytes(at: str) -> str:
+    """Return SQL for the bytes since second 0 without noise: the integral of the rate."""
     daily, weekly = DAY_S / (2 * math.pi), WEEK_S / (2 * math.pi)
     return (
         f"(base * ({at} + {DAILY * daily!r}D * sin(({at} - peak_s) / {daily!r}D)"

@@ -1,4 +1,4 @@
-"""Who is measured: topics, their partitions, and how much flows through each."""
+"""The measured topics and partitions, and their traffic."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ DAY_S = 86_400
 WEEK_S = 7 * DAY_S
 
 DAILY = 0.6
-"""By how much of the mean the rate swings over the day."""
+"""Daily swing of the rate, as a share of the mean."""
 WEEKLY = 0.2
-"""By how much of the mean the rate swings over the week: the days around Thursday have most."""
+"""Weekly swing of the rate, as a share of the mean; highest around Thursday."""
 
 _PARTITIONS_PER_TOPIC = 24
 _PARTITIONS_PER_BROKER = 1_000
-_FEWEST_BROKERS = 3
+_MIN_BROKERS = 3
 _TOPIC_ZIPF = 1.0
 _KEY_ZIPF = 0.3
 _BYTES_PER_S = 100_000
@@ -27,7 +27,13 @@ _SKEW_MS = (20_000, 120_000)
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """How many partitions there are, which seed draws them, and what share of brokers has a clock that is off."""
+    """The measured partitions.
+
+    Attributes:
+        partitions: number of partitions.
+        seed: random seed.
+        skewed: share of brokers with a wrong clock.
+    """
 
     partitions: int
     seed: int
@@ -36,18 +42,18 @@ class Population:
     def table(self) -> pd.DataFrame:
         """Draw the partitions, one row each.
 
-        Topics follow Zipf's law with exponent 1, the partitions of a topic one with exponent 0.3, as keys are not
-        equally frequent. All partitions of a topic peak at about the same hour.
+        Topic sizes follow Zipf's law with exponent 1, and the partitions of a topic with exponent 0.3, because keys
+        differ in frequency. All partitions of a topic peak at about the same hour.
 
         Returns:
             `p` (row number), `topic`, `partition`, `broker` (its leader), `base` (mean bytes per second), `peak_s`
-            (when in the day it has most, in seconds), `message_bytes`, `skew_ms` (how far the broker's clock is ahead).
+            (time of the daily peak, in seconds), `message_bytes`, `skew_ms` (how far the clock of the broker is ahead).
         """
         chance = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0,)))
         row = np.arange(self.partitions)
         topic, partition = np.divmod(row, _PARTITIONS_PER_TOPIC)
         topics = math.ceil(self.partitions / _PARTITIONS_PER_TOPIC)
-        brokers = max(_FEWEST_BROKERS, self.partitions // _PARTITIONS_PER_BROKER)
+        brokers = max(_MIN_BROKERS, self.partitions // _PARTITIONS_PER_BROKER)
         weight = (chance.permutation(topics) + 1.0)[topic] ** -_TOPIC_ZIPF * (partition + 1.0) ** -_KEY_ZIPF
         broker = chance.integers(brokers, size=self.partitions)
         peak = chance.normal(14 * 3600, 3 * 3600, size=topics)[topic] % DAY_S
@@ -67,9 +73,9 @@ class Population:
 
 
 def _clocks(share: float, brokers: int, chance: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How far the clock of each broker is ahead, in milliseconds; at least one is off if any shall be."""
-    off = np.zeros(brokers, dtype=np.int64)
+    """Return how far the clock of each broker is ahead, in ms; at least one is wrong if `share` is positive."""
+    ahead_ms = np.zeros(brokers, dtype=np.int64)
     count = math.ceil(share * brokers)
     size = chance.integers(*_SKEW_MS, size=count)
-    off[chance.permutation(brokers)[:count]] = size * chance.choice([-1, 1], size=count)
-    return off
+    ahead_ms[chance.permutation(brokers)[:count]] = size * chance.choice([-1, 1], size=count)
+    return ahead_ms

@@ -1,1 +1,1 @@
-"""From raw measurements and dumps of Kafka's tools to the tables that a scenario can point at."""
+"""Ingest of raw measurements and dumps of Kafka's tools into tables that scenarios read."""

@@ -1,5 +1,4 @@
-"""What a worker does with the text of a dump or log: read it, and say what rows of a table it comes to. Knows no
-Spark."""
+"""Parsing of dumps and logs in Spark workers; does not import Spark."""
 
 from __future__ import annotations
 
@@ -16,27 +15,29 @@ from scenarios.kafka.formats.topics import NO_LEADER, parse_topics
 
 Row = dict[str, Any]
 
-_MOST_SHOWN = 2_000
+_MAX_CHARS = 2_000
 
 
 def parse_texts(kind: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Read texts, one or more a batch.
+    """Parse texts into rows of a table.
 
     Args:
         kind: one of READERS.
-        batches: with columns `file` and `text`.
-        schema: of the batches that are yielded: the columns of the table, then `file`, `reason` and `raw`, of which a
-            text that cannot be read makes one row.
+        batches: batches with columns `file` and `text`.
+        schema: schema of the result: the columns of the table, then `file`, `reason` and `raw`.
+
+    Yields:
+        Batches of rows; a text that cannot be parsed becomes one row with a reason.
     """
     for batch in batches:
         rows: list[Row] = []
-        for given in batch.to_pylist():
+        for source in batch.to_pylist():
             try:
-                rows += [{"file": given["file"], **row} for row in READERS[kind](given["text"])]
+                rows += [{"file": source["file"], **row} for row in READERS[kind](source["text"])]
             except FormatError as error:
                 where = "" if error.line is None else f"line {error.line}: "
-                raw = given["text"][:_MOST_SHOWN]
-                rows.append({"file": given["file"], "reason": f"{where}{error}", "raw": raw})
+                raw = source["text"][:_MAX_CHARS]
+                rows.append({"file": source["file"], "reason": f"{where}{error}", "raw": raw})
         yield pa.RecordBatch.from_pylist(rows, schema)
 
 
@@ -65,7 +66,7 @@ def _sizes(text: str) -> Iterator[Row]:
 
 def _members(text: str) -> Iterator[Row]:
     for member in parse_group_members(text):
-        told = {
+        common = {
             "source": "consumer_groups",
             "rebalance": 1,
             "group": member.group,
@@ -73,9 +74,9 @@ def _members(text: str) -> Iterator[Row]:
             "member": member.consumer_id,
         }
         for partition in member.partitions:
-            yield {**told, "kind": "active", "topic": partition.topic, "partition": partition.partition}
+            yield {**common, "kind": "active", "topic": partition.topic, "partition": partition.partition}
         if not member.partitions:
-            yield told
+            yield common
 
 
 def _rebalances(text: str) -> Iterator[Row]:
@@ -85,7 +86,7 @@ def _rebalances(text: str) -> Iterator[Row]:
 
 def _rebalance(number: int, rebalance: LoggedRebalance) -> Iterator[Row]:
     for client in rebalance.clients:
-        told = {
+        common = {
             "source": "leader_log",
             "rebalance": number,
             "at_ms": rebalance.at_ms,
@@ -97,9 +98,9 @@ def _rebalance(number: int, rebalance: LoggedRebalance) -> Iterator[Row]:
         for kind, tasks in (("active", client.active), ("standby", client.standby)):
             for task in tasks:
                 stateful = None if rebalance.stateful is None else task in rebalance.stateful
-                yield {**told, "kind": kind, "task": task, "stateful": stateful}
+                yield {**common, "kind": kind, "task": task, "stateful": stateful}
         if not client.active and not client.standby:
-            yield told
+            yield common
 
 
 READERS: Mapping[str, Callable[[str], Iterator[Row]]] = {
@@ -108,4 +109,4 @@ READERS: Mapping[str, Callable[[str], Iterator[Row]]] = {
     "groups": _members,
     "leader_logs": _rebalances,
 }
-"""How the text of each kind of source is read."""
+"""The parser for each kind of source."""

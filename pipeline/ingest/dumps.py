@@ -1,4 +1,4 @@
-"""Dumps of Kafka's tools and logs of group leaders, read file by file on Spark's workers."""
+"""Dumps of Kafka's tools and logs of group leaders, parsed file by file in Spark workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TABLE_OF = {"topics": PLACEMENTS, "log_dirs": SIZES, "groups": HISTORY, "leader_logs": HISTORY}
-"""Which table each kind of dump is for."""
+"""The table of each kind of dump."""
 
 _ARROW = {
     "string": pa.string(),
@@ -28,17 +28,22 @@ _ARROW = {
 
 
 def read_dumps(spark: SparkSession, kind: str, paths: Sequence[str], scratch: str) -> DataFrame:
-    """Read dumps of a kind, and write what they say to `scratch`.
+    """Parse dumps of one kind and write the rows to `scratch`.
+
+    Args:
+        spark: the session.
+        kind: one of TABLE_OF.
+        paths: paths or URIs of files, folders or patterns.
+        scratch: URI of the temporary folder.
 
     Returns:
-        The columns of the kind's table, `file`, `reason` and `raw`: a dump that cannot be read is one row with a
-        reason.
+        The columns of the table, `file`, `reason` and `raw`; a dump that cannot be parsed is one row with a reason.
 
     Raises:
-        IngestError: a path names no file.
+        IngestError: a path matches no file.
     """
     files = SparkFileSystem(spark)
-    uris = sorted({file.uri for path in paths for file in files.under(path)})
+    uris = sorted({file.uri for path in paths for file in files.list_files(path)})
     texts = _log_texts(spark, uris) if kind == "leader_logs" else _texts(spark, uris)
     columns = _columns(TABLE_OF[kind])
     schema = pa.schema([(name, _ARROW[type_]) for name, type_ in columns.items()])
@@ -52,7 +57,7 @@ def read_dumps(spark: SparkSession, kind: str, paths: Sequence[str], scratch: st
 
 
 def _columns(table: Table) -> dict[str, str]:
-    """The columns of a table and those of what is broken, with their types."""
+    """Return the columns of a table and those of unreadable dumps, with their types."""
     return {column.name: column.type for column in table.columns} | dict.fromkeys(("file", "reason", "raw"), "string")
 
 
@@ -64,7 +69,7 @@ def _texts(spark: SparkSession, uris: list[str]) -> DataFrame:
 
 
 def _log_texts(spark: SparkSession, uris: list[str]) -> DataFrame:
-    """Logs are large, and little of them matters: only that is brought together."""
+    """Return the relevant lines of each log as one text; logs are large, and few lines matter."""
     from pyspark.sql import functions as fn
 
     lines = spark.read.text(uris).select(

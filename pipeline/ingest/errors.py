@@ -1,7 +1,7 @@
-"""What stops an ingest as a whole; single bad rows never do, they go to quarantine."""
+"""Error that stops an ingest; single bad rows go to quarantine instead."""
 
 from __future__ import annotations
 
 
 class IngestError(Exception):
-    """The sources, the mapping or the target folder cannot be used; says why and what would be right."""
+    """The sources, the mapping or the target folder cannot be used."""

@@ -1,6 +1,6 @@
-"""Samples by hour of the day: the table from which rates and quality are made.
+"""Samples aggregated by hour of the day: the basis of the tables `rates` and `quality`.
 
-Percentiles are exact (linear between the two nearest samples), of all days' samples of an hour.
+Percentiles are exact (linear interpolation between the two nearest samples) over the samples of an hour on all days.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _HOUR_MS = 3_600_000
 
 
 def aggregate_by_hour(samples: DataFrame, combined: bool) -> DataFrame:
-    """Bring samples down to one row for each topic, partition and hour of the day, UTC.
+    """Aggregate samples to one row per topic, partition and hour of the day (UTC).
 
     Args:
-        samples: as of `series.samples`.
-        combined: whether the values of several brokers at a time make one: see `Metric.brokers`.
+        samples: samples as of `series.samples`.
+        combined: whether values of several brokers at one time are combined; see `MappedMetric.brokers`.
 
     Returns:
-        `topic`, `partition`, `hour`, `rows`, `samples`, for bytes and messages the mean and percentiles, COUNTS,
-        `interval_ms` (shortest), `skew_ms` (largest either way), `first_ms`, `last_ms` (times of readings).
+        `topic`, `partition`, `hour`, `rows`, `samples`, mean and percentiles of bytes and messages, COUNTS,
+        `interval_ms` (shortest), `skew_ms` (largest in absolute value), `first_ms`, `last_ms` (times of readings).
     """
     from pyspark.sql import functions as fn
 
@@ -57,7 +57,7 @@ def _distribution(rate: str) -> list[Column]:
 
 
 def expand_percentiles(hours: DataFrame) -> DataFrame:
-    """The same with a column for each percentile."""
+    """Replace the percentile arrays by one column per percentile."""
     from pyspark.sql import functions as fn
 
     for rate in _RATES:
@@ -68,10 +68,13 @@ def expand_percentiles(hours: DataFrame) -> DataFrame:
 
 
 def _over_brokers(readings: DataFrame) -> DataFrame:
-    """One row for all brokers of a topic or partition at a time; null where one of them was not measured.
+    """Combine the brokers of a topic or partition.
 
-    Brokers are not measured at the same moment. The readings of each are numbered along its own grid, and readings of
-    one number belong together.
+    Brokers are not measured at the same moment. The readings of each broker are numbered on its own time grid; readings
+    with equal numbers are combined.
+
+    Returns:
+        One row per time; null where a broker has no measurement.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
@@ -80,36 +83,38 @@ def _over_brokers(readings: DataFrame) -> DataFrame:
     first = fn.min("middle").over(Window.partitionBy(*SERIES))
     number = fn.round((fn.col("middle") - first) / step) + fn.round(first / step)
     numbered = readings.withColumn("slot", number.cast("bigint"))
-    upto = fn.sequence(fn.lit(0), fn.least("missing", fn.lit(_MOST_MISSING)).cast("int"))
-    numbered = numbered.withColumn("back", fn.explode(upto)).withColumn("slot", fn.col("slot") - fn.col("back"))
+    missing_before = fn.sequence(fn.lit(0), fn.least("missing", fn.lit(_MAX_MISSING)).cast("int"))
+    numbered = numbered.withColumn("back", fn.explode(missing_before)).withColumn(
+        "slot", fn.col("slot") - fn.col("back")
+    )
     for column in (*COUNTS, "rows"):
         numbered = numbered.withColumn(column, fn.when(fn.col("back") == 0, fn.col(column)).otherwise(0))
-    carried = [
+    aggregates = [
         *(fn.sum(count).alias(count) for count in (*COUNTS, "rows")),
         fn.min("interval_ms").alias("interval_ms"),
         fn.max_by("skew_ms", fn.abs("skew_ms")).alias("skew_ms"),
     ]
     kept = fn.col("duplicates") == 0
-    each = numbered.groupBy(*SERIES, "brokers", "slot").agg(
+    per_broker = numbered.groupBy(*SERIES, "brokers", "slot").agg(
         *(fn.when(fn.count(fn.when(kept, 1)) == fn.count(rate), fn.mean(rate)).alias(rate) for rate in _RATES),
-        *carried,
+        *aggregates,
         fn.min("time").alias("first_ms"),
         fn.max("time").alias("last_ms"),
     )
-    whole = fn.count(fn.lit(1))
-    return each.groupBy("topic", "partition", "metric", "slot").agg(
-        *(fn.when(fn.count(rate) == whole, _one_of_all(rate)).alias(rate) for rate in _RATES),
-        *carried,
+    brokers = fn.count(fn.lit(1))
+    return per_broker.groupBy("topic", "partition", "metric", "slot").agg(
+        *(fn.when(fn.count(rate) == brokers, _combine_brokers(rate)).alias(rate) for rate in _RATES),
+        *aggregates,
         (fn.col("slot") * fn.min("interval_ms")).alias("middle"),
         fn.min("first_ms").alias("first_ms"),
         fn.max("last_ms").alias("last_ms"),
     )
 
 
-_MOST_MISSING = 10_000
+_MAX_MISSING = 10_000
 
 
-def _one_of_all(rate: str) -> Column:
+def _combine_brokers(rate: str) -> Column:
     from pyspark.sql import functions as fn
 
     return fn.when(fn.first("brokers") == "largest", fn.max(rate)).otherwise(fn.sum(rate))

@@ -1,7 +1,7 @@
-"""Which column means what: the names that exporters and reporters give to their measurements.
+"""Mappings: the meaning of the columns and metric names that exporters and reporters use.
 
-A source is wide (a row has bytes and messages in columns of their own) or long (a row has the name of a metric and its
-value, as Prometheus has it). Mappings for the common ones have a name; others are written down in a small YAML file.
+A wide source has columns for bytes and messages; a long source has a metric name and a value per row, as Prometheus
+does. Common mappings are built in; others are read from a small YAML file.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class _MappingModel(BaseModel):
 
 
 class MappedMetric(_MappingModel):
-    """What the values of one metric of a long source are.
+    """One metric of a long source.
 
     Attributes:
-        measures: bytes or messages that came in, or the size of a replica in bytes.
-        kind: a counter that only grows until it is reset, or a rate per second.
-        per: whether it is measured by partition, or only by topic.
-        brokers: how the values of several brokers at a time make one: `each` stands for the partition by itself, as
-            only its leader reports it; they are to be added; or each replica reports the same and the `largest` counts.
+        measures: incoming bytes, incoming messages, or the size of a replica in bytes.
+        kind: a counter that grows until it is reset, or a rate per second.
+        per: whether it is measured per partition or only per topic.
+        brokers: how simultaneous values of several brokers are combined: `each` if only the leader reports a partition;
+            `sum` to add them; `largest` if every replica reports the same value.
     """
 
     measures: Measure
@@ -43,17 +43,23 @@ class MappedMetric(_MappingModel):
 
 
 class SourceMapping(_MappingModel):
-    """The columns of a source, by what they mean.
+    """The columns of a source and their meaning.
 
     Attributes:
-        time: when it was measured, by the clock of who measured: seconds, milliseconds, micro- or nanoseconds since
-            1970, or ISO 8601; without a zone it is UTC.
-        received: when the collector got it, by the collector's clock, where that is known: shows clocks that are off.
-        broker: who measured; two brokers have two counters.
-        labels: a column with labels as Prometheus writes them, `{topic="orders",partition="0"}`, or as a JSON object.
-            If given, topic, partition and broker are names of labels.
-        kind: of a wide source: whether its columns count, or are rates.
-        metrics: of a long source, by the name of the metric. Other metrics are passed over.
+        time: time of the measurement by the clock of the measuring broker: seconds, milliseconds, microseconds or
+            nanoseconds since 1970, or ISO 8601; UTC without a zone.
+        received: time of receipt by the clock of the collector, if known; reveals wrong clocks.
+        topic: column or label of the topic.
+        partition: column or label of the partition; None if only topics are measured.
+        broker: column or label of the measuring broker; each broker has its own counters.
+        labels: column with labels, either in Prometheus format, `{topic="orders",partition="0"}`, or as a JSON object.
+            If set, topic, partition and broker are names of labels.
+        kind: of a wide source, whether its columns are counters or rates.
+        bytes: of a wide source, the column with incoming bytes.
+        messages: of a wide source, the column with incoming messages.
+        name: of a long source, the column with the name of the metric.
+        value: of a long source, the column with the value.
+        metrics: of a long source, its metrics by name; other metrics are ignored.
     """
 
     time: str = "timestamp"
@@ -73,28 +79,28 @@ class SourceMapping(_MappingModel):
     def _wide_or_long(self) -> SourceMapping:
         if self.is_long:
             if self.name is None or self.value is None or not self.metrics:
-                raise ValueError("a long source has name, value and metrics, all three")
+                raise ValueError("a long source needs name, value and metrics")
             if self.bytes is not None or self.messages is not None:
                 raise ValueError("bytes and messages are columns of a wide source; in a long one, metrics says it")
         elif self.bytes is None and self.messages is None:
-            raise ValueError("nothing is measured: give bytes or messages (wide), or name, value and metrics (long)")
+            raise ValueError("no measured value: set bytes or messages (wide), or name, value and metrics (long)")
         return self
 
     @property
     def is_long(self) -> bool:
-        """Whether rows have the name of a metric and a value."""
+        """Return whether rows have a metric name and a value."""
         return self.name is not None or self.value is not None or bool(self.metrics)
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The columns that the source must have."""
+        """Return the columns that the source must have."""
         keys = (self.topic, self.partition if not self.is_long else None) if self.labels is None else (self.labels,)
         measured = (self.name, self.value) if self.is_long else (self.bytes, self.messages)
         return tuple(dict.fromkeys(column for column in (self.time, *keys, *measured) if column is not None))
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """The columns that are used if they are there."""
+        """Return the columns that are used if present."""
         keys = (self.broker, self.partition) if self.labels is None else ()
         return tuple(
             dict.fromkeys(
@@ -105,7 +111,7 @@ class SourceMapping(_MappingModel):
 
 @dataclass(frozen=True, slots=True)
 class NamedMapping:
-    """A mapping, and what it was asked for by: a name or a file."""
+    """A mapping with its name or file."""
 
     name: str
     mapping: SourceMapping = field(repr=False)
@@ -143,22 +149,25 @@ BUILT_IN: Mapping[str, SourceMapping] = {
         },
     ),
 }
-"""Source: examples/kafka-kraft-3_0_0.yml and example_configs/kafka-2_0_0.yml of prometheus/jmx_exporter (its newer and
+"""Built-in mappings by name.
+
+Source: examples/kafka-kraft-3_0_0.yml and example_configs/kafka-2_0_0.yml of prometheus/jmx_exporter (its newer and
 older rules name the same meter …_total and …persec_count); RawMetricType and CruiseControlMetric of
-linkedin/cruise-control. Kafka itself counts bytes by topic only, and messages by partition only as the end offset."""
+linkedin/cruise-control. Kafka counts bytes per topic only, and messages per partition only as the end offset.
+"""
 
 
 def find_mapping(text: str) -> NamedMapping:
-    """Find a built-in mapping by its name, or read one from a YAML file.
+    """Return a built-in mapping by name, or read one from a YAML file.
 
     Raises:
-        IngestError: there is neither, or the file is not a mapping.
+        IngestError: neither exists, or the file is not a valid mapping.
     """
     if text in BUILT_IN:
         return NamedMapping(text, BUILT_IN[text])
     path = Path(text)
     if not path.is_file():
-        raise IngestError(f"--map {text}: neither a file nor one of {', '.join(BUILT_IN)}")
+        raise IngestError(f"--map {text}: no such file or built-in mapping (mappings: {', '.join(BUILT_IN)})")
     try:
         content: Any = read_yaml(path.read_text(encoding="utf-8")).value
         return NamedMapping(text, SourceMapping.model_validate(content))

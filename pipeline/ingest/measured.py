@@ -1,4 +1,4 @@
-"""Ingest of time series: readings in; rates, sizes, quality and quarantine out."""
+"""Ingest of time series: from readings to rates, sizes, quality and quarantine."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 _BYTES_PER_ROW = {"parquet": 10, "csv": 64, "jsonl": 150}
 _PACKED = 6
 _ROWS_PER_TASK = 1_000_000
-"""So many sort in the memory of one core without being spilled to disk, at Spark's default of 1 GB."""
+"""Rows that one core sorts in memory without spilling to disk, at Spark's default of 1 GB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What came of time series.
+    """Result of the ingest of time series.
 
     Attributes:
-        hours: as of `hours.by_hour`, written out once.
+        hours: rows as of `hourly_distribution.aggregate_by_hour`, written to disk once.
         sizes: topic, partition, size_bytes, replicas; None if the mapping has no sizes.
         quarantine: file, reason, raw; None if every row is good.
-        rows: rows read, malformed and passed over ones included.
-        malformed: how many of these are in quarantine.
-        passed_over: how many of these are of metrics that the mapping does not know.
+        rows: number of rows read, including malformed and ignored ones.
+        malformed: number of rows in quarantine.
+        passed_over: number of ignored rows, whose metric the mapping does not contain.
     """
 
     hours: DataFrame
@@ -47,22 +47,32 @@ class Measured:
 def measure(
     spark: SparkSession, groups: list[FileGroup], mapping: SourceMapping, interval_ms: int | None, scratch: str
 ) -> Measured:
-    """Read all files once, bring them down to hours of the day, and write these to `scratch`.
+    """Read all files once, aggregate them by hour of the day, and write the result to `scratch`.
+
+    Args:
+        spark: the session.
+        groups: the files.
+        mapping: the meaning of their columns.
+        interval_ms: time between readings; the median of each series by default.
+        scratch: URI of the temporary folder.
+
+    Returns:
+        The aggregated rows and their counts.
 
     Raises:
-        IngestError: a column that the mapping names is not there, or no row is good.
+        IngestError: a column of the mapping is missing, or no row is good.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as fn
 
-    rows = reduce(lambda one, other: one.unionByName(other), (read_rows(spark, group, mapping) for group in groups))
-    seen = Observation("rows")
+    rows = reduce(lambda rows, more: rows.unionByName(more), (read_rows(spark, group, mapping) for group in groups))
+    row_counts = Observation("rows")
     counts = [
         fn.count(fn.lit(1)).alias("rows"),
         fn.count(fn.col("reason")).alias("malformed"),
         fn.count_if(fn.col("passed_over")).alias("passed_over"),
     ]
-    good = rows.observe(seen, *counts).where(
+    good = rows.observe(row_counts, *counts).where(
         "reason is null and not passed_over and (bytes is not null or messages is not null)"
     )
     series = good.repartition(_tasks(spark, groups), "topic", "partition")
@@ -70,17 +80,17 @@ def measure(
     clocks = mapping.received is not None
     aggregate_by_hour(samples(series, interval_ms, clocks), combined).write.parquet(scratch)
     hours = spark.read.parquet(scratch)
-    # Where nothing is left to do, Spark drops that part of the plan, and what it would have seen.
-    told = rows.agg(*counts).collect()[0].asDict() if hours.isEmpty() else seen.get
-    if told["rows"] == told["malformed"] + told["passed_over"]:
-        raise IngestError(_nothing(rows, told))
-    bad = rows.where("reason is not null").select("file", "reason", "raw") if told["malformed"] else None
+    # If no row is good, Spark prunes the plan together with the observation.
+    counted = rows.agg(*counts).collect()[0].asDict() if hours.isEmpty() else row_counts.get
+    if counted["rows"] == counted["malformed"] + counted["passed_over"]:
+        raise IngestError(_no_good_row(rows, counted))
+    bad = rows.where("reason is not null").select("file", "reason", "raw") if counted["malformed"] else None
     sizes = _sizes(rows) if any(metric.measures == "size" for metric in mapping.metrics.values()) else None
-    return Measured(expand_percentiles(hours), sizes, bad, **told)
+    return Measured(expand_percentiles(hours), sizes, bad, **counted)
 
 
 def quality(hours: DataFrame) -> DataFrame:
-    """Sum up the hours of each partition."""
+    """Sum the counts of all hours per partition."""
     from pyspark.sql import functions as fn
 
     return hours.groupBy("topic", "partition").agg(
@@ -93,7 +103,7 @@ def quality(hours: DataFrame) -> DataFrame:
 
 
 def _tasks(spark: SparkSession, groups: list[FileGroup]) -> int:
-    """Into how many parts the rows are divided: so that one is sorted in memory, and there is work for every core."""
+    """Return the number of Spark partitions: few enough rows to sort in memory, and work for every core."""
     rows = 0.0
     for group in groups:
         packed = _PACKED if group.format != "parquet" and group.uris[0].endswith((".gz", ".bz2", ".zst")) else 1
@@ -111,12 +121,12 @@ def _sizes(rows: DataFrame) -> DataFrame:
     )
 
 
-def _nothing(rows: DataFrame, told: dict[str, int]) -> str:
-    if not told["malformed"]:
-        return f"none of the {told['rows']:,} rows has a metric that the mapping knows; see --map"
+def _no_good_row(rows: DataFrame, counted: dict[str, int]) -> str:
+    if not counted["malformed"]:
+        return f"none of the {counted['rows']:,} rows has a metric that the mapping knows; see --map"
     first = rows.where("reason is not null").select("file", "reason", "raw").head()
     assert first is not None
     return (
-        f"none of {told['rows']:,} rows can be read; the first, of {first['file']}: {first['reason']}: "
+        f"none of {counted['rows']:,} rows can be read; the first, of {first['file']}: {first['reason']}: "
         f"{first['raw'][:200]}"
     )

@@ -1,7 +1,7 @@
-"""What is measured of a topic as a whole, over its partitions.
+"""Distribution of topic measurements over partitions.
 
-Kafka's brokers count bytes by topic only. A partition's share of its topic is its share of the topic's messages, where
-these are known by partition; else that of the topic's size; else all partitions have the same.
+Kafka's brokers count bytes per topic only. A partition gets the share that it has of the topic's messages, if these are
+known per partition; else of the topic's size; else all partitions get equal shares.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ _SHAPES = ("mean", *PERCENTILES)
 
 
 def distribute_over_partitions(hours: DataFrame, sizes: DataFrame | None, placements: DataFrame | None) -> DataFrame:
-    """Add to each partition's hours what its topic's hours say, where the partition was not measured itself.
+    """Fill in the hours of partitions that were not measured themselves from those of their topic.
 
     Args:
-        hours: as of `hours.spread_out`, some of partition WHOLE_TOPIC.
-        sizes: topic, partition, size_bytes, or None.
-        placements: topic, partition, or None.
+        hours: rows as of `hourly_distribution.expand_percentiles`, some with partition WHOLE_TOPIC.
+        sizes: topic, partition, size_bytes; None if unknown.
+        placements: topic, partition; None if unknown.
 
     Returns:
-        Hours of partitions alone, and of these such as have samples. Topics of which no partition is known are left
-        out.
+        Hours of partitions that have samples. Topics without a known partition are left out.
     """
     from pyspark.sql import functions as fn
 

@@ -1,4 +1,4 @@
-"""What the fields of a raw row mean by a mapping, and what is wrong with them, as columns of Spark."""
+"""Mapping of raw rows to common columns, with validation, as Spark expressions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 WHOLE_TOPIC = -1
-"""The partition of what is measured by topic only."""
+"""The partition of values that are measured per topic."""
 
 MEASURES = ("bytes", "messages", "size")
 
@@ -24,24 +24,32 @@ _YEAR_2000_MS = 946_684_800_000
 _DAY_MS = 86_400_000
 _SCALES_TO_MS = ((1e11, 1e3), (1e14, 1.0), (1e17, 1e-3))
 _NANOSECONDS = 1e-6
-"""Seconds, milliseconds, microseconds and nanoseconds since 1970 can be told apart by size from 1973 to 5138."""
+"""Seconds, milliseconds, microseconds and nanoseconds since 1970 differ in magnitude from 1973 to 5138."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowMapper:
-    """Reads rows that have `fields` (a structure), `broken` (why they are no rows, null if they are) and `written`."""
+    """Maps raw rows to common columns.
+
+    Raw rows have `fields` (a struct), `broken` (why the row could not be parsed; null if it could) and `written` (when
+    the file was modified).
+
+    Attributes:
+        mapping: the meaning of the fields.
+        types: Spark type of each field.
+    """
 
     mapping: SourceMapping
     types: Mapping[str, str]
 
     @classmethod
     def of(cls, raw: DataFrame, mapping: SourceMapping) -> RowMapper:
-        """Look at what fields there are."""
+        """Create a mapper for the fields of `raw`."""
         fields: Any = raw.schema["fields"].dataType
         return cls(mapping, {field.name: field.dataType.typeName() for field in fields.fields})
 
-    def applied(self, raw: DataFrame) -> DataFrame:
-        """Replace the fields by the columns of the one form: see `rows.read_rows`."""
+    def apply(self, raw: DataFrame) -> DataFrame:
+        """Replace the fields by the common columns of `rows.read_rows`."""
         from pyspark.sql import functions as fn
 
         columns = {
@@ -63,7 +71,7 @@ class RowMapper:
         return named.withColumn("reason", reason).drop("written", "broken", "bad_value", "per_topic")
 
     def _faults(self) -> list[Column]:
-        """What may be wrong, each null if it is not; the first that is not null is told."""
+        """Return the checks of a row: a reason if it fails, else null; the first reason is reported."""
         from pyspark.sql import functions as fn
 
         mapping, time, partition = self.mapping, fn.col("time"), fn.col("partition")
@@ -78,9 +86,9 @@ class RowMapper:
                 fn.lit(f"{mapping.time}: after the file was written"),
             ),
             fn.when(fn.col("topic").isNull(), fn.lit(f"{mapping.topic}: missing")),
-            fn.when(no_partition, fn.lit(f"{mapping.partition}: not the number of a partition")),
+            fn.when(no_partition, fn.lit(f"{mapping.partition}: not a partition number")),
             fn.col("bad_value"),
-            fn.when(~measured, fn.lit("nothing is measured")),
+            fn.when(~measured, fn.lit("no measured value")),
         ]
 
     def _field(self, name: str | None) -> Column:
@@ -89,7 +97,7 @@ class RowMapper:
         return fn.lit(None).cast("string") if name not in self.types else fn.col("fields").getField(name or "")
 
     def _key(self, name: str | None) -> Column:
-        """What tells series apart: a column, or a label."""
+        """Return a key of the series: a column or a label."""
         from pyspark.sql import functions as fn
 
         if self.mapping.labels is None or name is None:
@@ -112,23 +120,26 @@ class RowMapper:
         return self._field(self.mapping.name).cast("string")
 
     def _by_metric(self, of_metric: Callable[[MappedMetric], object], of_wide: object) -> Column:
-        """What holds for the row's metric, or for all rows of a wide source."""
+        """Return a property of the row's metric, or the property of all rows of a wide source."""
         from pyspark.sql import functions as fn
 
         if not self.mapping.is_long:
             return fn.lit(of_wide)
-        told: dict[object, list[str]] = {}
+        names_by_property: dict[object, list[str]] = {}
         for name, metric in self.mapping.metrics.items():
-            told.setdefault(of_metric(metric), []).append(name)
-        first, *others = told
+            names_by_property.setdefault(of_metric(metric), []).append(name)
+        first, *rest_of_properties = names_by_property
         return reduce(
-            lambda rest, one: fn.when(self._metric().isin(*told[one]), fn.lit(one)).otherwise(rest),
-            others,
+            lambda rest, value: fn.when(self._metric().isin(*names_by_property[value]), fn.lit(value)).otherwise(rest),
+            rest_of_properties,
             fn.lit(first),
         )
 
     def _passed_over(self) -> Column:
-        """Prometheus holds much else, and totals of all topics under the names of a topic's metrics."""
+        """Return whether the row is ignored.
+
+        Prometheus has other metrics, too, and totals over all topics under the names of topic metrics.
+        """
         from pyspark.sql import functions as fn
 
         if not self.mapping.is_long:
@@ -137,7 +148,7 @@ class RowMapper:
         return fn.col("broken").isNull() & ~fn.coalesce(known, fn.lit(False))
 
     def _values(self) -> dict[str, Column]:
-        """The fields with values, null where they are empty."""
+        """Return the fields with values; null where empty."""
         from pyspark.sql import functions as fn
 
         mapping = self.mapping
@@ -176,10 +187,10 @@ class RowMapper:
 
 
 def _fault_of_amount(name: str, value: Column) -> Column:
-    """What is wrong with a value that is there, null if nothing."""
+    """Return what is wrong with a value; null if it is valid or missing."""
     from pyspark.sql import functions as fn
 
     number = value.try_cast("double")
-    # NaN is more than infinity to Spark.
+    # Spark orders NaN above infinity.
     good = (number >= 0) & (number < float("inf"))
-    return fn.when(value.isNotNull() & ~fn.coalesce(good, fn.lit(False)), fn.lit(f"{name}: not a number from 0"))
+    return fn.when(value.isNotNull() & ~fn.coalesce(good, fn.lit(False)), fn.lit(f"{name}: not a number ≥ 0"))

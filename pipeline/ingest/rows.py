@@ -1,6 +1,6 @@
-"""Raw rows of any source and format as rows of one form, each with what is wrong with it, if anything.
+"""Raw rows of any source and format, mapped to common columns and validated.
 
-Nothing is filtered here: a bad row has a reason, and the columns that could be read.
+Rows are not filtered here: a bad row gets a reason and the columns that could be read.
 """
 
 from __future__ import annotations
@@ -20,19 +20,24 @@ _BROKEN = "_broken"
 
 
 def read_rows(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> DataFrame:
-    """Read files as rows of one form.
+    """Read files into rows with common columns.
+
+    Args:
+        spark: the session.
+        group: the files.
+        mapping: the meaning of their columns.
 
     Returns:
-        `topic`, `partition` (WHOLE_TOPIC if measured by topic), `broker`, `metric` (null if wide), `time`, `received`
-        (ms), `bytes`, `messages`, `size` (what is not measured is null), `counter`, `brokers` (see `Metric`),
-        `passed_over` (not a metric that the mapping knows), `reason` (null if the row is good), where it stood: `file`,
-        `block`, `row`, of which the last two grow along a file, and `raw`, its text.
+        `topic`, `partition` (WHOLE_TOPIC if measured per topic), `broker`, `metric` (null if wide), `time`, `received`
+        (ms), `bytes`, `messages`, `size` (null if not measured), `counter`, `brokers` (see `MappedMetric`),
+        `passed_over` (a metric that the mapping does not contain), `reason` (null if the row is good), the position
+        `file`, `block`, `row` (the last two grow along a file), and `raw`, the text of the row.
 
     Raises:
-        IngestError: a column that the mapping names is not there.
+        IngestError: a column of the mapping is missing.
     """
     raw = _from_columns(spark, group, mapping) if group.format == "parquet" else _from_lines(spark, group, mapping)
-    return RowMapper.of(raw, mapping).applied(raw)
+    return RowMapper.of(raw, mapping).apply(raw)
 
 
 def _from_columns(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> DataFrame:
@@ -40,18 +45,18 @@ def _from_columns(spark: SparkSession, group: FileGroup, mapping: SourceMapping)
 
     rows = spark.read.option("mergeSchema", True).parquet(*group.uris)
     _check_columns(tuple(rows.columns), group, mapping)
-    there = [name for name in (*mapping.required, *mapping.optional) if name in rows.columns]
-    fields = fn.struct(*(rows[f"`{name}`"].alias(name) for name in there))
+    present = [name for name in (*mapping.required, *mapping.optional) if name in rows.columns]
+    fields = fn.struct(*(rows[f"`{name}`"].alias(name) for name in present))
     text = fn.to_json(fn.struct(*(fn.col(f"`{name}`") for name in rows.columns)))
     return rows.select(
-        *_where(), fields.alias("fields"), fn.lit(None).cast("string").alias("broken"), text.alias("raw")
+        *_position_columns(), fields.alias("fields"), fn.lit(None).cast("string").alias("broken"), text.alias("raw")
     )
 
 
 def _from_lines(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> DataFrame:
     from pyspark.sql import functions as fn
 
-    lines = spark.read.text(group.uris).select(*_where(), fn.col("value").alias("raw"))
+    lines = spark.read.text(group.uris).select(*_position_columns(), fn.col("value").alias("raw"))
     wanted = (*mapping.required, *mapping.optional)
     if group.format == "csv":
         _check_columns(group.columns, group, mapping)
@@ -74,7 +79,7 @@ def _ddl(names: Sequence[str]) -> str:
     return ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
 
 
-def _where() -> list[Column]:
+def _position_columns() -> list[Column]:
     from pyspark.sql import functions as fn
 
     return [
@@ -85,10 +90,9 @@ def _where() -> list[Column]:
     ]
 
 
-def _check_columns(there: tuple[str, ...], group: FileGroup, mapping: SourceMapping) -> None:
-    missing = [name for name in mapping.required if name not in there]
+def _check_columns(present: tuple[str, ...], group: FileGroup, mapping: SourceMapping) -> None:
+    missing = [name for name in mapping.required if name not in present]
     if missing:
         raise IngestError(
-            f"{group.uris[0]}: no column '{missing[0]}' (columns: {', '.join(there)}); "
-            "say with --map which column means what"
+            f"{group.uris[0]}: no column '{missing[0]}' (columns: {', '.join(present)}); map columns with --map"
         )

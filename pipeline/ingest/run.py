@@ -1,4 +1,4 @@
-"""The whole ingest: sources in, a folder of tables out."""
+"""The ingest: reads sources and writes a folder of tables."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-_MOST_ROWS_IN_A_FILE = 5_000_000
-_MOST_SHOWN = 1_000
+_MAX_ROWS_PER_FILE = 5_000_000
+_MAX_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class IngestSources:
-    """What is ingested: paths or URIs of files, folders or patterns.
+    """The sources of an ingest: paths or URIs of files, folders or patterns.
 
     Attributes:
-        metrics: time series: CSV, JSON lines or Parquet.
-        topics: what `kafka-topics.sh --describe` prints.
-        log_dirs: what `kafka-log-dirs.sh --describe` prints.
-        groups: what `kafka-consumer-groups.sh --describe --members --verbose` (or `--offsets`) prints.
-        leader_logs: logs of the application, with the lines of the group's leader at INFO.
+        metrics: time series as CSV, JSON lines or Parquet.
+        topics: output of `kafka-topics.sh --describe`.
+        log_dirs: output of `kafka-log-dirs.sh --describe`.
+        groups: output of `kafka-consumer-groups.sh --describe --members --verbose` (or `--offsets`).
+        leader_logs: logs of the application with the INFO lines of the group leader.
     """
 
     metrics: tuple[str, ...] = ()
@@ -46,21 +46,25 @@ class IngestSources:
     leader_logs: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Raise an IngestError if there is nothing to ingest."""
+        """Check that there is a source.
+
+        Raises:
+            IngestError: there is none.
+        """
         if self == IngestSources():
-            raise IngestError("nothing to ingest; name time series, dumps or logs")
+            raise IngestError("no sources; name time series, dumps or logs")
 
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """How much was read and written.
+    """Counts of an ingest.
 
     Attributes:
-        rows: rows of time series.
-        malformed: how many of these are in quarantine.
-        passed_over: how many of these are of metrics that the mapping does not know.
-        without_partitions: topics that are measured as a whole and of which no partition is known: they have no rates.
-        tables: how many rows each table has.
+        rows: number of rows of time series.
+        malformed: number of rows in quarantine.
+        passed_over: number of ignored rows, whose metric the mapping does not contain.
+        without_partitions: topics that are measured as a whole and have no known partition; they have no rates.
+        tables: number of rows by table.
     """
 
     rows: int
@@ -79,16 +83,19 @@ def ingest(
     command: str = "",
     on_progress: Callable[[str], None] = lambda step: None,
 ) -> IngestResult:
-    """Ingest sources into a folder, all of it or nothing.
+    """Ingest sources into a folder, completely or not at all.
 
     Args:
-        spark: where the work is done.
-        sources: what is read.
+        spark: the session.
+        sources: the sources.
         out: path or URI of the folder; an earlier ingest there is replaced.
-        mapping: what the columns of the time series mean.
-        interval_ms: time from one reading to the next; if None, the median of each series.
-        command: what to write down as the command that did this.
-        tell: told each step.
+        mapping: the meaning of the columns of the time series.
+        interval_ms: time between readings; the median of each series by default.
+        command: the command line, for the manifest.
+        on_progress: called with a description of each step.
+
+    Returns:
+        Counts of rows and tables.
 
     Raises:
         IngestError: a source, the mapping or the folder cannot be used.
@@ -117,14 +124,23 @@ def ingest(
         )
         return done
     except PySparkException as error:
-        raise IngestError(f"Spark cannot read the sources or write the tables: {str(error)[:_MOST_SHOWN]}") from error
+        raise IngestError(f"Spark cannot read the sources or write the tables: {str(error)[:_MAX_CHARS]}") from error
     finally:
         target.discard()
 
 
 @dataclass(slots=True)
 class _Ingest:
-    """What has been read so far, by the table that it is for; `broken` is what goes to quarantine."""
+    """State of an ingest.
+
+    Attributes:
+        spark: the session.
+        target: the output folder.
+        on_progress: called with a description of each step.
+        measured: the time series; None until they are read.
+        parts: rows read so far, by table.
+        broken: rows for quarantine.
+    """
 
     spark: SparkSession
     target: Target
@@ -157,23 +173,23 @@ class _Ingest:
         self.broken.append(rows.where("reason is not null").select("file", "reason", "raw"))
 
     def write(self) -> IngestResult:
-        """Write the tables that there is something for."""
+        """Write the tables that have a source."""
         tables = self._dumped()
         if self.measured is not None:
             tables[RATES] = distribute_over_partitions(self.measured.hours, tables.get(SIZES), tables.get(PLACEMENTS))
             tables[QUALITY] = quality(self.measured.hours)
         if self.broken:
-            tables[QUARANTINE] = reduce(lambda one, other: one.unionByName(other), self.broken)
+            tables[QUARANTINE] = reduce(lambda rows, more: rows.unionByName(more), self.broken)
         written = {}
         for table in (table for table in TABLES if table in tables):
             self.on_progress(f"writing {table.name}")
             written[table.name] = self.target.write(table, tables[table], table is RATES and self._is_large())
-        told = self.measured
+        measured = self.measured
         return IngestResult(
-            rows=told.rows if told else 0,
-            malformed=told.malformed if told else 0,
-            passed_over=told.passed_over if told else 0,
-            without_partitions=self._without_partitions(tables[RATES]) if told else (),
+            rows=measured.rows if measured else 0,
+            malformed=measured.malformed if measured else 0,
+            passed_over=measured.passed_over if measured else 0,
+            without_partitions=self._without_partitions(tables[RATES]) if measured else (),
             tables=written,
         )
 
@@ -184,18 +200,18 @@ class _Ingest:
         return tuple(row["topic"] for row in left.collect())
 
     def _is_large(self) -> bool:
-        return self.measured is not None and self.measured.hours.count() > _MOST_ROWS_IN_A_FILE
+        return self.measured is not None and self.measured.hours.count() > _MAX_ROWS_PER_FILE
 
     def _dumped(self) -> dict[Table, DataFrame]:
         from pyspark.sql import functions as fn
 
         tables = {}
         if SIZES.name in self.parts:
-            known = reduce(lambda one, other: one.unionByName(other, True), self.parts[SIZES.name])
-            tables[SIZES] = known.groupBy("topic", "partition").agg(
+            sizes = reduce(lambda rows, more: rows.unionByName(more, True), self.parts[SIZES.name])
+            tables[SIZES] = sizes.groupBy("topic", "partition").agg(
                 fn.max("size_bytes").alias("size_bytes"), fn.max("replicas").alias("replicas")
             )
         for table in (PLACEMENTS, HISTORY):
             if table.name in self.parts:
-                tables[table] = reduce(lambda one, other: one.unionByName(other, True), self.parts[table.name])
+                tables[table] = reduce(lambda rows, more: rows.unionByName(more, True), self.parts[table.name])
         return tables

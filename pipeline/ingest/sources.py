@@ -1,7 +1,7 @@
-"""The files that a source consists of, and what is in them: Parquet, CSV or JSON lines.
+"""Files of a source and their format: Parquet, CSV or JSON lines.
 
-A source is a file, a folder, or a pattern such as `metrics/2025-*.csv.gz`, by path or URI. What a file is, its name
-says; where it does not, its first bytes do.
+A source is a file, a folder, or a pattern such as `metrics/2025-*.csv.gz`, as path or URI. The format follows from the
+file name, or else from the first line.
 """
 
 from __future__ import annotations
@@ -25,12 +25,17 @@ _SUFFIXES = {
     ".ndjson": "jsonl",
 }
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
-_LONGEST_HEADER = 65_536
+_MAX_HEADER_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file by its URI, and how many bytes it has."""
+    """A file.
+
+    Attributes:
+        uri: its URI.
+        size: in bytes.
+    """
 
     uri: str
     size: int
@@ -38,12 +43,14 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class FileGroup:
-    """Files that are read together: of one format, and with the same header if they are CSV.
+    """Files that are read together: of one format, and with equal headers if CSV.
 
     Attributes:
-        header: the first line of each, None if they have none.
-        columns: what it names; empty if there is no header.
-        separator: what stands between the fields of CSV.
+        format: `parquet`, `csv` or `jsonl`.
+        files: the files.
+        header: the first line of each; None without a header.
+        columns: column names of the header; empty without a header.
+        separator: field separator of CSV.
     """
 
     format: str
@@ -54,12 +61,12 @@ class FileGroup:
 
     @property
     def uris(self) -> list[str]:
-        """The files' URIs."""
+        """Return the URIs of the files."""
         return [file.uri for file in self.files]
 
     @property
     def size(self) -> int:
-        """Bytes of all files together."""
+        """Return the total size in bytes."""
         return sum(file.size for file in self.files)
 
 
@@ -71,32 +78,35 @@ class SparkFileSystem:
         self._jvm: Any = spark._jvm
         self._configuration = spark._jsc.hadoopConfiguration()
 
-    def under(self, path: str) -> list[SourceFile]:
-        """List the files of a source, sorted; those whose names begin with a dot or an underscore do not count.
+    def list_files(self, path: str) -> list[SourceFile]:
+        """List the files of a source, sorted; names that begin with a dot or an underscore are ignored.
+
+        Returns:
+            At least one file.
 
         Raises:
             IngestError: there is none.
         """
-        where = self._jvm.org.apache.hadoop.fs.Path(path)
-        system = where.getFileSystem(self._configuration)
-        found: dict[str, SourceFile] = {}
-        for status in system.globStatus(where) or ():
+        file_path = self._jvm.org.apache.hadoop.fs.Path(path)
+        system = file_path.getFileSystem(self._configuration)
+        files: dict[str, SourceFile] = {}
+        for status in system.globStatus(file_path) or ():
             for file in self._walk(system, status):
-                found[file.uri] = file
-        if not found:
-            raise IngestError(f"{path}: no such file, or nothing in it")
-        return [found[uri] for uri in sorted(found)]
+                files[file.uri] = file
+        if not files:
+            raise IngestError(f"{path}: no such file, or it is empty")
+        return [files[uri] for uri in sorted(files)]
 
     def first_line(self, uri: str) -> str:
-        """Read the first line of a text, unpacked if its name says that it is packed."""
-        where = self._jvm.org.apache.hadoop.fs.Path(uri)
-        stream = where.getFileSystem(self._configuration).open(where)
-        codec = self._jvm.org.apache.hadoop.io.compress.CompressionCodecFactory(self._configuration).getCodec(where)
+        """Read the first line of a text file, decompressed according to its name."""
+        file_path = self._jvm.org.apache.hadoop.fs.Path(uri)
+        stream = file_path.getFileSystem(self._configuration).open(file_path)
+        codec = self._jvm.org.apache.hadoop.io.compress.CompressionCodecFactory(self._configuration).getCodec(file_path)
         unpacked = stream if codec is None else codec.createInputStream(stream)
         try:
             head = bytes(
                 self._jvm.org.apache.commons.io.IOUtils.toByteArray(
-                    self._jvm.org.apache.commons.io.input.BoundedInputStream(unpacked, _LONGEST_HEADER)
+                    self._jvm.org.apache.commons.io.input.BoundedInputStream(unpacked, _MAX_HEADER_BYTES)
                 )
             )
         finally:
@@ -115,14 +125,17 @@ class SparkFileSystem:
 
 
 def group_files(spark: SparkSession, paths: Sequence[str]) -> list[FileGroup]:
-    """Find the files of sources, and group those that can be read together.
+    """Find the files of sources and group those that can be read together.
+
+    Returns:
+        At least one group.
 
     Raises:
         IngestError: a source has no files.
     """
     files = SparkFileSystem(spark)
     groups: dict[tuple[str, str | None], list[SourceFile]] = {}
-    found = {file.uri: file for path in paths for file in files.under(path)}
+    found = {file.uri: file for path in paths for file in files.list_files(path)}
     for file in found.values():
         format_ = _by_name(file.uri)
         first = "" if format_ in ("parquet", "jsonl") else files.first_line(file.uri)

@@ -1,4 +1,4 @@
-"""The tables that ingest writes, column by column; `docs/reference/ingested-tables.md` is made of this."""
+"""Schemas of the ingested tables; `docs/reference/ingested-tables.md` is generated from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column: its name, its type as Spark's SQL writes it, and what it means."""
+    """A column.
+
+    Attributes:
+        name: its name.
+        type: its type in Spark SQL.
+        meaning: description for the reference.
+    """
 
     name: str
     type: str
@@ -16,7 +22,14 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: the name of its folder, what a row is, and by which of its first columns the rows are sorted."""
+    """A table.
+
+    Attributes:
+        name: name of its folder.
+        about: description of a row.
+        columns: its columns.
+        sorted_by: names of the columns that rows are sorted by.
+    """
 
     name: str
     about: str
@@ -25,7 +38,7 @@ class Table:
 
     @property
     def ddl(self) -> str:
-        """The schema as Spark reads it."""
+        """Return the schema in Spark SQL."""
         return ", ".join(f"{column.name} {column.type}" for column in self.columns)
 
 
@@ -35,15 +48,15 @@ _SHARES = {"mean": "mean", "p50": "median", "p95": "95th percentile", "p99": "99
 
 RATES = Table(
     "rates",
-    "One row a partition and hour of the day: what flowed in, over all days that were measured.",
+    "One row per partition and hour of the day: incoming traffic over all measured days.",
     (
         _TOPIC,
         _PARTITION,
         TableColumn("hour", "tinyint", "hour of the day, 0 to 23, UTC"),
-        TableColumn("samples", "bigint", "intervals between two readings that the numbers are made of"),
+        TableColumn("samples", "bigint", "intervals between two readings that the row is computed from"),
         *(
             TableColumn(
-                f"{what}_per_s_{share}", "double", f"{what} per second that came in, {meaning} of the samples{null}"
+                f"{what}_per_s_{share}", "double", f"incoming {what} per second, {meaning} of the samples{null}"
             )
             for what, null in (("bytes", "; null if not measured"), ("messages", "; null if not measured"))
             for share, meaning in _SHARES.items()
@@ -54,46 +67,46 @@ RATES = Table(
 
 SIZES = Table(
     "sizes",
-    "One row a partition whose size is known.",
+    "One row per partition with a known size.",
     (
         _TOPIC,
         _PARTITION,
-        TableColumn("size_bytes", "bigint", "bytes of its largest replica"),
-        TableColumn("replicas", "int", "how many replicas it has; null if no source says"),
+        TableColumn("size_bytes", "bigint", "size of its largest replica in bytes"),
+        TableColumn("replicas", "int", "number of replicas; null if unknown"),
     ),
     ("topic", "partition"),
 )
 
 PLACEMENTS = Table(
     "placements",
-    "One row a partition that `kafka-topics.sh --describe` names.",
+    "One row per partition in `kafka-topics.sh --describe`.",
     (
         _TOPIC,
         _PARTITION,
-        TableColumn("leader", "int", "broker that leads it; null if none"),
-        TableColumn("replicas", "array<int>", "brokers that have a replica, the preferred leader first"),
-        TableColumn("isr", "array<int>", "brokers whose replica is in sync"),
+        TableColumn("leader", "int", "broker of the leader; null if none"),
+        TableColumn("replicas", "array<int>", "brokers with a replica, the preferred leader first"),
+        TableColumn("isr", "array<int>", "brokers with an in-sync replica"),
     ),
     ("topic", "partition"),
 )
 
 HISTORY = Table(
     "history",
-    "One row a task or partition and client that has it, for each rebalance or dump of a group.",
+    "One row per task or partition and the client that it is assigned to, for each rebalance or dump of a group.",
     (
         TableColumn("source", "string", "`leader_log` or `consumer_groups`"),
-        TableColumn("file", "string", "file that says so"),
-        TableColumn("rebalance", "int", "number of the rebalance in the file, from 1; of the dump, 1"),
-        TableColumn("at_ms", "bigint", "when, in ms since 1970, the log's times taken for UTC; null for dumps"),
-        TableColumn("leader", "string", "stream thread that led the group; null if not told"),
-        TableColumn("group", "string", "consumer group; null for logs, which do not tell"),
-        TableColumn("stable", "boolean", "whether no follow-up rebalance was needed; null if not told"),
+        TableColumn("file", "string", "file that was read"),
+        TableColumn("rebalance", "int", "number of the rebalance in the file, from 1; 1 for dumps"),
+        TableColumn("at_ms", "bigint", "time in ms since 1970, with log times read as UTC; null for dumps"),
+        TableColumn("leader", "string", "stream thread of the group leader; null if unknown"),
+        TableColumn("group", "string", "consumer group; null for logs, which do not contain it"),
+        TableColumn("stable", "boolean", "whether no follow-up rebalance was needed; null if unknown"),
         TableColumn("client", "string", "process id (logs) or client id (dumps)"),
         TableColumn("member", "string", "consumer id (dumps); null for logs"),
-        TableColumn("threads", "int", "consumers of the client in this rebalance; null if not told"),
-        TableColumn("kind", "string", "`active` or `standby`; null if the client has nothing"),
+        TableColumn("threads", "int", "consumers of the client in this rebalance; null if unknown"),
+        TableColumn("kind", "string", "`active` or `standby`; null if the client has no task or partition"),
         TableColumn("task", "string", "task, such as 0_3; null for dumps"),
-        TableColumn("stateful", "boolean", "whether the task has state; null if not told"),
+        TableColumn("stateful", "boolean", "whether the task is stateful; null if unknown"),
         TableColumn("topic", "string", "topic (dumps); null for logs"),
         TableColumn("partition", "int", "partition (dumps); null for logs"),
     ),
@@ -102,20 +115,22 @@ HISTORY = Table(
 
 QUALITY = Table(
     "quality",
-    "One row a partition, or a topic where only topics are measured (partition -1): what its readings were like.",
+    "One row per partition, or per topic where only topics are measured (partition -1): quality of its readings.",
     (
         _TOPIC,
-        TableColumn("partition", "int", "number of the partition; -1 where the whole topic is measured"),
+        TableColumn("partition", "int", "number of the partition; -1 for a topic"),
         TableColumn("rows", "bigint", "readings"),
-        TableColumn("samples", "bigint", "intervals between two readings that rates are made of"),
-        TableColumn("duplicates", "bigint", "readings of a time that there is another of; the largest counts"),
-        TableColumn("conflicts", "bigint", "how many of these said something else"),
-        TableColumn("late", "bigint", "readings that stand after a later one in their file; sorted in"),
-        TableColumn("resets", "bigint", "counters that began again; that interval is left out"),
-        TableColumn("gaps", "bigint", "times that readings are missing; that interval is left out"),
-        TableColumn("missing", "bigint", "how many readings are missing in these gaps"),
-        TableColumn("interval_ms", "bigint", "usual time from one reading to the next"),
-        TableColumn("skew_ms", "bigint", "how far the broker's clock was ahead, which is corrected; 0 if within 5 s"),
+        TableColumn("samples", "bigint", "intervals between two readings that rates are computed from"),
+        TableColumn("duplicates", "bigint", "further readings at the same time; the largest counts"),
+        TableColumn("conflicts", "bigint", "duplicates with another value"),
+        TableColumn("late", "bigint", "readings after a later one in their file; sorted in"),
+        TableColumn("resets", "bigint", "counter resets; the interval is left out"),
+        TableColumn("gaps", "bigint", "gaps in the readings; the interval is left out"),
+        TableColumn("missing", "bigint", "number of readings missing in gaps"),
+        TableColumn("interval_ms", "bigint", "usual time between readings"),
+        TableColumn(
+            "skew_ms", "bigint", "how far the clock of the broker was ahead, corrected in the times; 0 if within 5 s"
+        ),
         TableColumn("first_ms", "bigint", "time of the first reading, ms since 1970"),
         TableColumn("last_ms", "bigint", "time of the last reading"),
     ),
@@ -124,11 +139,11 @@ QUALITY = Table(
 
 QUARANTINE = Table(
     "quarantine",
-    "One row a row, or dump, that could not be read.",
+    "One row per row or dump that could not be read.",
     (
-        TableColumn("file", "string", "file it stands in"),
-        TableColumn("reason", "string", "what is wrong with it"),
-        TableColumn("raw", "string", "its text; of a column format, JSON; of a dump, the first 2,000 characters"),
+        TableColumn("file", "string", "file that contains it"),
+        TableColumn("reason", "string", "reason"),
+        TableColumn("raw", "string", "its text; JSON for Parquet; the first 2,000 characters of a dump"),
     ),
     ("file", "reason"),
 )

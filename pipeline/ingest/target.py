@@ -1,4 +1,4 @@
-"""The folder that an ingest writes: made under a hidden name, and moved to its own when all is done."""
+"""Output folder of an ingest, written under a hidden name and renamed when complete."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ KIND = "ingested"
 
 
 class Target:
-    """Where tables go; nothing is seen of them until `publish`.
+    """The output folder; readers see nothing of it before `publish`.
 
     Args:
-        spark: whose file systems are used.
-        out: path or URI of the folder; an earlier ingest there is replaced, anything else refused.
+        spark: the session whose file systems are used.
+        out: path or URI of the folder; an earlier ingest there is replaced.
 
     Raises:
-        IngestError: there is something else in the folder.
+        IngestError: the folder contains something else.
     """
 
     def __init__(self, spark: SparkSession, out: str) -> None:
@@ -37,16 +37,19 @@ class Target:
         self._beside.remove(self._hidden)
 
     def scratch(self, name: str) -> str:
-        """URI of something in between; gone when all is done."""
+        """Return the URI of a temporary folder, removed by `publish` and `discard`."""
         return self._beside.path(self._hidden, f"_{name}")
 
     def write(self, table: Table, rows: DataFrame, large: bool = False) -> int:
-        """Write a table, sorted, and say how many rows it has.
+        """Write a table, sorted.
 
         Args:
-            table: its name and columns; further columns of the rows are left out.
-            rows: what is written.
-            large: whether it is too large for one file.
+            table: its name and columns; other columns of the rows are dropped.
+            rows: the rows.
+            large: whether to write several files.
+
+        Returns:
+            The number of rows.
         """
         columns = [f"cast(`{column.name}` as {column.type}) as `{column.name}`" for column in table.columns]
         named = rows.selectExpr(*columns)
@@ -56,7 +59,7 @@ class Target:
         return ordered.sparkSession.read.parquet(path).count()
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
-        """Put the folder in its place, where an earlier one is kept until the new one stands."""
+        """Write the manifest and move the folder to its final name; an earlier one is removed last."""
         for name in self._beside.children(self._hidden):
             if name.startswith("_"):
                 self._beside.remove(self._hidden, name)
@@ -69,23 +72,23 @@ class Target:
         self._beside.remove(old)
 
     def discard(self) -> None:
-        """Leave nothing behind of an ingest that failed."""
+        """Remove everything that was not published."""
         self._beside.remove(self._hidden)
 
     def _check(self) -> None:
-        there = self._beside.children(self._name)
-        if not there:
+        names = self._beside.children(self._name)
+        if not names:
             return
-        if MANIFEST in there:
+        if MANIFEST in names:
             try:
                 manifest = json.loads(self._beside.read_text(self._name, MANIFEST))
             except ValueError:
                 manifest = None
             if isinstance(manifest, dict) and manifest.get("kind") == KIND:
                 return
-        raise IngestError(f"{self._out} holds something else than an earlier ingest; choose another folder")
+        raise IngestError(f"{self._out}: exists and is not an ingest; choose another folder")
 
 
 def _in_one_part(rows: DataFrame, table: Table) -> DataFrame:
-    """Brought together only after all has been worked out in parallel."""
+    """Sort rows into one partition; repartition only after the parallel work."""
     return rows.repartition(1).sortWithinPartitions(*table.sorted_by)

@@ -1,4 +1,4 @@
-"""A candidate in Kafka's own keys: what would have to be written where.
+"""A candidate as changes of Kafka configs.
 
 Source: `org.apache.kafka.streams.StreamsConfig`, KIP-924 (`task.assignor.class`), KIP-1071 (`group.protocol`,
 `streams.num.standby.replicas`), and the upgrade guide of Kafka Streams on `internal.task.assignor.class`.
@@ -31,44 +31,47 @@ _CHOSEN_BY: Final = {
     "fallback_prior": (_INTERNAL, f"{_INTERNALS}.FallbackPriorTaskAssignor"),
     "sticky_task_assignor": (_PUBLIC, "org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor"),
 }
-"""How Kafka is told to take an assignor; the high availability one is what it takes if it is told nothing."""
+"""The config that selects each assignor; without one, Kafka uses the high availability assignor."""
 
 _OF_ASSIGNOR: Final = (_INTERNAL, _PUBLIC, _PROTOCOL, _OF_GROUP)
-"""Keys that hang on the assignor."""
+"""Configs that depend on the assignor."""
 
 _NOTES: Final = {
-    _INTERNAL: ("Kafka calls this key internal, and means to remove it; in Kafka 3.x the class is StickyTaskAssignor",),
+    _INTERNAL: ("an internal config that Kafka may remove; in Kafka 3.x the class is StickyTaskAssignor",),
     _PUBLIC: ("Kafka 3.8 or newer",),
-    _PROTOCOL: ("Kafka 4.2 or newer, on brokers and clients; see KIP-1071 on how to migrate",),
-    STRATEGY: ("has an effect only if client.rack of every client is the rack that it stands in",),
+    _PROTOCOL: ("Kafka 4.2 or newer, on brokers and clients; see KIP-1071 for the migration",),
+    STRATEGY: ("has an effect only if every client sets client.rack to its rack",),
 }
 
 
 def config_changes(space: SearchSpace, candidate: Candidate, application: str) -> list[SettingChange]:
-    """What differs from today's, key by key.
+    """Return the configs that differ from the current ones.
 
     Args:
-        space: what the candidate is of.
-        candidate: what is to be set.
-        application: the application's id, which is its group's name.
+        space: the space of the candidate.
+        candidate: the recommended configs.
+        application: the application id, which is the name of its group.
+
+    Returns:
+        One change per config; new and changed ones first, then removed ones.
     """
-    today, wanted = (_written(space.values(each)) for each in (space.today, candidate))
-    moved = {key for place in space.changed(candidate) for key in space.dimensions[place].keys if key in wanted}
-    found = []
-    for key in (*wanted, *(key for key in today if key not in wanted)):
-        before, after = today.get(key), wanted.get(key)
-        is_news_to_clients = key == STANDBYS and before is None and after != "0"
-        if before == after or not (key in moved or key in _OF_ASSIGNOR or is_news_to_clients):
+    today, recommended = (_written(space.values(choice)) for choice in (space.today, candidate))
+    changed = {key for place in space.changed(candidate) for key in space.dimensions[place].keys if key in recommended}
+    changes = []
+    for key in (*recommended, *(key for key in today if key not in recommended)):
+        before, after = today.get(key), recommended.get(key)
+        is_new_for_clients = key == STANDBYS and before is None and after != "0"
+        if before == after or not (key in changed or key in _OF_ASSIGNOR or is_new_for_clients):
             continue
         notes = _NOTES.get(key, ()) if after is not None else ()
         if key == _OF_GROUP:
             notes = (_command(application, after),)
-        found.append(SettingChange(key, before, after, notes, is_property=key != _OF_GROUP))
-    return found
+        changes.append(SettingChange(key, before, after, notes, is_property=key != _OF_GROUP))
+    return changes
 
 
 def _written(values: dict[str, Any]) -> dict[str, str]:
-    """The keys that Kafka looks at with some values; those that are left to the assignor are not written."""
+    """Return the configs that Kafka reads; those left to the default of the assignor are not set."""
     assignor = values[ASSIGNOR]
     if registry.find(assignor).in_streams_groups:
         standbys = {_OF_GROUP: str(values[STANDBYS])} if values[STANDBYS] else {}
@@ -84,4 +87,4 @@ def _written(values: dict[str, Any]) -> dict[str, str]:
 
 def _command(application: str, standbys: str | None) -> str:
     change = f"--delete-config {_OF_GROUP}" if standbys is None else f"--add-config {_OF_GROUP}={standbys}"
-    return f"a config of the group: kafka-configs.sh --alter --entity-type groups --entity-name {application} {change}"
+    return f"group config: kafka-configs.sh --alter --entity-type groups --entity-name {application} {change}"

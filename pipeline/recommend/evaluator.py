@@ -1,4 +1,4 @@
-"""Candidates tried side by side: the same seeds for all of them, drawn for this trial alone."""
+"""Evaluation of candidates side by side with the same fresh seeds."""
 
 from __future__ import annotations
 
@@ -8,97 +8,110 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.recommend.limits import Limit, Violation, violations
+from pipeline.recommend.limits import ConstraintViolation, Limit, violations
 from pipeline.recommend.objective import Objective
 from pipeline.recommend.space import Candidate, SearchSpace
 from reports.analysis.metric import Run
 from reports.analysis.statistics import Floats
 
 RunCandidates = Callable[[Sequence[Candidate], Sequence[int]], Sequence[Sequence[Run]]]
-"""Makes the runs: for each candidate, in order, one row of the table `runs` (with its `error`) for each seed."""
+"""Runs candidates: returns for each candidate, in order, one row of the table `runs` (with its `error`) per seed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """What a candidate came to in a trial.
+    """Runs of one candidate.
 
     Attributes:
-        candidate: who.
-        runs: one a seed.
-        values: the objective of each run, NaN where it is not known.
-        flaws: of each run.
+        candidate: the candidate.
+        runs: one per seed.
+        values: shape (runs,); the objective, NaN where unknown.
+        violations: for each run, the reasons why it is infeasible.
     """
 
     candidate: Candidate
     runs: tuple[Run, ...]
     values: Floats
-    violations: tuple[tuple[Violation, ...], ...]
+    violations: tuple[tuple[ConstraintViolation, ...], ...]
 
     @property
     def is_feasible(self) -> bool:
-        """Whether every run is acceptable."""
+        """Return whether every run is feasible."""
         return not any(self.violations)
 
     @property
     def mean(self) -> float:
-        """The mean objective of the runs in which it is known; infinite if it is in none."""
+        """Return the mean objective of the runs where it is known; infinite if it is unknown for all."""
         known = self.values[~np.isnan(self.values)]
         return float(known.mean()) if len(known) else np.inf
 
     @property
     def causes(self) -> Counter[str]:
-        """What is wrong, with the number of runs."""
-        return Counter(flaw.cause for of_run in self.violations for flaw in of_run)
+        """Return the number of runs per reason."""
+        return Counter(violation.cause for run_violations in self.violations for violation in run_violations)
 
     @property
-    def badness(self) -> float:
-        """How far off the runs are on average; 0 if all are acceptable."""
-        return sum(flaw.size for of_run in self.violations for flaw in of_run) / max(len(self.runs), 1)
+    def mean_violation(self) -> float:
+        """Return the mean size of the violations; 0 if all runs are feasible."""
+        total = sum(violation.size for run_violations in self.violations for violation in run_violations)
+        return total / max(len(self.runs), 1)
 
 
 @dataclass(slots=True, eq=False)
 class Evaluator:
-    """Where candidates are tried, and the book of what was.
+    """Evaluates candidates and records the results.
 
     Attributes:
-        space: what they are of.
-        objective: what they are judged by.
-        limits: what they have to hold.
-        evaluate: makes the runs.
-        first_seed: of the first trial; each takes those that come next.
-        runs: how many were made.
-        tried: every candidate with what it came to when it was tried last.
+        space: the search space.
+        objective: the objective.
+        limits: the limits.
+        run_candidates: runs candidates.
+        first_seed: the first seed to use.
+        runs: number of runs so far.
+        evaluations: the latest evaluation of each candidate.
     """
 
     space: SearchSpace
     objective: Objective
     limits: Sequence[Limit]
-    evaluate: RunCandidates
+    run_candidates: RunCandidates
     first_seed: int = 1
     runs: int = 0
-    tried: dict[Candidate, Evaluation] = field(default_factory=dict)
+    evaluations: dict[Candidate, Evaluation] = field(default_factory=dict)
     _seed: int = 0
 
-    def attempt(self, candidates: Sequence[Candidate], seeds: int) -> list[Evaluation]:
-        """Try candidates with so many seeds that nobody has met before.
+    def evaluate(self, candidates: Sequence[Candidate], seeds: int) -> list[Evaluation]:
+        """Evaluate candidates with fresh seeds, the same for all.
+
+        Args:
+            candidates: the candidates.
+            seeds: number of seeds.
 
         Returns:
-            What each came to, in their order.
+            One evaluation per candidate, in their order.
         """
         first = self.first_seed + self._seed
         self._seed += seeds
         self.runs += len(candidates) * seeds
-        made = self.evaluate(candidates, range(first, first + seeds))
-        found = [self._judged(candidate, runs) for candidate, runs in zip(candidates, made, strict=True)]
-        self.tried |= {each.candidate: each for each in found}
-        return found
+        runs_by_candidate = self.run_candidates(candidates, range(first, first + seeds))
+        evaluations = [
+            self._evaluation(candidate, runs) for candidate, runs in zip(candidates, runs_by_candidate, strict=True)
+        ]
+        self.evaluations |= {evaluation.candidate: evaluation for evaluation in evaluations}
+        return evaluations
 
-    def ranked(self, found: Sequence[Evaluation]) -> list[Evaluation]:
-        """The acceptable ones first, by the objective; then by how far off they are. Of equal ones, those that change
-        least."""
-        return sorted(found, key=lambda each: (each.badness, each.mean, self.space.order(each.candidate)))
+    def rank(self, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+        """Sort evaluations: feasible ones first, by objective; then by violations. Ties go to the fewest changes."""
+        return sorted(
+            evaluations,
+            key=lambda evaluation: (
+                evaluation.mean_violation,
+                evaluation.mean,
+                self.space.tie_breaker(evaluation.candidate),
+            ),
+        )
 
-    def _judged(self, candidate: Candidate, runs: Sequence[Run]) -> Evaluation:
+    def _evaluation(self, candidate: Candidate, runs: Sequence[Run]) -> Evaluation:
         known = [self.objective.of(run) if run["error"] is None else None for run in runs]
         values = np.array([np.nan if value is None else value for value in known])
         return Evaluation(

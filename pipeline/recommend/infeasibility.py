@@ -1,4 +1,4 @@
-"""Why nothing is acceptable: which limit is in the way, and how near the best came."""
+"""Explanation why no candidate is feasible: which limits are exceeded and how close the best candidate came."""
 
 from __future__ import annotations
 
@@ -13,45 +13,52 @@ from pipeline.recommend.space import Candidate
 from reports.analysis.formatting import format_number
 from reports.analysis.metrics import METRIC
 
-_MOST_CAUSES = 3
+_MAX_CAUSES = 3
 
 
-def explain_infeasibility(bench: Evaluator, nearest: Candidate) -> Iterator[str]:
-    """What keeps most candidates from being acceptable; the least of what is limited; and what is wrong with the one
-    that came nearest."""
-    tried = list(bench.tried.values())
-    causes = Counter(cause for each in tried for cause in each.causes)
-    for cause, _ in sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_CAUSES]:
-        count = sum(cause in each.causes for each in tried)
-        yield f"{count} of {len(tried)} settings: at least one run {cause}."
-    for limit in bench.limits:
-        yield from _least(bench, limit)
-    best = bench.tried[nearest]
-    mean = "" if best.mean == np.inf else f", with {bench.objective.text} of {format_number(best.mean)} on average"
-    yield f"Nearest to acceptable: {describe_candidate(bench, nearest)}{mean}; {'; '.join(describe_violations(best))}"
+def explain_infeasibility(evaluator: Evaluator, nearest: Candidate) -> Iterator[str]:
+    """Explain why no candidate is feasible: frequent reasons, lowest values, and the candidate nearest to feasible.
+
+    Args:
+        evaluator: the evaluator with all evaluations.
+        nearest: the candidate with the smallest violations.
+
+    Yields:
+        Sentences.
+    """
+    evaluations = list(evaluator.evaluations.values())
+    causes = Counter(cause for evaluation in evaluations for cause in evaluation.causes)
+    for cause, _ in sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))[:_MAX_CAUSES]:
+        count = sum(cause in evaluation.causes for evaluation in evaluations)
+        yield f"{count} of {len(evaluations)} settings: at least one run {cause}."
+    for limit in evaluator.limits:
+        yield from _lowest_value(evaluator, limit)
+    best = evaluator.evaluations[nearest]
+    mean = "" if best.mean == np.inf else f", with {evaluator.objective.text} of {format_number(best.mean)} on average"
+    yield f"Nearest to feasible: {describe_candidate(evaluator, nearest)}{mean}; {'; '.join(describe_violations(best))}"
 
 
-def _least(bench: Evaluator, limit: Limit) -> Iterator[str]:
-    """The least of a limited metric that any setting came to in its worst run."""
+def _lowest_value(evaluator: Evaluator, limit: Limit) -> Iterator[str]:
+    """Yield the lowest value of a limited metric over all candidates, each measured by its worst run."""
     worst: dict[Candidate, float] = {}
-    for each in bench.tried.values():
-        values = [None if run["error"] is not None else limit.of(run) for run in each.runs]
+    for evaluation in evaluator.evaluations.values():
+        values = [None if run["error"] is not None else limit.of(run) for run in evaluation.runs]
         known = [value for value in values if value is not None]
         if len(known) == len(values):
-            worst[each.candidate] = max(known)
+            worst[evaluation.candidate] = max(known)
     if worst:
-        least = min(worst, key=lambda candidate: (worst[candidate], bench.space.order(candidate)))
-        said = METRIC[limit.metric].write(worst[least])
-        yield f"{limit.option}: the least is {said} in the worst run, with {describe_candidate(bench, least)}."
+        best = min(worst, key=lambda candidate: (worst[candidate], evaluator.space.tie_breaker(candidate)))
+        text = METRIC[limit.metric].write(worst[best])
+        yield f"{limit.option}: the lowest value in the worst run is {text}, with {describe_candidate(evaluator, best)}."
 
 
-def describe_violations(tried: Evaluation) -> list[str]:
-    """What is wrong with the runs of a candidate."""
-    return [f"{count} of {len(tried.runs)} runs: {cause}" for cause, count in sorted(tried.causes.items())]
+def describe_violations(evaluation: Evaluation) -> list[str]:
+    """Return the reasons why runs of a candidate are infeasible, with the number of runs."""
+    return [f"{count} of {len(evaluation.runs)} runs: {cause}" for cause, count in sorted(evaluation.causes.items())]
 
 
-def describe_candidate(bench: Evaluator, candidate: Candidate) -> str:
-    """A candidate in words: what it changes."""
-    space, values = bench.space, bench.space.values(candidate)
+def describe_candidate(evaluator: Evaluator, candidate: Candidate) -> str:
+    """Return a candidate as text: the configs that it changes."""
+    space, values = evaluator.space, evaluator.space.values(candidate)
     keys = [key for place in space.changed(candidate) for key in space.dimensions[place].keys]
-    return ", ".join(f"{key}={values[key]}" for key in keys if values[key] is not None) or "today's"
+    return ", ".join(f"{key}={values[key]}" for key in keys if values[key] is not None) or "no change"

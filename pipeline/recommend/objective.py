@@ -1,7 +1,7 @@
-"""What is to be as small as possible: a sum, with weights, of figures that every run has.
+"""Objective of a recommendation: an arithmetic expression over metrics of a run.
 
-An objective is arithmetic over names: numbers, `+ - * /` and parentheses. It is read by Python's own parser and never
-run as code: what is not in this list is refused where it stands.
+An objective has numbers, names, `+ - * /` and parentheses. It is parsed by Python's parser but never executed; any
+other syntax is rejected with its position.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NoReturn
 
 from pipeline.recommend.errors import RecommendError
 from reports.analysis.metric import Run
@@ -25,33 +25,35 @@ SHORT_NAMES: Final[Mapping[str, tuple[str, float]]] = MappingProxyType(
         "cross_rack": ("cross_rack_bytes", 1e9),
         "moves": ("active_moves", 1),
         "restored": ("restored_bytes", 1e9),
-        "downtime": ("down_ms", 1e3),
-        "worst_downtime": ("worst_down_ms", 1e3),
+        "downtime": ("downtime_ms", 1e3),
+        "worst_downtime": ("worst_downtime_ms", 1e3),
         "convergence": ("time_to_converge_ms", 60e3),
     }
 )
-"""Names for people: the metric that is meant, and how many of its units make one: US dollars, gigabytes, seconds of
-downtime (of all tasks, or of the worst one), minutes to the assignment that stayed."""
+"""Short names of metrics with the unit of the short name in units of the metric.
+
+The units are US dollars, gigabytes, seconds of downtime (of all tasks, or of the worst one) and minutes to converge.
+"""
 
 MAX_CHARS: Final = 500
-"""Characters that an objective may have."""
+"""Maximum length of an objective."""
 
-_TWO: Final[Mapping[type, Callable[[float, float], float]]] = {
+_BINARY: Final[Mapping[type, Callable[[float, float], float]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_ONE: Final[Mapping[type, Callable[[float], float]]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+_UNARY: Final[Mapping[type, Callable[[float], float]]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """An objective that has been understood; less is better.
+    """A parsed objective; lower is better.
 
     Attributes:
-        text: as it was written.
-        metrics: what it looks at, in the order in which it does, each once.
+        text: the expression as entered.
+        metrics: names of the metrics used, in order of occurrence, without duplicates.
     """
 
     text: str
@@ -59,7 +61,7 @@ class Objective:
     _tree: ast.expr
 
     def of(self, run: Run) -> float | None:
-        """The objective of a run; None where a metric is not known, or where it comes to no finite number."""
+        """Return the objective of a run; None if a metric is unknown or the value is not finite."""
         try:
             value = _value(self._tree, run)
         except (ZeroDivisionError, OverflowError):
@@ -68,34 +70,41 @@ class Objective:
 
 
 def parse_objective(text: str) -> Objective:
-    """Read an objective such as `usd + 0.05*moves`.
+    """Parse an objective such as `usd + 0.05*moves`.
+
+    Returns:
+        The objective.
 
     Raises:
-        RecommendError: it is none; shows where, and which names there are.
+        RecommendError: the syntax is invalid or a name is unknown; shows the position.
     """
     line = " ".join(text.split())
     if len(line) > MAX_CHARS:
-        raise RecommendError(f"--objective: {len(line)} characters are more than the {MAX_CHARS} that it may have")
+        raise RecommendError(f"--objective: {len(line)} characters, more than the maximum of {MAX_CHARS}")
     try:
         tree = ast.parse(line, mode="eval").body
     except SyntaxError as error:
-        raise _wrong(line, (error.offset or 1) - 1, "not arithmetic; write it like usd + 0.05*moves") from None
+        _fail(line, (error.offset or 1) - 1, "invalid expression; example: usd + 0.05*moves")
     except (ValueError, RecursionError, MemoryError):
-        raise RecommendError("--objective: not arithmetic; write it like usd + 0.05*moves") from None
+        raise RecommendError("--objective: invalid expression; example: usd + 0.05*moves") from None
     metrics: dict[str, None] = {}
     _check(tree, line, metrics)
     if not metrics:
-        raise _wrong(line, 0, f"looks at nothing that a run has ({_known()})")
+        _fail(line, 0, f"uses no metric ({_known()})")
     return Objective(line, tuple(metrics), tree)
 
 
 def _check(node: ast.expr, line: str, metrics: dict[str, None]) -> None:
-    """Refuse what is no arithmetic, and note which metrics are looked at."""
+    """Reject unsupported syntax and collect the metrics used.
+
+    Raises:
+        RecommendError: a node is not supported or a name is unknown.
+    """
     match node:
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _TWO:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             _check(left, line, metrics)
             _check(right, line, metrics)
-        case ast.UnaryOp(op=op, operand=operand) if type(op) in _ONE:
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
             _check(operand, line, metrics)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and math.isfinite(value):
             pass
@@ -103,25 +112,25 @@ def _check(node: ast.expr, line: str, metrics: dict[str, None]) -> None:
             if name not in SHORT_NAMES and name not in METRIC:
                 guess = did_you_mean(name, [*SHORT_NAMES, *METRIC])
                 hint = f"; {guess}" if guess.startswith("did you mean") else ""
-                raise _wrong(line, _column(line, node), f"no figure of a run is called '{name}'{hint} ({_known()})")
+                _fail(line, _column(line, node), f"unknown metric '{name}'{hint} ({_known()})")
             metrics[_metric(name)[0]] = None
         case _:
-            what = "only numbers, names, + - * / and parentheses can be used"
-            raise _wrong(line, _column(line, node), what)
+            what = "only numbers, names, + - * / and parentheses are supported"
+            _fail(line, _column(line, node), what)
 
 
 def _value(node: ast.expr, run: Run) -> float | None:
     match node:
         case ast.BinOp():
             left, right = _value(node.left, run), _value(node.right, run)
-            return None if left is None or right is None else _TWO[type(node.op)](left, right)
+            return None if left is None or right is None else _BINARY[type(node.op)](left, right)
         case ast.UnaryOp():
             operand = _value(node.operand, run)
-            return None if operand is None else _ONE[type(node.op)](operand)
+            return None if operand is None else _UNARY[type(node.op)](operand)
         case ast.Name():
             metric, units = _metric(node.id)
-            found = METRIC[metric].of(run)
-            return None if found is None else found / units
+            value = METRIC[metric].of(run)
+            return None if value is None else value / units
         case ast.Constant(value=int() | float() as value):
             return float(value)
     raise AssertionError(ast.dump(node))
@@ -132,14 +141,14 @@ def _metric(name: str) -> tuple[str, float]:
 
 
 def _column(line: str, node: ast.expr) -> int:
-    """Where a part begins, in characters; the parser counts bytes."""
+    """Return the position of a node in characters; the parser counts bytes."""
     return len(line.encode()[: node.col_offset].decode())
 
 
 def _known() -> str:
-    return f"names: {', '.join(SHORT_NAMES)}, and every metric of a comparison, such as load_skew"
+    return f"names: {', '.join(SHORT_NAMES)}, and every metric key, such as load_skew"
 
 
-def _wrong(line: str, column: int, message: str) -> RecommendError:
+def _fail(line: str, column: int, message: str) -> NoReturn:
     start = "--objective: "
-    return RecommendError(f"{start}{line}\n{' ' * (len(start) + column)}^ {message}")
+    raise RecommendError(f"{start}{line}\n{' ' * (len(start) + column)}^ {message}") from None

@@ -1,4 +1,4 @@
-"""From a search to a recommendation: the best setting, without what does not matter, measured against today's anew."""
+"""Recommendation: search for the best setting, undo changes without effect, and measure the gain with fresh seeds."""
 
 from __future__ import annotations
 
@@ -27,50 +27,61 @@ from reports.analysis.recommendation import (
 from reports.analysis.statistics import Floats, Interval, paired, summarize
 
 _SEARCHED = 0.7
-"""How much of the budget the search may take; the rest says which changes matter."""
+"""Share of the budget for the search; the rest is for undoing changes."""
 
 _FINALISTS = 3
 
-Tell = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
-def recommend(question: RecommendationRequest, bench: Evaluator, on_progress: Tell = lambda _: None) -> Recommendation:
-    """Search, simplify, and measure.
+def recommend(
+    request: RecommendationRequest, evaluator: Evaluator, on_progress: OnProgress = lambda _: None
+) -> Recommendation:
+    """Search, simplify and measure.
 
     Guarantees:
-        What is told of gain and figures is of seeds that had no part in choosing. A setting is recommended only if
-        every run of it was acceptable, and if the objective is surely less than today's over these seeds, or today's
-        runs are not acceptable.
+        The reported gain and metrics come from seeds that were not used for the search. A setting is recommended only
+        if all its runs are feasible, and if the objective is significantly lower than the current one over these seeds
+        or the current runs are infeasible.
 
     Args:
-        question: what is asked.
-        bench: where candidates are tried.
-        tell: is told what is done.
+        request: the request.
+        evaluator: evaluates candidates.
+        on_progress: called with a description of each step.
+
+    Returns:
+        The recommendation, which may be to change nothing.
     """
-    answer = _RecommendationBuilder(question, bench)
-    rounds = search(bench, int(question.runs * _SEARCHED), on_progress)
-    answer.steps = tuple(_step(each) for each in rounds)
+    builder = _RecommendationBuilder(request, evaluator)
+    rounds = search(evaluator, int(request.runs * _SEARCHED), on_progress)
+    builder.steps = tuple(_step(evaluation) for evaluation in rounds)
     ranked = rounds[-1].ranked
-    nearest = ranked[0].candidate
-    for finalist in [each.candidate for each in ranked if each.is_feasible][:_FINALISTS]:
-        nearest = simplify(bench, finalist, MAX_SEEDS, on_progress)
-        if nearest == bench.space.today:
-            if bench.tried[nearest].is_feasible:
-                return answer.of("already_best")
+    candidate = ranked[0].candidate
+    for finalist in [evaluation.candidate for evaluation in ranked if evaluation.is_feasible][:_FINALISTS]:
+        candidate = simplify(evaluator, finalist, MAX_SEEDS, on_progress)
+        if candidate == evaluator.space.today:
+            if evaluator.evaluations[candidate].is_feasible:
+                return builder.of("already_best")
             continue
-        on_progress(f"measuring with {question.seeds} fresh seeds")
-        today, after = bench.attempt([bench.space.today, nearest], question.seeds)
+        on_progress(f"measuring with {request.seeds} fresh seeds")
+        today, after = evaluator.evaluate([evaluator.space.today, candidate], request.seeds)
         if after.is_feasible:
-            return answer.measured(today, after)
-    return answer.of("none_feasible", remarks=list(explain_infeasibility(bench, nearest)))
+            return builder.measured(today, after)
+    return builder.of("none_feasible", remarks=list(explain_infeasibility(evaluator, candidate)))
 
 
 @dataclass(slots=True, eq=False)
 class _RecommendationBuilder:
-    """Recommendations about one question."""
+    """Builds the recommendation for a request.
 
-    question: RecommendationRequest
-    bench: Evaluator
+    Attributes:
+        request: the request.
+        evaluator: the evaluator with all evaluations.
+        steps: the rounds of the search.
+    """
+
+    request: RecommendationRequest
+    evaluator: Evaluator
     steps: tuple[SearchRound, ...] = ()
 
     def of(
@@ -81,93 +92,100 @@ class _RecommendationBuilder:
         remarks: Sequence[str] = (),
         warnings: Sequence[str] = (),
     ) -> Recommendation:
-        scenario, space = self.question.scenario, self.bench.space
+        scenario, space = self.request.scenario, self.evaluator.space
         application = scenario.blueprint.application.id
         return Recommendation(
             scenario=scenario.name,
-            today=self.question.today.label,
-            objective=self.bench.objective.text,
-            limits=tuple(map(str, self.bench.limits)),
+            today=self.request.today.label,
+            objective=self.evaluator.objective.text,
+            limits=tuple(map(str, self.evaluator.limits)),
             verdict=verdict,
             changes=() if chosen is None else tuple(config_changes(space, chosen, application)),
             gain=figures[0] if figures else None,
             figures=tuple(figures[1:]),
-            seeds=self.question.seeds if figures else 0,
-            runs=self.bench.runs,
-            settings=len(self.bench.tried),
+            seeds=self.request.seeds if figures else 0,
+            runs=self.evaluator.runs,
+            settings=len(self.evaluator.evaluations),
             steps=self.steps,
             remarks=tuple(remarks),
             warnings=tuple(warnings),
         )
 
     def measured(self, today: Evaluation, after: Evaluation) -> Recommendation:
-        """What is said of a setting that was measured beside today's."""
+        """Return the recommendation for a setting that was measured together with the current one."""
         figures = _figures(today, after)
         warnings = list(_lost_protection(today, after))
         if not today.is_feasible:
-            remarks = [f"Today's: {text}" for text in describe_violations(today)]
+            remarks = [f"Current setting: {text}" for text in describe_violations(today)]
             return self.of("recommended", after.candidate, figures, remarks, warnings)
         if figures[0].direction < 0:
             return self.of("recommended", after.candidate, figures, warnings=warnings)
-        setting = describe_candidate(self.bench, after.candidate)
-        remark = f"The best other setting, {setting}, is not surely better over fresh seeds; its figures are here."
+        setting = describe_candidate(self.evaluator, after.candidate)
+        remark = (
+            f"The best alternative, {setting}, is not significantly better over fresh seeds; its metrics are shown."
+        )
         return self.of("already_best", figures=figures, remarks=[remark])
 
 
-def _step(each: SearchStage) -> SearchRound:
-    means = [tried.mean for tried in each.ranked if tried.is_feasible]
-    return SearchRound(len(each.ranked), each.seeds, min(means, default=None))
+def _step(stage: SearchStage) -> SearchRound:
+    means = [evaluation.mean for evaluation in stage.ranked if evaluation.is_feasible]
+    return SearchRound(len(stage.ranked), stage.seeds, min(means, default=None))
 
 
 def _figures(today: Evaluation, after: Evaluation) -> list[MetricChange]:
-    """The objective, then the main metrics that both know."""
-    before, behind = (np.column_stack([each.values, _matrix(each.runs)]) for each in (today, after))
-    unknown = np.isnan(before) | np.isnan(behind)
-    before[unknown], behind[unknown] = np.nan, np.nan
+    """Return the changes of the objective and of the main metrics known for both settings."""
+    before_values, after_values = (
+        np.column_stack([evaluation.values, _matrix(evaluation.runs)]) for evaluation in (today, after)
+    )
+    unknown = np.isnan(before_values) | np.isnan(after_values)
+    before_values[unknown], after_values[unknown] = np.nan, np.nan
     names: list[str | None] = [None, *MAIN_METRICS]
-    every = zip(
+    compared = zip(
         names,
-        summarize(before, "recommend"),
-        summarize(behind, "recommend"),
-        paired(behind, before, "recommend"),
+        summarize(before_values, "recommend"),
+        summarize(after_values, "recommend"),
+        paired(after_values, before_values, "recommend"),
         strict=True,
     )
     return [
         MetricChange(
             name=name,
             pairs=pair.pairs,
-            before=first.mean,
-            before_interval=_ends(first.interval, name),
-            after=second.mean,
-            after_interval=_ends(second.interval, name),
+            before=before_summary.mean,
+            before_interval=_ends(before_summary.interval, name),
+            after=after_summary.mean,
+            after_interval=_ends(after_summary.interval, name),
             difference=pair.mean,
             interval=None if pair.interval is None else (pair.interval.low, pair.interval.high),
         )
-        for name, first, second, pair in every
+        for name, before_summary, after_summary, pair in compared
         if pair.pairs or name is None
     ]
 
 
 def _lost_protection(today: Evaluation, after: Evaluation) -> Iterator[str]:
-    """Return a warning if more tasks lose all their copies with a rack or a client than today."""
+    """Yield a warning if more tasks than today lose all copies with one rack or client."""
     worse = []
     for metric in map(METRIC.__getitem__, REDUNDANCY_METRICS):
-        before, behind = (np.array([metric.of(run) for run in each.runs], np.float64) for each in (today, after))
-        known = ~np.isnan(before) & ~np.isnan(behind)
-        if known.any() and behind[known].mean() > before[known].mean():
-            means = " → ".join(metric.write(float(values[known].mean())) for values in (before, behind))
+        before_values, after_values = (
+            np.array([metric.of(run) for run in evaluation.runs], np.float64) for evaluation in (today, after)
+        )
+        known = ~np.isnan(before_values) & ~np.isnan(after_values)
+        if known.any() and after_values[known].mean() > before_values[known].mean():
+            means = " → ".join(metric.write(float(values[known].mean())) for values in (before_values, after_values))
             worse.append(f"{metric.title.lower()}: {means}")
     if worse:
-        advice = "keep them by --max-unprotected-tasks N, or by --keep num.standby.replicas"
-        yield f"this setting gives up redundancy of stateful tasks ({', '.join(worse)}, means); {advice}"
+        advice = "keep it with --max-unprotected-tasks N or --keep num.standby.replicas"
+        yield f"this setting reduces the redundancy of stateful tasks (means: {', '.join(worse)}); {advice}"
 
 
 def _matrix(runs: Sequence[Run]) -> Floats:
+    """Return the main metrics of runs; shape (runs, MAIN_METRICS), NaN where unknown."""
     return np.array([[METRIC[name].of(run) for name in MAIN_METRICS] for run in runs], dtype=np.float64)
 
 
 def _ends(interval: Interval | None, name: str | None) -> tuple[float, float] | None:
-    """An interval; of a metric not below 0, as no metric is."""
+    """Return the ends of an interval; at least 0 for metrics, which are never negative."""
     if interval is None:
         return None
     return (interval.low if name is None else max(interval.low, 0.0), interval.high)

@@ -1,4 +1,4 @@
-"""What is asked of a recommendation, apart from what is to be small."""
+"""Request for a recommendation, except its objective and limits."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MONEY: Final = ("cross_rack_usd", "cross_rack_usd_per_day")
 
 @dataclass(frozen=True, slots=True)
 class RecommendationRequest:
-    """What is asked.
+    """A request for a recommendation.
 
     Attributes:
-        file: the scenario's.
-        scenario: read from it, with what was changed in it.
-        today: what stands.
-        space: what may be recommended.
-        runs: about how many may be made.
-        seeds: over how many fresh ones the answer is measured.
+        file: file of the scenario.
+        scenario: the scenario with its overrides.
+        today: the current assignor and configs.
+        space: the candidates.
+        runs: approximate maximum number of runs.
+        seeds: number of fresh seeds that the result is measured with.
     """
 
     file: Path
@@ -36,10 +36,10 @@ class RecommendationRequest:
 
 
 def current_assignor(scenario: Scenario, label: str | None) -> AssignorChoice:
-    """What stands today: the scenario's assignor with this label, else its first one.
+    """Return the current assignor of a scenario: the one with this label, or the first one by default.
 
     Raises:
-        RecommendError: it has none of that label.
+        RecommendError: no assignor has this label.
     """
     for choice in scenario.assignors:
         if label in (None, choice.label):
@@ -49,13 +49,13 @@ def current_assignor(scenario: Scenario, label: str | None) -> AssignorChoice:
 
 
 def check_price(scenario: Scenario, objective: Objective) -> None:
-    """See that what is to be small can be known.
+    """Check that the objective can be computed.
 
     Raises:
-        RecommendError: the objective is about money, and nothing in the scenario has a price.
+        RecommendError: the objective has a cost, but the scenario has no price.
     """
     if scenario.blueprint.price is None and any(name in _MONEY for name in objective.metrics):
         raise RecommendError(
-            f"--objective: {objective.text}: the scenario gives no price, so what traffic costs is not known; "
-            "say --set price=aws, or put price: aws (or cross_rack_usd_per_gb of your own) into it"
+            f"--objective: {objective.text}: the scenario has no price, so traffic costs are unknown; "
+            "use --set price=aws, or add price: aws (or cross_rack_usd_per_gb) to the scenario"
         )

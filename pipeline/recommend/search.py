@@ -1,5 +1,4 @@
-"""The search for the best setting: many candidates with few seeds first, then the best of them, and what lies next to
-the best, with more and more."""
+"""Search for the best setting: start with many candidates and few seeds, then narrow down with more seeds."""
 
 from __future__ import annotations
 
@@ -11,11 +10,11 @@ from pipeline.recommend.space import Candidate
 
 FIRST_SEEDS = 2
 MAX_SEEDS = 8
-"""In a round of the search; what is recommended is measured with others."""
+"""Maximum number of seeds per round of the search; the recommendation is measured with other seeds."""
 
 _EXPLORED = 0.4
-_KEPT = 3
-_LEAST_TRIED = 3
+_KEPT_ONE_OF = 3
+_MIN_CANDIDATES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,56 +22,63 @@ class SearchStage:
     """One round of the search.
 
     Attributes:
-        seeds: how many runs each candidate had.
-        ranked: the candidates, the best first.
+        seeds: number of runs per candidate.
+        ranked: evaluations of the candidates, best first.
     """
 
     seeds: int
     ranked: tuple[Evaluation, ...]
 
 
-def search(bench: Evaluator, budget: int, on_progress: Callable[[str], None] = lambda _: None) -> list[SearchStage]:
-    """Look for the candidate whose objective is least.
+def search(evaluator: Evaluator, budget: int, on_progress: Callable[[str], None] = lambda _: None) -> list[SearchStage]:
+    """Search for the candidate with the lowest objective.
 
-    The first round tries a space-filling sample. Each further one keeps the best third, adds the untried neighbours of
-    the best, and takes new seeds; twice as many if the best had no untried neighbour any more. The search ends when the
-    best has held against all its neighbours with `MOST_SEEDS` seeds, or when the budget is used up.
+    The first round evaluates a space-filling sample. Each further round keeps the best third, adds the unevaluated
+    neighbors of the best candidate and takes new seeds; the number of seeds doubles if the best candidate has no
+    unevaluated neighbor. The search ends when the best candidate has been compared with all its neighbors with
+    `MAX_SEEDS` seeds, or when the budget is used up.
 
     Guarantees:
-        Today's setting is in every round. With budget enough and nothing left to chance, the best of the last round
-        has no better neighbour. The same runs give the same answer.
+        The current setting is in every round. With a sufficient budget and deterministic runs, the best candidate of
+        the last round has no better neighbor. The same runs give the same result.
 
-    Complexity: at most `budget` runs; one call of `bench.evaluate` a round.
+    Complexity: at most `budget` runs; one call of `RunCandidates` per round.
 
     Source: K. Jamieson, A. Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter Optimization (2016)
     (successive halving).
 
     Args:
-        bench: where to try candidates.
-        budget: how many runs may be made, 6 at least.
-        tell: is told what is tried next.
+        evaluator: evaluates candidates.
+        budget: maximum number of runs, at least 6.
+        on_progress: called with a description of each round.
+
+    Returns:
+        The rounds.
     """
-    left, seeds = budget, FIRST_SEEDS
-    today = bench.space.today
-    first = bench.space.sample(max(int(budget * _EXPLORED) // seeds - 1, 0))
+    runs_left, seeds = budget, FIRST_SEEDS
+    today = evaluator.space.today
+    first = evaluator.space.sample(max(int(budget * _EXPLORED) // seeds - 1, 0))
     pool = [today, *(candidate for candidate in first if candidate != today)]
-    rounds: list[SearchStage] = []
+    stages: list[SearchStage] = []
     while True:
-        on_progress(f"round {len(rounds) + 1}: {len(pool)} settings, {seeds} seeds each")
-        rounds.append(SearchStage(seeds, tuple(bench.ranked(bench.attempt(pool, seeds)))))
-        left -= len(pool) * seeds
-        best = rounds[-1].ranked[0].candidate
-        news = [candidate for candidate in bench.space.neighbors(best) if candidate not in bench.tried]
-        if not news and seeds == MAX_SEEDS:
-            return rounds
-        if not news:
+        on_progress(f"round {len(stages) + 1}: {len(pool)} settings, {seeds} seeds each")
+        stages.append(SearchStage(seeds, tuple(evaluator.rank(evaluator.evaluate(pool, seeds)))))
+        runs_left -= len(pool) * seeds
+        best = stages[-1].ranked[0].candidate
+        neighbors = evaluator.space.neighbors(best)
+        new_neighbors = [candidate for candidate in neighbors if candidate not in evaluator.evaluations]
+        if not new_neighbors and seeds == MAX_SEEDS:
+            return stages
+        if not new_neighbors:
             seeds = min(2 * seeds, MAX_SEEDS)
-        pool = _next(rounds[-1].ranked, news, today, left // seeds)
-        if len(pool) < _LEAST_TRIED:
-            return rounds
+        pool = _next_candidates(stages[-1].ranked, new_neighbors, today, runs_left // seeds)
+        if len(pool) < _MIN_CANDIDATES:
+            return stages
 
 
-def _next(ranked: Sequence[Evaluation], news: Sequence[Candidate], today: Candidate, most: int) -> list[Candidate]:
-    """Today's, the best, what lies next to it, and the rest of the best third, as far as the budget goes."""
-    kept = [each.candidate for each in ranked[: max(-(-len(ranked) // _KEPT), _LEAST_TRIED)]]
-    return list(dict.fromkeys([today, kept[0], *news, *kept[1:]]))[: max(most, 0)]
+def _next_candidates(
+    ranked: Sequence[Evaluation], new_neighbors: Sequence[Candidate], today: Candidate, maximum: int
+) -> list[Candidate]:
+    """Return the next candidates within the budget: the current one, the best, its neighbors, and the best third."""
+    kept = [evaluation.candidate for evaluation in ranked[: max(-(-len(ranked) // _KEPT_ONE_OF), _MIN_CANDIDATES)]]
+    return list(dict.fromkeys([today, kept[0], *new_neighbors, *kept[1:]]))[: max(maximum, 0)]

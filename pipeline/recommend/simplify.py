@@ -1,4 +1,4 @@
-"""From the best setting to the changes that matter: what can be undone without harm is."""
+"""Simplification of the best setting: changes without benefit are undone."""
 
 from __future__ import annotations
 
@@ -10,51 +10,58 @@ from pipeline.recommend.space import Candidate
 from reports.analysis.statistics import paired
 
 MIN_GAIN_SHARE: Final = 0.01
-"""The share of the whole gain up to which a change is not worth to be made."""
+"""Changes that contribute less than this share of the total gain are undone."""
 
 
 def simplify(
-    bench: Evaluator, best: Candidate, seeds: int, on_progress: Callable[[str], None] = lambda _: None
+    evaluator: Evaluator, best: Candidate, seeds: int, on_progress: Callable[[str], None] = lambda _: None
 ) -> Candidate:
-    """Undo every change that does not make the objective surely better, or by next to nothing.
+    """Undo every change that does not improve the objective significantly, or improves it only marginally.
 
-    Each change is undone alone. Those whose loss does no harm beyond noise, or less than a hundredth of what all
-    changes gain against today's, are then undone together; if that does harm, as changes may make up for each other,
-    only the least missed one is, and the rest is looked at again.
+    Each change is undone alone. Changes whose removal does no harm beyond noise, or costs less than `MIN_GAIN_SHARE` of
+    the total gain over the current setting, are then undone together. If that does harm (changes may compensate each
+    other), only the one with the least harm is undone, and the rest is evaluated again.
 
     Args:
-        bench: where to try candidates.
-        best: what to simplify.
-        seeds: how many runs each try takes.
-        tell: is told what is tried.
+        evaluator: evaluates candidates.
+        best: the candidate to simplify.
+        seeds: number of runs per evaluation.
+        on_progress: called with a description of each step.
+
+    Returns:
+        The simplified candidate.
     """
-    while changed := bench.space.changed(best):
-        on_progress(f"which of {len(changed)} changes matter")
-        without = {place: bench.space.undone(best, [place]) for place in changed}
-        pool = dict.fromkeys([bench.space.today, best, *without.values()])
-        tried = {each.candidate: each for each in bench.attempt(list(pool), seeds)}
-        today, whole = tried[bench.space.today], tried[best]
-        bearable = MIN_GAIN_SHARE * max(today.mean - whole.mean, 0.0) if today.is_feasible else 0.0
-        harms = {place: _harm(whole, tried[other], bearable) for place, other in without.items()}
-        harmless = {place: harm for place, harm in harms.items() if harm is not None}
+    while changed := evaluator.space.changed(best):
+        on_progress(f"checking which of {len(changed)} changes matter")
+        without = {dimension: evaluator.space.revert(best, [dimension]) for dimension in changed}
+        pool = dict.fromkeys([evaluator.space.today, best, *without.values()])
+        evaluations = {evaluation.candidate: evaluation for evaluation in evaluator.evaluate(list(pool), seeds)}
+        current, complete = evaluations[evaluator.space.today], evaluations[best]
+        tolerance = MIN_GAIN_SHARE * max(current.mean - complete.mean, 0.0) if current.is_feasible else 0.0
+        harms = {dimension: _harm(complete, evaluations[reduced], tolerance) for dimension, reduced in without.items()}
+        harmless = {dimension: harm for dimension, harm in harms.items() if harm is not None}
         if not harmless:
             return best
-        together = bench.space.undone(best, harmless)
-        if together not in tried:
-            tried = {each.candidate: each for each in bench.attempt([best, together], seeds)}
-        if _harm(tried[best], tried[together], bearable) is not None:
+        together = evaluator.space.revert(best, harmless)
+        if together not in evaluations:
+            evaluations = {
+                evaluation.candidate: evaluation for evaluation in evaluator.evaluate([best, together], seeds)
+            }
+        if _harm(evaluations[best], evaluations[together], tolerance) is not None:
             return together
-        best = without[min(harmless, key=lambda place: (harmless[place], place))]
+        best = without[min(harmless, key=lambda dimension: (harmless[dimension], dimension))]
     return best
 
 
-def _harm(whole: Evaluation, other: Evaluation, bearable: float) -> float | None:
-    """By how much the objective gets worse, on average; None if that is more than bearable and beyond noise, or if the
-    runs get less acceptable."""
-    if other.badness > whole.badness:
+def _harm(complete: Evaluation, reduced: Evaluation, tolerance: float) -> float | None:
+    """Return the mean increase of the objective; None if it is significant and above the tolerance.
+
+    None also if the violations increase.
+    """
+    if reduced.mean_violation > complete.mean_violation:
         return None
-    [difference] = paired(other.values[:, None], whole.values[:, None], "recommend", "undone")
+    [difference] = paired(reduced.values[:, None], complete.values[:, None], "recommend", "undone")
     if difference.mean is None:
         return None
-    is_sure = difference.excludes_zero is not False
-    return None if difference.mean > bearable and is_sure else difference.mean
+    is_significant = difference.excludes_zero is not False
+    return None if difference.mean > tolerance and is_significant else difference.mean

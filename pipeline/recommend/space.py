@@ -1,7 +1,7 @@
-"""The settings that may be changed, and the steps in which they may be.
+"""Search space: the configs that may change, and their levels.
 
-A candidate has a level for each dimension. What has no effect with its assignor or strategy stands at today's level, so
-that two candidates are equal if they cannot differ in any run.
+A candidate has one level per dimension. A dimension without effect under the candidate's assignor or strategy has its
+current level, so that two candidates are equal if no run can distinguish them.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ LAG: Final = "acceptable.recovery.lag"
 _COSTS: Final = (TRAFFIC_COST, NON_OVERLAP_COST)
 _OF_WARMUPS: Final = (WARMUPS, PROBING, LAG)
 _WARMING_UP: Final = ("high_availability",)
-"""The only assignor that lets clients warm up before it moves tasks to them."""
+"""Assignors that use warm-up replicas before they move tasks."""
 
 _PUBLIC: Final = ("high_availability", "sticky_task_assignor")
-"""Assignors of classic groups that Kafka lets everybody choose."""
+"""Assignors of classic groups that Kafka supports as public config."""
 
 _RATIOS: Final = ((1, 100), (1, 10), (1, 1), (10, 1), (100, 1))
 _STANDBYS: Final = (0, 1, 2)
@@ -43,18 +43,18 @@ _PROBING_MS: Final = (60_000, 120_000, 300_000, 600_000, 1_200_000)
 _LAGS: Final = (1_000, 10_000, 100_000, 1_000_000)
 
 Level = Any
-"""The value of a dimension: a tuple with one value a key where it has several keys."""
+"""The value of a dimension: a tuple with one value per config if it has several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Keys that are changed together, and the levels that they may have.
+    """Configs that change together, and their levels.
 
     Attributes:
-        name: what it is called.
-        keys: Kafka's, or `ASSIGNOR`.
-        levels: each once, today's among them.
-        is_ordered: whether levels next to each other are more alike than others.
+        name: name of the dimension.
+        keys: config names, or `ASSIGNOR`.
+        levels: distinct levels, including the current one.
+        is_ordered: whether adjacent levels are more similar than others.
     """
 
     name: str
@@ -65,117 +65,127 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A setting: a level for each dimension, in the order of the space."""
+    """A setting: one level per dimension, in the order of the space."""
 
     levels: tuple[Level, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchSpace:
-    """All candidates, and what stands today, which is one of them.
+    """All candidates, including the current setting.
 
     Attributes:
-        dimensions: what is varied.
+        dimensions: the dimensions.
         today: the candidate that changes nothing.
-        has_effect: whether the levels of a dimension make a difference, given the levels of all dimensions by name.
+        has_effect: whether a dimension has an effect, given the levels of all dimensions by name.
     """
 
     dimensions: tuple[Dimension, ...]
     today: Candidate
     has_effect: Callable[[Dimension, Mapping[str, Level]], bool]
 
-    def settled(self, levels: Sequence[Level]) -> Candidate:
-        """The candidate with these levels, where they have an effect."""
-        here = dict(zip((each.name for each in self.dimensions), levels, strict=True))
-        kept = (
-            level if self.has_effect(each, here) else of_today
-            for each, level, of_today in zip(self.dimensions, levels, self.today.levels, strict=True)
+    def normalize(self, levels: Sequence[Level]) -> Candidate:
+        """Return the candidate with these levels; dimensions without effect get their current level."""
+        level_by_name = dict(zip((dimension.name for dimension in self.dimensions), levels, strict=True))
+        settled_levels = (
+            level if self.has_effect(dimension, level_by_name) else of_today
+            for dimension, level, of_today in zip(self.dimensions, levels, self.today.levels, strict=True)
         )
-        return Candidate(tuple(kept))
+        return Candidate(tuple(settled_levels))
 
     def neighbors(self, candidate: Candidate) -> list[Candidate]:
-        """Those that differ by one step in one dimension; each once."""
-        found: dict[Candidate, None] = {}
-        for place, dimension in enumerate(self.dimensions):
-            for level in _steps(dimension, candidate.levels[place]):
-                found[self._with(candidate, place, level)] = None
-        found.pop(candidate, None)
-        return list(found)
+        """Return the distinct candidates that differ by one step in one dimension."""
+        neighbors: dict[Candidate, None] = {}
+        for index, dimension in enumerate(self.dimensions):
+            for level in _steps(dimension, candidate.levels[index]):
+                neighbors[self._with(candidate, index, level)] = None
+        neighbors.pop(candidate, None)
+        return list(neighbors)
 
     def sample(self, number: int) -> list[Candidate]:
-        """Candidates spread evenly: all there are if they are no more than asked for, else a Latin hypercube.
+        """Return a space-filling sample: all candidates if there are at most `number`, else a Latin hypercube.
 
-        Fewer than asked for, as some of those drawn do not differ.
+        Args:
+            number: maximum number of candidates; duplicates are removed, so there may be fewer.
+
+        Returns:
+            Distinct candidates.
         """
-        if math.prod(len(each.levels) for each in self.dimensions) <= number:
-            drawn: Iterable[Sequence[Level]] = itertools.product(*(each.levels for each in self.dimensions))
+        if math.prod(len(dimension.levels) for dimension in self.dimensions) <= number:
+            drawn: Iterable[Sequence[Level]] = itertools.product(*(dimension.levels for dimension in self.dimensions))
         else:
             factors = [
-                FactorEntry(name=each.name, path=[each.name], values=list(each.levels)) for each in self.dimensions
+                FactorEntry(name=dimension.name, path=[dimension.name], values=list(dimension.levels))
+                for dimension in self.dimensions
             ]
             drawn = generate_settings(DesignEntry(latin_hypercube=max(number, 2)), factors)[:number]
-        return list(dict.fromkeys(map(self.settled, drawn)))
+        return list(dict.fromkeys(map(self.normalize, drawn)))
 
     def changed(self, candidate: Candidate) -> list[int]:
-        """The places of the dimensions in which a candidate is not as today's."""
-        both = zip(candidate.levels, self.today.levels, strict=True)
-        return [place for place, (level, of_today) in enumerate(both) if level != of_today]
+        """Return the indices of the dimensions that differ from the current setting."""
+        pairs = zip(candidate.levels, self.today.levels, strict=True)
+        return [index for index, (level, current) in enumerate(pairs) if level != current]
 
-    def undone(self, candidate: Candidate, places: Iterable[int]) -> Candidate:
-        """The candidate with today's levels in some places."""
+    def revert(self, candidate: Candidate, indices: Iterable[int]) -> Candidate:
+        """Return the candidate with the current levels in some dimensions."""
         levels = list(candidate.levels)
-        for place in places:
-            levels[place] = self.today.levels[place]
-        return self.settled(levels)
+        for index in indices:
+            levels[index] = self.today.levels[index]
+        return self.normalize(levels)
 
-    def order(self, candidate: Candidate) -> tuple[int, ...]:
-        """What stands first of two equally good ones: fewer changes, then smaller levels."""
-        ranks = (each.levels.index(level) for each, level in zip(self.dimensions, candidate.levels, strict=True))
+    def tie_breaker(self, candidate: Candidate) -> tuple[int, ...]:
+        """Return the tie-breaker between equally good candidates: fewer changes, then smaller levels."""
+        ranks = (
+            dimension.levels.index(level) for dimension, level in zip(self.dimensions, candidate.levels, strict=True)
+        )
         return (len(self.changed(candidate)), *ranks)
 
     def values(self, candidate: Candidate) -> dict[str, Any]:
-        """A candidate key by key."""
-        found: dict[str, Any] = {}
+        """Return the configs of a candidate."""
+        configs: dict[str, Any] = {}
         for dimension, level in zip(self.dimensions, candidate.levels, strict=True):
-            found |= zip(dimension.keys, level if len(dimension.keys) > 1 else (level,), strict=True)
-        return found
+            configs |= zip(dimension.keys, level if len(dimension.keys) > 1 else (level,), strict=True)
+        return configs
 
-    def _with(self, candidate: Candidate, place: int, level: Level) -> Candidate:
-        return self.settled((*candidate.levels[:place], level, *candidate.levels[place + 1 :]))
+    def _with(self, candidate: Candidate, index: int, level: Level) -> Candidate:
+        return self.normalize((*candidate.levels[:index], level, *candidate.levels[index + 1 :]))
 
 
 def search_space(
     scenario: Scenario, today: AssignorChoice, assignors: Sequence[str] = (), keep: Sequence[str] = ()
 ) -> SearchSpace:
-    """Lay out what may be changed about a scenario's application.
+    """Build the search space of a scenario.
 
     Args:
-        scenario: bounds how far it makes sense to go.
-        today: what stands.
-        assignors: which may be recommended, today's in any case; if none are named, those that Kafka lets everybody
-            choose in classic groups, and today's alone in streams groups.
-        keep: keys that stay as they are; of the two costs only the ratio counts, so keeping one keeps both.
+        scenario: limits the levels to those that make sense for it.
+        today: the current assignor and configs.
+        assignors: assignors that may be recommended besides the current one; by default the public ones of classic
+            groups, and only the current one in streams groups.
+        keep: configs that must not change; only the ratio of the two costs matters, so keeping one keeps both.
+
+    Returns:
+        The search space.
 
     Raises:
-        RecommendError: no such key.
-        UnknownAssignorError: no such assignor.
+        RecommendError: a config of `keep` is unknown.
+        UnknownAssignorError: an assignor is unknown.
     """
     configs = today.configs
     chosen = [registry.find(name).name for name in assignors]
     if not assignors and not registry.find(today.assignor).in_streams_groups:
         chosen = list(_PUBLIC)
     standbys = [level for level in _STANDBYS if level < len(scenario.blueprint.clients)]
-    warmups = [level for level in _WARMUPS if level < 2 * _tasks(scenario)]
+    warmups = [level for level in _WARMUPS if level < 2 * _count_tasks(scenario)]
     costs = (configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost)
     strategy = configs.rack_aware_assignment_strategy
     dimensions = (
         Dimension(ASSIGNOR, (ASSIGNOR,), tuple(dict.fromkeys((today.assignor, *chosen))), is_ordered=False),
-        Dimension(STRATEGY, (STRATEGY,), tuple(each.value for each in type(strategy)), is_ordered=False),
-        Dimension("costs", _COSTS, _ladder(_RATIOS, costs), is_ordered=None not in costs),
-        Dimension(STANDBYS, (STANDBYS,), _ladder(standbys, configs.num_standby_replicas)),
-        Dimension(WARMUPS, (WARMUPS,), _ladder(warmups, configs.max_warmup_replicas)),
-        Dimension(PROBING, (PROBING,), _ladder(_PROBING_MS, configs.probing_rebalance_interval_ms)),
-        Dimension(LAG, (LAG,), _ladder(_LAGS, configs.acceptable_recovery_lag)),
+        Dimension(STRATEGY, (STRATEGY,), tuple(dimension.value for dimension in type(strategy)), is_ordered=False),
+        Dimension("costs", _COSTS, _sorted_levels(_RATIOS, costs), is_ordered=None not in costs),
+        Dimension(STANDBYS, (STANDBYS,), _sorted_levels(standbys, configs.num_standby_replicas)),
+        Dimension(WARMUPS, (WARMUPS,), _sorted_levels(warmups, configs.max_warmup_replicas)),
+        Dimension(PROBING, (PROBING,), _sorted_levels(_PROBING_MS, configs.probing_rebalance_interval_ms)),
+        Dimension(LAG, (LAG,), _sorted_levels(_LAGS, configs.acceptable_recovery_lag)),
     )
     levels = (
         today.assignor,
@@ -186,48 +196,55 @@ def search_space(
         configs.probing_rebalance_interval_ms,
         configs.acceptable_recovery_lag,
     )
-    _check_keys(keep, [key for each in dimensions for key in each.keys])
-    kept = tuple(
-        Dimension(each.name, each.keys, (level,), each.is_ordered) if set(each.keys) & set(keep) else each
-        for each, level in zip(dimensions, levels, strict=True)
+    _check_keys(keep, [key for dimension in dimensions for key in dimension.keys])
+    searched = tuple(
+        Dimension(dimension.name, dimension.keys, (level,), dimension.is_ordered)
+        if set(dimension.keys) & set(keep)
+        else dimension
+        for dimension, level in zip(dimensions, levels, strict=True)
     )
-    return SearchSpace(kept, Candidate(levels), _has_effect)
+    return SearchSpace(searched, Candidate(levels), _has_effect)
 
 
 def _check_keys(keep: Sequence[str], known: Sequence[str]) -> None:
+    """Check that all configs of `keep` are known.
+
+    Raises:
+        RecommendError: one is not.
+    """
     for key in keep:
         if key not in known:
-            raise RecommendError(f"--keep {key}: nothing that is searched ({did_you_mean(key, known, 'keys')})")
+            raise RecommendError(f"--keep {key}: not a searched config ({did_you_mean(key, known, 'keys')})")
 
 
-def _has_effect(dimension: Dimension, here: Mapping[str, Level]) -> bool:
-    """Whether Kafka looks at a dimension, under the assignor and the strategy that are chosen."""
+def _has_effect(dimension: Dimension, levels: Mapping[str, Level]) -> bool:
+    """Return whether Kafka uses a dimension under the assignor and strategy of the levels."""
     if dimension.name == ASSIGNOR:
         return True
-    assignor = here[ASSIGNOR]
+    assignor = levels[ASSIGNOR]
     info = registry.find(assignor)
     if any(info.ignores(key) for key in dimension.keys):
         return False
     if dimension.keys == _COSTS:
-        return bool(here[STRATEGY] != "none")
+        return bool(levels[STRATEGY] != "none")
     return dimension.name not in _OF_WARMUPS or assignor in _WARMING_UP
 
 
 def _steps(dimension: Dimension, level: Level) -> Iterator[Level]:
     if not dimension.is_ordered:
-        yield from (other for other in dimension.levels if other != level)
+        yield from (other_level for other_level in dimension.levels if other_level != level)
         return
-    place = dimension.levels.index(level)
-    yield from dimension.levels[max(place - 1, 0) : place]
-    yield from dimension.levels[place + 1 : place + 2]
+    index = dimension.levels.index(level)
+    yield from dimension.levels[max(index - 1, 0) : index]
+    yield from dimension.levels[index + 1 : index + 2]
 
 
-def _ladder(levels: Iterable[Level], today: Level) -> tuple[Level, ...]:
-    """The levels with today's among them, in order; costs by their ratio, the assignor's own choice first."""
-    return tuple(sorted({*levels, today}, key=_height))
+def _sorted_levels(levels: Iterable[Level], current: Level) -> tuple[Level, ...]:
+    """Return the levels including the current one in order; costs by their ratio, defaults of the assignor first."""
+    return tuple(sorted({*levels, current}, key=_sort_key))
 
 
-def _height(level: Level) -> tuple[float, str]:
+def _sort_key(level: Level) -> tuple[float, str]:
     if not isinstance(level, tuple):
         return float(level), ""
     traffic, non_overlap = level
@@ -235,8 +252,8 @@ def _height(level: Level) -> tuple[float, str]:
     return ratio, repr(level)
 
 
-def _tasks(scenario: Scenario) -> int:
-    """How many tasks the application has, each as many as its subtopology's largest source has partitions."""
+def _count_tasks(scenario: Scenario) -> int:
+    """Return the number of tasks: per subtopology, the largest number of partitions of its source topics."""
     plan = scenario.blueprint
     partitions = {topic.name: topic.num_partitions for topic in plan.topics}
     return sum(

@@ -1,4 +1,4 @@
-"""Candidates as a sweep on Spark: each trial is an ordinary sweep, with a folder of its own, that can be looked at."""
+"""Runs of candidates on Spark: each evaluation is an ordinary sweep in a folder of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LABEL: Final = "candidate"
-"""What the one assignor of these sweeps is called; which one it is, differs from setting to setting."""
+"""Label of the single assignor of these sweeps; its class and configs differ between settings."""
 
 _ENTRY: Final = "assignors[0]"
 _TASK_ASSIGNOR: Final = "task.assignor"
@@ -30,14 +30,15 @@ _TASK_ASSIGNOR: Final = "task.assignor"
 
 @dataclass(slots=True, eq=False)
 class SparkRuns:
-    """Makes runs of candidates on Spark, one sweep a trial.
+    """Runs candidates on Spark, with one sweep per evaluation.
 
     Attributes:
-        spark: where.
-        question: whose candidates they are.
-        folder: of the sweeps, `trial_1` and so on: a path, or a URI. What is there of an earlier attempt is used.
-        command: how this came about, for the manifests.
-        tell: is told how far a sweep is.
+        spark: the session.
+        request: the request for the recommendation.
+        folder: folder of the sweeps `trial_1`, `trial_2`, …: a path or a URI. Results of an interrupted search are
+            reused.
+        command: the command line, for the manifests.
+        on_progress: called with the progress of each sweep.
     """
 
     spark: SparkSession
@@ -48,10 +49,17 @@ class SparkRuns:
     _trials: int = 0
 
     def __call__(self, candidates: Sequence[Candidate], seeds: Sequence[int]) -> list[list[Run]]:
-        """Make the runs of a trial; as `pipeline.recommend.evaluator.Evaluate`.
+        """Run the candidates of one evaluation; see `pipeline.recommend.evaluator.RunCandidates`.
+
+        Args:
+            candidates: the candidates.
+            seeds: one run of each candidate per seed.
+
+        Returns:
+            For each candidate, one row of the table `runs` per seed.
 
         Raises:
-            SweepError: the folder of the trial holds something else.
+            SweepError: the folder of the sweep contains something else.
         """
         self._trials += 1
         name = f"trial_{self._trials}"
@@ -61,16 +69,16 @@ class SparkRuns:
             self.spark, prepare_sweep(sweep, command=self.command), out, resume=True, on_progress=self.on_progress
         )
         rows = [row.asDict() for row in self.spark.read.parquet(f"{out}/runs").collect()]
-        made: list[list[Run]] = [[] for _ in candidates]
+        runs: list[list[Run]] = [[] for _ in candidates]
         for row in sorted(rows, key=lambda row: (row["setting"], row["seed"])):
-            made[row["setting"]].append(row)
-        return made
+            runs[row["setting"]].append(row)
+        return runs
 
 
 def evaluation_sweep(
     name: str, question: RecommendationRequest, candidates: Sequence[Candidate], seeds: Sequence[int]
 ) -> Sweep:
-    """The sweep of a trial: a setting a candidate, a factor a key, and one assignor, of which the keys are."""
+    """Return the sweep of an evaluation: one setting per candidate, one factor per config, and a single assignor."""
     scenario, today, file = question.scenario, question.today, question.file
     entry = {
         "label": LABEL,
@@ -106,15 +114,15 @@ def evaluation_sweep(
 
 
 def _values(scenario: Scenario, today: AssignorChoice, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a candidate sets, by factor: its keys, and what hangs on its assignor."""
+    """Return the factor values of a candidate: its configs and those that depend on its assignor."""
     name = values[ASSIGNOR]
     is_todays = name == today.assignor
     of_today = today.protocol or scenario.blueprint.application.group_configs.protocol
     of_another = "streams" if registry.find(name).in_streams_groups else "classic"
-    told = {_TASK_ASSIGNOR: name, "group.protocol": of_today.value if is_todays else of_another}
+    values_of_assignor = {_TASK_ASSIGNOR: name, "group.protocol": of_today.value if is_todays else of_another}
     if today.parameters:
-        told["parameters"] = dict(today.parameters) if is_todays else {}
-    return told | {key: value for key, value in values.items() if key != ASSIGNOR}
+        values_of_assignor["parameters"] = dict(today.parameters) if is_todays else {}
+    return values_of_assignor | {key: value for key, value in values.items() if key != ASSIGNOR}
 
 
 def _path(factor: str) -> str:

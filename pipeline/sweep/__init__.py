@@ -1,1 +1,1 @@
-"""A sweep: a scenario in many settings, with every assignor and every seed, made by Spark."""
+"""Sweeps: run a scenario in many settings with every assignor and seed on Spark."""

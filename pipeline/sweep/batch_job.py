@@ -1,4 +1,4 @@
-"""One batch of a sweep as a job of Spark's: rows that say what to run, runs, tables."""
+"""One batch of a sweep as a Spark job."""
 
 from __future__ import annotations
 
@@ -17,27 +17,37 @@ from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-WORKPLACE = "_unfinished"
-"""Where tables stand until all of their batch are written; readers pass over what begins so."""
+UNFINISHED = "_unfinished"
+"""Folder for the tables of unfinished batches; Spark readers ignore names that begin with an underscore."""
 
-_ROWS_A_FILE = 2_000_000
+_ROWS_PER_FILE = 2_000_000
 
 
 def count_finished_runs(spark: SparkSession, batch: Batch) -> int:
-    """About how many runs of a batch are made: Spark's tasks begin in the order of the chunks."""
+    """Return the approximate number of finished runs of a batch; Spark starts its tasks in the order of the chunks."""
     tracker = spark.sparkContext.statusTracker()
     completed = 0
     for job in tracker.getJobIdsForGroup(batch.name):
-        of_job = tracker.getJobInfo(job)
-        for stage in of_job.stageIds if of_job else ():
-            of_stage = tracker.getStageInfo(stage)
-            if of_stage and of_stage.numTasks == len(batch.chunks):
-                completed = max(completed, of_stage.numCompletedTasks)
+        job_info = tracker.getJobInfo(job)
+        for stage in job_info.stageIds if job_info else ():
+            stage_info = tracker.getStageInfo(stage)
+            if stage_info and stage_info.numTasks == len(batch.chunks):
+                completed = max(completed, stage_info.numCompletedTasks)
     return sum(chunk.stop - chunk.start for chunk in batch.chunks[:completed])
 
 
 def run_batch(spark: SparkSession, storage: Storage, prepared: PreparedSweep, batch: Batch) -> int:
-    """Make the runs of a batch and move their tables in; how many came to an error."""
+    """Simulate a batch and move its tables to the output folder.
+
+    Args:
+        spark: the session.
+        storage: the output folder.
+        prepared: the sweep.
+        batch: the batch.
+
+    Returns:
+        The number of runs that raised an error.
+    """
     from pyspark import StorageLevel
     from pyspark.sql import functions as sql
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -45,7 +55,7 @@ def run_batch(spark: SparkSession, storage: Storage, prepared: PreparedSweep, ba
     spark.sparkContext.setJobGroup(batch.name, f"{prepared.sweep.name}, {batch.name}")
     sweep_inputs = prepared.sweep_inputs
     runs = spark.createDataFrame(run_table(prepared, batch))
-    # A range has exactly as many partitions as wanted, in order, and a broadcast join leaves them as they are.
+    # A range has exactly the given number of partitions, in order, and a broadcast join preserves them.
     chunks = spark.range(0, len(batch.chunks), 1, len(batch.chunks)).withColumnRenamed("id", "chunk")
     outcomes = (
         chunks.join(sql.broadcast(runs), "chunk")
@@ -58,18 +68,18 @@ def run_batch(spark: SparkSession, storage: Storage, prepared: PreparedSweep, ba
         ).first()
         assert counts is not None
         for name in sweep_inputs.tables:
-            files = 1 + (counts[name] or 0) // _ROWS_A_FILE
-            _rows(outcomes, name, files).write.mode("overwrite").parquet(storage.path(WORKPLACE, batch.name, name))
+            files = 1 + (counts[name] or 0) // _ROWS_PER_FILE
+            _rows(outcomes, name, files).write.mode("overwrite").parquet(storage.path(UNFINISHED, batch.name, name))
     finally:
         outcomes.unpersist()
     for name in reversed(sweep_inputs.tables):
         storage.remove(name, batch.name)
-        storage.move((WORKPLACE, batch.name, name), (name, batch.name))
+        storage.move((UNFINISHED, batch.name, name), (name, batch.name))
     return int(counts["errors"])
 
 
 def _rows(outcomes: DataFrame, name: str, files: int) -> DataFrame:
-    """One table of a batch, in so many files, in an order that is always the same."""
+    """Return one table of a batch, sorted, in a given number of files."""
     from pyspark.sql import functions as sql
 
     errors = ["error"] if name == "runs" else []
@@ -79,7 +89,7 @@ def _rows(outcomes: DataFrame, name: str, files: int) -> DataFrame:
 
 
 def run_table(prepared: PreparedSweep, batch: Batch) -> pa.Table:
-    """What a batch is to do: rows of `RUN_TABLE`, chunk by chunk."""
+    """Return the rows of `RUN_SCHEMA` of a batch, chunk by chunk."""
     sweep, labels, seeds = prepared.sweep, prepared.labels, prepared.sweep.seeds
     rows = []
     for number, chunk in enumerate(batch.chunks):

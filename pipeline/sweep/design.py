@@ -1,8 +1,7 @@
-"""A sweep: the settings that a scenario is run with, and who runs it how often.
+"""A sweep: the settings of a scenario, its assignors and its seeds.
 
-The way: a sweep file is read and checked (`load`), its factors become settings (`pipeline.sweep.settings`), and every
-setting with every assignor and every seed is a run. All of it follows from the file alone, so that a sweep that is
-taken up again is the same sweep.
+`load_sweep` reads and checks a sweep file, `pipeline.sweep.settings` computes settings from its factors, and every
+setting with every assignor and seed is a run. A sweep depends only on its file, so an interrupted one can be resumed.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ MAX_RUNS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """What is varied.
+    """A factor of a sweep.
 
     Attributes:
-        name: what it is called.
-        paths: the places in the scenario that get its value.
-        unit: what follows the number there.
+        name: name in the sweep file.
+        paths: paths in the scenario that take its value.
+        unit: unit appended to numbers.
         is_number: whether all its values are numbers.
     """
 
@@ -46,7 +45,7 @@ class Factor:
     is_number: bool
 
     def overrides(self, value: Value) -> list[tuple[str, str]]:
-        """The changes of the scenario that give it a value, as with `--set`."""
+        """Return the overrides of the scenario for a value, as with `--set`."""
         text = json.dumps(value, ensure_ascii=False)
         if self.unit is not None and is_number(value):
             text = json.dumps(f"{value} {self.unit}")
@@ -55,17 +54,21 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A sweep in which everything has been checked that stands in its own file.
+    """A validated sweep file.
 
     Attributes:
-        text: the YAML, as it stands in the file.
-        file: where it was read from.
-        scenario: the scenario's file.
-        changes: what is changed for all runs, as path and value.
-        settings: in the order of the design, each once.
+        name: name of the sweep.
+        description: its purpose.
+        text: YAML of the file.
+        file: the file.
+        scenario: file of the scenario.
+        changes: overrides for all runs, as path and value.
+        factors: the factors.
+        settings: distinct settings in the order of the design.
         assignors: labels or names; empty for those of the scenario.
-        baseline: the one that the others are compared with; None for the first.
-        tables: what is kept beside runs and rounds.
+        baseline: the assignor that the others are compared with; None for the first.
+        seeds: one run per setting, assignor and seed.
+        tables: result tables besides `runs` and `rounds`.
     """
 
     name: str
@@ -82,7 +85,7 @@ class Sweep:
     tables: tuple[str, ...]
 
     def overrides(self, setting: Setting) -> list[tuple[str, str]]:
-        """All changes of the scenario that make a setting of it, as with `--set`; the last of a path counts."""
+        """Return all overrides of the scenario for a setting, as with `--set`; the last one of a path applies."""
         varied = [
             change for factor, value in zip(self.factors, setting, strict=True) for change in factor.overrides(value)
         ]
@@ -90,13 +93,16 @@ class Sweep:
 
 
 def load_sweep(path: str | os.PathLike[str]) -> Sweep:
-    """Read a sweep from a file.
+    """Read a sweep file.
 
     Args:
-        path: the file; its scenario is looked for beside it, then among those that are shipped.
+        path: the file; its scenario is searched next to it, then among the shipped ones.
+
+    Returns:
+        The sweep.
 
     Raises:
-        ScenarioError: anything is wrong with it; has every mistake.
+        ScenarioError: the file is invalid; lists every mistake.
     """
     file = Path(path)
     source = str(path)
@@ -121,7 +127,7 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
 
 
 def attribute_mistakes(sweep: Sweep, error: ScenarioError) -> ScenarioError:
-    """The same mistakes, those that a value of the sweep made under the name that it has in the sweep's file."""
+    """Attribute mistakes in a scenario to the entries of the sweep file that caused them."""
     named = [
         *((path, f"set[{path}]") for path, _ in sweep.changes),
         *((path, f"factors[{factor.name}]") for factor in sweep.factors for path in factor.paths),
@@ -144,15 +150,16 @@ def _resolve(document: SweepDocument, text: str, file: Path, places: SourceMap) 
     rows = _check_rows(document.rows or [], [entry.name for _, entry in entries], places)
     _check_seeds(document.seeds, places)
     settings = () if not places.is_valid() else _choose(document, [entry for _, entry in entries], rows, places)
-    beside = file.parent / document.scenario
-    scenario = beside if beside.exists() else find_scenario(Path(document.scenario))
+    local_file = file.parent / document.scenario
+    scenario = local_file if local_file.exists() else find_scenario(Path(document.scenario))
     if not scenario.is_file():
-        places.wrong(
-            ("scenario",), f"{format_value(document.scenario)} is no file beside the sweep, and no shipped scenario"
+        places.add_mistake(
+            ("scenario",),
+            f"{format_value(document.scenario)}: no such file next to the sweep, and no such shipped scenario",
         )
     runs = len(settings) * len(document.seeds) * len(document.assignors or [""])
     if runs > MAX_RUNS:
-        places.wrong((), f"that is {runs:,} runs, more than the {MAX_RUNS:,} of one sweep")
+        places.add_mistake((), f"{runs:,} runs, more than the maximum of {MAX_RUNS:,}")
     return Sweep(
         name=document.name or file.stem,
         description=(document.description or "").strip(),
@@ -165,9 +172,9 @@ def _resolve(document: SweepDocument, text: str, file: Path, places: SourceMap) 
                 name=entry.name,
                 paths=tuple(entry.path),
                 unit=entry.unit,
-                is_number=all(is_number(setting[place]) for setting in settings),
+                is_number=all(is_number(setting[index]) for setting in settings),
             )
-            for place, (_, entry) in enumerate(entries)
+            for index, (_, entry) in enumerate(entries)
         ),
         settings=settings,
         assignors=tuple(document.assignors or ()),
@@ -183,7 +190,7 @@ def _choose(
     design = _design(document)
     number = 0 if design is None else count_settings(design, factors)
     if number > MAX_SETTINGS:
-        places.wrong(("factors",), f"their grid has {number:,} settings, more than the {MAX_SETTINGS:,} of a sweep")
+        places.add_mistake(("factors",), f"the grid has {number:,} settings, more than the maximum of {MAX_SETTINGS:,}")
         return ()
     chosen = [] if design is None else generate_settings(design, factors)
     return tuple({json.dumps(setting): setting for setting in (*chosen, *rows)}.values())
@@ -192,12 +199,12 @@ def _choose(
 def _check_names(named: Sequence[tuple[int, str]], places: SourceMap) -> None:
     seen: set[str] = set()
     for i, name in named:
-        # Spark and DuckDB take column names that differ in case alone for one.
+        # Spark and DuckDB ignore case in column names.
         if name.lower() in seen:
-            places.wrong(("factors", i, "name"), f"{format_value(name)} is the name of another factor too")
+            places.add_mistake(("factors", i, "name"), f"duplicate factor name {format_value(name)}")
         if name.lower() in ("setting", "sweep", "assignor", "seed", "run_id"):
-            places.wrong(
-                ("factors", i, "name"), f"{format_value(name)} is a column of the tables already; name it otherwise"
+            places.add_mistake(
+                ("factors", i, "name"), f"{format_value(name)} is a column of the tables; choose another name"
             )
         seen.add(name.lower())
 
@@ -208,42 +215,42 @@ def _check_factors(entries: Sequence[tuple[int, FactorEntry]], document: SweepDo
         design is not None
         and sum(kind is not None for kind in (design.grid, design.random, design.latin_hypercube)) != 1
     ):
-        places.wrong(("design",), "expected one of grid, random: 100 and latin_hypercube: 100")
+        places.add_mistake(("design",), "expected one of grid, random: 100 and latin_hypercube: 100")
     for i, entry in entries:
         path = ("factors", i)
         if entry.values is not None and entry.between is not None:
-            places.wrong(path, "has both values and a range; give one of them")
+            places.add_mistake(path, "has both values and between; use one of them")
         elif design is not None and entry.values is None and entry.between is None:
-            places.wrong(path, "has neither values nor a range (values: [0, 1, 2] or between: [1, 100])")
+            places.add_mistake(path, "needs values: [0, 1, 2] or between: [1, 100]")
         if design is not None and design.grid and entry.between is not None and entry.steps is None:
-            places.wrong(path, "of a grid, a range needs steps: how many values are taken of it")
+            places.add_mistake(path, "between needs steps in a grid: the number of values")
         if entry.between is not None and entry.scale == "log" and entry.between[0] <= 0:
-            places.wrong((*path, "between"), f"{entry.between[0]:g} has no logarithm; begin above 0")
+            places.add_mistake((*path, "between"), f"{entry.between[0]:g} has no logarithm; start above 0")
         if entry.values is not None and len({json.dumps(value) for value in entry.values}) < len(entry.values):
-            places.wrong((*path, "values"), "has the same value twice")
+            places.add_mistake((*path, "values"), "duplicate value")
 
 
 def _check_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], places: SourceMap) -> list[Setting]:
     for i, row in enumerate(rows):
         for name in row:
             if name not in names:
-                places.wrong(
-                    ("rows", i, name), f"no factor is called {format_value(name)} ({did_you_mean(name, names)})"
+                places.add_mistake(
+                    ("rows", i, name), f"unknown factor {format_value(name)} ({did_you_mean(name, names)})"
                 )
         missing = [name for name in names if name not in row]
         if missing:
-            places.wrong(("rows", i), f"has no value for {', '.join(missing)}")
+            places.add_mistake(("rows", i), f"missing value of {', '.join(missing)}")
     return [tuple(row.get(name) for name in names) for row in rows]
 
 
 def _check_seeds(seeds: Sequence[int], places: SourceMap) -> None:
-    twice = [seed for seed, times in zip(*np.unique(seeds, return_counts=True), strict=True) if times > 1]
-    if twice:
-        places.wrong(("seeds",), f"{twice[0]} stands here twice")
+    duplicates = [seed for seed, count in zip(*np.unique(seeds, return_counts=True), strict=True) if count > 1]
+    if duplicates:
+        places.add_mistake(("seeds",), f"duplicate seed {duplicates[0]}")
 
 
 def _design(document: SweepDocument) -> DesignEntry | None:
-    """How settings are chosen; None if only rows say which there are."""
+    """Return how settings are chosen; None if only `rows` defines them."""
     if document.design is None and document.rows is None:
         return DesignEntry(grid=True)
     return document.design

@@ -1,4 +1,4 @@
-"""What may stand in a sweep file: one pydantic model a section. What a sweep comes to is in `pipeline.sweep.design`."""
+"""Schema of sweep files: one pydantic model per section; `pipeline.sweep.design` resolves them."""
 
 from __future__ import annotations
 
@@ -32,71 +32,72 @@ def _by_kind(value: Any) -> Any:
 
 def _check_range(ends: list[float]) -> list[float]:
     if ends[0] >= ends[1]:
-        raise ValueError(f"the range from {ends[0]:g} to {ends[1]:g} is empty; the smaller end comes first")
+        raise ValueError(f"the range from {ends[0]:g} to {ends[1]:g} is empty; put the smaller end first")
     return ends
 
 
 class FactorEntry(ScenarioSection):
-    """Something that differs from run to run, and the values it takes."""
+    """A factor that varies between runs, and its values."""
 
-    name: Name = Field(description="What tables and pictures call it.")
+    name: Name = Field(description="Name in tables and figures.")
     path: NameList = Field(
-        description="Where in the scenario it stands, as in --set: application.configs.num.standby.replicas. "
-        "Several places get the same value."
+        description="Path in the scenario, as in --set: application.configs.num.standby.replicas. "
+        "Several paths get the same value."
     )
     values: Annotated[list[Any], Field(min_length=1, max_length=10_000)] | None = Field(
-        default=None, description="The values it takes, as they would stand in the scenario."
+        default=None, description="Values, as written in the scenario."
     )
     between: Annotated[list[Number], Field(min_length=2, max_length=2), AfterValidator(_check_range)] | None = Field(
-        default=None, description="The range that it is drawn from, or cut into steps, in place of values."
+        default=None, description="Range to draw from or to divide into steps, instead of values."
     )
     steps: Annotated[int, Field(ge=2, le=10_000)] | None = Field(
-        default=None, description="How many values of the range a grid takes, both ends among them."
+        default=None, description="Number of values of the range in a grid, including both ends."
     )
-    scale: Literal["linear", "log"] = Field(default="linear", description="How values lie in the range.")
-    whole: bool = Field(default=False, description="Whether only whole numbers will do.")
-    unit: Name | None = Field(default=None, description="What follows the number in the scenario, such as MB/s.")
+    scale: Literal["linear", "log"] = Field(default="linear", description="Spacing of the values in the range.")
+    whole: bool = Field(default=False, description="Use whole numbers only.")
+    unit: Name | None = Field(default=None, description="Unit appended to numbers in the scenario, such as MB/s.")
 
 
 class DesignEntry(ScenarioSection):
-    """How settings are chosen: exactly one of the three."""
+    """How settings are chosen; exactly one of the three."""
 
     grid: Literal[True] | None = Field(default=None, description="Every combination of values.")
     random: Annotated[int, Field(ge=1, le=MAX_SETTINGS)] | None = Field(
-        default=None, description="So many settings, each value drawn on its own."
+        default=None, description="Number of settings, with each value drawn independently."
     )
     latin_hypercube: Annotated[int, Field(ge=2, le=MAX_SETTINGS)] | None = Field(
-        default=None, description="So many settings, in which each factor's values are spread evenly."
+        default=None, description="Number of settings, with the values of each factor spread evenly."
     )
-    seed: Seed = Field(default=1, description="What the settings are drawn from; the runs have seeds of their own.")
+    seed: Seed = Field(default=1, description="Random seed of the settings; the runs have their own seeds.")
 
 
 class SweepDocument(ScenarioSection):
-    """A sweep of assignor-sim: a scenario, what is to be varied in it, and how often it is run."""
+    """A sweep: a scenario, the factors to vary in it, and the number of runs."""
 
-    name: Name | None = Field(default=None, description="What the sweep is called; its file's name if not given.")
-    description: Text | None = Field(default=None, description="What it is to find out.")
-    scenario: Name = Field(description="The scenario: a file beside this one, or the name of a shipped one.")
+    name: Name | None = Field(default=None, description="Name of the sweep; by default the file name.")
+    description: Text | None = Field(default=None, description="Purpose of the sweep.")
+    scenario: Name = Field(description="Scenario: a file next to this one, or the name of a shipped one.")
     changes: dict[Name, Any] = Field(
-        default={}, alias="set", description="What is changed in the scenario for all runs: paths, as in --set."
+        default={}, alias="set", description="Overrides of the scenario for all runs, by path as in --set."
     )
-    factors: list[ListEntry[FactorEntry]] = Field(default=[], description="What is varied.")
+    factors: list[ListEntry[FactorEntry]] = Field(default=[], description="Factors to vary.")
     design: Annotated[DesignEntry, BeforeValidator(_by_kind)] | None = Field(
-        default=None, description="How settings are chosen from the factors: grid, unless rows say which there are."
+        default=None,
+        description="How settings are chosen from the factors; by default a grid, or only the rows if given.",
     )
     rows: Annotated[list[dict[Name, Any]], Field(min_length=1, max_length=MAX_SETTINGS)] | None = Field(
-        default=None, description="Settings one by one, with a value for each factor, beside those of the design."
+        default=None, description="Explicit settings with a value for each factor, in addition to those of the design."
     )
     assignors: Annotated[list[Name], Field(min_length=1)] | None = Field(
         default=None,
-        description="Labels of the scenario's assignors, or names of built-in ones; the scenario's own if not given.",
+        description="Labels of assignors of the scenario, or names of built-in ones; by default all of the scenario.",
     )
     baseline: Name | None = Field(
-        default=None, description="The assignor that the others are compared with; the first if not given."
+        default=None, description="Assignor that the others are compared with; by default the first."
     )
     seeds: Annotated[list[Seed], BeforeValidator(_count_to_seeds), Field(min_length=1, max_length=100_000)] = Field(
-        default=[1], description="One run of every setting and assignor for each; a number n means 1 to n."
+        default=[1], description="Random seeds of the runs of each setting and assignor; a number n means 1 to n."
     )
     tables: list[
-        Literal["tasks", "assignments", "moves", "lives", "traffic", "losses", "events", "convergence", "clients"]
-    ] = Field(default=[], description="What is kept of each run beside runs and rounds.")
+        Literal["tasks", "assignments", "moves", "task_states", "traffic", "losses", "events", "convergence", "clients"]
+    ] = Field(default=[], description="Result tables besides runs and rounds.")

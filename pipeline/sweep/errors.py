@@ -1,7 +1,7 @@
-"""What can be wrong with what the pipeline is asked for."""
+"""Errors of sweeps."""
 
 from __future__ import annotations
 
 
 class SweepError(Exception):
-    """A sweep that cannot be made, or not be written where it should be; says why, and what would be right."""
+    """A sweep cannot run, or its output folder cannot be used."""

@@ -1,4 +1,4 @@
-"""What is written down of a sweep, and the hashes that say whether two sweeps, or two runs, are the same."""
+"""Manifest of a sweep, and the hashes that identify sweeps and runs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,22 @@ from simulator.model_version import MODEL_VERSION
 
 
 def sweep_manifest(sweep: Sweep, predicted: SweepPrediction, sweep_inputs: SweepInputs, command: str) -> dict[str, Any]:
-    """The manifest of a sweep, JSON-able; its `identity` is the same for the same runs and tables."""
-    scenario, labels = predicted.scenario, [one.choice.label for one in predicted.assignor_specs]
+    """Return the manifest of a sweep as a JSON-serializable mapping.
+
+    Its `identity` is equal for sweeps with the same runs and tables.
+
+    Args:
+        sweep: the sweep.
+        predicted: the loaded scenario and its imported files.
+        sweep_inputs: what the runs have in common.
+        command: the command line.
+
+    Returns:
+        The manifest.
+    """
+    scenario, labels = predicted.scenario, [assignor_spec.choice.label for assignor_spec in predicted.assignor_specs]
     world = _digest([version("assignor-sim"), MODEL_VERSION, scenario.text, predicted.imports])
-    said = {
+    content = {
         "kind": "sweep",
         "name": sweep.name,
         "text": sweep.text,
@@ -49,11 +61,11 @@ def sweep_manifest(sweep: Sweep, predicted: SweepPrediction, sweep_inputs: Sweep
     packages = ("assignor-sim", "numpy", "ortools", "pyarrow", "pyspark", "simpy")
     versions = {"python": platform.python_version(), **{name: version(name) for name in packages}}
     settings = _digest([sweep.overrides(setting) for setting in sweep.settings])
-    return {**said, "identity": _digest([world, settings, said]), "command": command, "versions": versions}
+    return {**content, "identity": _digest([world, settings, content]), "command": command, "versions": versions}
 
 
 def run_id(world: str, overrides: str, assignor: str, seed: int) -> str:
-    """What a run is, as a hash: the same in every sweep that has the run."""
+    """Return a hash that identifies a run, equal in every sweep that contains the run."""
     return _digest([world, overrides, assignor, seed])[:32]
 
 

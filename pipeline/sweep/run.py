@@ -1,13 +1,14 @@
-"""A sweep on Spark: every run of a design, in batches that are there whole or not at all.
+"""Execution of a sweep on Spark, in batches that are written atomically.
 
 ```
-OUT/manifest.json             what was swept, and with what
-OUT/settings/                 a row a setting: its number, and a column a factor
-OUT/runs/batch=00000/ …       the tables of `simulator.results.tables`, each row with its run_id and setting
+OUT/manifest.json             the sweep
+OUT/settings/                 one row per setting: its number, and one column per factor
+OUT/runs/batch=00000/ …       the tables of `simulator.tables`, each row with its run_id and setting
 OUT/rounds/batch=00000/ …
 ```
 
-A batch's tables are written beside all this and then moved in, `runs` last: a batch is done when its runs are there.
+The tables of a batch are written to a temporary folder and then moved, `runs` last: a batch is complete when its runs
+are there.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.storage import Storage
-from pipeline.sweep.batch_job import WORKPLACE, count_finished_runs, run_batch
+from pipeline.sweep.batch_job import UNFINISHED, count_finished_runs, run_batch
 from pipeline.sweep.batches import Batch
 from pipeline.sweep.design import Sweep
 from pipeline.sweep.errors import SweepError
@@ -34,21 +35,21 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 
-_AT_ONCE = 2
-"""Batches under way: while the last chunks of one are made and its tables written, the next one has begun."""
+_CONCURRENT_BATCHES = 2
+"""Number of concurrent batches: the next one starts while the last chunks of one run and its tables are written."""
 
-_LOOK_EVERY_S = 0.5
+_POLL_INTERVAL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a sweep is, in runs.
+    """Progress of a sweep, in runs.
 
     Attributes:
-        total: of the whole sweep.
-        found: of these, done before this sweep was taken up.
-        done: done by now, those found included.
-        failed: of those done since, how many came to an error.
+        total: number of runs of the sweep.
+        found: number of runs finished before this call.
+        done: number of finished runs, including `found`.
+        failed: number of runs of this call that raised an error.
     """
 
     total: int
@@ -65,51 +66,57 @@ def run_sweep(
     resume: bool = False,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Progress:
-    """Make every run of a sweep that is not there yet.
+    """Simulate all missing runs of a sweep.
 
     Args:
-        spark: where.
+        spark: the session.
         prepared: the sweep.
-        out: the folder of results, a path or a URI.
-        resume: whether to go on with a sweep of which a part is there.
-        tell: is told from time to time how far it is.
+        out: the output folder, a path or a URI.
+        resume: whether to continue an interrupted sweep.
+        on_progress: called regularly with the progress.
 
     Returns:
-        How it ended. What is interrupted, by any exception, can be resumed.
+        The final progress. A sweep that any exception interrupts can be resumed.
 
     Raises:
-        SweepError: the folder holds something else, or a part of this sweep without `resume`.
+        SweepError: the folder contains something else, or part of this sweep without `resume`.
     """
     storage = Storage(spark, out)
-    there = set(storage.children("runs"))
-    left = [batch for batch in prepared.batches if batch.name not in there]
-    _claim(storage, prepared, is_begun=bool(there), is_done=not left, resume=resume)
+    finished = set(storage.children("runs"))
+    remaining = [batch for batch in prepared.batches if batch.name not in finished]
+    _claim(storage, prepared, is_begun=bool(finished), is_done=not remaining, resume=resume)
     total = prepared.total
-    found = total - sum(batch.runs for batch in left)
-    state = Progress(total, found, found, 0)
+    finished_runs = total - sum(batch.runs for batch in remaining)
+    state = Progress(total, finished_runs, finished_runs, 0)
     on_progress(state)
-    if not left:
+    if not remaining:
         return state
     storage.write(_settings_table(prepared.sweep), "settings", "settings.parquet")
-    state = _make(spark, storage, prepared, left, state, on_progress)
-    storage.remove(WORKPLACE)
+    state = _run_batches(spark, storage, prepared, remaining, state, on_progress)
+    storage.remove(UNFINISHED)
     return state
 
 
 def _claim(storage: Storage, prepared: PreparedSweep, *, is_begun: bool, is_done: bool, resume: bool) -> None:
-    """See that the folder is ours, and clear what an interrupted sweep left half-made."""
+    """Check that the output folder belongs to the sweep, and remove unfinished batches.
+
+    Raises:
+        SweepError: the folder contains something else, or part of this sweep without `resume`.
+    """
     if not storage.exists(MANIFEST):
         if storage.children():
-            raise SweepError(f"{storage.root}: is there already and holds no sweep; name another folder")
+            raise SweepError(f"{storage.root}: exists and is not a sweep directory; choose another --out")
         storage.write_text(_json(prepared.manifest), MANIFEST)
         return
     manifest = json.loads(storage.read_text(MANIFEST))
     if manifest.get("identity") != prepared.manifest["identity"]:
         changed = ", ".join(_changed(manifest, prepared.manifest)) or "the project's version"
-        raise SweepError(f"{storage.root}: holds another sweep (different: {changed}); name another folder")
+        raise SweepError(f"{storage.root}: contains another sweep (different: {changed}); choose another --out")
     if is_begun and not is_done and not resume:
-        raise SweepError(f"{storage.root}: holds a part of this sweep; go on with --resume, or name another folder")
-    storage.remove(WORKPLACE)
+        raise SweepError(
+            f"{storage.root}: contains part of this sweep; continue it with --resume, or choose another --out"
+        )
+    storage.remove(UNFINISHED)
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -118,24 +125,24 @@ def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def _make(
+def _run_batches(
     spark: SparkSession,
     storage: Storage,
     prepared: PreparedSweep,
-    left: Sequence[Batch],
+    remaining: Sequence[Batch],
     state: Progress,
     on_progress: Callable[[Progress], None],
 ) -> Progress:
-    """Make batches, a few at a time; after an exception, nothing runs any more."""
-    waiting = list(reversed(left))
+    """Run batches, a few at a time; cancel all Spark jobs after an exception."""
+    waiting = list(reversed(remaining))
     under_way: dict[Future[int], Batch] = {}
-    with ThreadPoolExecutor(_AT_ONCE) as threads:
+    with ThreadPoolExecutor(_CONCURRENT_BATCHES) as threads:
         try:
             while waiting or under_way:
-                while waiting and len(under_way) < _AT_ONCE:
+                while waiting and len(under_way) < _CONCURRENT_BATCHES:
                     batch = waiting.pop()
                     under_way[threads.submit(run_batch, spark, storage, prepared, batch)] = batch
-                ended, _ = wait(under_way, _LOOK_EVERY_S, FIRST_COMPLETED)
+                ended, _ = wait(under_way, _POLL_INTERVAL_S, FIRST_COMPLETED)
                 for future in ended:
                     batch = under_way.pop(future)
                     state = Progress(state.total, state.found, state.done + batch.runs, state.failed + future.result())
@@ -148,7 +155,7 @@ def _make(
 
 
 def _settings_table(sweep: Sweep) -> bytes:
-    """A row a setting, as a file of Parquet: a column a factor, of numbers where all its values are."""
+    """Return the settings as a Parquet file with one row per setting and one column per factor."""
     columns = {"setting": pa.array(range(len(sweep.settings)), pa.int64())}
     for place, factor in enumerate(sweep.factors):
         values = [setting[place] for setting in sweep.settings]

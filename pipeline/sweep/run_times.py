@@ -1,6 +1,6 @@
-"""How long a run will take, roughly: enough to begin with the long ones and to cut the work into even pieces.
+"""Prediction of the run time of simulations, used to start long runs first and to cut work into even chunks.
 
-The figures are those of a slow core; only their ratios matter.
+The constants were measured on a slow core; only their ratios matter.
 """
 
 from __future__ import annotations
@@ -11,56 +11,65 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assignors import registry
 from assignors.model.configs import RackAwareStrategy
+from assignors.registry import AssignorLike
 from pipeline.sweep.design import Sweep, attribute_mistakes
 from scenarios.assignor_specs import AssignorSpec, assignor_specs
 from scenarios.language.errors import ScenarioError
 from scenarios.load import Scenario, load
 
-_MOST_LOOKED_AT = 8
-"""Numbers among a factor's values for which the scenario is looked at; of a longer list, the others are taken to cost
-as much as the nearest of these."""
+_MAX_LOADED_VALUES = 8
+"""Maximum number of values per numeric factor for which the scenario is loaded.
 
-_OF_A_RUN_MS = 8.0
-_OF_AN_EVENT_MS = 0.5
-_OF_A_ROUND_MS = 1.0
-_OF_A_TASK_MS = 0.1
-_OF_A_PAIR_MS = 0.004
+Other values use the prediction of the nearest of these.
+"""
+
+_RUN_MS = 8.0
+_EVENT_MS = 0.5
+_ROUND_MS = 1.0
+_TASK_MS = 0.1
+_PAIR_MS = 0.004
 
 
-def predict_run_ms(scenario: Scenario, one: AssignorSpec) -> float:
-    """How long one run of a scenario with an assignor takes, in ms.
+def predict_run_ms(scenario: Scenario, assignor_spec: AssignorSpec) -> float:
+    """Predict how long one run of a scenario with an assignor takes, in ms.
 
-    A round costs by tasks, and by pairs of a task and a client where racks are looked at. How many rounds there are
-    follows from the events, and, where an assignor moves tasks a few at a time, from `max.warmup.replicas`.
+    The time of a round grows with the number of tasks, and with pairs of task and client if the assignor considers
+    racks. The number of rounds follows from the events and, if the assignor uses warm-ups, from `max.warmup.replicas`.
+
+    Args:
+        scenario: the scenario in one setting.
+        assignor_spec: the assignor.
+
+    Returns:
+        Milliseconds.
     """
-    plan, configs = scenario.blueprint, one.choice.configs
-    partitions = {topic.name: topic.num_partitions for topic in plan.topics}
+    blueprint, configs = scenario.blueprint, assignor_spec.choice.configs
+    partitions = {topic.name: topic.num_partitions for topic in blueprint.topics}
     tasks = sum(
         max((partitions.get(source, 1) for source in subtopology.source_topics), default=1)
-        for subtopology in plan.application.subtopologies
+        for subtopology in blueprint.application.subtopologies
     )
-    events = len(plan.events)
+    events = len(blueprint.events)
     rounds = 1.0 + events
-    if one.info.name == "high_availability" and events:
+    if assignor_spec.info.name == "high_availability" and events:
         moves = 0.4 * tasks / max(1, configs.max_warmup_replicas)
-        rounds += min(events * moves, plan.duration_ms / max(1, configs.probing_rebalance_interval_ms))
-    looks_at_racks = configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE
-    of_pairs = _OF_A_PAIR_MS * tasks * len(plan.clients) if looks_at_racks else 0.0
-    return _OF_A_RUN_MS + events * _OF_AN_EVENT_MS + rounds * (_OF_A_ROUND_MS + _OF_A_TASK_MS * tasks + of_pairs)
+        rounds += min(events * moves, blueprint.duration_ms / max(1, configs.probing_rebalance_interval_ms))
+    is_rack_aware = configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE
+    pairs_ms = _PAIR_MS * tasks * len(blueprint.clients) if is_rack_aware else 0.0
+    return _RUN_MS + events * _EVENT_MS + rounds * (_ROUND_MS + _TASK_MS * tasks + pairs_ms)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SweepPrediction:
-    """What is known of a sweep's runs before any is made.
+    """What is known about a sweep before it runs.
 
     Attributes:
-        scenario: the sweep's scenario in the first setting.
-        contestants: who takes part.
-        costs_ms: shape (settings, contestants); how long a run takes, roughly.
-        imports: the SHA-256 of each file that the scenario names in one setting or another, by the name it has there.
-        wrong: what was found wrong with some values.
+        scenario: the scenario in the first setting.
+        assignor_specs: the assignors.
+        costs_ms: shape (settings, assignors); predicted time per run.
+        imports: SHA-256 of each file that the scenario imports in any setting, by its name there.
+        wrong: error messages for invalid factor values.
     """
 
     scenario: Scenario
@@ -70,52 +79,58 @@ class SweepPrediction:
     wrong: tuple[str, ...]
 
 
-def predict_sweep(sweep: Sweep, assignors: Sequence[str] = ()) -> SweepPrediction:
-    """Look at a sweep's scenario in its first setting, and see what each factor changes about the cost of a run.
+def predict_sweep(sweep: Sweep, assignors: Sequence[AssignorLike] = ()) -> SweepPrediction:
+    """Load the scenario in its first setting and predict the effect of each factor on the run time.
 
-    Each factor's values are tried one at a time in place of the first setting's, and the effects multiplied.
+    The values of each factor are tried one at a time in place of the first setting's; the effects are multiplied.
 
     Args:
-        sweep: what is varied.
-        assignors: who takes part, in place of those that the sweep names; these may import code.
+        sweep: the sweep.
+        assignors: names of assignors, overriding those of the sweep; these may import code.
+
+    Returns:
+        The prediction.
 
     Raises:
-        ScenarioError: the first setting cannot be run.
-        UnknownAssignorError: an assignor that there is not.
+        ScenarioError: the first setting is invalid.
+        UnknownAssignorError: an assignor is unknown.
     """
     first = sweep.settings[0]
     try:
         scenario = load(sweep.scenario, sweep.overrides(first))
     except ScenarioError as error:
         raise attribute_mistakes(sweep, error) from None
-    names, look_up = assignors or sweep.assignors, registry.load if assignors else registry.find
-    chosen = assignor_specs(scenario, names, look_up)
-    base = np.array([predict_run_ms(scenario, one) for one in chosen])
+    names, may_import = assignors or sweep.assignors, bool(assignors)
+    chosen = assignor_specs(scenario, names, may_import=may_import)
+    base = np.array([predict_run_ms(scenario, assignor_spec) for assignor_spec in chosen])
     costs = np.tile(base, (len(sweep.settings), 1))
     imports = dict(scenario.imports)
-    wrong: list[str] = []
-    for place, factor in enumerate(sweep.factors):
-        values = {repr(setting[place]): setting[place] for setting in sweep.settings}
-        looked_at = _spread(list(values)) if factor.is_number else list(values)
+    errors: list[str] = []
+    for index, factor in enumerate(sweep.factors):
+        values = {repr(setting[index]): setting[index] for setting in sweep.settings}
+        tried_values = _spread(list(values)) if factor.is_number else list(values)
         ratios: dict[str, NDArray[np.float64]] = {}
-        for key in looked_at:
-            setting = (*first[:place], values[key], *first[place + 1 :])
+        for key in tried_values:
+            setting = (*first[:index], values[key], *first[index + 1 :])
             try:
-                there = load(sweep.scenario, sweep.overrides(setting))
+                varied = load(sweep.scenario, sweep.overrides(setting))
             except ScenarioError as error:
-                wrong.append(str(attribute_mistakes(sweep, error)))
+                errors.append(str(attribute_mistakes(sweep, error)))
                 ratios[key] = np.ones(len(chosen))
             else:
-                imports |= dict(there.imports)
-                costs_there = [predict_run_ms(there, one) for one in assignor_specs(there, names, look_up)]
-                ratios[key] = np.array(costs_there) / base
-        nearest = {key: looked_at[i * len(looked_at) // len(values)] for i, key in enumerate(values)}
-        costs *= np.array([ratios[nearest[repr(setting[place])]] for setting in sweep.settings])
-    return SweepPrediction(scenario, chosen, costs, imports, tuple(wrong))
+                imports |= dict(varied.imports)
+                varied_costs = [
+                    predict_run_ms(varied, assignor_spec)
+                    for assignor_spec in assignor_specs(varied, names, may_import=may_import)
+                ]
+                ratios[key] = np.array(varied_costs) / base
+        nearest = {key: tried_values[i * len(tried_values) // len(values)] for i, key in enumerate(values)}
+        costs *= np.array([ratios[nearest[repr(setting[index])]] for setting in sweep.settings])
+    return SweepPrediction(scenario, chosen, costs, imports, tuple(errors))
 
 
 def _spread(keys: list[str]) -> list[str]:
-    """Some of these, evenly; all if they are few."""
-    if len(keys) <= _MOST_LOOKED_AT:
+    """Return evenly spaced keys, at most `_MAX_LOADED_VALUES`."""
+    if len(keys) <= _MAX_LOADED_VALUES:
         return keys
-    return [keys[i * len(keys) // _MOST_LOOKED_AT] for i in range(_MOST_LOOKED_AT)]
+    return [keys[i * len(keys) // _MAX_LOADED_VALUES] for i in range(_MAX_LOADED_VALUES)]

@@ -1,4 +1,4 @@
-"""How settings are chosen from the factors of a sweep: a grid, at random, or as a Latin hypercube."""
+"""Settings from the factors of a sweep: a grid, a random sample, or a Latin hypercube."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from simulator.random_streams import random_stream
 
 Value = Any
 Setting = tuple[Value, ...]
-"""One value for each factor, in their order."""
+"""One value per factor, in the order of the factors."""
 
 
 def count_settings(design: DesignEntry, factors: Sequence[FactorEntry]) -> int:
-    """How many settings `choose` gives, those that come twice counted twice."""
-    return design.random or design.latin_hypercube or math.prod(_depth(factor) for factor in factors)
+    """Return the number of settings that `generate_settings` returns, including duplicates."""
+    return design.random or design.latin_hypercube or math.prod(_count_levels(factor) for factor in factors)
 
 
 def generate_settings(design: DesignEntry, factors: Sequence[FactorEntry]) -> list[Setting]:
-    """The settings of a design: of a grid, the last factor changes fastest."""
+    """Return the settings of a design; in a grid, the last factor varies fastest."""
     if design.grid:
         return list(itertools.product(*map(_levels, factors)))
     number = count_settings(design, factors)
@@ -33,42 +33,46 @@ def generate_settings(design: DesignEntry, factors: Sequence[FactorEntry]) -> li
 
 
 def is_number(value: Value) -> bool:
-    """Whether a value is one to calculate with."""
+    """Return whether a value is numeric (not a boolean)."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _depth(factor: FactorEntry) -> int:
+def _count_levels(factor: FactorEntry) -> int:
     return len(factor.values) if factor.values is not None else factor.steps or 2
 
 
 def _levels(factor: FactorEntry) -> list[Value]:
     if factor.values is not None:
         return factor.values
-    return list(dict.fromkeys(_at(factor, np.linspace(0.0, 1.0, factor.steps or 2))))
+    return list(dict.fromkeys(_values_at(factor, np.linspace(0.0, 1.0, factor.steps or 2))))
 
 
 def _draw(factor: FactorEntry, number: int, design: DesignEntry) -> list[Value]:
-    """One value a setting. Each factor has a stream of its own, so that another factor does not change this one.
+    """Draw the values of a factor.
 
-    In a Latin hypercube the unit interval is cut into as many strips as there are settings, and each strip is used
-    once (McKay, Beckman and Conover, 1979).
+    Each factor has its own random stream, so adding a factor does not change the values of others. In a Latin
+    hypercube, the unit interval is cut into as many strips as there are settings, and each strip is used once (McKay,
+    Beckman and Conover, 1979).
+
+    Returns:
+        One value per setting.
     """
-    chance = random_stream(design.seed, "design", factor.name)
-    places = chance.random(number)
+    generator = random_stream(design.seed, "design", factor.name)
+    positions = generator.random(number)
     if design.latin_hypercube:
-        places = (chance.permutation(number) + places) / number
+        positions = (generator.permutation(number) + positions) / number
     if factor.values is not None:
-        return [factor.values[int(place * len(factor.values))] for place in places]
-    return _at(factor, places)
+        return [factor.values[int(position * len(factor.values))] for position in positions]
+    return _values_at(factor, positions)
 
 
-def _at(factor: FactorEntry, places: NDArray[np.float64]) -> list[Value]:
-    """The values at places between 0 and 1 of a range, to six digits."""
+def _values_at(factor: FactorEntry, positions: NDArray[np.float64]) -> list[Value]:
+    """Return the values at positions between 0 and 1 of a range, rounded to six digits."""
     low, high = factor.between or (0.0, 1.0)
     if factor.scale == "log":
-        values = np.exp(np.log(low) + places * (np.log(high) - np.log(low)))
+        values = np.exp(np.log(low) + positions * (np.log(high) - np.log(low)))
     else:
-        values = low + places * (high - low)
+        values = low + positions * (high - low)
     if factor.whole:
         return [round(value) for value in values.tolist()]
     return [float(f"{value:.6g}") for value in values.tolist()]

@@ -1,4 +1,4 @@
-"""What all runs of a sweep have in common, packed so that it can travel to any machine."""
+"""Packing of the scenario of a sweep with its files, so that workers on any machine can load it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from scenarios.packed_imports import pack_imports
 
 
 def pack_sweep_inputs(sweep: Sweep, text: str, names: Sequence[str], tables: Sequence[str]) -> SweepInputs:
-    """Pack the scenario of a sweep with the files that it names.
+    """Pack the scenario of a sweep with the files that it imports.
 
-    Files that are named by an absolute path do not travel: they have to lie there on every machine.
+    Files with absolute paths are not packed; they must exist on every machine.
 
     Args:
-        sweep: whose scenario it is.
-        text: of the scenario.
-        names: the files that it names, as it names them.
-        tables: what is wanted of each run.
+        sweep: the sweep.
+        text: YAML of the scenario.
+        names: paths of the imported files, as in the scenario.
+        tables: names of the result tables.
+
+    Returns:
+        What all runs of the sweep have in common.
     """
     packed = pack_imports(sweep.scenario.parent.resolve(), names)
     return SweepInputs(

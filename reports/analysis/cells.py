@@ -1,4 +1,4 @@
-"""What stands in the cells of a comparison, as text: shared by all outputs that people read."""
+"""The formatted cells and columns of a comparison, shared by terminal, pages and notebooks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ UNKNOWN = "n/a"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure: what is read first, and notes on it: the range over the seeds, and how many of them have it.
+    """A formatted value.
 
-    `value` is the figure in its unit without rounding, for sorting and for scripts; None if it is not known.
+    Attributes:
+        text: the value as text.
+        notes: notes on it, such as the range over the seeds.
+        value: the value without rounding, for sorting and for scripts; None if unknown.
     """
 
     text: str
@@ -34,10 +37,10 @@ class Column:
     """A column of the comparison.
 
     Attributes:
-        header: short, in one or two lines.
-        title: in full.
-        metric: what its best value is judged by.
-        cell: the cell of a row.
+        header: short title in one or two lines, for terminals.
+        title: full title.
+        metric: the metric that determines the best row.
+        cell: computes the cell of a row.
     """
 
     header: str
@@ -47,31 +50,32 @@ class Column:
 
 
 def metric_cell(row: ComparisonRow, metric: Metric) -> Cell:
-    """A metric: its median, and the range if seeds differ or only some runs have it."""
+    """Return the median of a metric, with notes if seeds differ or the metric is unknown in some runs."""
     spread = row.spreads[metric.name]
     if spread is None:
         return Cell(UNKNOWN)
     return Cell(metric.write(spread.median), _notes(spread, metric, len(row.seeds)), spread.median)
 
 
-def gap_cell(row: ComparisonRow) -> Cell:
-    """The gap to the lower bound of partitions: `+12 (33%)`, or `at bound`."""
-    gap, percent = row.spreads["gap_partitions"], row.spreads["gap_percent"]
-    if gap is None:
+def partitions_above_bound_cell(row: ComparisonRow) -> Cell:
+    """Return the cross-rack source partitions above their lower bound: `+12 (33%)`, or `at bound`."""
+    name = "cross_rack_source_partitions_above_bound"
+    above, percent = row.spreads[name], row.spreads[f"{name}_percent"]
+    if above is None:
         return Cell(UNKNOWN)
     in_percent = f" ({format_number(round(percent.median))}%)" if percent else ""
-    text = f"+{format_count(gap.median)}{in_percent}" if gap.median else "at bound"
-    return Cell(text, _notes(gap, METRIC["gap_partitions"], len(row.seeds)), gap.median)
+    text = f"+{format_count(above.median)}{in_percent}" if above.median else "at bound"
+    return Cell(text, _notes(above, METRIC[name], len(row.seeds)), above.median)
 
 
 def cost_above_bound_cell(row: ComparisonRow) -> Cell:
-    """The cost above the bound in the deciding round, as in `above_bound_cell`, and whether the optimum is proven."""
+    """Return the cost above its bound in the deciding round, with a note on whether the optimum is proven."""
     cell = above_bound_cell(row, "cost_above_bound")
     return cell if cell.text == UNKNOWN else replace(cell, notes=(*cell.notes, *_proven(row)))
 
 
 def above_bound_cell(row: ComparisonRow, name: str) -> Cell:
-    """The cost above its lower bound, by the metric's name: `+33%`, or `+12` where the bound is 0, or `at bound`."""
+    """Return a cost above its lower bound: `+33%`, `+12` if the bound is 0, or `at bound`."""
     gap, percent = row.spreads[name], row.spreads[f"{name}_percent"]
     if gap is None:
         return Cell(UNKNOWN)
@@ -82,14 +86,14 @@ def above_bound_cell(row: ComparisonRow, name: str) -> Cell:
 
 
 def _proven(row: ComparisonRow) -> tuple[str, ...]:
-    exact, runs = sum(each.is_exact for each in row.proofs), len(row.proofs)
+    exact, runs = sum(proof.is_exact for proof in row.proofs), len(row.proofs)
     if not runs:
         return ()
     return ("proven" if exact == runs else f"proven {exact}/{runs}" if exact else "unproven",)
 
 
 def convergence_cell(row: ComparisonRow) -> Cell:
-    """How long the group took to converge, or the verdict if that is not known of any run."""
+    """Return the time to converge, or the verdict if it is unknown in all runs."""
     spread = row.spreads["time_to_converge_ms"]
     if spread is None:
         return Cell(verdict_text(row))
@@ -97,9 +101,9 @@ def convergence_cell(row: ComparisonRow) -> Cell:
 
 
 def event_cell(row: Mapping[str, Any]) -> Cell:
-    """How long the group took to converge after an event (a row of `convergence`), or had not: `> 3 h`."""
+    """Return the time to converge after an event (a row of `convergence`); `> 3 h` if the group did not converge."""
     is_known = row["time_to_converge_ms"] is not None
-    time = format_duration(row["at_least_ms"])
+    time = format_duration(row["observed_ms"])
     count = row["rebalances"]
     notes = [f"{format_count(count)} rebalance{'' if count == 1 else 's'}"]
     notes += [] if is_known else [row["verdict"]]
@@ -108,32 +112,39 @@ def event_cell(row: Mapping[str, Any]) -> Cell:
 
 
 def rack_redundancy_cell(row: ComparisonRow) -> Cell:
-    """How many of the stateful tasks have all copies in one rack: `3/48`."""
-    count, every = row.spreads["tasks_in_one_rack"], row.spreads["stateful_tasks"]
-    if count is None or every is None or not every.most:
+    """Return the number of stateful tasks with all copies in one rack, out of all stateful tasks: `3/48`."""
+    count, total = row.spreads["tasks_without_rack_redundancy"], row.spreads["stateful_tasks"]
+    if count is None or total is None or not total.maximum:
         return Cell(UNKNOWN)
-    of_all = f"/{format_count(every.median)}" if every.least == every.most else ""
+    of_all = f"/{format_count(total.median)}" if total.minimum == total.maximum else ""
     text = format_count(count.median) + of_all
-    return Cell(text, _notes(count, METRIC["tasks_in_one_rack"], len(row.seeds)), count.median)
+    return Cell(text, _notes(count, METRIC["tasks_without_rack_redundancy"], len(row.seeds)), count.median)
 
 
 def metric_column(
     name: str, header: str, cell: Callable[[ComparisonRow], Cell] | None = None, title: str | None = None
 ) -> Column:
-    """A column about a metric; without a function for its cells, one that shows just the metric."""
+    """Return the column of a metric.
+
+    Args:
+        name: key of the metric.
+        header: short title in one or two lines.
+        cell: computes the cell of a row; by default, the formatted metric.
+        title: full title; by default, that of the metric.
+    """
     metric = METRIC[name]
     return Column(header, title or metric.title, metric, cell or (lambda row: metric_cell(row, metric)))
 
 
 def verdict_column() -> Column:
-    """How the runs ended; nothing in it is best."""
-    return Column("verdict", "Verdict", METRIC["rounds"], lambda row: Cell(verdict_text(row)))
+    """Return the column of verdicts, which has no best row."""
+    return Column("verdict", "Verdict", METRIC["rebalances"], lambda row: Cell(verdict_text(row)))
 
 
 def _notes(spread: Spread, metric: Metric, seeds: int) -> tuple[str, ...]:
     notes = []
-    if spread.least != spread.most:
-        notes.append(format_range(spread.least, spread.most, metric.write))
+    if spread.minimum != spread.maximum:
+        notes.append(format_range(spread.minimum, spread.maximum, metric.write))
     if spread.runs < seeds:
         notes.append(f"{spread.runs}/{seeds} runs")
     return tuple(notes)

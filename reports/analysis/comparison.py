@@ -1,7 +1,7 @@
-"""The comparison: one row an assignor, with numbers that are still numbers.
+"""The comparison of assignors: one row per scenario and assignor, with unformatted numbers.
 
-Of several seeds each metric has the median and the range. The median is over the runs that have the metric; where some
-lack it (the time to converge of a run that did not), the spread says how many have it.
+Over several seeds, each metric has its median and range. They cover the runs in which the metric is known: the time to
+converge, for example, is unknown for a run that did not converge.
 """
 
 from __future__ import annotations
@@ -16,35 +16,42 @@ import pyarrow as pa
 
 from reports.analysis.metric import Metric, Run
 from reports.analysis.metrics import METRICS
+from simulator.results.verdict import WITHOUT_ASSIGNMENT
 
 Tables = Mapping[str, pa.Table]
-"""Result tables by name, as in `simulator.results.tables.SCHEMAS`, of one run or of several."""
+"""Result tables of one or several runs by name, as in `simulator.results.tables.SCHEMAS`."""
 
 
 class TableError(ValueError):
-    """Tables that are not those of a run; says what is missing."""
+    """A result table is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A metric over the seeds; of one seed all three are equal.
+    """Median and range of a metric over seeds.
 
     Attributes:
-        median: over the runs that have it.
-        least: the same.
-        most: the same.
-        runs: how many runs have it.
+        median: median over the runs in which the metric is known.
+        minimum: minimum over the same runs.
+        maximum: maximum over the same runs.
+        runs: number of these runs.
     """
 
     median: float
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     runs: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunProblem:
-    """Why a run did not end well."""
+    """Why a run failed, cycles or never converges.
+
+    Attributes:
+        seed: seed of the run.
+        verdict: how the run ended.
+        text: the reason, for people.
+    """
 
     seed: int
     verdict: str
@@ -53,91 +60,91 @@ class RunProblem:
 
 @dataclass(frozen=True, slots=True)
 class OptimumProof:
-    """What is proven of the cost of a run's last assignment, if that was asked for.
+    """Proven bounds on the optimal cost in a round.
 
     Attributes:
-        seed: of the run.
-        least: nothing as balanced costs less.
-        cheapest: what the cheapest known costs.
+        seed: seed of the run.
+        lower_bound: no assignment that is equally balanced costs less.
+        best_known_cost: cost of the cheapest known assignment.
     """
 
     seed: int
-    least: int
-    cheapest: int
+    lower_bound: int
+    best_known_cost: int
 
     @property
     def is_exact(self) -> bool:
-        """Whether the optimum is known."""
-        return self.least == self.cheapest
+        """Whether the optimum is proven."""
+        return self.lower_bound == self.best_known_cost
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """An assignor in a scenario.
+    """An assignor in a scenario, over all seeds.
 
     Attributes:
         scenario: name of the scenario.
         assignor: label of the assignor.
-        seeds: one a run.
-        verdicts: how many runs ended how, most first.
-        causes: why runs failed, cycle or never come to rest, one for each of these.
-        spreads: every metric by its name; None where no run has it.
-        proofs: of the runs of which something was proven.
-        unavailable: the partitions that were unavailable in any run, the one with the longest total time first.
+        seeds: seed of each run.
+        verdicts: number of runs by verdict, most frequent first.
+        problems: reasons of runs that failed, cycle or never converge.
+        spreads: median and range of each metric by its key; None if unknown in all runs.
+        proofs: proven bounds in the deciding round of each run that has them.
+        unavailable: partitions that were unavailable in any run, longest total time first.
     """
 
     scenario: str
     assignor: str
     seeds: tuple[int, ...]
     verdicts: tuple[tuple[str, int], ...]
-    causes: tuple[RunProblem, ...]
+    problems: tuple[RunProblem, ...]
     spreads: Mapping[str, Spread | None]
     proofs: tuple[OptimumProof, ...]
     unavailable: tuple[str, ...] = ()
 
     @property
-    def took_part(self) -> bool:
-        """Whether every run came to an assignment, so that its figures can be compared."""
-        return not {"failed", "empty"} & {verdict for verdict, _ in self.verdicts}
+    def is_comparable(self) -> bool:
+        """Whether every run reached an assignment, so that its metrics can be compared."""
+        return not WITHOUT_ASSIGNMENT & {verdict for verdict, _ in self.verdicts}
 
     def has_all(self, metric: str) -> bool:
-        """Whether every run has the metric."""
+        """Return whether the metric is known in every run."""
         spread = self.spreads[metric]
         return spread is not None and spread.runs == len(self.seeds)
 
 
 def table(tables: Tables, name: str) -> pa.Table:
-    """A table by its name.
+    """Return a table by its name.
 
     Raises:
-        TableError: there is no such table.
+        TableError: the table is missing.
     """
     if name not in tables:
-        raise TableError(f"tables: {name!r} is missing (there are: {', '.join(sorted(tables)) or 'none'})")
+        raise TableError(f"table {name!r} is missing (tables: {', '.join(sorted(tables)) or 'none'})")
     return tables[name]
 
 
 def table_rows(tables: Tables, name: str) -> list[dict[str, Any]]:
-    """The rows of a table.
+    """Return the rows of a table.
 
     Raises:
-        TableError: there is no such table.
+        TableError: the table is missing.
     """
     rows: list[dict[str, Any]] = table(tables, name).to_pylist()
     return rows
 
 
 def rows_of_run(tables: Tables, name: str, key: tuple[str, str], seed: int) -> pa.Table:
-    """The rows of a table that belong to one run.
+    """Return the rows of a table that belong to one run.
 
     Args:
-        tables: results.
-        name: of the table.
+        tables: result tables.
+        name: name of the table.
         key: scenario and assignor.
-        seed: of the run.
+        seed: seed of the run.
 
     Raises:
-        TableError: there is no such table.
+        TableError: the table is missing.
     """
     import pyarrow.compute as pc
 
@@ -148,10 +155,10 @@ def rows_of_run(tables: Tables, name: str, key: tuple[str, str], seed: int) -> p
 
 
 def compare_runs(tables: Tables) -> list[ComparisonRow]:
-    """Compare what is in the table `runs`, in its order.
+    """Return one row per scenario and assignor, in the order of the table `runs`.
 
     Raises:
-        TableError: there is no such table.
+        TableError: the table is missing.
     """
     runs: dict[tuple[str, str], list[Run]] = {}
     for run in table_rows(tables, "runs"):
@@ -159,51 +166,56 @@ def compare_runs(tables: Tables) -> list[ComparisonRow]:
     proofs = proofs_by_round(tables)
     unavailable = _unavailable(tables)
     return [
-        replace(_row(scenario, assignor, of_one, proofs), unavailable=unavailable.get((scenario, assignor), ()))
-        for (scenario, assignor), of_one in runs.items()
+        replace(_row(scenario, assignor, assignor_runs, proofs), unavailable=unavailable.get((scenario, assignor), ()))
+        for (scenario, assignor), assignor_runs in runs.items()
     ]
 
 
 def _unavailable(tables: Tables) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the partitions that were unavailable, by scenario and assignor, the longest total time first."""
+    """Return the unavailable partitions by scenario and assignor, longest total time first."""
     totals: dict[tuple[str, str], Counter[str]] = {}
     for row in table_rows(tables, "unavailable_partitions") if "unavailable_partitions" in tables else ():
-        of_one = totals.setdefault((row["scenario"], row["assignor"]), Counter())
-        of_one[f"{row['topic']}-{row['partition']}"] += row["until_ms"] - row["from_ms"]
-    return {key: tuple(sorted(of_one, key=lambda name: (-of_one[name], name))) for key, of_one in totals.items()}
+        assignor_runs = totals.setdefault((row["scenario"], row["assignor"]), Counter())
+        assignor_runs[f"{row['topic']}-{row['partition']}"] += row["until_ms"] - row["from_ms"]
+    return {
+        key: tuple(sorted(assignor_runs, key=lambda name: (-assignor_runs[name], name)))
+        for key, assignor_runs in totals.items()
+    }
 
 
 def proofs_by_round(tables: Tables) -> dict[tuple[str, str, int, int], OptimumProof]:
-    """What is proven, by scenario, assignor, seed and number of the round; nothing if there is no table `proofs`."""
+    """Return the proven bounds by scenario, assignor, seed and round number; empty without a table `proofs`."""
     rows = table_rows(tables, "proofs") if "proofs" in tables else []
     return {
         (row["scenario"], row["assignor"], row["seed"], row["round"]): OptimumProof(
-            row["seed"], row["least_total_cost"], row["cheapest_total_cost"]
+            row["seed"], row["total_cost_bound"], row["best_known_total_cost"]
         )
         for row in rows
     }
 
 
 def rows_by_scenario(rows: Iterable[ComparisonRow]) -> dict[str, list[ComparisonRow]]:
-    """The rows of each scenario: only these may be compared with each other."""
-    found: dict[str, list[ComparisonRow]] = {}
+    """Return the rows by scenario: only rows of the same scenario are comparable."""
+    by_scenario: dict[str, list[ComparisonRow]] = {}
     for row in rows:
-        found.setdefault(row.scenario, []).append(row)
-    return found
+        by_scenario.setdefault(row.scenario, []).append(row)
+    return by_scenario
 
 
-def best(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[ComparisonRow, ...]:
-    """The rows that are best by a metric: all whose median is written like the least one.
+def best_rows(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[ComparisonRow, ...]:
+    """Return the rows with the lowest median of a metric, after formatting.
 
-    Only those are compared that did not fail and have the metric in every run. Nobody is best if these are all equal,
-    or if the metric has no better and worse.
+    Considers rows without failed runs in which the metric is known in every run.
+
+    Returns:
+        Empty if all of them are equal, or if lower values of the metric are not better.
     """
     if not metric.lower_is_better:
         return ()
     medians = [
         (spread.median, row)
         for row in rows
-        if row.took_part and row.has_all(metric.name) and (spread := row.spreads[metric.name])
+        if row.is_comparable and row.has_all(metric.name) and (spread := row.spreads[metric.name])
     ]
     if not medians:
         return ()
@@ -213,7 +225,7 @@ def best(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[ComparisonRow, 
 
 
 def verdict_text(row: ComparisonRow) -> str:
-    """How the runs ended: `stable`, or `stable 3/5, probing 2/5`."""
+    """Return how the runs ended: `stable`, or `stable 3/5, probing 2/5`."""
     if len(row.verdicts) == 1:
         return row.verdicts[0][0]
     return ", ".join(f"{verdict} {count}/{len(row.seeds)}" for verdict, count in row.verdicts)
@@ -231,17 +243,17 @@ def _row(
         assignor=assignor,
         seeds=tuple(run["seed"] for run in runs),
         verdicts=tuple(sorted(verdicts.items(), key=lambda item: (-item[1], item[0]))),
-        causes=tuple(_causes(runs)),
+        problems=tuple(_problems(runs)),
         spreads={metric.name: _spread([metric.of(run) for run in runs]) for metric in METRICS},
-        proofs=tuple(each for each in decided if each is not None),
+        proofs=tuple(proof for proof in decided if proof is not None),
     )
 
 
-def _causes(runs: Iterable[Run]) -> Iterator[RunProblem]:
+def _problems(runs: Iterable[Run]) -> Iterator[RunProblem]:
     for run in runs:
         text = run["cause"]
         if run["repeats_round"] is not None:
-            text = f"round {run['verdict_round']} brings back the assignment of round {run['repeats_round']}"
+            text = f"round {run['verdict_round']} repeats the assignment of round {run['repeats_round']}"
         if text is not None:
             yield RunProblem(run["seed"], run["verdict"], text)
 
@@ -251,6 +263,6 @@ def _spread(values: Iterable[float | None]) -> Spread | None:
     if not known:
         return None
     median = statistics.median(known)
-    # The median of an even number of whole numbers is a float even where it is whole.
+    # statistics.median of an even number of ints is a float even if it is whole.
     whole = isinstance(known[0], int) and median == int(median)
     return Spread(int(median) if whole else median, min(known), max(known), len(known))

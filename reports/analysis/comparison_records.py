@@ -1,4 +1,4 @@
-"""The comparison as flat records, for scripts."""
+"""The comparison as flat records for JSON, CSV and data frames."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ RECORD_KEYS: tuple[str, ...] = (
     "notes",
     *(metric.name + part for metric in METRICS for part in ("", "_min", "_max", "_runs")),
 )
-"""The keys of a record, in order."""
+"""Keys of a record, in order."""
 
 
 def records(rows: Sequence[ComparisonRow]) -> list[dict[str, Any]]:
-    """The rows as flat records, always with the same keys.
+    """Return the rows as flat records with the keys `RECORD_KEYS`.
 
-    A metric has its median, `_min`, `_max` and how many `_runs`; `cause` is the first run's that has one, and `notes`
-    are those on this assignor.
+    Each metric has its median, `_min`, `_max` and the number of `_runs` in which it is known. `cause` is the first
+    problem of a run, `notes` are the notes on the assignor.
     """
-    every = notes(rows)
+    all_notes = notes(rows)
     return [
-        _record(row, [each.text for each in every if each.scenario == row.scenario and row.assignor in each.assignors])
+        _record(row, [n.text for n in all_notes if n.scenario == row.scenario and row.assignor in n.assignors])
         for row in rows
     ]
 
 
-def _record(row: ComparisonRow, of_row: list[str]) -> dict[str, Any]:
-    cause = row.causes[0].text if row.causes else None
-    about: list[Any] = [row.scenario, row.assignor, list(row.seeds), verdict_text(row), cause, of_row]
+def _record(row: ComparisonRow, row_notes: list[str]) -> dict[str, Any]:
+    cause = row.problems[0].text if row.problems else None
+    values: list[Any] = [row.scenario, row.assignor, list(row.seeds), verdict_text(row), cause, row_notes]
     for metric in METRICS:
         spread = row.spreads[metric.name]
-        about += [spread.median, spread.least, spread.most, spread.runs] if spread else [None, None, None, 0]
-    return dict(zip(RECORD_KEYS, about, strict=True))
+        values += [spread.median, spread.minimum, spread.maximum, spread.runs] if spread else [None, None, None, 0]
+    return dict(zip(RECORD_KEYS, values, strict=True))

@@ -1,4 +1,4 @@
-"""Why a task moved: the rows of the tables `reasons` and `cycles` that tell of it, move by move."""
+"""Why a task moved: its rows in the tables `reasons` and `cycles`, grouped by move."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from reports.analysis.comparison import TableError, Tables
 Row = Mapping[str, Any]
 
 NOT_ASKED = "not_asked"
-"""Stands in `no_break_even` where nobody has looked for a cost."""
+"""Value of `no_break_even` if the break-even cost was not requested."""
 
 
 class ExplanationError(Exception):
-    """What is asked about is not in the results; says what is."""
+    """The results have no such run, task or round."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedMove:
-    """A copy of the task that came to a new place.
+    """A copy of the task that was assigned to a new client.
 
     Attributes:
-        round: the row of its round.
+        round: row of its round.
         role: active or standby.
-        source: who ran it the round before; None if nobody did, and for standbys.
-        target: who has it in the end.
-        steps: the rows of its steps, in order.
-        cycles: the rows of each cycle that it was a part of, in order, by the cycle's number.
-        break_even: the cost that would have kept it.
-        no_break_even: why there is none.
-        runs_at_ms: when the active task ran at its new place; None if it never did before it moved on.
-        down_ms: for how long it had not been processed by then, from the round on.
+        source: client that ran it in the previous round; None if it was not running, and for standbys.
+        target: client that it was assigned to.
+        steps: rows of the assignor's steps, in order.
+        cycles: rows of each cycle that it is part of, by number of the cycle.
+        break_even: non_overlap_cost with which it would have stayed.
+        no_break_even: why there is no such cost.
+        runs_at_ms: time at which the active task ran on its new client; None if it moved on before.
+        downtime_ms: time from the round until then in which it was not processed.
     """
 
     round: Row
@@ -48,22 +48,22 @@ class ExplainedMove:
     break_even: int | None
     no_break_even: str | None
     runs_at_ms: int | None
-    down_ms: int
+    downtime_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What is known of a task in one run.
+    """The moves of a task in one run, and their reasons.
 
     Attributes:
-        scenario: name.
-        assignor: label.
-        seed: of the run.
+        scenario: name of the scenario.
+        assignor: label of the assignor.
+        seed: seed of the run.
         task: task id.
-        asked: the rows of the rounds that were asked about.
-        moves: those of its copies in these rounds, in order; actives first.
-        stays: where it was given to in each of these rounds in which it did not move: the round's row, the client, and
-            the move that took it there.
+        asked: rows of the requested rounds.
+        moves: moves of its copies in these rounds, in order; active copies first.
+        stays: requested rounds in which it did not move: row of the round, its client, and the move that assigned it to
+            that client.
     """
 
     scenario: str
@@ -76,40 +76,40 @@ class Explanation:
 
     @property
     def lacks_break_evens(self) -> bool:
-        """Whether nobody has looked for the costs that would have kept it."""
-        every = (*self.moves, *(move for _, _, move in self.stays if move is not None))
-        return any(move.no_break_even == NOT_ASKED for move in every)
+        """Whether break-even costs were not requested."""
+        moves = (*self.moves, *(move for _, _, move in self.stays if move is not None))
+        return any(move.no_break_even == NOT_ASKED for move in moves)
 
 
 def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: int | None = None) -> Explanation:
-    """Gather what tells of a task.
+    """Return the moves of a task and their reasons.
 
     Args:
         tables: the result tables.
-        assignor: label of the run.
-        seed: of the run; its first if None.
+        assignor: label of the assignor.
+        seed: seed of the run; by default, the first one.
         task: task id.
-        round_: only this round; all if None.
+        round_: number of the round; by default, all rounds.
 
     Raises:
-        ExplanationError: there is no such seed, task or round, or the results tell no reasons.
+        ExplanationError: the results have no such seed, task or round, or no reasons.
         TableError: a table is missing.
     """
     runs = _rows(tables, "runs", assignor=assignor)
     seeds = [row["seed"] for row in runs]
     if not seeds or (seed is not None and seed not in seeds):
-        raise ExplanationError(f"no run of {assignor} with seed {seed} (seeds: {', '.join(map(str, seeds)) or 'none'})")
+        raise ExplanationError(f"no seed {seed} of {assignor} (seeds: {', '.join(map(str, seeds)) or 'none'})")
     run = {"assignor": assignor, "seed": seeds[0] if seed is None else seed}
     _check_task(tables, run, task)
     rounds = _rows(tables, "rounds", **run)
     asked = [row for row in rounds if round_ is None or row["round"] == round_]
     if round_ is not None and not asked:
         raise ExplanationError(
-            f"{assignor} has no round {round_} (rounds: {rounds[0]['round']} to {rounds[-1]['round']})"
+            f"no round {round_} of {assignor} (rounds: {rounds[0]['round']} to {rounds[-1]['round']})"
         )
     moves = _moves(tables, run, task, {row["round"]: row for row in rounds})
     if rounds and not moves:
-        raise ExplanationError("these results tell no reasons; run the scenario again with --out")
+        raise ExplanationError("these results have no reasons; run the scenario again with --out")
     numbers = {row["round"] for row in asked}
     return Explanation(
         scenario=str(runs[0]["scenario"]),
@@ -126,13 +126,13 @@ def _check_task(tables: Tables, run: Row, task: str) -> None:
     ids = [row["task"] for row in _rows(tables, "tasks", **run)]
     if task not in ids:
         known = f"{ids[0]} to {ids[-1]}" if len(ids) > 8 else ", ".join(ids)
-        raise ExplanationError(f"'{task}' is not a task of this application (tasks: {known})")
+        raise ExplanationError(f"no task '{task}' in this application (tasks: {known})")
 
 
 def _rows(tables: Tables, name: str, **wanted: object) -> list[dict[str, Any]]:
-    """The rows of a table in which these columns have these values."""
+    """Return the rows of a table in which the given columns have the given values."""
     if name not in tables:
-        raise TableError(f"the table {name!r} is missing; run it again with this version")
+        raise TableError(f"table {name!r} is missing; run the scenario again with this version")
     table: pa.Table = tables[name]
     for column, value in wanted.items():
         table = table.filter(pc.equal(table[column], value))
@@ -147,16 +147,16 @@ def _moves(tables: Tables, run: Row, task: str, rounds: Mapping[int, Row]) -> li
     for row in _rows(tables, "cycles", **run) if needed else ():
         if (row["round"], row["cycle"]) in needed:
             edges.setdefault((row["round"], row["cycle"]), []).append(row)
-    lives = _rows(tables, "lives", **run, task=task)
+    states = _rows(tables, "task_states", **run, task=task)
     by_move = groupby(reasons, key=lambda row: (row["round"], row["role"], row["from_client"], row["to_client"]))
     actives = [row for row in reasons if row["role"] == "active" and row["step"] == 1]
     leaves = {before["round"]: rounds[after["round"]]["at_ms"] for before, after in pairwise(actives)}
     moves = []
     for (number, role, source, target), group in by_move:
         steps = tuple(group)
-        runs_at_ms, down_ms = None, 0
+        runs_at_ms, downtime_ms = None, 0
         if role == "active":
-            runs_at_ms, down_ms = _wait(lives, target, rounds[number]["at_ms"], leaves.get(number))
+            runs_at_ms, downtime_ms = _wait(states, target, rounds[number]["at_ms"], leaves.get(number))
         moves.append(
             ExplainedMove(
                 round=rounds[number],
@@ -170,25 +170,25 @@ def _moves(tables: Tables, run: Row, task: str, rounds: Mapping[int, Row]) -> li
                 break_even=steps[0]["break_even"],
                 no_break_even=steps[0]["no_break_even"],
                 runs_at_ms=runs_at_ms,
-                down_ms=down_ms,
+                downtime_ms=downtime_ms,
             )
         )
     return moves
 
 
-def _wait(lives: Sequence[Row], target: str | None, since_ms: int, until_ms: int | None) -> tuple[int | None, int]:
-    """When the task ran at its new place, and for how long it did not run anywhere until then."""
-    down_ms, state, at_ms = 0, "", since_ms
-    for step in lives:
+def _wait(states: Sequence[Row], target: str | None, since_ms: int, until_ms: int | None) -> tuple[int | None, int]:
+    """Return the time at which the task ran on its new client, and its downtime until then."""
+    downtime_ms, state, at_ms = 0, "", since_ms
+    for step in states:
         if until_ms is not None and step["at_ms"] > until_ms:
             break
         if step["at_ms"] > at_ms:
-            down_ms += 0 if state in ("running", "") else step["at_ms"] - at_ms
+            downtime_ms += 0 if state in ("running", "") else step["at_ms"] - at_ms
             at_ms = step["at_ms"]
         state = step["state"]
         if at_ms >= since_ms and step["at_ms"] >= since_ms and state == "running" and step["client"] == target:
-            return step["at_ms"], down_ms
-    return None, down_ms
+            return step["at_ms"], downtime_ms
+    return None, downtime_ms
 
 
 def _stays(

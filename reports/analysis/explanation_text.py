@@ -1,4 +1,4 @@
-"""The steps of a move, cycles and costs in words and numbers."""
+"""The steps of a move, cycles and costs as text."""
 
 from __future__ import annotations
 
@@ -12,57 +12,57 @@ from reports.analysis.text import printable
 Row = Mapping[str, Any]
 
 _RUNS, _UNKNOWN = -2, -3
-"""Kafka's marks in place of a lag: the client runs the task; its offsets are not known."""
+"""Kafka's values in place of a lag: the client runs the task; its offsets are unknown."""
 
 CONFIG = "rack.aware.assignment.non_overlap_cost"
 
 
 def step_text(step: Row) -> str:
-    """What happened in a step."""
-    return _WORDS[step["kind"]](step)
+    """Return a step as text."""
+    return _STEP_TEXTS[step["kind"]](step)
 
 
 def edge_text(edge: Row) -> str:
-    """A move of a cycle, and what it changed."""
+    """Return a move of a cycle, with the change in cost."""
     moving = f" + {edge['non_overlap_cost']} for moving" if edge["non_overlap_cost"] else ""
     change = f"{edge['traffic_from']} → {edge['traffic_to']}{moving}"
     return f"{edge['task']}: {_name(edge['from_client'])} → {_name(edge['to_client'])}, {change} = {edge['cost']:+d}"
 
 
 def cycle_text(edges: tuple[Row, ...]) -> str:
-    """What a cycle came to."""
-    total, even = edges[0]["cycle_cost"], edges[0]["cycle_break_even"]
+    """Return the change in cost of a cycle."""
+    total, break_even = edges[0]["cycle_cost"], edges[0]["cycle_break_even"]
     if total >= 0:
-        return f"in all {total:+d}: not to save, but to spread subtopologies evenly"
-    told = f"in all {total:+d}"
-    return told if even is None else f"{told}; with a {CONFIG} of {even} it would not have saved anything"
+        return f"total {total:+d}: balances subtopologies rather than reducing cost"
+    text = f"total {total:+d}"
+    return text if break_even is None else f"{text}; no reduction with a {CONFIG} of {break_even}"
 
 
 def cost_text(move: ExplainedMove) -> str:
-    """Which cost would have kept an active task; empty if there is nothing to say."""
+    """Return the cost with which an active task would have stayed; empty if there is none to report."""
     source = _name(move.source)
     if move.break_even is not None:
         return f"A {CONFIG} of {move.break_even} would have kept it on {source}."
     return {
-        "no_racks": f"Racks played no part: no {CONFIG} would have kept it on {source}.",
+        "no_racks": f"Racks had no influence: no {CONFIG} would have kept it on {source}.",
         "any_cost": f"No {CONFIG} that was tried would have kept it on {source}.",
-        "untold": "The assignor does not say how it decides.",
-        "not_asked": f"Which {CONFIG} would have kept it is not known.",
+        "untold": "The assignor does not record its decisions.",
+        "not_asked": f"The {CONFIG} that would have kept it was not computed.",
     }.get(move.no_break_even or "", "")
 
 
 def wait_text(move: ExplainedMove) -> str:
-    """When the task ran at its new place, and what that cost; empty for standbys."""
+    """Return when the task ran on its new client, and its downtime until then; empty for standbys."""
     if move.role != "active":
         return ""
     if move.runs_at_ms is None:
-        return "It did not come to run there."
-    down = f", after {format_duration(move.down_ms)} in which it was not processed" if move.down_ms else ""
+        return "It did not run there before it moved on."
+    down = f", after a downtime of {format_duration(move.downtime_ms)}" if move.downtime_ms else ""
     return f"It ran there from {format_clock(move.runs_at_ms)} on{down}."
 
 
 def move_text(move: ExplainedMove) -> str:
-    """From where to where."""
+    """Return the source and the target of a move."""
     if move.role == "standby":
         return f"standby on {_name(move.target)}"
     if move.source is None:
@@ -71,23 +71,23 @@ def move_text(move: ExplainedMove) -> str:
 
 
 def round_text(row: Row) -> Iterator[str]:
-    """A round, when it was and what called for it."""
+    """Yield the number of a round, then its time and reason."""
     yield f"Round {row['round']}"
     yield f"{format_clock(row['at_ms'])}, {printable(row['reason'])}"
 
 
 def _name(name: str | None) -> str:
-    return "nobody" if name is None else printable(name)
+    return "no client" if name is None else printable(name)
 
 
 def _load(value: float) -> str:
-    return f"{format_number(value)} tasks a thread"
+    return f"{format_number(value)} tasks per thread"
 
 
-def _behind(lag: int) -> str:
+def _lag(lag: int) -> str:
     if lag == _UNKNOWN:
-        return "has a copy of unknown offsets"
-    return "ran it" if lag == _RUNS else f"is {format_count(lag)} records behind"
+        return "lag unknown"
+    return "ran it" if lag == _RUNS else f"lag {format_count(lag)}"
 
 
 def _acceptable(step: Row) -> str:
@@ -95,66 +95,65 @@ def _acceptable(step: Row) -> str:
     return "any lag is acceptable" if lag == 2**63 - 1 else f"acceptable: {format_count(lag)}"
 
 
-def _kept(step: Row, who: str) -> str:
-    told = f"to {_name(step['step_to'])}, which {who}"
+def _kept(step: Row, role: str) -> str:
+    text = f"to {_name(step['step_to'])}, which {role}"
     if step["room"] is not None:
-        return f"{told} and has room: {step['held']} of {step['room']} tasks so far"
+        return f"{text} and has capacity: {step['held']} of {step['room']} tasks so far"
     if step["load_to"] is not None:
-        return f"{told} and is not to be relieved: {_load(step['load_to'])}"
-    return told
+        return f"{text} and is not overloaded: {_load(step['load_to'])}"
+    return text
 
 
 def _balanced(step: Row) -> str:
     before = f"{format_number(step['load_from'])} and {format_number(step['load_to'])}"
     after = f"{format_number(step['load_from_after'])} and {format_number(step['load_to_after'])}"
-    return f"balance, {_name(step['step_from'])} → {_name(step['step_to'])}: from {before} tasks a thread to {after}"
+    return f"balance, {_name(step['step_from'])} → {_name(step['step_to'])}: from {before} tasks per thread to {after}"
 
 
 def _waits(step: Row) -> str:
-    told = f"{_name(step['step_from'])} {_behind(step['lag_from'])} ({_acceptable(step)})"
-    return f"{told}; until it is caught up, {_name(step['step_to'])} has it, which {_behind(step['lag_to'])}"
+    warming_up = f"{_name(step['step_from'])} ({_lag(step['lag_from'])}; {_acceptable(step)})"
+    return f"{_name(step['step_to'])} ({_lag(step['lag_to'])}) keeps it until {warming_up} catches up"
 
 
 def _caught_up(step: Row) -> str:
     if step["lag_to"] == _RUNS:
         return f"stays on {_name(step['step_to'])}, which ran it"
-    return f"stays on {_name(step['step_to'])}, which is caught up: it {_behind(step['lag_to'])} ({_acceptable(step)})"
+    return f"stays on {_name(step['step_to'])}, which is caught up ({_lag(step['lag_to'])}; {_acceptable(step)})"
 
 
 def _tags(step: Row) -> str:
     tags = f" ({printable(step['tags'])})" if step["tags"] else ""
-    return f"to {_name(step['step_to'])}{tags}, whose tags its other copies lack: {_load(step['load_to'])}"
+    return f"to {_name(step['step_to'])}{tags}, with tags that its other copies lack: {_load(step['load_to'])}"
 
 
-_WORDS: Mapping[str, Callable[[Row], str]] = {
-    "dealt": lambda step: f"to {_name(step['step_to'])}, as clients are dealt the tasks in turn",
+_STEP_TEXTS: Mapping[str, Callable[[Row], str]] = {
+    "dealt": lambda step: f"round-robin placed it on {_name(step['step_to'])}",
     "kept": lambda step: _kept(step, "ran it before"),
-    "stood_by": lambda step: _kept(step, "stood by before"),
-    "least_loaded": lambda step: f"to {_name(step['step_to'])}, which has least to do: {_load(step['load_to'])}",
+    "stood_by": lambda step: _kept(step, "had a standby before"),
+    "least_loaded": lambda step: f"to {_name(step['step_to'])}, the least loaded client: {_load(step['load_to'])}",
     "fewest_actives": lambda step: (
-        f"to {_name(step['step_to'])}, which has fewest active tasks: {format_number(step['load_to'])} a thread"
+        f"to {_name(step['step_to'])}, with the fewest active tasks: {format_number(step['load_to'])} per thread"
     ),
     "mixed": lambda step: (
-        f"to {_name(step['step_to'])}, the least loaded with a task it had not met: {_load(step['load_to'])}"
+        f"to {_name(step['step_to'])}, the least loaded client with a new pair of tasks: {_load(step['load_to'])}"
     ),
     "tags": _tags,
     "balanced": _balanced,
     "caught_up": _caught_up,
     "closest": lambda step: (
-        f"stays on {_name(step['step_to'])}, which {_behind(step['lag_to'])} ({_acceptable(step)}), "
-        "but nobody is less behind"
+        f"stays on {_name(step['step_to'])} ({_lag(step['lag_to'])}; {_acceptable(step)}): no client has a lower lag"
     ),
     "waits": _waits,
     "warm_up": lambda step: (
-        f"{_name(step['step_to'])}, which is to have it, warms up: it {_behind(step['lag_to'])} ({_acceptable(step)})"
+        f"warm-up on {_name(step['step_to'])}, its target ({_lag(step['lag_to'])}; {_acceptable(step)})"
     ),
     "swapped": lambda step: (
-        f"{_name(step['step_from'])} runs it, so {_name(step['step_to'])}, which is to have it, "
-        f"stands by: it {_behind(step['lag_to'])} ({_acceptable(step)})"
+        f"{_name(step['step_from'])} runs it, so its target {_name(step['step_to'])} "
+        f"gets the standby ({_lag(step['lag_to'])}; {_acceptable(step)})"
     ),
-    "rack": lambda step: f"racks, {_name(step['step_from'])} → {_name(step['step_to'])}, along a cycle that saves:",
-    "spread": lambda step: f"subtopologies, {_name(step['step_from'])} → {_name(step['step_to'])}, along a cycle:",
-    "member_lost": lambda step: f"{_name(step['step_from'])} was gone",
+    "rack": lambda step: f"racks, {_name(step['step_from'])} → {_name(step['step_to'])}, in a cycle that reduces cost:",
+    "spread": lambda step: f"subtopologies, {_name(step['step_from'])} → {_name(step['step_to'])}, in a cycle:",
+    "member_lost": lambda step: f"{_name(step['step_from'])} had left the group",
     "there": lambda step: f"{_name(step['step_to'])} had it when the run began",
-    "untold": lambda step: f"to {_name(step['step_to'])}, by an assignor that does not say why",
+    "untold": lambda step: f"to {_name(step['step_to'])}, by an assignor that does not record its decisions",
 }

@@ -1,4 +1,4 @@
-"""What is shown of a front."""
+"""The Pareto frontier of cross-rack traffic and task moves in one round."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """An answer that is best for some ratios of traffic_cost to non_overlap_cost.
+    """An assignment that is optimal for some ratios of traffic_cost to non_overlap_cost.
 
     Attributes:
-        remote_partitions: source partitions of stateful tasks read across racks.
+        remote_partitions: source partitions of stateful tasks that are read across racks.
         moves: stateful tasks that move.
-        from_ratio: from which ratio on it is best, as `3/2`; `0` for the first.
-        to_ratio: up to which; None for the last.
-        marks: the costs that lead to it, by name, such as Kafka's defaults.
+        from_ratio: lowest ratio for which it is optimal, such as `3/2`; `0` for the first point.
+        to_ratio: highest ratio; None for the last point.
+        marks: names of configured costs that lead to it, such as Kafka's defaults.
     """
 
     remote_partitions: int
@@ -28,7 +28,13 @@ class FrontierPoint:
 
 @dataclass(frozen=True, slots=True)
 class AssignorPoint:
-    """What an assignor really answered, by the same two counts."""
+    """The assignment that an assignor computed.
+
+    Attributes:
+        name: label of the assignor.
+        remote_partitions: source partitions of stateful tasks that are read across racks.
+        moves: stateful tasks that move.
+    """
 
     name: str
     remote_partitions: int
@@ -37,18 +43,18 @@ class AssignorPoint:
 
 @dataclass(frozen=True, slots=True)
 class TrafficFrontier:
-    """The front of one round.
+    """The frontier of one round.
 
     Attributes:
-        scenario: its name.
-        round: its number.
-        at: when it was, as `1 h 5 min`.
-        reason: what called for it.
-        tasks: stateful tasks.
-        partitions: source partitions that they read.
-        clients: clients that took part.
-        points: from the fewest moves to the least traffic.
-        answered: the assignor's own answer.
+        scenario: name of the scenario.
+        round: number of the round.
+        at: time of the round, such as `1:05:00`.
+        reason: reason of the rebalance.
+        tasks: number of stateful tasks.
+        partitions: number of source partitions that they read.
+        clients: number of members.
+        points: optimal assignments, from the fewest moves to the least traffic.
+        answered: the assignment of the assignor.
     """
 
     scenario: str
@@ -63,7 +69,7 @@ class TrafficFrontier:
 
 
 def record(front: TrafficFrontier) -> Mapping[str, Any]:
-    """The front as plain values, for JSON."""
+    """Return the frontier as a record for JSON."""
     return {
         "scenario": front.scenario,
         "round": front.round,

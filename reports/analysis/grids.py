@@ -1,4 +1,4 @@
-"""The numbers behind the figures of a page, as the cells of tables."""
+"""Tables with the numbers behind the figures of a page."""
 
 from __future__ import annotations
 
@@ -13,35 +13,40 @@ from reports.analysis.runs.breakdowns import Breakdown, Key, assignor_label, run
 from reports.analysis.runs.time_series import TimeSeries
 
 WORST = 20
-"""How many tasks are named."""
+"""Number of tasks in the table of the worst tasks."""
 
 MAX_TASKS = 2_000
-"""How many tasks the table of all tasks has at most."""
+"""Maximum number of tasks in the table of all tasks."""
 
 NO_RACK = "no rack"
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table: a head with a name a column, and lines that begin with a name."""
+    """A table with a title per column and a title per line.
+
+    Attributes:
+        columns: titles of the columns.
+        lines: title and cells of each line.
+    """
 
     columns: tuple[str, ...]
     lines: tuple[tuple[str, tuple[Cell, ...]], ...]
 
 
 def breakdown_grid(stack: Breakdown, usd: Sequence[float | None] = ()) -> Grid:
-    """The parts of each sum, and the sum; what is nothing everywhere is left out.
+    """Return the parts of each sum, and the sum; without parts that are 0 in all bars.
 
     Args:
-        stack: what bars show.
-        usd: what one costs, by bar; None if that is not known.
+        stack: the breakdown.
+        usd: price per unit in US dollars, by bar; None if unknown.
     """
     prices = usd or [None] * len(stack.bars)
-    every = [(stack.parts[part], [part]) for part in stack.present()]
+    groups = [(stack.parts[part], [part]) for part in stack.present()]
     if not stack.rising:
-        every.append(("all", stack.present()))
+        groups.append(("all", stack.present()))
     lines = []
-    for name, parts in every:
+    for name, parts in groups:
         amounts = [None if bar.values is None else sum(bar.values[part] for part in parts) for bar in stack.bars]
         cells = [
             Cell(UNKNOWN) if amount is None else Cell(stack.write(amount), cost_note(amount, price), amount)
@@ -52,71 +57,71 @@ def breakdown_grid(stack: Breakdown, usd: Sequence[float | None] = ()) -> Grid:
 
 
 def worst_tasks(tables: Tables) -> Grid:
-    """The tasks of each assignor that were down for longest, the worst first; with several seeds, of all of them.
+    """Return the tasks of each assignor with the longest downtime over all seeds, longest first.
 
     Raises:
-        TableError: there is no table `runs` or `tasks`.
+        TableError: the table `runs` or `tasks` is missing.
     """
     import pyarrow.compute as pc
 
     tasks = table(tables, "tasks")
-    order = [("down_ms", "descending"), ("seed", "ascending"), ("task", "ascending")]
+    order = [("downtime_ms", "descending"), ("seed", "ascending"), ("task", "ascending")]
     runs = runs_by_assignor(tables)
     columns = []
-    for (scenario, assignor), of_one in runs.items():
+    for (scenario, assignor), assignor_runs in runs.items():
         own = pc.and_(pc.equal(tasks["scenario"], scenario), pc.equal(tasks["assignor"], assignor))
-        down = tasks.filter(pc.and_(own, pc.greater(tasks["down_ms"], 0))).sort_by(order)
-        columns.append([_of_task(row, several=len(of_one) > 1) for row in down.slice(0, WORST).to_pylist()])
+        down = tasks.filter(pc.and_(own, pc.greater(tasks["downtime_ms"], 0))).sort_by(order)
+        columns.append([_task_cell(row, several=len(assignor_runs) > 1) for row in down.slice(0, WORST).to_pylist()])
     return Grid(
         tuple(assignor_label(key, runs) for key in runs),
         tuple(
-            (str(place + 1), tuple(cells[place] if place < len(cells) else Cell("–") for cells in columns))
-            for place in range(max(map(len, columns), default=0))
+            (str(rank + 1), tuple(cells[rank] if rank < len(cells) else Cell("–") for cells in columns))
+            for rank in range(max(map(len, columns), default=0))
         ),
     )
 
 
-def _of_task(row: Mapping[str, object], *, several: bool) -> Cell:
+def _task_cell(row: Mapping[str, object], *, several: bool) -> Cell:
     seed = f", seed {row['seed']}" if several else ""
-    down_ms = float(str(row["down_ms"]))
-    return Cell(format_duration(down_ms), (f"{row['task']}{seed}",), down_ms)
+    downtime_ms = float(str(row["downtime_ms"]))
+    return Cell(format_duration(downtime_ms), (f"{row['task']}{seed}",), downtime_ms)
 
 
 def prices(tables: Tables) -> list[float | None]:
-    """What a byte between racks costs, by assignor; None if that is not known.
+    """Return the price of a cross-rack byte of each assignor in US dollars; None if unknown.
 
     Raises:
-        TableError: there is no table `runs`.
+        TableError: the table `runs` is missing.
     """
     return [price_of(runs) for runs in runs_by_assignor(tables).values()]
 
 
 def series_grid(lines: Sequence[TimeSeries], write: NumberFormat) -> Grid:
-    """What lines over time show: a line of the table for each moment at which one of them may change."""
-    moments = sorted({moment for line in lines for moment in line.at_ms})
+    """Return values over time: one line per time at which any series changes."""
+    times = sorted({time for line in lines for time in line.at_ms})
     return Grid(
         tuple(line.label for line in lines),
-        tuple((format_clock(moment), tuple(_known(line.at(moment), write) for line in lines)) for moment in moments),
+        tuple((format_clock(time), tuple(_known(line.at(time), write) for line in lines)) for time in times),
     )
 
 
 def task_grid(tables: Tables) -> Grid:
-    """The downtime of every task, of several seeds the mean; of very many tasks those that were down for longest.
+    """Return the downtime of every task, mean over seeds; the `MAX_TASKS` tasks with the longest downtime at most.
 
     Raises:
-        TableError: there is no table `runs` or `tasks`.
+        TableError: the table `runs` or `tasks` is missing.
     """
     runs = runs_by_assignor(tables)
     grouped = table(tables, "tasks").group_by(["scenario", "assignor", "task"], use_threads=False)
     down: dict[str, dict[Key, float]] = {}
-    for row in grouped.aggregate([("down_ms", "mean")]).to_pylist():
-        down.setdefault(row["task"], {})[row["scenario"], row["assignor"]] = row["down_ms_mean"]
+    for row in grouped.aggregate([("downtime_ms", "mean")]).to_pylist():
+        down.setdefault(row["task"], {})[row["scenario"], row["assignor"]] = row["downtime_ms_mean"]
     chosen = set(sorted(down, key=lambda task: -max(down[task].values()))[:MAX_TASKS])
     return Grid(
         tuple(assignor_label(key, runs) for key in runs),
         tuple(
-            (task, tuple(_known(of_task.get(key), format_duration) for key in runs))
-            for task, of_task in down.items()
+            (task, tuple(_known(task_downtimes.get(key), format_duration) for key in runs))
+            for task, task_downtimes in down.items()
             if task in chosen
         ),
     )
@@ -127,10 +132,10 @@ def _known(value: float | None, write: NumberFormat) -> Cell:
 
 
 def price_of(runs: Sequence[Run]) -> float | None:
-    """What a byte between racks costs, by the first of these runs that tells."""
+    """Return the price of a cross-rack byte in US dollars from the first run that has one; None without any."""
     return next((price for run in runs if (price := usd_per_byte(run)) is not None), None)
 
 
 def cost_note(amount: float, price: float | None) -> tuple[str, ...]:
-    """What so many bytes cost, as the notes of a cell; none without a price."""
+    """Return the cost of an amount as the notes of a cell; empty without a price."""
     return () if price is None else (format_usd(amount * price),)

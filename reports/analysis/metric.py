@@ -1,4 +1,4 @@
-"""What a metric is, and how one is made from the columns of the table `runs`."""
+"""The type of a metric, and functions that compute metrics from rows of the table `runs`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from reports.analysis.formatting import NumberFormat, format_count
 Run = Mapping[str, Any]
 """A row of the table `runs`."""
 
-_DAY_S = 86_400
+_SECONDS_PER_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One figure of a run.
+    """A figure of a run.
 
     Attributes:
-        name: its key in data; ends in the unit if it has one.
-        title: what people call it.
-        group: the question that it helps to answer.
-        meaning: one sentence for those who have not met it.
-        write: how its numbers are written.
-        less_is_better: whether the least one is worth a mark; costs that hang on settings are not comparable so.
-        of: the figure of a run; None where it is not known.
+        name: key in tables, JSON and options; ends in the unit if there is one.
+        title: title in terminals, pages and documents.
+        group: the group of metrics that it is listed in.
+        meaning: definition, in one or two sentences.
+        write: formats a value.
+        lower_is_better: whether lower values are better. False also for costs that depend on the configured weights.
+        of: computes the metric of a run; None if unknown.
     """
 
     name: str
@@ -40,74 +40,74 @@ class Metric:
 def column_metric(
     name: str, title: str, group: str, meaning: str, write: NumberFormat = format_count, *, lower_is_better: bool = True
 ) -> Metric:
-    """A metric that is a column of `runs`."""
+    """Return a metric that is a column of the table `runs`."""
     return Metric(name, title, group, meaning, write, lower_is_better, lambda run: run[name])
 
 
-def gap(run: Run) -> int | None:
-    """Cross-rack partitions above the lower bound."""
-    remote, least = run["remote_source_partitions"], run["least_remote_source_partitions"]
-    return None if remote is None or least is None else remote - least
+def partitions_above_bound(run: Run) -> int | None:
+    """Return the number of cross-rack source partitions above their lower bound; None if either is unknown."""
+    partitions, bound = run["cross_rack_source_partitions"], run["cross_rack_source_partitions_bound"]
+    return None if partitions is None or bound is None else partitions - bound
 
 
-def gap_percent(run: Run) -> float | None:
-    """The gap in per cent of the bound; None where the bound is 0."""
-    above, least = gap(run), run["least_remote_source_partitions"]
-    return 100 * above / least if above is not None and least else None
+def partitions_above_bound_percent(run: Run) -> float | None:
+    """Return the same as a percentage of the bound; None if the bound is 0 or unknown."""
+    above, bound = partitions_above_bound(run), run["cross_rack_source_partitions_bound"]
+    return 100 * above / bound if above is not None and bound else None
 
 
-Cost = Callable[[Run], tuple[float | None, float | None]]
-"""What an assignment of a run costs, and the lower bound of that; None where it is not known."""
+CostAndBound = Callable[[Run], tuple[float | None, float | None]]
+"""Computes a cost of a run and its lower bound; None for what is unknown."""
 
 
 def deciding_cost(run: Run) -> tuple[float | None, float | None]:
-    """The cost and its bound in the round that decided the final assignment."""
-    return run["total_cost"], run["least_total_cost"]
+    """Return the cost and its bound in the round that decided the final assignment."""
+    return run["total_cost"], run["total_cost_bound"]
 
 
 def mean_cost(run: Run) -> tuple[float | None, float | None]:
-    """The means of the cost and its bound over all rounds."""
-    return run["mean_total_cost"], run["mean_least_total_cost"]
+    """Return the mean cost and the mean bound over all rounds."""
+    return run["mean_total_cost"], run["mean_total_cost_bound"]
 
 
 def worst_cost(run: Run) -> tuple[float | None, float | None]:
-    """The cost and its bound in the round where they are furthest apart."""
-    return run["worst_total_cost"], run["worst_least_total_cost"]
+    """Return the cost and its bound in the round with the largest difference between them."""
+    return run["worst_total_cost"], run["worst_total_cost_bound"]
 
 
-def above_bound(of: Cost) -> Callable[[Run], float | None]:
-    """What an assignment costs above the lower bound."""
+def above_bound(cost_and_bound: CostAndBound) -> Callable[[Run], float | None]:
+    """Return a function that computes a cost minus its lower bound; None if either is unknown."""
 
     def above(run: Run) -> float | None:
-        cost, least = of(run)
-        return None if cost is None or least is None else cost - least
+        cost, bound = cost_and_bound(run)
+        return None if cost is None or bound is None else cost - bound
 
     return above
 
 
-def above_bound_percent(of: Cost) -> Callable[[Run], float | None]:
-    """The same in per cent of the bound; None where that is 0."""
+def above_bound_percent(cost_and_bound: CostAndBound) -> Callable[[Run], float | None]:
+    """Return a function that computes the same as a percentage of the bound; None if the bound is 0 or unknown."""
 
     def percent(run: Run) -> float | None:
-        cost, least = of(run)
-        return 100 * (cost - least) / least if cost is not None and least else None
+        cost, bound = cost_and_bound(run)
+        return 100 * (cost - bound) / bound if cost is not None and bound else None
 
     return percent
 
 
-def one_rack_percent(run: Run) -> float | None:
-    """The stateful tasks in one rack, in per cent of all."""
-    count, every = run["tasks_in_one_rack"], run["stateful_tasks"]
-    return 100 * count / every if count is not None and every else None
+def without_rack_redundancy_percent(run: Run) -> float | None:
+    """Return the percentage of stateful tasks without rack redundancy; None if unknown or without stateful tasks."""
+    tasks, stateful_tasks = run["tasks_without_rack_redundancy"], run["stateful_tasks"]
+    return 100 * tasks / stateful_tasks if tasks is not None and stateful_tasks else None
 
 
 def usd_per_byte(run: Run) -> float | None:
-    """What a byte between racks costs; None without a price, or where nothing crossed to tell it from."""
-    usd, carried = run["cross_rack_usd"], run["cross_rack_bytes"]
-    return usd / carried if usd is not None and carried else None
+    """Return the price of a cross-rack byte in US dollars; None without a price or without cross-rack bytes."""
+    usd, carried_bytes = run["cross_rack_usd"], run["cross_rack_bytes"]
+    return usd / carried_bytes if usd is not None and carried_bytes else None
 
 
 def usd_per_day(run: Run) -> float | None:
-    """What a day costs once the run is at rest."""
-    price, rate = usd_per_byte(run), run["cross_rack_bytes_per_s"]
-    return None if price is None or rate is None else price * rate * _DAY_S
+    """Return the cost of a day of steady-state cross-rack traffic in US dollars; None if price or rate is unknown."""
+    price, bytes_per_s = usd_per_byte(run), run["cross_rack_bytes_per_s"]
+    return None if price is None or bytes_per_s is None else price * bytes_per_s * _SECONDS_PER_DAY

@@ -1,6 +1,8 @@
-"""What assignors are compared by: each metric's name, meaning and unit."""
+"""All metrics by which assignors are compared: one title and one key each, used by every output."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from reports.analysis.formatting import (
     format_bytes,
@@ -12,243 +14,267 @@ from reports.analysis.formatting import (
     format_usd,
 )
 from reports.analysis.metric import (
-    Cost,
+    CostAndBound,
     Metric,
     above_bound,
     above_bound_percent,
     column_metric,
     deciding_cost,
-    gap,
-    gap_percent,
     mean_cost,
-    one_rack_percent,
+    partitions_above_bound,
+    partitions_above_bound_percent,
     usd_per_day,
+    without_rack_redundancy_percent,
     worst_cost,
 )
+from simulator.results.verdict import Verdict
 
 CROSS_RACK, MOVES, DOWNTIME = "Cross-rack", "Moves", "Downtime"
-CONVERGENCE, BALANCE, SAFETY = "Convergence", "Balance", "Safety"
+CONVERGENCE, BALANCE, SAFETY = "Convergence", "Balance", "Redundancy"
 
 
-def _above_bound(prefix: str, which: str, of: Cost, meaning: str) -> tuple[Metric, Metric]:
-    """The cost above its lower bound, and the same in per cent."""
+def _cost_above_bound(prefix: str, which: str, cost: CostAndBound, meaning: str) -> tuple[Metric, Metric]:
+    """Return the metric of a cost above its lower bound, and the same as a percentage."""
     name, title = f"{prefix}cost_above_bound", f"Cost above lower bound ({which})"
-    in_percent = "In per cent of the bound; not known where that is 0."
     return (
-        Metric(name, title, CROSS_RACK, meaning, format_number, True, above_bound(of)),
+        Metric(name, title, CROSS_RACK, meaning, format_number, True, above_bound(cost)),
         Metric(
             f"{name}_percent",
-            f"{title}, in per cent",
+            f"{title}, percent",
             CROSS_RACK,
-            in_percent,
+            "The same as a percentage of the lower bound; unknown if the bound is 0.",
             format_percent,
             False,
-            above_bound_percent(of),
+            above_bound_percent(cost),
         ),
     )
 
 
 _CROSS_RACK: tuple[Metric, ...] = (
     column_metric(
-        "remote_source_partitions",
-        "Cross-rack partitions",
+        "cross_rack_source_partitions",
+        "Cross-rack source partitions",
         CROSS_RACK,
-        "Source partitions that, in the end, are read by a client without a replica in its rack: what rack-aware "
-        "assignors count. Partitions, not bytes.",
+        "Source partitions that, at the end of the run, are read by a client without a replica in its rack. This is "
+        "what rack-aware assignors count: partitions, not bytes.",
     ),
     column_metric(
-        "least_remote_source_partitions",
-        "Lower bound of these",
+        "cross_rack_source_partitions_bound",
+        "Lower bound of cross-rack source partitions",
         CROSS_RACK,
-        "No assignment has fewer cross-rack partitions, however unbalanced it may be.",
+        "No assignment has fewer cross-rack source partitions, however unbalanced it is.",
         lower_is_better=False,
     ),
     Metric(
-        "gap_partitions",
-        "Gap to the bound",
+        "cross_rack_source_partitions_above_bound",
+        "Cross-rack source partitions above lower bound",
         CROSS_RACK,
-        "Cross-rack partitions above the lower bound; a balanced assignment may not be able to close it.",
+        "Difference to the lower bound. A balanced assignment may be unable to reach the bound.",
         format_count,
         True,
-        gap,
+        partitions_above_bound,
     ),
     Metric(
-        "gap_percent",
-        "Gap in per cent",
+        "cross_rack_source_partitions_above_bound_percent",
+        "Cross-rack source partitions above lower bound, percent",
         CROSS_RACK,
-        "The gap in per cent of the lower bound; not known where the bound is 0.",
+        "The same as a percentage of the lower bound; unknown if the bound is 0.",
         format_percent,
         False,
-        gap_percent,
+        partitions_above_bound_percent,
     ),
     column_metric(
         "cross_rack_bytes_per_s",
         "Cross-rack traffic (steady state)",
         CROSS_RACK,
         "Bytes per second between racks with the final assignment, once every task runs and every standby keeps up, "
-        "and with leaders and replicas where they are at the end of the run: what is read, written and replicated. "
-        "Reads come from the leader unless brokers serve the nearest replica, so this may be high where no partition "
-        "is remote.",
+        "with leaders and replicas as they are at the end of the run: reads, writes and replication. Consumers read "
+        "from the leader unless brokers serve the nearest replica, so this can be high without cross-rack source "
+        "partitions.",
         format_rate,
     ),
     Metric(
         "cross_rack_usd_per_day",
-        "Cost of that, a day",
+        "Cross-rack cost per day (steady state)",
         CROSS_RACK,
-        "What that traffic costs in a day; not known where the scenario gives no price.",
+        "Cost of a day of steady-state cross-rack traffic; unknown if the scenario has no price.",
         format_usd,
         True,
         usd_per_day,
     ),
     column_metric(
         "cross_rack_bytes",
-        "Cross-rack bytes, whole run",
+        "Cross-rack bytes (whole run)",
         CROSS_RACK,
-        "Bytes that really crossed from one rack to another, from the first assignment on: restoring and warming up "
-        "too.",
+        "Bytes sent from one rack to another since the first assignment, including restoration and warm-up.",
         format_bytes,
     ),
     column_metric(
         "cross_rack_usd",
-        "Cost of that",
+        "Cross-rack cost (whole run)",
         CROSS_RACK,
-        "What these bytes cost; not known where the scenario gives no price.",
+        "Cost of the cross-rack bytes; unknown if the scenario has no price.",
         format_usd,
     ),
     column_metric(
-        "remote_standby_partitions",
+        "cross_rack_standby_partitions",
         "Cross-rack standby partitions",
         CROSS_RACK,
-        "Changelog partitions that, in the end, standbys follow without a replica in their rack.",
+        "Changelog partitions that, at the end of the run, standbys read without a replica in their rack.",
         lower_is_better=False,
     ),
     column_metric(
         "active_cost",
-        "Kafka's cost, stateful",
+        "Kafka's rack-aware cost, stateful tasks",
         CROSS_RACK,
-        "What Kafka's rack-aware optimiser takes the stateful tasks to cost; depends on the configured weights, so "
-        "compare it only between equal settings. Not known where rack-aware assignment is off.",
+        "Cost of the stateful active tasks as Kafka's rack-aware assignor computes it. It depends on the configured "
+        "weights: compare it only between equal configs. Unknown if rack-aware assignment is off.",
         lower_is_better=False,
     ),
     column_metric(
-        "stateless_cost", "Kafka's cost, stateless", CROSS_RACK, "The same for stateless tasks.", lower_is_better=False
+        "stateless_cost",
+        "Kafka's rack-aware cost, stateless tasks",
+        CROSS_RACK,
+        "The same for stateless tasks.",
+        lower_is_better=False,
     ),
     column_metric(
-        "standby_cost", "Kafka's cost, standbys", CROSS_RACK, "The same for standbys.", lower_is_better=False
+        "standby_cost",
+        "Kafka's rack-aware cost, standbys",
+        CROSS_RACK,
+        "The same for standbys.",
+        lower_is_better=False,
     ),
     column_metric(
         "total_cost",
-        "Cost by KIP-925 (deciding round)",
+        "KIP-925 cost (deciding round)",
         CROSS_RACK,
-        "What all copies cost, against what was there before, in the rebalance that decided the final assignment: "
-        "traffic_cost for each partition read across racks, non_overlap_cost for each copy in a new place.",
+        "Cost of all copies relative to the previous assignment, in the rebalance that decided the final assignment: "
+        "traffic_cost for each partition read across racks, non_overlap_cost for each copy on a new client.",
         lower_is_better=False,
     ),
     column_metric(
-        "least_total_cost",
-        "Lower bound of that",
+        "total_cost_bound",
+        "Lower bound of the KIP-925 cost (deciding round)",
         CROSS_RACK,
-        "No assignment costs less in which no client has more tasks of a kind per thread than one has here.",
+        "No assignment costs less in which no client has more tasks of a kind per thread than the maximum here.",
         lower_is_better=False,
     ),
-    *_above_bound(
+    *_cost_above_bound(
         "",
         "deciding round",
         deciding_cost,
-        "What it costs above that bound. With standbys the bound may be lower than any assignment can come, unless the "
-        "optimum was proven (run --prove). Rebalances after the deciding one have nothing left to move.",
+        "KIP-925 cost minus its lower bound. With standbys, the bound can be lower than the cost of any assignment "
+        "unless the optimum is proven (run --prove). Rebalances after the deciding one move nothing.",
     ),
-    *_above_bound("mean_", "mean of all rounds", mean_cost, "The same, mean of all rebalances of which it is known."),
-    *_above_bound("worst_", "worst round", worst_cost, "The same in the rebalance where it is most."),
+    *_cost_above_bound(
+        "mean_", "mean of all rounds", mean_cost, "The same, mean over all rebalances with a known cost."
+    ),
+    *_cost_above_bound("worst_", "worst round", worst_cost, "The same in the rebalance where it is highest."),
 )
 
 _MOVES: tuple[Metric, ...] = (
     column_metric(
-        "active_moves", "Tasks moved", MOVES, "How often a task that ran on one client was given to another."
+        "active_moves", "Active task moves", MOVES, "How often an active task was assigned to another client."
     ),
     column_metric(
         "moves_member_lost",
-        "– client lost",
+        "Active task moves: client lost",
         MOVES,
-        "Of these, because the client that ran it was gone.",
+        "Active task moves because the client that ran the task had left.",
         lower_is_better=False,
     ),
     column_metric(
         "moves_promoted",
-        "– to a copy",
+        "Active task moves: to a standby or warm-up",
         MOVES,
-        "Of these, to a client that had stood by or warmed up for it.",
+        "Active task moves to a client that had a standby or warm-up of the task.",
         lower_is_better=False,
     ),
     column_metric(
-        "moves_returned", "– back", MOVES, "Of these, to a client that had run it before.", lower_is_better=False
+        "moves_returned",
+        "Active task moves: back to an earlier client",
+        MOVES,
+        "Active task moves to a client that had run the task before.",
+        lower_is_better=False,
     ),
     column_metric(
         "moves_rack",
-        "– nearer",
+        "Active task moves: fewer cross-rack partitions",
         MOVES,
-        "Of these, to where fewer of its partitions are read across racks.",
+        "Active task moves to a client that reads fewer of the task's partitions across racks.",
         lower_is_better=False,
     ),
     column_metric(
-        "moves_balance", "– balance", MOVES, "Of these, for none of these reasons: balance.", lower_is_better=False
+        "moves_balance",
+        "Active task moves: balance",
+        MOVES,
+        "Active task moves for none of the other reasons.",
+        lower_is_better=False,
     ),
     column_metric(
         "thread_moves",
-        "Tasks to other threads",
+        "Thread moves",
         MOVES,
-        "How often a task was given to another thread of the client that it was on.",
+        "How often a task was assigned to another thread of the same client.",
     ),
     column_metric(
-        "standby_moves", "Standby moves", MOVES, "How often a client was given a standby or warm-up after round one."
+        "standby_moves",
+        "Standby moves",
+        MOVES,
+        "How often a client got a new standby or warm-up after the first round.",
     ),
-    column_metric("restored_bytes", "State restored", MOVES, "Bytes read from changelogs to catch up.", format_bytes),
+    column_metric(
+        "restored_bytes", "Restored state", MOVES, "Bytes read from changelogs to restore state.", format_bytes
+    ),
     column_metric(
         "restored_again_bytes",
-        "– for the second time",
+        "Restored state that was lost by cleanup",
         MOVES,
-        "What of it the same client had held before, and lost when its disk was cleaned up.",
+        "Restored bytes that the same client had held before and lost when its state directory was cleaned up.",
         format_bytes,
     ),
 )
 
 _DOWNTIME: tuple[Metric, ...] = (
     column_metric(
-        "worst_down_ms",
-        "Worst task's downtime",
+        "worst_downtime_ms",
+        "Worst task downtime (total)",
         DOWNTIME,
-        "For how long the task was not processed that was so for longest, from the first assignment on.",
+        "Total time since the first assignment in which the task with the longest downtime was not processed.",
         format_duration,
     ),
     column_metric(
-        "p99_down_ms",
-        "Downtime, 99th percentile",
+        "p99_downtime_ms",
+        "Task downtime (99th percentile)",
         DOWNTIME,
-        "The same: 99 of 100 tasks were down for no longer.",
-        format_duration,
-    ),
-    column_metric("mean_down_ms", "Downtime, mean", DOWNTIME, "The same, mean of all tasks.", format_duration),
-    column_metric("down_ms", "Downtime, all tasks", DOWNTIME, "The same, summed over the tasks.", format_duration),
-    column_metric(
-        "most_waiting_ms",
-        "Processing lag, at most",
-        DOWNTIME,
-        "The most input that ever waited before a task, in the time in which as much usually comes in.",
+        "The same, 99th percentile of all tasks.",
         format_duration,
     ),
     column_metric(
-        "out_of_reach_ms",
-        "No copy to query",
+        "mean_downtime_ms", "Task downtime (mean)", DOWNTIME, "The same, mean of all tasks.", format_duration
+    ),
+    column_metric("downtime_ms", "Task downtime (sum)", DOWNTIME, "The same, sum over all tasks.", format_duration),
+    column_metric(
+        "max_processing_delay_ms",
+        "Maximum processing delay",
         DOWNTIME,
-        "Time in which no client had a copy to answer interactive queries from, summed over the stateful tasks.",
+        "Maximum unprocessed input of a task, as the time in which that much input usually arrives.",
+        format_duration,
+    ),
+    column_metric(
+        "unqueryable_ms",
+        "Time without a queryable copy",
+        DOWNTIME,
+        "Time in which no client had a copy that serves interactive queries, sum over the stateful tasks.",
         format_duration,
     ),
     column_metric(
         "unavailable_partitions",
         "Unavailable partitions",
         DOWNTIME,
-        "Partitions that the application uses and that for a time had no leader, or too few in-sync replicas "
-        "for writes. Tasks that need one are down meanwhile.",
+        "Partitions used by the application that temporarily had no leader, or too few in-sync replicas for writes. "
+        "Tasks that need such a partition are down meanwhile.",
         lower_is_better=False,
     ),
     column_metric(
@@ -262,28 +288,28 @@ _DOWNTIME: tuple[Metric, ...] = (
 )
 
 _CONVERGENCE: tuple[Metric, ...] = (
-    column_metric("rounds", "Rebalances", CONVERGENCE, "Rebalances in the whole run.", lower_is_better=False),
+    column_metric("rebalances", "Rebalances", CONVERGENCE, "Rebalances in the whole run.", lower_is_better=False),
     column_metric(
         "rebalances_to_converge",
         "Rebalances to converge (worst event)",
         CONVERGENCE,
-        "The most rebalances after an event until the group had converged; the start counts too, unless it is warm. 0 "
-        "if no event led to a rebalance; not known if the group had not converged after one.",
+        "Maximum number of rebalances from an event until the group converged. The start of the run counts as an event "
+        "unless it is warm. 0 if no event triggered a rebalance; unknown if the group did not converge after an event.",
     ),
     column_metric(
         "time_to_converge_ms",
         "Time to converge (worst event)",
         CONVERGENCE,
-        "The longest time from an event until the last rebalance that it led to had settled, every task ran and all "
-        "standbys and warm-ups had caught up; for which events and when it is not known, as in the line above.",
+        "Maximum time from an event until its last rebalance was complete, every task ran and all standbys and "
+        "warm-ups had caught up. Events and unknown values as for the rebalances to converge.",
         format_duration,
     ),
     column_metric(
-        "computing_ms",
-        "Leader computes, at most",
+        "leader_compute_ms",
+        "Leader compute time (max)",
         CONVERGENCE,
-        "The longest that Kafka's group leader would compute for an assignment, as predicted from the work that it "
-        "does. Nobody gets new tasks meanwhile, and past max.poll.interval.ms the leader is put out of the group.",
+        "Maximum time that Kafka's group leader needs to compute an assignment, predicted from the work it does. "
+        "Members wait for their tasks meanwhile; past max.poll.interval.ms, the leader is removed from the group.",
         format_duration,
     ),
 )
@@ -293,58 +319,77 @@ _BALANCE: tuple[Metric, ...] = (
         "load_skew",
         "Load skew",
         BALANCE,
-        "Most minus least tasks per thread between clients in the end, standbys included.",
+        "Maximum minus minimum tasks per thread over clients at the end of the run, standbys included.",
         format_number,
     ),
-    column_metric("active_skew", "Active skew", BALANCE, "The same, active tasks only.", format_number),
-    column_metric("stateful_skew", "Stateful skew", BALANCE, "The same, active tasks with state only.", format_number),
-    column_metric(
-        "stateless_skew", "Stateless skew", BALANCE, "The same, active tasks without state only.", format_number
-    ),
-    column_metric("standby_skew", "Standby skew", BALANCE, "The same, standbys and warm-ups only.", format_number),
+    column_metric("active_skew", "Active skew", BALANCE, "The same for active tasks.", format_number),
+    column_metric("stateful_skew", "Stateful skew", BALANCE, "The same for stateful active tasks.", format_number),
+    column_metric("stateless_skew", "Stateless skew", BALANCE, "The same for stateless active tasks.", format_number),
+    column_metric("standby_skew", "Standby skew", BALANCE, "The same for standbys and warm-ups.", format_number),
     column_metric(
         "subtopology_skew",
         "Subtopology skew",
         BALANCE,
-        "Largest difference between two clients in active tasks of one subtopology, in the end.",
+        "Maximum difference between two clients in active tasks of one subtopology at the end of the run.",
     ),
 )
 
 _SAFETY: tuple[Metric, ...] = (
     column_metric(
-        "tasks_in_one_rack",
-        "Tasks in one rack",
+        "tasks_without_rack_redundancy",
+        "Tasks without rack redundancy",
         SAFETY,
-        "Stateful tasks all of whose copies stand in one rack in the end; if it fails, they must be restored.",
+        "Stateful tasks with all copies in one rack at the end of the run. If that rack fails, they must be restored.",
     ),
     Metric(
-        "tasks_in_one_rack_percent",
-        "Tasks in one rack, share",
+        "tasks_without_rack_redundancy_percent",
+        "Tasks without rack redundancy, percent",
         SAFETY,
-        "The same in per cent of all stateful tasks.",
+        "The same as a percentage of all stateful tasks.",
         format_percent,
         False,
-        one_rack_percent,
+        without_rack_redundancy_percent,
     ),
     column_metric(
-        "worst_rack_loss", "Lost with the worst rack", SAFETY, "The most of these that stand in the same rack."
+        "worst_rack_loss",
+        "Tasks lost if the worst rack fails",
+        SAFETY,
+        "Maximum number of stateful tasks with all copies in the same rack.",
     ),
     column_metric(
         "worst_client_loss",
-        "Lost with the worst client",
+        "Tasks lost if the worst client fails",
         SAFETY,
-        "Stateful tasks all of whose copies are on one client in the end, for the client where they are most.",
+        "Maximum number of stateful tasks with all copies on the same client, at the end of the run.",
     ),
     column_metric(
-        "worst_two_client_loss", "Lost with the worst two", SAFETY, "The same for two clients that fail together."
+        "worst_pair_loss",
+        "Tasks lost if the worst pair of clients fails",
+        SAFETY,
+        "The same for two clients that fail together.",
     ),
     column_metric(
         "stateful_tasks", "Stateful tasks", SAFETY, "Stateful tasks of the application.", lower_is_better=False
     ),
 )
 
-METRICS = (*_CROSS_RACK, *_MOVES, *_DOWNTIME, *_CONVERGENCE, *_BALANCE, *_SAFETY)
-"""Every metric, in the order in which they are shown."""
+METRICS: Final = (*_CROSS_RACK, *_MOVES, *_DOWNTIME, *_CONVERGENCE, *_BALANCE, *_SAFETY)
+"""All metrics in display order."""
 
-METRIC: dict[str, Metric] = {metric.name: metric for metric in METRICS}
-"""Every metric by its name."""
+METRIC: Final[dict[str, Metric]] = {metric.name: metric for metric in METRICS}
+"""All metrics by key."""
+
+NOT_CONVERGED: Final = Metric(
+    "not_converged",
+    "Runs that did not converge",
+    CONVERGENCE,
+    "1 if the run did not converge, else 0. The time to converge is compared only between runs that converged.",
+    format_number,
+    True,
+    lambda run: float(run["verdict"] != Verdict.STABLE),
+)
+
+COMPARABLE_METRICS: Final[dict[str, Metric]] = {
+    metric.name: metric for metric in (*METRICS, NOT_CONVERGED) if metric.lower_is_better
+}
+"""Metrics of which lower values are better, by key: those that significance tests can compare."""

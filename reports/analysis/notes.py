@@ -1,30 +1,31 @@
-"""What a comparison does not show at a glance, said in words."""
+"""Notes on a comparison, in sentences: problems, proven optima, unavailability and conflicting metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.analysis.comparison import ComparisonRow, RunProblem, rows_by_scenario
 from reports.analysis.formatting import format_count, format_duration, format_range
 from reports.analysis.metric import Metric
 from reports.analysis.metrics import METRIC
+from simulator.results.verdict import Verdict
 
 WORTH_MENTIONING_MS = 1_000
-"""From here on it matters how long the group leader computes."""
+"""Minimum leader compute time that is worth a note."""
 
-_LIMIT = "max.poll.interval.ms"
+_POLL_INTERVAL = "max.poll.interval.ms"
 _MOST_PARTITIONS = 4
-_ENDED = {"failed": "failed", "never": "never comes to rest", "cycling": "goes in circles"}
+_ENDED: Mapping[str, str] = {Verdict.FAILED: "failed", Verdict.NEVER: "never converges", Verdict.CYCLING: "cycles"}
 _WHY = (
-    "Kafka's cost counts partitions, and takes any replica in the rack as local; bytes are read from leaders unless "
-    "brokers serve the nearest replica, and are written, replicated and restored too."
+    "Kafka's cost counts partitions and treats any replica in the rack as local. Bytes are read from leaders unless "
+    "brokers serve the nearest replica, and also written, replicated and restored."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark on assignors of a scenario, in a sentence or two."""
+    """A remark on assignors of a scenario, in one or two sentences."""
 
     scenario: str
     assignors: tuple[str, ...]
@@ -32,46 +33,50 @@ class Note:
 
 
 def notes(rows: Sequence[ComparisonRow]) -> list[Note]:
-    """Say why runs did not end well, for how long leaders compute, what is proven, and where figures disagree."""
-    found: list[Note] = []
+    """Return notes on problems, leader compute time, unavailability, proven optima and conflicting metrics."""
+    result: list[Note] = []
     for scenario, group in rows_by_scenario(rows).items():
         for row in group:
-            found += (Note(scenario, (row.assignor,), text) for text in _on_one(row))
-        found += _unavailability(scenario, group)
-        found += _proofs(scenario, group)
-        found += _disagreement(scenario, group)
-    return found
+            result += (Note(scenario, (row.assignor,), text) for text in _on_one(row))
+        result += _unavailability(scenario, group)
+        result += _proofs(scenario, group)
+        result += _conflict(scenario, group)
+    return result
 
 
 def _on_one(row: ComparisonRow) -> Iterator[str]:
-    firsts: dict[str, RunProblem] = {}
-    for each in row.causes:
-        firsts.setdefault(each.verdict, each)
-    yield from (_why(row, cause) for cause in firsts.values())
-    computing = row.spreads["computing_ms"]
-    # Where the leader computes for too long, the cause has told so already.
-    if computing and computing.most >= WORTH_MENTIONING_MS and not any(_LIMIT in each.text for each in row.causes):
-        yield f"{row.assignor}: the group leader would compute for about {format_duration(computing.most)}."
+    first_problems: dict[str, RunProblem] = {}
+    for problem in row.problems:
+        first_problems.setdefault(problem.verdict, problem)
+    yield from (_problem_text(row, problem) for problem in first_problems.values())
+    compute_time = row.spreads["leader_compute_ms"]
+    # A compute time above max.poll.interval.ms is already part of the problem.
+    if (
+        compute_time
+        and compute_time.maximum >= WORTH_MENTIONING_MS
+        and not any(_POLL_INTERVAL in problem.text for problem in row.problems)
+    ):
+        yield f"{row.assignor}: the group leader needs about {format_duration(compute_time.maximum)} to compute."
 
 
 def _unavailability(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
-    """Say how many partitions were unavailable, which is the same for all assignors."""
+    """Yield a note on unavailable partitions, which are the same for all assignors."""
     for row in rows:
         count, worst = row.spreads["unavailable_partitions"], row.spreads["worst_unavailable_ms"]
-        if count and worst and count.most:
-            partitions = "1 partition" if count.most == 1 else f"{format_count(count.most)} partitions"
+        if count and worst and count.maximum:
+            partitions = "1 partition" if count.maximum == 1 else f"{format_count(count.maximum)} partitions"
             yield Note(
                 scenario,
                 tuple(_names(rows)),
                 f"{partitions} had no leader or too few in-sync replicas{_named(row.unavailable)}, for up to "
-                f"{format_duration(worst.most)}; tasks that read or write them were down meanwhile (table "
+                f"{format_duration(worst.maximum)}; tasks that read or write them were down meanwhile (table "
                 "unavailable_partitions).",
             )
             return
 
 
 def _named(partitions: Sequence[str]) -> str:
-    """Name the first few partitions, in brackets."""
+    """Return the first few partitions in parentheses."""
     if not partitions:
         return ""
     more = ", …" if len(partitions) > _MOST_PARTITIONS else ""
@@ -79,58 +84,65 @@ def _named(partitions: Sequence[str]) -> str:
 
 
 def _proofs(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
-    """Say which optima are known, and how far the others are from it."""
-    known = [row for row in rows if row.proofs and all(each.is_exact for each in row.proofs)]
-    if known:
-        optima = ", ".join(f"{_optimum(row)} of {row.assignor}" for row in known)
-        text = f"Proven optimum, the lowest cost at equal balance in the deciding round: {optima}."
-        yield Note(scenario, tuple(_names(known)), text)
+    """Yield notes on proven optima and on the bounds of the others."""
+    proven = [row for row in rows if row.proofs and all(proof.is_exact for proof in row.proofs)]
+    if proven:
+        optima = ", ".join(f"{_optimum(row)} ({row.assignor})" for row in proven)
+        text = f"Proven optimum (lowest cost at equal balance, deciding round): {optima}."
+        yield Note(scenario, tuple(_names(proven)), text)
     for row in rows:
-        unknown = [each for each in row.proofs if not each.is_exact]
-        if unknown:
-            first = unknown[0]
+        unproven = [proof for proof in row.proofs if not proof.is_exact]
+        if unproven:
+            first = unproven[0]
             which = (
-                f" ({len(unknown)} of {len(row.seeds)} runs, as with seed {first.seed})" if len(row.seeds) > 1 else ""
+                f" ({len(unproven)} of {len(row.seeds)} runs, for example seed {first.seed})"
+                if len(row.seeds) > 1
+                else ""
             )
-            between = f"{format_count(first.least)} and {format_count(first.cheapest)}"
+            between = f"{format_count(first.lower_bound)} and {format_count(first.best_known_cost)}"
             text = f"{row.assignor}: the optimum is not proven{which}; it is between {between}."
             yield Note(scenario, (row.assignor,), text)
 
 
 def _optimum(row: ComparisonRow) -> str:
-    costs = [each.least for each in row.proofs]
+    costs = [proof.lower_bound for proof in row.proofs]
     return format_range(min(costs), max(costs), format_count) if min(costs) < max(costs) else format_count(costs[0])
 
 
-def _why(row: ComparisonRow, cause: RunProblem) -> str:
-    """`sticky goes in circles (2 of 3 runs, as with seed 7): round 9 brings back the assignment of round 5.`"""
-    ended = _ENDED.get(cause.verdict, cause.verdict)
-    same = sum(each.verdict == cause.verdict for each in row.causes)
-    which = f" ({same} of {len(row.seeds)} runs, as with seed {cause.seed})" if len(row.seeds) > 1 else ""
-    return f"{row.assignor} {ended}{which}: {cause.text.rstrip('.')}."
+def _problem_text(row: ComparisonRow, problem: RunProblem) -> str:
+    """Return `sticky cycles (2 of 3 runs, for example seed 7): round 9 repeats the assignment of round 5.`."""
+    ended = _ENDED.get(problem.verdict, problem.verdict)
+    same = sum(other.verdict == problem.verdict for other in row.problems)
+    which = f" ({same} of {len(row.seeds)} runs, for example seed {problem.seed})" if len(row.seeds) > 1 else ""
+    return f"{row.assignor} {ended}{which}: {problem.text.rstrip('.')}."
 
 
-def _disagreement(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
-    """Say where fewest partitions are not fewest bytes; at rest if it is so there, otherwise in the whole run."""
-    partitions = METRIC["remote_source_partitions"]
-    for name, when in (("cross_rack_bytes_per_s", "at rest"), ("cross_rack_bytes", "in the whole run")):
+def _conflict(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
+    """Yield a note if the assignor with the fewest cross-rack partitions does not send the fewest bytes.
+
+    Yields:
+        At most one note: on the steady state if the metrics conflict there, otherwise on the whole run.
+    """
+    partitions = METRIC["cross_rack_source_partitions"]
+    for name, when in (("cross_rack_bytes_per_s", "in the steady state"), ("cross_rack_bytes", "in the whole run")):
         metric = METRIC[name]
-        known = [row for row in rows if row.took_part and row.has_all(name) and row.has_all(partitions.name)]
+        known = [row for row in rows if row.is_comparable and row.has_all(name) and row.has_all(partitions.name)]
         fewest, least = _least(known, partitions), _least(known, metric)
         if fewest and not set(_names(fewest)) & set(_names(least)):
-            # Of those that share the fewest partitions, the one that does best by bytes too.
-            one, other = min(fewest, key=lambda row: _median(row, metric)), least[0]
+            # Among rows with equally few partitions, take the one with the fewest bytes.
+            fewest_row, least_row = min(fewest, key=lambda row: _median(row, metric)), least[0]
             yield Note(
                 scenario,
-                (one.assignor, other.assignor),
-                f"{one.assignor} reads the fewest partitions across racks, {_both(one, other, partitions)}, but "
-                f"{other.assignor} sends fewer bytes between racks {when}: {_both(other, one, metric)}. {_WHY}",
+                (fewest_row.assignor, least_row.assignor),
+                f"{fewest_row.assignor} has the fewest cross-rack source partitions, "
+                f"{_versus(fewest_row, least_row, partitions)}, but {least_row.assignor} sends fewer bytes between racks "
+                f"{when}: {_versus(least_row, fewest_row, metric)}. {_WHY}",
             )
             return
 
 
 def _least(rows: Sequence[ComparisonRow], metric: Metric) -> list[ComparisonRow]:
-    """The rows whose median is written like the least."""
+    """Return the rows with the lowest median, after formatting."""
     least = min((_median(row, metric) for row in rows), default=0)
     return [row for row in rows if metric.write(_median(row, metric)) == metric.write(least)]
 
@@ -140,8 +152,8 @@ def _median(row: ComparisonRow, metric: Metric) -> float:
     return spread.median if spread else 0
 
 
-def _both(one: ComparisonRow, other: ComparisonRow, metric: Metric) -> str:
-    return f"{metric.write(_median(one, metric))} against {metric.write(_median(other, metric))}"
+def _versus(row: ComparisonRow, other: ComparisonRow, metric: Metric) -> str:
+    return f"{metric.write(_median(row, metric))} versus {metric.write(_median(other, metric))}"
 
 
 def _names(rows: Sequence[ComparisonRow]) -> list[str]:

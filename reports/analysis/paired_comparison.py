@@ -1,64 +1,65 @@
-"""A trial: assignors against the first of them, over scenarios and seeds, metric by metric."""
+"""Assignors compared with a baseline over scenarios and seeds, metric by metric, with significance tests."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any, Final
 
-from reports.analysis.formatting import format_number
-from reports.analysis.metric import Metric
-from reports.analysis.metrics import CONVERGENCE, METRICS
-from reports.analysis.significance import LEVEL, smallest_p
-
-NOT_CONVERGED = Metric(
-    "not_at_rest",
-    "Runs not at rest",
-    CONVERGENCE,
-    "1 if a run has not come to rest in the end, else 0; time to converge is compared only where both have.",
-    format_number,
-    True,
-    lambda run: float(run["verdict"] != "stable"),
-)
-
-COMPARABLE_METRICS: Final[dict[str, Metric]] = {
-    metric.name: metric for metric in (*METRICS, NOT_CONVERGED) if metric.lower_is_better
-}
-"""What can be compared, by name: metrics with a better and a worse."""
+from reports.analysis.statistics import ALPHA, smallest_p
 
 DEFAULT_METRICS: Final = (
-    "remote_source_partitions",
+    "cross_rack_source_partitions",
     "cross_rack_bytes",
     "active_moves",
     "standby_moves",
     "restored_bytes",
-    "down_ms",
-    "worst_down_ms",
-    "not_at_rest",
+    "downtime_ms",
+    "worst_downtime_ms",
+    "not_converged",
     "time_to_converge_ms",
     "load_skew",
     "subtopology_skew",
-    "tasks_in_one_rack",
+    "tasks_without_rack_redundancy",
 )
-"""What is compared if nothing is named."""
+"""Metrics that are compared by default."""
+
+
+class ComparisonVerdict(StrEnum):
+    """The result of one metric against the baseline.
+
+    Attributes:
+        BETTER: significantly lower than the baseline.
+        WORSE: significantly higher.
+        UNDECIDED: different, but not significantly.
+        EQUAL: equal in all pairs.
+        UNKNOWN: no seed with both values known.
+    """
+
+    BETTER = "better"
+    WORSE = "worse"
+    UNDECIDED = "undecided"
+    EQUAL = "equal"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """One metric of one assignor in one scenario, against the baseline.
+    """One metric of one assignor in one scenario, compared with the baseline by seed.
 
     Attributes:
-        scenario: its name.
-        metric: its name.
-        assignor: label.
-        pairs: seeds of which both know the metric.
-        differing: pairs in which the two are not equal.
-        baseline: mean of the baseline over these pairs; None, as all that follows, without a pair.
-        mean: the same of the assignor.
-        low: from where the mean difference is likely to be (95 %); None of fewer than two pairs.
-        high: up to where.
-        p: of the sign-flip test, corrected for all findings; 1 where nothing differs.
+        scenario: name of the scenario.
+        metric: key of the metric.
+        assignor: label of the assignor.
+        pairs: number of seeds for which both values are known.
+        differing: number of pairs with different values.
+        baseline: mean of the baseline over the pairs; None without pairs.
+        mean: mean of the assignor over the pairs; None without pairs.
+        low: lower end of the 95 % confidence interval of the mean difference; None for fewer than two pairs.
+        high: upper end.
+        p: p-value of the sign-flip test, corrected over all comparisons; 1 if no pair differs.
     """
 
     scenario: str
@@ -74,22 +75,29 @@ class MetricComparison:
 
     @property
     def difference(self) -> float:
-        """Mean of the assignor minus mean of the baseline; 0 without a pair."""
+        """Mean of the assignor minus mean of the baseline; 0 without pairs."""
         return 0.0 if self.mean is None or self.baseline is None else self.mean - self.baseline
 
     @property
-    def verdict(self) -> str:
-        """better or worse where that is more than chance, undecided where not, equal where nothing differs."""
+    def verdict(self) -> ComparisonVerdict:
+        """Whether the assignor is significantly better or worse than the baseline."""
         if not self.differing:
-            return "equal" if self.pairs else "unknown"
-        if self.p >= LEVEL:
-            return "undecided"
-        return "worse" if self.difference > 0 else "better"
+            return ComparisonVerdict.EQUAL if self.pairs else ComparisonVerdict.UNKNOWN
+        if self.p >= ALPHA:
+            return ComparisonVerdict.UNDECIDED
+        return ComparisonVerdict.WORSE if self.difference > 0 else ComparisonVerdict.BETTER
 
 
 @dataclass(frozen=True, slots=True)
 class FailedRun:
-    """A run that came to no result."""
+    """A run that reached no assignment.
+
+    Attributes:
+        scenario: name of the scenario.
+        assignor: label of the assignor.
+        seed: seed of the run.
+        cause: why it failed.
+    """
 
     scenario: str
     assignor: str
@@ -99,15 +107,15 @@ class FailedRun:
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """What a trial came to.
+    """The comparison of several assignors with a baseline.
 
     Attributes:
         baseline: label of the first assignor.
-        assignors: labels of the others.
-        scenarios: their names.
-        seeds: how many runs each assignor had in each scenario.
-        findings: one for each scenario, other assignor and metric.
-        failures: runs without a result; their seeds are not in the findings.
+        assignors: labels of the other assignors.
+        scenarios: names of the scenarios.
+        seeds: number of runs of each assignor in each scenario.
+        findings: one comparison per scenario, assignor and metric.
+        failures: failed runs, which the comparisons leave out.
     """
 
     baseline: str
@@ -118,33 +126,34 @@ class PairedComparison:
     failures: tuple[FailedRun, ...]
 
     def of(self, assignor: str) -> list[MetricComparison]:
-        """The findings of an assignor."""
-        return [each for each in self.findings if each.assignor == assignor]
+        """Return the comparisons of one assignor."""
+        return [finding for finding in self.findings if finding.assignor == assignor]
 
     @property
     def is_decidable(self) -> bool:
-        """Whether there are seeds enough for any difference to be more than chance."""
-        differing = [each.differing for each in self.findings if each.differing]
-        return not differing or len(differing) * smallest_p(max(differing)) < LEVEL
+        """Whether there are enough seeds for any difference to be significant."""
+        differing = [finding.differing for finding in self.findings if finding.differing]
+        return not differing or len(differing) * smallest_p(max(differing)) < ALPHA
 
 
 def count_verdicts(findings: Sequence[MetricComparison]) -> list[tuple[str, Counter[str]]]:
-    """For each metric in how many scenarios it is better, worse, undecided or equal."""
+    """Return the number of scenarios by verdict for each metric."""
     counts: dict[str, Counter[str]] = {}
-    for each in findings:
-        counts.setdefault(each.metric, Counter())[each.verdict] += 1
+    for finding in findings:
+        counts.setdefault(finding.metric, Counter())[finding.verdict] += 1
     return list(counts.items())
 
 
-def records(trial: PairedComparison) -> dict[str, Any]:
-    """A trial as a record for scripts."""
+def comparison_record(comparison: PairedComparison) -> dict[str, Any]:
+    """Return the comparison as a record for JSON."""
     return {
-        "baseline": trial.baseline,
-        "assignors": list(trial.assignors),
-        "scenarios": list(trial.scenarios),
-        "seeds": trial.seeds,
+        "baseline": comparison.baseline,
+        "assignors": list(comparison.assignors),
+        "scenarios": list(comparison.scenarios),
+        "seeds": comparison.seeds,
         "findings": [
-            {**asdict(each), "difference": each.difference, "verdict": each.verdict} for each in trial.findings
+            {**asdict(finding), "difference": finding.difference, "verdict": finding.verdict}
+            for finding in comparison.findings
         ],
-        "failures": [asdict(each) for each in trial.failures],
+        "failures": [asdict(failure) for failure in comparison.failures],
     }

@@ -1,4 +1,4 @@
-"""A recommendation: what to set, what that gains against today's settings, and what it costs."""
+"""A recommended configuration: the configs to change, and the metrics before and after."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 RecommendationVerdict = Literal["recommended", "already_best", "none_feasible"]
-"""Something else than today's is to be set; nothing that was tried is surely better than today's; nothing that was
-tried is acceptable."""
+"""Other configs are recommended; no evaluated configuration is significantly better than the current one; no evaluated
+configuration meets the limits."""
 
 MAIN_METRICS: Final = (
     "cross_rack_usd",
@@ -15,25 +15,25 @@ MAIN_METRICS: Final = (
     "active_moves",
     "standby_moves",
     "restored_bytes",
-    "down_ms",
-    "worst_down_ms",
+    "downtime_ms",
+    "worst_downtime_ms",
     "time_to_converge_ms",
     "load_skew",
-    "tasks_in_one_rack",
+    "tasks_without_rack_redundancy",
 )
-"""What is told of before and after."""
+"""Metrics that a recommendation reports before and after."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """A key of Kafka's that is to be set otherwise.
+    """A config to change.
 
     Attributes:
-        key: Kafka's name for it.
-        before: today's value; None if it is not set, and Kafka's default holds.
-        after: the value to set; None if the key is to be removed.
-        notes: what has to be known to set it.
-        is_property: whether it stands in the properties of the application, and not elsewhere in Kafka.
+        key: Kafka's config key.
+        before: current value; None if unset, so that Kafka's default applies.
+        after: recommended value; None to unset it.
+        notes: notes for setting it.
+        is_property: whether it is a property of the application, not a config of brokers or groups.
     """
 
     key: str
@@ -45,17 +45,17 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class MetricChange:
-    """A metric, or the objective, with today's and with the recommended settings, over the same seeds.
+    """A metric, or the objective, with the current and the recommended configs over the same seeds.
 
     Attributes:
-        name: of the metric; None for the objective.
-        pairs: seeds of which both know it; the rest is over these, and None without one.
-        before: mean with today's.
-        before_interval: of that mean (95 %); None, as the others, of fewer than two pairs.
-        after: mean with the recommended.
-        after_interval: of that mean.
+        name: key of the metric; None for the objective.
+        pairs: number of seeds with both values known; the other attributes cover them and are None without any.
+        before: mean with the current configs.
+        before_interval: 95 % confidence interval of that mean; None, as the other intervals, for fewer than two pairs.
+        after: mean with the recommended configs.
+        after_interval: its confidence interval.
         difference: mean of after minus before.
-        interval: of the mean difference.
+        interval: its confidence interval.
     """
 
     name: str | None
@@ -69,21 +69,26 @@ class MetricChange:
 
     @property
     def direction(self) -> int:
-        """-1 if it is surely less than before, 1 if surely more, 0 if that cannot be told."""
+        """-1 if it decreases significantly, 1 if it increases significantly, otherwise 0."""
         if self.interval is None:
             return 0
         return -1 if self.interval[1] < 0 else 1 if self.interval[0] > 0 else 0
 
     @property
     def relative(self) -> float | None:
-        """The difference as a share of the size of today's; None where that is 0 or not known."""
+        """The difference relative to the absolute current value; None if that is 0 or unknown."""
         return None if self.difference is None or not self.before else self.difference / abs(self.before)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRound:
-    """A round of the search: how many settings were tried, with how many seeds each, and the least mean objective of
-    the acceptable ones; None if there was none."""
+    """A round of the search.
+
+    Attributes:
+        settings: number of evaluated configurations.
+        seeds: number of seeds per configuration.
+        best: lowest mean objective of those that meet the limits; None without any.
+    """
 
     settings: int
     seeds: int
@@ -92,23 +97,23 @@ class SearchRound:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What came of a search.
+    """The result of a search.
 
     Attributes:
-        scenario: its name.
-        today: label of the assignor that stands for today's settings.
-        objective: as it was written.
-        limits: as they were asked for.
-        verdict: what to do.
-        changes: what to set; empty unless the verdict is to set something.
-        gain: the objective before and after; None where nothing was measured.
-        figures: the same for `MAIN_METRICS` that are known.
-        seeds: fresh ones, over which gain and figures are.
-        runs: made in all.
-        settings: different ones that were tried.
-        steps: the rounds of the search.
-        remarks: what else is to be said.
-        warnings: what the setting to be recommended makes worse without the objective showing it.
+        scenario: name of the scenario.
+        today: label of the assignor with the current configs.
+        objective: text of the objective.
+        limits: texts of the limits.
+        verdict: whether to change configs.
+        changes: configs to change; empty unless a change is recommended.
+        gain: the objective before and after; None if it was not evaluated.
+        figures: known metrics of `MAIN_METRICS` before and after.
+        seeds: number of additional seeds over which gain and metrics are computed.
+        runs: total number of runs.
+        settings: number of different configurations that were evaluated.
+        steps: rounds of the search.
+        remarks: further remarks.
+        warnings: metrics that the recommended configs make worse and that the objective does not include.
     """
 
     scenario: str
@@ -127,9 +132,9 @@ class Recommendation:
     warnings: tuple[str, ...] = ()
 
 
-def record(found: Recommendation) -> dict[str, Any]:
-    """A recommendation as a record for scripts."""
-    told = asdict(found)
-    if found.gain is not None:
-        told["gain"]["relative"] = found.gain.relative
-    return told
+def record(recommendation: Recommendation) -> dict[str, Any]:
+    """Return the recommendation as a record for JSON."""
+    values = asdict(recommendation)
+    if recommendation.gain is not None:
+        values["gain"]["relative"] = recommendation.gain.relative
+    return values

@@ -1,19 +1,25 @@
-"""Means over seeds with bootstrap intervals, and paired differences on common seeds; plain NumPy.
+"""Statistics over seeds: means with bootstrap intervals, paired differences, and significance tests.
 
-Values come as a matrix, one row a run and one column a metric, NaN where a run does not have the metric. Its rows must
-be in an order that hangs on nothing but their content, as by seed: the same matrix and names give the same bytes.
+Values come as a matrix with one row per run and one column per metric, NaN where a run does not have the metric. The
+order of the rows must depend on their content only, for example on the seed: equal matrices and names give equal bytes.
 
 Guarantees:
-    Fewer than two values have no interval and no standard deviation. Equal values have the interval of that one value.
-    The interval of three or more normal values holds the true mean in 95 of 100 cases, of two in 92; of few values from
-    a skewed distribution in about 92.
+    Fewer than two values have no interval and no standard deviation. Equal values have an interval of width 0.
+    For three or more normally distributed values, the interval contains the true mean in 95 % of cases; for two, in
+    92 %; for a few values of a skewed distribution, in about 92 %.
+    The sign-flip test assumes only that each difference is as likely to be its opposite if there is no effect. It is
+    exact for up to 14 non-zero differences and uses 100,000 random flips beyond that. With k of them, no p-value is
+    below 2/2^k.
+    The Holm correction bounds the probability of any false finding by the level, however the tests depend on each
+    other.
 
-Complexity: O(resamples · values) a metric, and O(resamples · metrics) memory whatever the number of values.
+Complexity: O(resamples · values) per metric for intervals; O(flips · values) per sign-flip test.
 
 Source: B. Efron, R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13 (percentile intervals);
-T. Hesterberg, What Teachers Should Know About the Bootstrap (2015), section 4 (they are too narrow for few values, by
-the factor that is made up for here); J. Cohen, Statistical Power Analysis (1988), section 2.3.5 (d_z);
-M. Abramowitz, I. Stegun, Handbook of Mathematical Functions (1964), 26.7.3–4 (Student's t).
+T. Hesterberg, What Teachers Should Know About the Bootstrap (2015), section 4 (they are too narrow for few values;
+this module corrects them by the factor given there); J. Cohen, Statistical Power Analysis (1988), section 2.3.5 (d_z);
+R. A. Fisher, The Design of Experiments (1935), section 21 (sign-flip test); S. Holm, A simple sequentially rejective
+multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,25 +36,33 @@ from simulator.random_streams import random_stream
 
 Floats = NDArray[np.float64]
 
-LEVEL = 0.95
-"""How often an interval holds the true mean."""
+CONFIDENCE: Final = 0.95
+"""Confidence level of intervals."""
 
-RESAMPLES = 2_000
-"""More of them move the ends of an interval by less than two or three per cent of its width."""
+ALPHA: Final = 0.05
+"""Significance level: differences with a corrected p-value below it are significant."""
 
-_DRAWN_AT_ONCE = 1 << 20
-_ROUNDING = 1e-12
+RESAMPLES: Final = 2_000
+"""Bootstrap resamples; more of them move the ends of an interval by less than three percent of its width."""
+
+_EXACT_PAIRS: Final = 14
+"""Maximum number of differences whose flips are enumerated; SciPy does that in Python, 47 ms for 14."""
+
+_FLIPS: Final = 100_000
+_BATCH_VALUES: Final = 1 << 20
+_ROUNDING: Final = 1e-12
+_SUM_ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From where to where the true mean is likely to lie."""
+    """Confidence interval of a mean."""
 
     low: float
     high: float
 
     def excludes(self, value: float) -> bool:
-        """Whether the value lies outside."""
+        """Return whether the value lies outside the interval."""
         return not self.low <= value <= self.high
 
 
@@ -57,12 +71,12 @@ class SampleSummary:
     """One metric over several runs.
 
     Attributes:
-        known: how many runs have the metric; the rest is over these.
-        mean: None, as all that follows, if it is not known of any run.
-        sd: standard deviation of a sample; None of fewer than two.
+        known: number of runs in which the metric is known; the other attributes cover these runs.
+        mean: mean; None, as all attributes below, if the metric is unknown in all runs.
+        sd: sample standard deviation; None for fewer than two values.
         p50: median.
         p95: 95th percentile, interpolated.
-        interval: of the mean; None of fewer than two.
+        interval: confidence interval of the mean; None for fewer than two values.
     """
 
     known: int
@@ -75,17 +89,17 @@ class SampleSummary:
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """One metric, run by run against the baseline's run with the same seed.
+    """Differences of one metric from the baseline, paired by seed.
 
     Attributes:
-        pairs: seeds of which both know the metric; the rest is over these.
-        mean: of the differences, value minus baseline; None, as all that follows, without a pair.
-        relative: the mean difference as a share of the size of the baseline's mean; None where that is 0.
-        interval: of the mean difference; None of fewer than two pairs.
-        effect: d_z, the mean difference in standard deviations of the differences.
+        pairs: number of seeds for which both values are known; the other attributes cover these pairs.
+        mean: mean of value minus baseline; None, as all attributes below, without pairs.
+        relative: mean difference relative to the absolute mean of the baseline; None if that is 0.
+        interval: confidence interval of the mean difference; None for fewer than two pairs.
+        effect: d_z, the mean difference divided by the standard deviation of the differences.
         effect_unknown: why there is no effect size; None if there is one.
-        less: share of pairs with less than the baseline.
-        more: share of pairs with more.
+        less: share of pairs below the baseline.
+        more: share of pairs above the baseline.
     """
 
     pairs: int
@@ -99,140 +113,158 @@ class PairedDifference:
 
     @property
     def excludes_zero(self) -> bool | None:
-        """Whether the interval says that there is a difference; None without an interval."""
+        """Whether the interval excludes 0; None without an interval."""
         return None if self.interval is None else self.interval.excludes(0.0)
 
 
 def summarize(values: Floats, *names: str) -> list[SampleSummary]:
-    """Summarise every column.
+    """Return the summary of every column.
 
     Args:
-        values: (runs, metrics), NaN where not known.
-        names: what the values are of; the resamples hang on it.
+        values: shape (runs, metrics); NaN where unknown.
+        names: names of the data, which seed the resampling.
     """
-    found = [SampleSummary(0)] * values.shape[1]
-    for rows, columns in _by_rows_known(values):
+    result = [SampleSummary(0)] * values.shape[1]
+    for rows, columns in _columns_by_known_rows(values):
         known = values[rows][:, columns]
-        facts = (_means(known), _sds(known), *np.quantile(known, [0.5, 0.95], axis=0))
-        every = zip(columns, *(fact.tolist() for fact in facts), _intervals(known, names), strict=True)
-        for column, mean, sd, p50, p95, interval in every:
-            found[column] = SampleSummary(len(rows), mean, sd if interval else None, p50, p95, interval)
-    return found
+        statistics = (_means(known), _sds(known), *np.quantile(known, [0.5, 0.95], axis=0))
+        per_column = zip(columns, *(array.tolist() for array in statistics), _intervals(known, names), strict=True)
+        for column, mean, sd, p50, p95, interval in per_column:
+            result[column] = SampleSummary(len(rows), mean, sd if interval else None, p50, p95, interval)
+    return result
 
 
 def paired(values: Floats, baseline: Floats, *names: str) -> list[PairedDifference]:
     """Compare every column with the baseline's, row by row.
 
     Args:
-        values: (seeds, metrics), NaN where not known.
-        baseline: the same of the baseline, the same seeds in the same rows.
-        names: what the values are of; the resamples hang on it.
+        values: shape (seeds, metrics); NaN where unknown.
+        baseline: the same for the baseline, with the same seeds in the same rows.
+        names: names of the data, which seed the resampling.
+
+    Returns:
+        One result per metric.
     """
     differences = values - baseline
     differences[np.abs(differences) <= _ROUNDING * np.maximum(np.abs(values), np.abs(baseline))] = 0.0
-    found = [PairedDifference(0, effect_unknown="no seed of which both are known")] * values.shape[1]
-    for rows, columns in _by_rows_known(differences):
+    result = [PairedDifference(0, effect_unknown="no seed with both values known")] * values.shape[1]
+    for rows, columns in _columns_by_known_rows(differences):
         known = differences[rows][:, columns]
-        of_columns = _paired(known, baseline[rows][:, columns], _intervals(known, names))
-        for column, of_one in zip(columns, of_columns, strict=True):
-            found[column] = of_one
-    return found
+        per_column = _paired(known, baseline[rows][:, columns], _intervals(known, names))
+        for column, difference in zip(columns, per_column, strict=True):
+            result[column] = difference
+    return result
 
 
 def bootstrap_intervals(values: Floats, *names: str) -> list[Interval | None]:
-    """Bootstrap intervals of the means of the columns; None for a column of fewer than two known values.
+    """Return the confidence intervals of the means of the columns; None for fewer than two known values.
 
-    Percentiles of the means of resamples, stretched about the mean by the factor by which they are too narrow for so
-    few values.
+    The intervals are bootstrap percentile intervals, widened about the mean for small samples.
 
     Args:
-        values: (runs, metrics), NaN where not known.
-        names: what the values are of; the resamples hang on it.
+        values: shape (runs, metrics); NaN where unknown.
+        names: names of the data, which seed the resampling.
     """
-    found: list[Interval | None] = [None] * values.shape[1]
-    for rows, columns in _by_rows_known(values):
+    result: list[Interval | None] = [None] * values.shape[1]
+    for rows, columns in _columns_by_known_rows(values):
         for column, interval in zip(columns, _intervals(values[rows][:, columns], names), strict=True):
-            found[column] = interval
-    return found
+            result[column] = interval
+    return result
+
+
+def sign_flip_p(differences: Sequence[float], *names: str) -> float:
+    """Return the p-value of the two-sided sign-flip test that the mean difference is 0.
+
+    Args:
+        differences: one difference per pair.
+        names: names of the data, which seed the random flips.
+    """
+    from scipy import stats
+
+    values = np.array([value for value in differences if value], dtype=np.float64)
+    if not len(values):
+        return 1.0
+    is_exact = len(values) <= _EXACT_PAIRS
+    scale = np.abs(values).sum() * _SUM_ROUNDING
+
+    def rounded_sum(samples: Floats, axis: int) -> Floats:
+        # Sums that differ by rounding only must tie.
+        return np.asarray(np.round(samples.sum(axis=axis) / scale))
+
+    result = stats.permutation_test(
+        (values,),
+        rounded_sum,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=2 ** len(values) if is_exact else _FLIPS,
+        batch=max(1, _BATCH_VALUES // len(values)),
+        rng=None if is_exact else random_stream(0, "sign flips", *names),
+    )
+    return float(result.pvalue)
+
+
+def smallest_p(pairs: int) -> float:
+    """Return the smallest possible p-value of the sign-flip test for a number of non-zero differences."""
+    return min(1.0, 2.0 ** (1 - pairs))
+
+
+def holm_correction(p_values: Sequence[float]) -> list[float]:
+    """Return Holm-corrected p-values in the order given."""
+    corrected = [1.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = highest
+    return corrected
 
 
 @lru_cache(maxsize=4096)
-def student_t(probability: float, degrees: int) -> float:
-    """The quantile of Student's t distribution, of a probability over a half and whole degrees of freedom."""
-    low, high = 0.0, np.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, degrees) < 2 * probability - 1 else (low, middle)
-    return float(np.sqrt(degrees) * np.tan(low))
+def _widening(count: int) -> float:
+    """Return the factor by which percentile intervals of `count` normally distributed values are too narrow."""
+    from scipy import stats
 
-
-def _within(angle: float, degrees: int) -> float:
-    """How likely |t| is at most √degrees · tan(angle)."""
-    odd = degrees % 2
-    steps = np.arange(2 + odd, degrees - 1, 2)
-    # cos, 2/3 cos³, 2·4/(3·5) cos⁵, …; or 1, 1/2 cos², 1·3/(2·4) cos⁴, …
-    terms = np.cumprod(np.concatenate([[np.cos(angle) if odd else 1.0], (steps - 1) / steps * np.cos(angle) ** 2]))
-    if odd:
-        series = terms.sum() if degrees > 1 else 0.0
-        return float(2 / np.pi * (angle + np.sin(angle) * series))
-    return float(np.sin(angle) * terms.sum())
-
-
-@lru_cache(maxsize=4096)
-def _stretch(count: int) -> float:
-    """How much too narrow percentile intervals of so few values are, were the values normal."""
-    tail = (1 + LEVEL) / 2
-    return float(np.sqrt(count / (count - 1)) * student_t(tail, count - 1) / NormalDist().inv_cdf(tail))
+    tail = (1 + CONFIDENCE) / 2
+    return float(np.sqrt(count / (count - 1)) * stats.t.ppf(tail, count - 1) / stats.norm.ppf(tail))
 
 
 def _intervals(values: Floats, names: tuple[str, ...]) -> list[Interval | None]:
+    from scipy import stats
+
     if len(values) < 2:
         return [None] * values.shape[1]
-    # Equal values differ from the first one by exactly nothing, from their mean perhaps not.
+    # The first value is subtracted so that equal values have exactly that value as their interval.
     first = values[0]
     around = values - first
     mean = around.mean(axis=0)
-    # Sorting rows one after the other is three times as fast as numpy.quantile.
-    ordered = np.sort(np.ascontiguousarray(_resampled_means(around, names).T), axis=1)
-    ends = np.stack([_between(ordered, share) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)])
-    low, high = first + mean + _stretch(len(values)) * (ends - mean)
-    return [Interval(*both) for both in zip(low.tolist(), high.tolist(), strict=True)]
+    percentiles = stats.bootstrap(
+        (around,),
+        np.mean,
+        axis=0,
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        batch=max(1, _BATCH_VALUES // max(1, around.size)),
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=random_stream(0, "bootstrap", *names),
+    ).confidence_interval
+    low, high = (first + mean + _widening(len(values)) * (end - mean) for end in (percentiles.low, percentiles.high))
+    return [Interval(*ends) for ends in zip(low.tolist(), high.tolist(), strict=True)]
 
 
-def _between(ordered: Floats, share: float) -> Floats:
-    """The quantile of each row of ordered values, interpolated."""
-    place = share * (ordered.shape[1] - 1)
-    below = int(place)
-    return np.asarray(ordered[:, below] + (place - below) * (ordered[:, below + 1] - ordered[:, below]))
-
-
-def _resampled_means(values: Floats, names: tuple[str, ...]) -> Floats:
-    count = len(values)
-    chance = random_stream(0, "bootstrap", *names)
-    means = np.empty((RESAMPLES, values.shape[1]))
-    at_once = max(1, _DRAWN_AT_ONCE // count)
-    for start in range(0, RESAMPLES, at_once):
-        rows = min(at_once, RESAMPLES - start)
-        drawn = chance.integers(count, size=(rows, count)) + np.arange(rows)[:, None] * count
-        often = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
-        means[start : start + rows] = often.astype(np.float64) @ values / count
-    return means
-
-
-def _by_rows_known(values: Floats) -> Iterator[tuple[NDArray[np.intp], list[int]]]:
-    """The columns that are known of the same rows, together: they share their resamples, which take longest."""
-    there = ~np.isnan(values)
+def _columns_by_known_rows(values: Floats) -> Iterator[tuple[NDArray[np.intp], list[int]]]:
+    """Yield columns that are known in the same rows together: resampling, the slowest step, is shared."""
+    is_known = ~np.isnan(values)
     columns: dict[bytes, list[int]] = {}
     for column in range(values.shape[1]):
-        columns.setdefault(there[:, column].tobytes(), []).append(column)
-    for same in columns.values():
-        rows = np.flatnonzero(there[:, same[0]])
+        columns.setdefault(is_known[:, column].tobytes(), []).append(column)
+    for group in columns.values():
+        rows = np.flatnonzero(is_known[:, group[0]])
         if len(rows):
-            yield rows, same
+            yield rows, group
 
 
 def _means(values: Floats) -> Floats:
-    """The means of the columns; of equal values exactly these."""
+    """Return the means of the columns; exactly the value if all are equal."""
     return np.asarray(values[0] + (values - values[0]).mean(axis=0))
 
 
@@ -242,18 +274,18 @@ def _sds(values: Floats) -> Floats:
 
 def _paired(differences: Floats, baseline: Floats, intervals: Sequence[Interval | None]) -> Iterator[PairedDifference]:
     pairs = len(differences)
-    means, before = _means(differences), np.abs(_means(baseline))
+    means, baseline_means = _means(differences), np.abs(_means(baseline))
     scale = np.maximum(np.abs(differences), np.abs(baseline)).max(axis=0)
     are_equal = np.ptp(differences, axis=0) <= _ROUNDING * scale
     less, more = (differences < 0).mean(axis=0), (differences > 0).mean(axis=0)
-    facts = (means, before, _sds(differences), are_equal, less, more)
-    every = zip(intervals, *(fact.tolist() for fact in facts), strict=True)
-    for interval, mean, of_baseline, sd, is_equal, share_less, share_more in every:
-        unknown = "one pair only" if pairs == 1 else "all differences are equal" if is_equal else None
+    statistics = (means, baseline_means, _sds(differences), are_equal, less, more)
+    per_column = zip(intervals, *(array.tolist() for array in statistics), strict=True)
+    for interval, mean, baseline_mean, sd, is_equal, share_less, share_more in per_column:
+        unknown = "only one pair" if pairs == 1 else "all differences are equal" if is_equal else None
         yield PairedDifference(
             pairs=pairs,
             mean=mean,
-            relative=mean / of_baseline if of_baseline else None,
+            relative=mean / baseline_mean if baseline_mean else None,
             interval=interval,
             effect=None if unknown else mean / sd,
             effect_unknown=unknown,

@@ -1,7 +1,7 @@
-"""Names from scenarios and logs as text that can be shown anywhere.
+"""Safe output of names from scenarios and logs.
 
-A name may hold anything: markup, control characters that a terminal obeys, marks that turn the direction of what
-follows. Escaping markup is the business of each output; what no output may let through is made visible here.
+Names may contain markup, control characters, or marks that change the direction of the text that follows. Each output
+escapes its own markup; this module escapes what no output may contain.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_BREAKS_OUT = frozenset({"Cc", "Cs", "Zl", "Zp"})
-_TURNS_DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_CONTROL = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def printable(text: str) -> str:
-    r"""Show control characters, line ends and marks of direction as escapes, `\x1b` for one; leave the rest alone."""
+    r"""Return text with control characters, line ends and direction marks escaped, for example as `\x1b`."""
     return "".join(_escaped(char) if _is_harmful(char) else char for char in text)
 
 
 def shortened(text: str, width: int) -> str:
-    """Take out the middle of a text of more than `width` characters: the ends of names tell them apart."""
+    """Return text without its middle if it is longer than `width`: names often differ in their ends."""
     if len(text) <= width:
         return text
     head = width // 2
@@ -28,12 +28,12 @@ def shortened(text: str, width: int) -> str:
 
 
 def name_parts(name: str) -> list[str]:
-    """Cut a name where it may go on in the next line: behind what separates words in names."""
+    """Split a name where a line may break, after the characters that separate words in names."""
     return re.findall(r"[^\s_.,:=/()-]+[\s_.,:=/()-]*|^[\s_.,:=/()-]+", name)
 
 
 def _is_harmful(char: str) -> bool:
-    return unicodedata.category(char) in _BREAKS_OUT or char in _TURNS_DIRECTION
+    return unicodedata.category(char) in _CONTROL or char in _DIRECTION_MARKS
 
 
 def _escaped(char: str) -> str:

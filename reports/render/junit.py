@@ -1,47 +1,49 @@
-"""Verifications in the XML that JUnit's Ant task made and CI servers read: a test suite a scenario, a case a run."""
+"""Verifications as JUnit XML for CI servers: one test suite per scenario, one test case per run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from reports.analysis.stored.verification import Verification, VerificationStatus
 from reports.analysis.text import printable
-from reports.render.verification import CHANGED, NOT_STORED, UNREADABLE, Verification, lines_of_runs
+from reports.render.verification import lines_by_run
 
 
-def junit(every: Sequence[Verification]) -> bytes:
-    """The XML of verifications."""
+def junit(verifications: Sequence[Verification]) -> bytes:
+    """Return verifications as JUnit XML."""
     root = Element("testsuites", name="assignor-sim verify")
-    for each in every:
-        _suite(root, each)
+    for verification in verifications:
+        _suite(root, verification)
     indent(root)
     return bytes(tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def _suite(root: Element, each: Verification) -> None:
-    changed = dict(lines_of_runs(each.changes))
-    titles = dict.fromkeys((*(f"{printable(assignor)}, seed {seed}" for assignor, seed in each.runs), *changed))
-    # What could not be run has no runs, and is a case all the same.
-    names = list(titles) or ["as stored"]
+def _suite(root: Element, verification: Verification) -> None:
+    status, headline = verification.status, verification.headline
+    changed = dict(lines_by_run(verification.changes))
+    titles = [f"{printable(assignor)}, seed {seed}" for assignor, seed in verification.runs]
+    # A scenario that could not be run has no runs but still gets a test case.
+    names = list(dict.fromkeys((*titles, *changed))) or ["as stored"]
     suite = SubElement(
         root,
         "testsuite",
-        name=_line(each.file),
+        name=_line(verification.file),
         tests=str(len(names)),
-        failures=str(len(changed) if each.status == CHANGED else 0),
-        errors=str(int(each.status == UNREADABLE)),
-        skipped=str(int(each.status == NOT_STORED)),
-        time=f"{each.seconds:.3f}",
+        failures=str(len(changed) if status is VerificationStatus.CHANGED else 0),
+        errors=str(int(status is VerificationStatus.UNREADABLE)),
+        skipped=str(int(status is VerificationStatus.NOT_STORED)),
+        time=f"{verification.seconds:.3f}",
     )
     for name in names:
-        case = SubElement(suite, "testcase", classname=_line(each.file), name=_line(name), time="0")
-        if each.status == UNREADABLE:
-            SubElement(case, "error", message=_line(each.headline)).text = _lines(each.headline)
-        elif each.status == NOT_STORED:
-            SubElement(case, "skipped", message=_line(each.headline))
+        case = SubElement(suite, "testcase", classname=_line(verification.file), name=_line(name), time="0")
+        if status is VerificationStatus.UNREADABLE:
+            SubElement(case, "error", message=_line(headline)).text = _lines(headline)
+        elif status is VerificationStatus.NOT_STORED:
+            SubElement(case, "skipped", message=_line(headline))
         elif name in changed:
-            said = "\n".join((each.headline, *changed[name]))
-            SubElement(case, "failure", message=_line(changed[name][0])).text = _lines(said)
+            text = "\n".join((headline, *changed[name]))
+            SubElement(case, "failure", message=_line(changed[name][0])).text = _lines(text)
 
 
 def _line(text: str) -> str:
@@ -49,5 +51,5 @@ def _line(text: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """Control characters are escaped by then; these two are all else that XML does not take."""
+    """Return text without characters that XML cannot hold: control characters are escaped, noncharacters replaced."""
     return "\n".join(map(printable, text.splitlines())).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")

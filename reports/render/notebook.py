@@ -1,18 +1,17 @@
-"""A comparison in a notebook: a table that shows itself, data frames, and figures.
+"""Results in a notebook: an HTML comparison table, data frames and figures.
 
-Whatever comes from a scenario or a label is text, never markup.
+Text from scenarios and labels is never interpreted as markup.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from html import escape
-
 from reports.analysis.cells import Column
-from reports.analysis.comparison import ComparisonRow, Tables, best, compare_runs, rows_by_scenario, table
+from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario, table
 from reports.analysis.comparison_records import RECORD_KEYS, records
 from reports.analysis.notes import notes
 from reports.analysis.text import printable
@@ -29,16 +28,25 @@ _NAME: Final = "text-align: left; vertical-align: bottom; white-space: nowrap"
 
 @dataclass(frozen=True, slots=True)
 class Plots:
-    """Every figure of `reports.render.figures.run_figures` as a method without arguments but `narrow`: `plot.convergence()`."""
+    """Every figure of `reports.render.figures.run_figures` as a method: `plot.convergence()`.
+
+    Attributes:
+        tables: the result tables.
+    """
 
     tables: Tables
 
     def __getattr__(self, name: str) -> Callable[..., Figure]:
+        """Return the drawing function of a figure.
+
+        Raises:
+            AttributeError: there is no such figure.
+        """
         from functools import partial
 
         figures = _figures()
         if name not in figures:
-            raise AttributeError(f"there is no figure '{name}' (figures: {', '.join(figures)})")
+            raise AttributeError(f"unknown figure '{name}' (figures: {', '.join(figures)})")
         return partial(_shown, figures[name], self.tables)
 
     def __dir__(self) -> list[str]:
@@ -46,7 +54,7 @@ class Plots:
 
 
 def data_frame(tables: Tables, name: str | None = None) -> pd.DataFrame:
-    """A result table as a data frame; without a name the comparison, one row an assignor.
+    """Return a result table as a data frame; by default the comparison with one row per assignor.
 
     Raises:
         TableError: there is no such table.
@@ -54,17 +62,20 @@ def data_frame(tables: Tables, name: str | None = None) -> pd.DataFrame:
     import pandas as pd
 
     if name is not None:
-        found: pd.DataFrame = table(tables, name).to_pandas()
-        return found
+        frame: pd.DataFrame = table(tables, name).to_pandas()
+        return frame
     return pd.DataFrame(records(compare_runs(tables)), columns=list(RECORD_KEYS))
 
 
 def comparison_html(tables: Tables, warnings: Sequence[str] = ()) -> str:
-    """The comparison as HTML: a table for each scenario, the best values bold and with a star, and notes below.
+    """Return the comparison as HTML: one table per scenario with the best values bold and starred, and notes below.
 
     Args:
-        tables: must hold `runs`.
-        warnings: what is to be known before reading.
+        tables: must contain `runs`.
+        warnings: texts above the table.
+
+    Returns:
+        HTML.
 
     Raises:
         TableError: there is no such table.
@@ -79,22 +90,22 @@ def comparison_html(tables: Tables, warnings: Sequence[str] = ()) -> str:
 
 
 def _scenario(scenario: str, rows: Sequence[ComparisonRow], columns: Sequence[Column]) -> Iterator[str]:
-    winners = [best(rows, each.metric) for each in columns]
+    winners = [best_rows(rows, column.metric) for column in columns]
     yield f"<table><caption>{_text(scenario)}</caption><thead><tr><th scope='col' style='{_NAME}'>assignor</th>"
-    for each in columns:
-        yield f"<th scope='col' style='{_HEADER}' title='{escape(each.metric.meaning)}'>{_text(each.title)}</th>"
+    for column in columns:
+        yield f"<th scope='col' style='{_HEADER}' title='{escape(column.metric.meaning)}'>{_text(column.title)}</th>"
     yield "</tr></thead><tbody>"
     for row in rows:
         yield f"<tr><th scope='row' style='{_NAME}'>{_text(row.assignor)}</th>"
-        for each, won in zip(columns, winners, strict=True):
-            cell = _text(str(each.cell(row)))
-            yield f"<td style='{_NUMBER}'>{f'<b>{cell}&#8202;*</b>' if row in won else cell}</td>"
+        for column, column_winners in zip(columns, winners, strict=True):
+            cell = _text(str(column.cell(row)))
+            yield f"<td style='{_NUMBER}'>{f'<b>{cell}&#8202;*</b>' if row in column_winners else cell}</td>"
         yield "</tr>"
     yield "</tbody></table>"
 
 
 def _text(text: str) -> str:
-    """Text in HTML; its own direction of writing ends with it."""
+    """Return text as HTML, isolated in its writing direction."""
     return f"<bdi>{escape(printable(text))}</bdi>"
 
 
@@ -105,7 +116,7 @@ def _figures() -> dict[str, Callable[..., Figure]]:
 
 
 def _shown(draw: Callable[..., Figure], tables: Tables, **options: Any) -> Figure:
-    """The figure, which a notebook can show whatever its settings: there is no pyplot that would."""
+    """Return a figure that a notebook displays without pyplot."""
     from reports.render.figures.run_figures import figure_bytes
 
     figure = draw(tables, **options)

@@ -1,4 +1,4 @@
-"""The page of runs and sweeps: one HTML file for a mail attachment, for paper, and for looking at them closely."""
+"""The report page: one self-contained HTML file with runs, sweeps and plans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reports.analysis.grids import MAX_TASKS, breakdown_grid, prices, series_gri
 from reports.analysis.metrics import METRICS
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.analysis.runs.client_loads import load_grid, loads
+from reports.analysis.runs.client_loads import client_loads, load_grid
 from reports.analysis.runs.convergence_grid import convergence_grid
 from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
@@ -36,24 +36,27 @@ def page(
     sweeps: Sequence[AggregatedSweep] = (),
     plans: Sequence[PlanResults] = (),
 ) -> str:
-    """Make the page of runs, sweeps and plans.
+    """Render the report page.
 
     The same tables and manifests give the same text.
 
     Args:
-        tables: must hold every table of `simulator.results.tables.SCHEMAS` that is about rounds, tasks, clients or traffic;
-            None if there are no runs.
-        manifests: how the tables came about, in any shape that JSON can have; `scenario` (with `text`), `assignors`,
-            `seeds`, `command` and `versions` are shown as what they are, and `directory` as a heading.
-        sweeps: each has a section of its own, behind those of the runs.
-        plans: each has a section of its own, behind those of the sweeps.
+        tables: must contain every table of `simulator.tables.SCHEMAS` about rounds, tasks, clients or traffic; None
+            without runs.
+        manifests: manifests of the results, with any JSON structure; `scenario` (with `text`), `assignors`, `seeds`,
+            `command` and `versions` are formatted, and `directory` becomes a heading.
+        sweeps: one section each, after those of the runs.
+        plans: one section each, after those of the sweeps.
+
+    Returns:
+        The HTML file.
 
     Raises:
         TableError: a table is missing.
     """
     rows = [] if tables is None else compare_runs(tables)
     names = list(
-        dict.fromkeys([*rows_by_scenario(rows), *(sweep.name for sweep in sweeps), *(each.source for each in plans)])
+        dict.fromkeys([*rows_by_scenario(rows), *(sweep.name for sweep in sweeps), *(plan.source for plan in plans)])
     )
     simulated = tables is not None or bool(sweeps)
     title = f"{', '.join(names) or 'no runs'} – {'assignors' if simulated else 'plans'} compared"
@@ -64,7 +67,7 @@ def page(
         *_about(manifests, simulated=simulated),
     ]
     subtitle = _subtitle("Assignors compared in simulation", list(_labels(rows, sweeps)))
-    planned = _subtitle("Reassignment plans compared", [name for each in plans for name in each.planned])
+    planned = _subtitle("Reassignment plans compared", [name for plan in plans for name in plan.planned])
     return render_page(title, names, "No runs", " ".join(filter(None, (subtitle, planned))), sections)
 
 
@@ -92,7 +95,7 @@ def _of_runs(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]
     told = {"by_event": convergence_grid(tables), **shared}
     yield Section("convergence", "Convergence", "run/convergence.html.j2", told)
     yield Section("downtime", "Downtime", "run/downtime.html.j2", {**_downtime(tables), **shared})
-    load = load_grid(loads(tables))
+    load = load_grid(client_loads(tables))
     yield Section("load", "Load per thread", "run/load.html.j2", {"load": load, **shared})
     moves = breakdown_grid(moves_by_reason(tables))
     yield Section("moves", "Moves", "run/moves.html.j2", {"moves": moves, **shared})
@@ -104,9 +107,11 @@ def _of_runs(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]
 def _about(manifests: Sequence[Manifest], *, simulated: bool) -> Iterator[Section]:
     if simulated:
         metrics = [(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)]
-        yield Section("reading", "How to read this", "run/reading.html.j2", {"metrics": metrics})
+        yield Section("reading", "Definitions", "run/reading.html.j2", {"metrics": metrics})
     if manifests:
-        yield Section("making", "How it was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]})
+        yield Section(
+            "making", "How this report was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]}
+        )
 
 
 def _over_time(tables: Tables) -> dict[str, Any]:
@@ -137,7 +142,7 @@ def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
         **shared,
     }
     data = {"matrix-data": [each.as_data() for each in matrices]}
-    return Section("traffic", "Traffic between racks", "run/traffic.html.j2", context, data)
+    return Section("traffic", "Cross-rack traffic", "run/traffic.html.j2", context, data)
 
 
 def _made(manifest: Manifest) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""TODO scenarios/clusters."""
+"""Clusters for replica assignors, read from files or generated."""

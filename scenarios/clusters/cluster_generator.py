@@ -1,8 +1,7 @@
-"""Clusters of any size, made up to try replica assignors on.
+"""Generate random clusters of any size, to test replica assignors.
 
-Topics are as large as chance makes them, replicas lie anywhere, and sizes differ: what a cluster comes to that grew by
-itself. The proportions that are the defaults, the exponential popularity of topics, and that racks are not looked at,
-are those of Cruise Control's own tests.
+Numbers of partitions per topic, sizes and replica placements are random, as in a cluster without rebalancing. The
+default proportions, the exponential popularity of topics, and rack-unaware placement follow Cruise Control's tests.
 
 Source: `com.linkedin.kafka.cruisecontrol.common.TestConstants` (BASE_PROPERTIES) and `model.RandomCluster`.
 """
@@ -17,25 +16,25 @@ from assignors.model.columns import IntArray
 from assignors.replicas.state import BrokerState, ClusterState
 
 MEAN_BYTES = 4_000_000_000
-"""What a partition holds in the mean."""
+"""The mean size of a partition."""
 
-_ROOM = 2
-"""So many times what a broker would hold in the mean fits on it."""
+_CAPACITY_FACTOR = 2
+"""The disk capacity of a broker, as a multiple of the mean data per broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterShape:
-    """How large a cluster is.
+    """The size of a cluster.
 
     Attributes:
-        brokers: how many brokers.
-        racks: how many racks they stand in, by turns.
-        topics: how many topics, each of one partition at least.
-        partitions: how many partitions all topics have.
-        factor: how many replicas each partition has.
+        brokers: number of brokers.
+        racks: number of racks, assigned to brokers round-robin.
+        topics: number of topics, each with at least one partition.
+        partitions: number of partitions of all topics.
+        factor: replication factor.
 
     Raises:
-        ValueError: such a cluster cannot be.
+        ValueError: the numbers are inconsistent.
     """
 
     brokers: int = 40
@@ -46,29 +45,38 @@ class ClusterShape:
 
     def __post_init__(self) -> None:
         if min(self.brokers, self.racks, self.topics, self.factor) < 1:
-            raise ValueError("a cluster has at least one broker, rack, topic and replica")
+            raise ValueError("a cluster needs at least one broker, rack, topic and replica")
         if self.racks > self.brokers:
-            raise ValueError(f"{self.racks} racks are more than there are brokers ({self.brokers})")
+            raise ValueError(f"{self.racks} racks are more than the brokers ({self.brokers})")
         if self.partitions < self.topics:
-            raise ValueError(f"{self.partitions} partitions are fewer than there are topics ({self.topics})")
+            raise ValueError(f"{self.partitions} partitions are fewer than the topics ({self.topics})")
         if self.factor > self.brokers:
-            raise ValueError(f"{self.factor} replicas need as many brokers, but there are {self.brokers}")
+            raise ValueError(
+                f"{self.factor} replicas need at least as many brokers, but the cluster has {self.brokers}"
+            )
 
 
 def generate_cluster(shape: ClusterShape, seed: int) -> ClusterState:
-    """Make a cluster up; the same shape and seed give the same one.
+    """Generate a cluster; the same shape and seed give the same cluster.
 
     Complexity: O(partitions · brokers).
+
+    Args:
+        shape: the size of the cluster.
+        seed: the random seed.
+
+    Returns:
+        The cluster.
     """
-    of_topics, of_replicas, of_sizes = (
+    topic_stream, replica_stream, size_stream = (
         np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream,))) for stream in range(3)
     )
-    counts = _partitions_by_topic(shape, of_topics)
+    counts = _partitions_by_topic(shape, topic_stream)
     topic = np.repeat(np.arange(shape.topics), counts)
     first = np.cumsum(counts) - counts
-    replicas = of_replicas.random((shape.partitions, shape.brokers)).argsort(axis=1)[:, : shape.factor]
-    size_bytes = np.maximum(of_sizes.exponential(MEAN_BYTES, shape.partitions), 1.0).astype(np.int64)
-    capacity = _ROOM * MEAN_BYTES * shape.partitions * shape.factor // shape.brokers
+    replicas = replica_stream.random((shape.partitions, shape.brokers)).argsort(axis=1)[:, : shape.factor]
+    size_bytes = np.maximum(size_stream.exponential(MEAN_BYTES, shape.partitions), 1.0).astype(np.int64)
+    capacity = _CAPACITY_FACTOR * MEAN_BYTES * shape.partitions * shape.factor // shape.brokers
     digits = len(str(shape.topics - 1))
     return ClusterState(
         brokers=tuple(BrokerState(i, f"rack-{i % shape.racks}", capacity_bytes=capacity) for i in range(shape.brokers)),
@@ -81,8 +89,8 @@ def generate_cluster(shape: ClusterShape, seed: int) -> ClusterState:
     )
 
 
-def _partitions_by_topic(shape: ClusterShape, draw: np.random.Generator) -> IntArray:
-    """One each, and the rest in proportion to popularities that are drawn."""
-    popularity = draw.exponential(1.0, shape.topics)
-    drawn: IntArray = draw.multinomial(shape.partitions - shape.topics, popularity / popularity.sum())
+def _partitions_by_topic(shape: ClusterShape, stream: np.random.Generator) -> IntArray:
+    """Return the partitions per topic: one each, the rest in proportion to random popularities."""
+    popularity = stream.exponential(1.0, shape.topics)
+    drawn: IntArray = stream.multinomial(shape.partitions - shape.topics, popularity / popularity.sum())
     return drawn + 1

@@ -1,7 +1,7 @@
-"""A cluster from wherever it is described, as what replica assignors are told.
+"""Read a cluster as input of replica assignors.
 
-It is described by a scenario, by an assignment as `kafka-reassign-partitions.sh` takes and prints it, or by what
-`kafka-topics.sh --describe` prints; the text tells which of them it is.
+The source is a scenario, a reassignment JSON of `kafka-reassign-partitions.sh`, or the output of
+`kafka-topics.sh --describe`; the format is detected from the text.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _PROPOSED = "Proposed partition reassignment configuration"
 
 @dataclass(frozen=True, slots=True)
 class LoadedCluster:
-    """A cluster that was read.
+    """A cluster that was read from a file.
 
     Attributes:
-        source: what messages call the description.
+        source: the name of the source in messages.
         state: the cluster.
-        remarks: what its reader should know: what was not said, or is not as it should be.
-        log_dirs: the log directories that an assignment names.
+        remarks: missing or unusual data that the user should know of.
+        log_dirs: the log directories that a reassignment names.
     """
 
     source: str
@@ -57,7 +57,7 @@ class LoadedCluster:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _ClusterDraft:
     replicas: dict[PartitionKey, tuple[int, ...]]
     leaders: dict[PartitionKey, int] = field(default_factory=dict)
     brokers: tuple[BrokerState, ...] | None = None
@@ -68,7 +68,7 @@ class _Draft:
     log_dirs: LogDirs = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     lines: Mapping[str, int] = field(default_factory=dict)
-    """Where topics are described."""
+    """The line of each topic in the source."""
 
 
 def read_cluster(
@@ -84,40 +84,43 @@ def read_cluster(
     """Read a cluster.
 
     Args:
-        source: what messages call the text.
-        text: the description.
-        path: the file that it is in, beside which a scenario's own files are looked for; None if there is none.
-        brokers: a file with the brokers, in place of those that the description names.
-        log_dirs: what `kafka-log-dirs.sh --describe` printed; its sizes take the place of a scenario's.
-        rates: the directory that `assignor-sim ingest` wrote; the mean rate of a day replaces that of a scenario.
-        seed: places the replicas of a scenario that leaves that open; its first one if None.
+        source: the name of the text in messages.
+        text: the description of the cluster.
+        path: the file of the text, to resolve the imports of a scenario; None if there is no file.
+        brokers: a file with the brokers, which replaces those of the description.
+        log_dirs: output of `kafka-log-dirs.sh --describe`; its sizes replace those of a scenario.
+        rates: the directory that `assignor-sim ingest` wrote; daily mean rates replace those of a scenario.
+        seed: the seed for replica placement in a scenario; None for the scenario's first.
+
+    Returns:
+        The cluster with remarks.
 
     Raises:
-        ScenarioError: a file is not what it should be, or they do not fit together; says where.
+        ScenarioError: a file is invalid, or the files are inconsistent.
     """
     draft = _read(source, text, path, seed)
     _check_leaders(source, draft)
     if brokers is not None:
         listed = read_tool_output(brokers, parse_broker_list)
         draft.brokers = tuple(map(_broker, listed))
-        _remark_on_strangers(draft, str(brokers))
+        _remark_on_unknown_brokers(draft, str(brokers))
     if log_dirs is not None:
         draft.sizes = _sizes(draft, log_dirs)
     if rates is not None:
         draft.rates = _rates(draft, rates)
     if draft.brokers is None:
-        everybody = sorted({broker for ids in draft.replicas.values() for broker in ids})
-        draft.brokers = tuple(map(BrokerState, everybody))
-        draft.remarks.append("racks are not known, nor brokers without replicas; --brokers FILE tells them")
+        broker_ids = sorted({broker for ids in draft.replicas.values() for broker in ids})
+        draft.brokers = tuple(map(BrokerState, broker_ids))
+        draft.remarks.append("racks and brokers without replicas are unknown; set --brokers FILE")
     return LoadedCluster(source, _state(draft), tuple(draft.remarks), draft.log_dirs)
 
 
 def to_cluster_state(cluster: Cluster) -> ClusterState:
-    """The cluster of a world; sizes and rates are not known if all of them are 0."""
+    """Convert the cluster of a world; sizes and rates are unknown if all of them are 0."""
     return _state(_draft_of(cluster))
 
 
-def _state(draft: _Draft) -> ClusterState:
+def _state(draft: _ClusterDraft) -> ClusterState:
     return ClusterState.of(
         draft.brokers or (),
         draft.replicas,
@@ -129,12 +132,12 @@ def _state(draft: _Draft) -> ClusterState:
     )
 
 
-def _read(source: str, text: str, path: Path | None, seed: int | None) -> _Draft:
+def _read(source: str, text: str, path: Path | None, seed: int | None) -> _ClusterDraft:
     if _ASSIGNMENT.search(text):
-        # Of what --generate prints the current assignment is meant, which stands first.
+        # The output of --generate holds the current assignment first, then the proposed one; use the current one.
         current = text.partition(_PROPOSED)[0]
         plan = _parse(source, current if "{" in current else text, parse_reassignment)
-        return _Draft(
+        return _ClusterDraft(
             {(move.topic, move.partition): move.replicas for move in plan},
             log_dirs={
                 (move.topic, move.partition): {
@@ -149,8 +152,10 @@ def _read(source: str, text: str, path: Path | None, seed: int | None) -> _Draft
     if _DESCRIPTION.search(text):
         return _described(source, _parse(source, text, parse_topics))
     if not _SCENARIO.search(text):
-        what = "no scenario, no JSON of kafka-reassign-partitions.sh, and not what kafka-topics.sh --describe prints"
-        raise ScenarioError([Mistake(source, None, "", what)])
+        message = (
+            "not a scenario, not JSON of kafka-reassign-partitions.sh, and not output of kafka-topics.sh --describe"
+        )
+        raise ScenarioError([Mistake(source, None, "", message)])
     scenario = loads(text, source) if path is None else load(path)
     return _draft_of(_cluster(scenario, seed))
 
@@ -159,7 +164,7 @@ def _cluster(scenario: Scenario, seed: int | None) -> Cluster:
     return scenario.world(scenario.seeds[0] if seed is None else seed).cluster
 
 
-def _draft_of(cluster: Cluster) -> _Draft:
+def _draft_of(cluster: Cluster) -> _ClusterDraft:
     rows = [
         ((topic.name, partition), topic, partition)
         for topic in cluster.topics.values()
@@ -167,7 +172,7 @@ def _draft_of(cluster: Cluster) -> _Draft:
     ]
     sizes = {key: topic.size_bytes[partition] for key, topic, partition in rows}
     rates = {key: topic.bytes_per_s[partition] if topic.has_rates else None for key, topic, partition in rows}
-    return _Draft(
+    return _ClusterDraft(
         replicas={key: topic.replicas[partition] for key, topic, partition in rows},
         leaders={key: topic.leaders[partition] for key, topic, partition in rows},
         brokers=tuple(map(to_replica_broker, cluster.brokers)),
@@ -177,8 +182,8 @@ def _draft_of(cluster: Cluster) -> _Draft:
     )
 
 
-def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _Draft:
-    draft = _Draft({}, lines={topic.name: topic.line for topic in topics})
+def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _ClusterDraft:
+    draft = _ClusterDraft({}, lines={topic.name: topic.line for topic in topics})
     draft.retention = {topic.name: _retention(source, topic) for topic in topics}
     draft.in_sync = {
         (topic.name, partition): in_sync for topic in topics for partition, in_sync in enumerate(topic.in_sync)
@@ -186,90 +191,109 @@ def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _Draft:
     lagging = 0
     for topic in topics:
         if topic.moving:
-            what = f"{topic.name}-{topic.moving[0]} is being reassigned; wait until that is done, and describe it again"
-            raise ScenarioError([Mistake(source, topic.line, "", what)])
+            message = f"{topic.name}-{topic.moving[0]} is being reassigned; describe it again after the reassignment"
+            raise ScenarioError([Mistake(source, topic.line, "", message)])
         for partition, replicas in enumerate(topic.replicas):
             key = topic.name, partition
             draft.replicas[key], draft.leaders[key] = replicas, topic.leaders[partition]
             lagging += not set(replicas) <= set(topic.in_sync[partition])
     if lagging:
-        draft.remarks.append(f"{lagging:,} partitions have replicas that are not in sync")
+        draft.remarks.append(f"{lagging:,} partitions have out-of-sync replicas")
     return draft
 
 
 def _retention(source: str, topic: DescribedTopic) -> TopicRetention:
-    """Return the retention of a topic; the tool prints every config that differs from Kafka's defaults."""
+    """Return the retention of a topic; the tool prints every config that differs from Kafka's defaults.
+
+    Raises:
+        ScenarioError: a config is invalid.
+    """
     try:
         return parse_retention(topic.configs)
     except ValueError as error:
         raise ScenarioError([Mistake(source, topic.line, "", f"topic '{topic.name}': {error}")]) from None
 
 
-def _check_leaders(source: str, draft: _Draft) -> None:
+def _check_leaders(source: str, draft: _ClusterDraft) -> None:
     for (topic, partition), leader in draft.leaders.items():
         replicas = draft.replicas[topic, partition]
         if leader not in (*replicas, NO_BROKER):
-            what = f"{topic}-{partition}: leader {leader} has no replica of it ({format_list('replicas', replicas)})"
-            raise ScenarioError([Mistake(source, draft.lines.get(topic), "", what)])
+            message = f"{topic}-{partition}: leader {leader} is not a replica ({format_list('replicas', replicas)})"
+            raise ScenarioError([Mistake(source, draft.lines.get(topic), "", message)])
 
 
 def _broker(listed: ListedBroker) -> BrokerState:
     return BrokerState(listed.id, listed.rack, listed.capacity_bytes, listed.capacity_bytes_per_s)
 
 
-def _remark_on_strangers(draft: _Draft, source: str) -> None:
+def _remark_on_unknown_brokers(draft: _ClusterDraft, source: str) -> None:
     known = {broker.id for broker in draft.brokers or ()}
-    strangers = sorted({broker for ids in draft.replicas.values() for broker in ids} - known)
-    if strangers:
+    unknown = sorted({broker for ids in draft.replicas.values() for broker in ids} - known)
+    if unknown:
         draft.remarks.append(
-            f"{format_list('brokers', strangers)} hold replicas but are not in {source}; taken as gone"
+            f"{format_list('brokers', unknown)} hold replicas but are not in {source}; assumed decommissioned"
         )
 
 
-def _sizes(draft: _Draft, path: Path) -> Mapping[PartitionKey, int]:
-    """The sizes in a file, and those already known for what it does not name."""
-    found = {
+def _sizes(draft: _ClusterDraft, path: Path) -> Mapping[PartitionKey, int]:
+    """Return the sizes in a file, and the known sizes of other partitions.
+
+    Raises:
+        ScenarioError: the file is invalid, or a partition has no size.
+    """
+    file_sizes = {
         (topic, partition): size for (topic, partition), size in read_tool_output(path, parse_partition_sizes).items()
     }
-    sizes: dict[PartitionKey, int] = {**(draft.sizes or {}), **found}
+    sizes: dict[PartitionKey, int] = {**(draft.sizes or {}), **file_sizes}
     missing = next(_without(draft, sizes), None)
     if missing is not None:
-        what = f"no size of {TopicPartition(*missing)}; it should say that of every partition"
-        raise ScenarioError([Mistake(str(path), None, "", what)])
+        message = f"no size of {TopicPartition(*missing)}; the file must contain every partition"
+        raise ScenarioError([Mistake(str(path), None, "", message)])
     return {key: sizes[key] for key in draft.replicas}
 
 
-def _rates(draft: _Draft, folder: Path) -> Mapping[PartitionKey, int | None]:
-    """Return the mean rates measured over a day, and those already known for partitions that were not measured."""
+def _rates(draft: _ClusterDraft, folder: Path) -> Mapping[PartitionKey, int | None]:
+    """Return the daily mean of measured rates, and the known rates of partitions without measurements.
+
+    Raises:
+        ScenarioError: the folder is invalid.
+    """
     topics = {topic for topic, _ in draft.replicas}
     try:
         measured, _ = read_measured_traffic(folder, "mean", topics)
     except FormatError as error:
         raise ScenarioError([Mistake(str(folder), error.line, "", str(error))]) from None
     known: dict[PartitionKey, int | None] = {**dict.fromkeys(draft.replicas), **(draft.rates or {})}
-    for topic, found in measured.topics.items():
-        for place, partition in enumerate(found.partitions.tolist()):
-            of_day = found.bytes_per_s[:, place]
-            if (topic, partition) in known and np.isfinite(of_day).any():
-                known[topic, partition] = round(float(np.nanmean(of_day)))
+    for topic, measured_topic in measured.topics.items():
+        for column, partition in enumerate(measured_topic.partitions.tolist()):
+            daily_rates = measured_topic.bytes_per_s[:, column]
+            if (topic, partition) in known and np.isfinite(daily_rates).any():
+                known[topic, partition] = round(float(np.nanmean(daily_rates)))
     unmeasured = len([key for key in draft.replicas if known[key] is None])
     if unmeasured:
         draft.remarks.append(f"{unmeasured:,} partitions have no rate in {folder}")
     return known
 
 
-def _without(draft: _Draft, sizes: Mapping[PartitionKey, int]) -> Iterator[PartitionKey]:
+def _without(draft: _ClusterDraft, sizes: Mapping[PartitionKey, int]) -> Iterator[PartitionKey]:
     return (key for key in draft.replicas if key not in sizes)
 
 
 def read_tool_output(path: Path, parse: Callable[[str], T]) -> T:
-    """Read and parse a file that one of Kafka's tools wrote.
+    """Read and parse an output file of a Kafka tool.
+
+    Args:
+        path: the file.
+        parse: the parser of the format.
+
+    Returns:
+        The parsed content.
 
     Raises:
-        ScenarioError: it cannot be read, or is something else; says where.
+        ScenarioError: the file cannot be read or has another format.
     """
     try:
-        text = read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
+        text = read_text(path, MAX_IMPORT_BYTES, f"longer than the maximum of {MAX_IMPORT_BYTES:,} bytes")
     except UnreadableError as error:
         raise ScenarioError([Mistake(str(path), None, "", str(error))]) from None
     return _parse(str(path), text, parse)

@@ -1,1 +1,1 @@
-"""TODO scenarios/language."""
+"""The scenario language: schema, units, YAML with line numbers, validation and error messages."""

@@ -1,7 +1,4 @@
-"""The application of a scenario, as it may be written: its subtopologies, its configs, and its clients.
-
-Sections of `scenarios.language.schema`, by the same rules.
-"""
+"""The schema of `application` and `clients`: subtopologies, configs and clients."""
 
 from __future__ import annotations
 
@@ -28,143 +25,141 @@ from scenarios.language.units import LONG_MAX
 
 
 class RepartitionEntry(ScenarioSection):
-    """A repartition topic that a subtopology writes: <application.id>-<name>-repartition."""
+    """A repartition topic that a subtopology writes, named `<application.id>-<name>-repartition`."""
 
-    name: TopicName = Field(description="Its name, without application id and -repartition.")
+    name: TopicName = Field(description="Name, without application id and -repartition.")
     partitions: PartitionCount | None = Field(
-        default=None, description="How many partitions; if not given, what Kafka Streams would take."
+        default=None, description="Number of partitions; by default what Kafka Streams chooses."
     )
-    bytes_per_s: TopicRates | None = Field(default=None, description="What is written to it, as of a topic.")
-    size: TopicSizes | None = Field(default=None, description="What it holds at the start, as of a topic.")
-    record_size: RecordSize | None = Field(default=None, description="The mean size of a record.")
+    bytes_per_s: TopicRates | None = Field(default=None, description="Write rate, as for a topic.")
+    size: TopicSizes | None = Field(default=None, description="Size at the start, as for a topic.")
+    record_size: RecordSize | None = Field(default=None, description="Mean record size.")
 
 
 class StoreEntry(ScenarioSection):
-    """A state store; its changelog is <application.id>-<name>-changelog."""
+    """A state store; its changelog is named `<application.id>-<name>-changelog`."""
 
-    name: TopicName = Field(description="Its name.")
-    logged: bool | None = Field(default=None, description="Whether it has a changelog (true).")
-    persistent: bool = Field(default=True, description="Whether it is kept on disk.")
+    name: TopicName = Field(description="Store name.")
+    logged: bool | None = Field(default=None, description="Whether the store has a changelog (true).")
+    persistent: bool = Field(default=True, description="Whether the store is on disk.")
     changelog: TopicName | None = Field(
-        default=None, description="Its changelog, where that is a source topic, as with topology.optimization."
+        default=None, description="Source topic that serves as the changelog, as with topology.optimization."
     )
-    size: TopicSizes | None = Field(default=None, description="The size of its changelog, as of a topic.")
-    bytes_per_s: TopicRates | None = Field(default=None, description="What is written to its changelog, as of a topic.")
-    record_size: RecordSize | None = Field(default=None, description="The mean size of a record of its changelog.")
+    size: TopicSizes | None = Field(default=None, description="Size of the changelog, as for a topic.")
+    bytes_per_s: TopicRates | None = Field(default=None, description="Write rate of the changelog, as for a topic.")
+    record_size: RecordSize | None = Field(default=None, description="Mean record size of the changelog.")
 
 
 class SubtopologyEntry(ScenarioSection):
-    """A subtopology; it has one task for each partition of its largest source topic."""
+    """A subtopology, with one task per partition of its largest source topic."""
 
     id: Annotated[int, Field(ge=0, le=999_999_999)] | None = Field(
-        default=None, description="The first number of its task ids; its place in the list if not given."
+        default=None, description="Subtopology number in task ids; default: the position in the list."
     )
     sources: Annotated[list[TopicName], Field(min_length=1)] = Field(
-        description="The topics it reads; repartition topics by their short or full name."
+        description="Source topics; repartition topics by their short or full name."
     )
     copartitioned: list[Annotated[list[TopicName], Field(min_length=2)]] = Field(
-        default=[], description="Groups of sources that are joined, and so need the same number of partitions."
+        default=[], description="Groups of sources that are joined and so must be co-partitioned."
     )
-    repartition: list[ListEntry[RepartitionEntry]] = Field(default=[], description="The repartition topics it writes.")
+    repartition: list[ListEntry[RepartitionEntry]] = Field(default=[], description="Repartition topics that it writes.")
     writes: list[TopicName] = Field(
-        default=[], description="The result topics it writes; all that is produced to them comes from it."
+        default=[], description="Result topics that it writes; no other producer writes to them."
     )
-    stores: list[ListEntry[StoreEntry]] = Field(default=[], description="Its state stores.")
+    stores: list[ListEntry[StoreEntry]] = Field(default=[], description="State stores.")
 
 
 class ApplicationFiles(ScenarioSection):
-    """Files about the application; paths are relative to the scenario."""
+    """Files that describe the application; paths are relative to the scenario."""
 
-    topology: Name = Field(description="What Topology.describe() prints.")
+    topology: Name = Field(description="Output of Topology.describe().")
 
 
 class ApplicationSection(ScenarioSection):
     """The Kafka Streams application."""
 
-    id: TopicName = Field(description="Its application.id.")
+    id: TopicName = Field(description="The application.id.")
     starts: Literal["warm", "cold", "running"] = Field(
         default="warm",
-        description="Whether the application has run before and has its state in place, or has to restore all of it, "
-        "or is running already, with the tasks that its clients have.",
+        description="State at the start: warm, all state in place; cold, all state to be restored; running, an "
+        "assignment exists, given by the tasks of the clients.",
     )
     next_rebalance: Duration | None = Field(
         default=None,
-        description="If it is running already, with the classic protocol: in how long the rebalance is due that its "
-        "last assignment asked for, to probe whether warm-ups have caught up; none is if not given.",
+        description="For starts: running with the classic protocol, the time until the next probing rebalance; "
+        "default: none is scheduled.",
     )
-    configs: StreamsConfigs = Field(default_factory=StreamsConfigs, description="Configs, with Kafka's own keys.")
+    configs: StreamsConfigs = Field(
+        default_factory=StreamsConfigs, description="Streams configs, with Kafka's own keys."
+    )
     rejoins_when_brokers_bounce: bool = Field(
         default=False,
-        description="Whether members with client.rack join anew when a broker goes or comes, as they do in releases "
-        "without the fix of KAFKA-20778.",
+        description="Whether members with client.rack rejoin when a broker stops or starts, as in releases without "
+        "the fix of KAFKA-20778.",
     )
     leader_speed: Annotated[float, Field(ge=0.001, le=1_000, allow_inf_nan=False)] = Field(
         default=1.0,
-        description="How fast the group leader computes, as a multiple of the machine that Kafka was timed on.",
+        description="Speed of the group leader's CPU, as a multiple of the machine on which Kafka was measured.",
     )
     subtopologies: Annotated[list[ListEntry[SubtopologyEntry]], Field(min_length=1)] | None = Field(
-        default=None, description="Its subtopologies, unless they are imported."
+        default=None, description="Subtopologies, unless they are imported."
     )
     stores: list[ListEntry[StoreEntry]] = Field(
-        default=[], description="What an imported topology does not say about its stores, by name."
+        default=[], description="Properties of stores that an imported topology does not include, by store name."
     )
     files: ApplicationFiles | None = Field(
-        default=None, alias="from", description="What the application says about itself."
+        default=None, alias="from", description="Files that describe the application."
     )
 
 
 class TasksEntry(ScenarioSection):
-    """What a client has of an application that is running already."""
+    """The tasks of a client when the simulation starts with a running application."""
 
     active: TaskLists = Field(
         default=[],
-        description="The tasks that it runs: a list for each of its threads, or one list, dealt out over them.",
+        description="Active tasks: one list per thread, or one list that is distributed over the threads.",
     )
-    standby: TaskLists = Field(default=[], description="Its standby and warm-up tasks, in the same way.")
+    standby: TaskLists = Field(default=[], description="Standby and warm-up tasks, in the same form.")
     lags: dict[TaskIdField, Annotated[int, Field(ge=0, le=LONG_MAX)]] = Field(
         default={},
-        description="By how many records its copies are behind, by task: those of its tasks that are not level, and "
-        "those that lie on its disk unassigned.",
+        description="Lag in records by task: of assigned tasks that are not caught up, and of unassigned state on "
+        "disk.",
     )
 
 
 class ClientEntry(ScenarioSection):
-    """A client (a Kafka Streams process), or several alike, which are called <name>-0, <name>-1 and so on."""
+    """A client (a Kafka Streams process), or several identical ones named `<name>-0`, `<name>-1` and so on."""
 
-    name: Name = Field(description="Its name, or the name of all of them.")
+    name: Name = Field(description="Name of the client, or common prefix of several.")
     count: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
-        default=None, description="How many; one if not given."
+        default=None, description="Number of clients; default: one."
     )
-    process_id: Name | None = Field(
-        default=None, description="The UUID that the group knows it by; drawn from the seed if not given."
-    )
-    rack: Name | None = Field(default=None, description="Where it stands, and its client.rack.")
+    process_id: Name | None = Field(default=None, description="Process id (a UUID); by default the seed draws it.")
+    rack: Name | None = Field(default=None, description="Rack of the client, and its client.rack.")
     racks: Annotated[list[Name], Field(min_length=1)] | None = Field(
-        default=None, description="The racks of several clients, dealt out in turn."
+        default=None, description="Racks of several clients, assigned round-robin."
     )
     client_rack: bool = Field(
-        default=True, description="Whether client.rack is set; if not, Kafka does not know where it stands."
+        default=True, description="Whether client.rack is set; if not, Kafka does not know the rack."
     )
     threads: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
-        default=None, description="Its num.stream.threads; the application's if not given."
+        default=None, description="The num.stream.threads; default: the application's."
     )
     tags: Annotated[dict[Name, Name], Field(max_length=MAX_TAGS)] = Field(
-        default={}, description="Its client.tag.* configs, without that prefix."
+        default={}, description="The client.tag.* configs, without that prefix."
     )
-    restore: Rate = Field(default=50_000_000, description="How fast it reads changelogs, over all its tasks.")
+    restore: Rate = Field(default=50_000_000, description="Restoration rate over all tasks.")
     records_per_s: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = Field(
-        default=None, description="How many source records each of its threads can process; no limit if not given."
+        default=None, description="Source records per second that each thread can process; default: no limit."
     )
     static_membership: bool = Field(
         default=False,
-        description="Whether its members have a group.instance.id, which Kafka refuses in streams groups.",
+        description="Whether members have a group.instance.id, which Kafka rejects in streams groups.",
     )
     reports: Literal["current", "stale", "never"] = Field(
         default="current",
-        description="Which offsets of its copies it reports when it joins: those of then, those of the rebalance "
-        "before, or none but for tasks that run there.",
+        description="Offsets that the client reports when it joins: current ones, those of the previous rebalance, "
+        "or only those of running tasks.",
     )
-    starts: bool = Field(default=True, description="Whether it is there from the start; if not, an event adds it.")
-    tasks: TasksEntry | None = Field(
-        default=None, description="What it has at the start, where the application is running already."
-    )
+    starts: bool = Field(default=True, description="Whether it is up at the start; if not, an event adds it.")
+    tasks: TasksEntry | None = Field(default=None, description="Tasks at the start, for starts: running.")

@@ -1,4 +1,4 @@
-"""The configs of brokers and topics that a scenario may set, with Kafka's keys and defaults.
+"""The schema of broker and topic configs, with Kafka's keys and defaults.
 
 Source: `org.apache.kafka.server.config.ReplicationConfigs`,
 `org.apache.kafka.coordinator.group.GroupCoordinatorConfig`, `org.apache.kafka.common.config.TopicConfig`.
@@ -25,24 +25,24 @@ _UNLIMITED: Final = -1
 def _check_selector(text: str) -> str:
     if text not in (RACK_AWARE_SELECTOR, LEADER_SELECTOR):
         known = f"{RACK_AWARE_SELECTOR} or {LEADER_SELECTOR}"
-        raise ValueError(f"{format_value(text)} is not a replica selector of Kafka's ({known})")
+        raise ValueError(f"{format_value(text)} is not a replica selector of Kafka ({known})")
     return text
 
 
 def _check_policy(text: str) -> str:
     if text not in ("delete", "compact", "compact,delete", "delete,compact"):
-        raise ValueError(f"{format_value(text)} is not a cleanup.policy of Kafka's (delete, compact or compact,delete)")
+        raise ValueError(f"{format_value(text)} is not a cleanup.policy of Kafka (delete, compact or compact,delete)")
     return text
 
 
 def _or_unlimited(parse: Callable[[object], int]) -> BeforeValidator:
-    """Return a validator that also takes Kafka's value for no limit."""
+    """Return a validator that also accepts -1, Kafka's value for no limit."""
 
     def read(value: object) -> int:
         if type(value) is int and value < 0:
             if value == _UNLIMITED:
                 return value
-            raise ValueError(f"{value} is negative and not -1, which is no limit")
+            raise ValueError(f"{value} is negative (use -1 for no limit)")
         return parse(value)
 
     return BeforeValidator(read)
@@ -88,63 +88,63 @@ CleanupPolicy = Annotated[
 
 
 class BrokerConfigs(ScenarioSection):
-    """The brokers' configs."""
+    """The configs of brokers."""
 
     replica_selector_class: ReplicaSelector | None = Field(
         default=None,
         alias="replica.selector.class",
-        description="With RackAwareReplicaSelector, consumers read from a replica in their rack; else from the leader.",
+        description="With RackAwareReplicaSelector, consumers fetch from a replica in their rack, else from leaders.",
     )
     initial_rebalance_delay_ms: Duration = Field(
         default=3_000,
         alias="group.initial.rebalance.delay.ms",
-        description="How long an empty group waits for more members before its first rebalance.",
+        description="Delay of the first rebalance of an empty classic group, for more members to join.",
     )
     streams_initial_rebalance_delay_ms: Duration = Field(
         default=3_000,
         alias="group.streams.initial.rebalance.delay.ms",
-        description="The same of a streams group.",
+        description="Delay of the first assignment of an empty streams group, for more members to join.",
     )
     streams_heartbeat_interval_ms: PositiveDuration = Field(
         default=5_000,
         alias="group.streams.heartbeat.interval.ms",
-        description="How often a member of a streams group hears from it; less than the session timeout.",
+        description="Heartbeat interval of members of a streams group; less than the session timeout.",
     )
     streams_min_heartbeat_interval_ms: PositiveDuration = Field(
-        default=5_000, alias="group.streams.min.heartbeat.interval.ms", description="The least that may be."
+        default=5_000, alias="group.streams.min.heartbeat.interval.ms", description="Minimum heartbeat interval."
     )
     streams_max_heartbeat_interval_ms: PositiveDuration = Field(
-        default=15_000, alias="group.streams.max.heartbeat.interval.ms", description="The most that may be."
+        default=15_000, alias="group.streams.max.heartbeat.interval.ms", description="Maximum heartbeat interval."
     )
     streams_assignment_interval_ms: Duration = Field(
         default=1_000,
         alias="group.streams.assignment.interval.ms",
-        description="How long the coordinator of a streams group lets pass between two targets; before Kafka 4.3, 0.",
+        description="Minimum time between two target assignments of a streams group; before Kafka 4.3, 0.",
     )
     streams_min_assignment_interval_ms: Duration = Field(
-        default=0, alias="group.streams.min.assignment.interval.ms", description="The least that may be."
+        default=0, alias="group.streams.min.assignment.interval.ms", description="Minimum assignment interval."
     )
     streams_max_assignment_interval_ms: Duration = Field(
-        default=15_000, alias="group.streams.max.assignment.interval.ms", description="The most that may be."
+        default=15_000, alias="group.streams.max.assignment.interval.ms", description="Maximum assignment interval."
     )
     streams_session_timeout_ms: PositiveDuration = Field(
         default=45_000,
         alias="group.streams.session.timeout.ms",
-        description="When a member of a streams group that crashed is missed.",
+        description="Time until the coordinator removes a crashed member of a streams group.",
     )
     streams_min_session_timeout_ms: PositiveDuration = Field(
-        default=45_000, alias="group.streams.min.session.timeout.ms", description="The least that may be."
+        default=45_000, alias="group.streams.min.session.timeout.ms", description="Minimum session timeout."
     )
     streams_max_session_timeout_ms: PositiveDuration = Field(
-        default=60_000, alias="group.streams.max.session.timeout.ms", description="The most that may be."
+        default=60_000, alias="group.streams.max.session.timeout.ms", description="Maximum session timeout."
     )
     default_replication_factor: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
         default=1,
         alias="default.replication.factor",
-        description="Replication factor of topics that do not say theirs.",
+        description="Replication factor of topics without one of their own.",
     )
     num_partitions: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
-        default=1, alias="num.partitions", description="Partitions of topics that do not say how many."
+        default=1, alias="num.partitions", description="Number of partitions of topics without one of their own."
     )
     min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
         default=1,
@@ -154,40 +154,40 @@ class BrokerConfigs(ScenarioSection):
     unclean_leader_election: bool = Field(
         default=False,
         alias="unclean.leader.election.enable",
-        description="Whether a replica out of sync may lead if no in-sync replica is alive; its lost records are not "
-        "modeled.",
+        description="Whether an out-of-sync replica may become leader if no in-sync replica is alive; the loss of "
+        "records is not modeled.",
     )
 
 
 class TopicConfigs(ScenarioSection):
-    """The configs of a topic that matter here; those that are not set are as imported, or Kafka's defaults."""
+    """The topic configs that the simulator uses; the default is the imported value, or else Kafka's."""
 
     cleanup_policy: CleanupPolicy = Field(
         default="delete",
         alias="cleanup.policy",
-        description="delete, compact or both; the rate of a compacted topic does not follow from its size.",
+        description="delete, compact or both.",
     )
     retention_ms: UnlimitedDuration = Field(
-        default=604_800_000, alias="retention.ms", description="How long records stay; -1 for no limit."
+        default=604_800_000, alias="retention.ms", description="Retention time; -1 for no limit."
     )
     retention_bytes: UnlimitedSize = Field(
-        default=-1, alias="retention.bytes", description="How much a partition retains; -1 for no limit."
+        default=-1, alias="retention.bytes", description="Retention size of a partition; -1 for no limit."
     )
 
     min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
         default=None,
         alias="min.insync.replicas",
-        description="In-sync replicas that a partition needs to accept writes with acks=all; by default the brokers' "
+        description="In-sync replicas that a partition needs to accept writes with acks=all; default: the brokers' "
         "min.insync.replicas.",
     )
     unclean_leader_election: bool | None = Field(
         default=None,
         alias="unclean.leader.election.enable",
-        description="Whether a replica out of sync may lead if no in-sync replica is alive; by default the brokers' "
-        "unclean.leader.election.enable.",
+        description="Whether an out-of-sync replica may become leader if no in-sync replica is alive; default: the "
+        "brokers' unclean.leader.election.enable.",
     )
 
-    def stated(self) -> dict[str, str]:
-        """Return the configs that are set, as Kafka writes them."""
+    def to_kafka(self) -> dict[str, str]:
+        """Return the configs that are set, in Kafka's notation."""
         stated = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
         return {key: str(value).lower() for key, value in stated.items()}

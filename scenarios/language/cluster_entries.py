@@ -1,7 +1,4 @@
-"""The cluster of a scenario, as it may be written: brokers, topics, and files about them.
-
-Sections of `scenarios.language.schema`, by the same rules.
-"""
+"""The schema of `cluster`: brokers, topics, and files that describe them."""
 
 from __future__ import annotations
 
@@ -32,83 +29,81 @@ from scenarios.language.fields import (
 
 BROKER_POOL: Final = "<pool>"
 BROKER_LIST: Final = "<list>"
-"""What pydantic names the two ways to give brokers."""
+"""Union tags of the two forms of `brokers` in pydantic's error locations."""
 
 
 class BrokerPool(ScenarioSection):
-    """Brokers of which only the number and the racks matter."""
+    """Identical brokers, given by their number and racks."""
 
-    count: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(description="How many brokers.")
+    count: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(description="Number of brokers.")
     racks: Annotated[list[Name], Field(min_length=1)] | None = Field(
-        default=None, description="Their racks, dealt out in turn; brokers have no rack if there are none."
+        default=None, description="Racks, assigned round-robin; default: no racks."
     )
-    first_id: BrokerId = Field(default=0, description="The id of the first broker; the others count on from it.")
+    first_id: BrokerId = Field(default=0, description="Id of the first broker; ids are consecutive.")
     restore: RateLimit | None = Field(
-        default=None, description="What each can send to all clients that restore from it; no limit if not given."
+        default=None, description="Maximum rate at which each broker serves restoration; default: no limit."
     )
     capacity: DiskCapacity | None = Field(
-        default=None, description="What the disks of each hold; for strategies that plan reassignments."
+        default=None, description="Disk capacity of each broker, for reassignment strategies."
     )
     throughput: RateLimit | None = Field(
-        default=None, description="What may be written to each, as leader and as follower; for the same strategies."
+        default=None,
+        description="Maximum write rate of each broker as leader and follower, for reassignment strategies.",
     )
 
 
 class BrokerEntry(ScenarioSection):
-    """One broker."""
+    """A broker."""
 
-    id: BrokerId = Field(description="Its node.id.")
-    rack: Name | None = Field(default=None, description="Its broker.rack.")
+    id: BrokerId = Field(description="The node.id.")
+    rack: Name | None = Field(default=None, description="The broker.rack.")
     restore: RateLimit | None = Field(
-        default=None, description="What it can send to all clients that restore from it; no limit if not given."
+        default=None, description="Maximum rate at which it serves restoration; default: no limit."
     )
-    capacity: DiskCapacity | None = Field(
-        default=None, description="What its disks hold; for strategies that plan reassignments."
-    )
+    capacity: DiskCapacity | None = Field(default=None, description="Disk capacity, for reassignment strategies.")
     throughput: RateLimit | None = Field(
-        default=None, description="What may be written to it, as leader and as follower; for the same strategies."
+        default=None, description="Maximum write rate as leader and follower, for reassignment strategies."
     )
 
 
 class TopicEntry(ScenarioSection):
-    """A topic, or what is to be changed about one that is imported."""
+    """A topic, or changes to an imported topic."""
 
-    name: TopicName = Field(description="Its name.")
+    name: TopicName = Field(description="Topic name.")
     partitions: PartitionCount | None = Field(
-        default=None, description="How many partitions; the brokers' num.partitions if not given."
+        default=None, description="Number of partitions; default: the brokers' num.partitions."
     )
     replication_factor: ReplicationFactor | None = Field(
-        default=None, description="Replicas of each partition; the brokers' default.replication.factor if not given."
+        default=None, description="Replication factor; default: the brokers' default.replication.factor."
     )
     replicas: Annotated[list[ReplicaList], Field(min_length=1)] | None = Field(
         default=None,
-        description="The broker ids of each partition, the preferred leader first; placed as Kafka would if not given.",
+        description="Broker ids of each partition, the preferred leader first; by default Kafka's placement.",
     )
     leaders: Annotated[list[LeaderId], Field(min_length=1)] | None = Field(
         default=None,
-        description="The broker that leads each partition, -1 or none where there is no leader; the first of its "
-        "replicas if not given.",
+        description="Leader of each partition, -1 or none for no leader; default: the first replica.",
     )
     bytes_per_s: TopicRates | None = Field(
-        default=None, description="What is produced to it: for the whole topic, or a list with one rate a partition."
+        default=None, description="Produce rate of the whole topic, or a list with one rate per partition."
     )
     size: TopicSizes | None = Field(
-        default=None, description="What it holds at the start: the whole topic, or a list with one size a partition."
+        default=None, description="Size of the whole topic at the start, or a list with one size per partition."
     )
-    record_size: RecordSize | None = Field(default=None, description="The mean size of a record (1 kB).")
+    record_size: RecordSize | None = Field(default=None, description="Mean record size (1 kB).")
     configs: TopicConfigs = Field(default_factory=TopicConfigs, description="Topic configs, with Kafka's own keys.")
 
 
 class PartitionDefaults(ScenarioSection):
-    """What each partition has of which neither the scenario nor an imported file says more."""
+    """Defaults for partitions without values in the scenario or in an imported file."""
 
-    bytes_per_s: Rate = Field(default=0, description="What is produced to each partition.")
-    size: Size = Field(default=0, description="What each partition holds at the start.")
-    record_size: RecordSize = Field(default=1_000, description="The mean size of a record.")
+    bytes_per_s: Rate = Field(default=0, description="Produce rate of each partition.")
+    size: Size = Field(default=0, description="Size of each partition at the start.")
+    record_size: RecordSize = Field(default=1_000, description="Mean record size.")
 
 
 class ClusterFiles(ScenarioSection):
-    """Files with what Kafka's tools printed about the cluster; paths are relative to the scenario."""
+    """Output files of Kafka's tools; paths are relative to the scenario."""
 
     topics: Name | None = Field(default=None, description="Output of kafka-topics.sh --describe.")
     brokers: Name | None = Field(
@@ -130,16 +125,14 @@ BrokersEntry = Annotated[
 
 
 class ClusterSection(ScenarioSection):
-    """The cluster."""
+    """The brokers and topics of the cluster."""
 
-    brokers: BrokersEntry | None = Field(
-        default=None, description="The brokers: how many and in which racks, or a list of them."
-    )
+    brokers: BrokersEntry | None = Field(default=None, description="Brokers: their number and racks, or a list.")
     configs: BrokerConfigs = Field(default_factory=BrokerConfigs, description="Broker configs, with Kafka's own keys.")
-    topics: list[ListEntry[TopicEntry]] = Field(default=[], description="The topics; entries change imported ones.")
+    topics: list[ListEntry[TopicEntry]] = Field(
+        default=[], description="Topics; an entry with the name of an imported topic changes it."
+    )
     partition_defaults: PartitionDefaults = Field(
-        default_factory=PartitionDefaults, description="What partitions have of which nothing more is said."
+        default_factory=PartitionDefaults, description="Defaults for partitions without values of their own."
     )
-    files: ClusterFiles | None = Field(
-        default=None, alias="from", description="What Kafka's own tools printed about a cluster."
-    )
+    files: ClusterFiles | None = Field(default=None, alias="from", description="Output files of Kafka's tools.")

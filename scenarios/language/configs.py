@@ -1,7 +1,8 @@
-"""The configs of an application that a scenario may set, with Kafka's keys and defaults.
+"""The schema of application configs, with Kafka's keys and defaults.
 
-Source: `org.apache.kafka.streams.StreamsConfig`, `org.apache.kafka.clients.consumer.ConsumerConfig`. Those of brokers
-and topics are in `scenarios.language.broker_configs`.
+`scenarios.language.broker_configs` holds those of brokers and topics.
+
+Source: `org.apache.kafka.streams.StreamsConfig`, `org.apache.kafka.clients.consumer.ConsumerConfig`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from scenarios.language.units import LONG_MAX
 from simulator.world.world import GroupProtocol
 
 MAX_TAGS: Final = 5
-"""How many tags Kafka takes, in `rack.aware.assignment.tags` and on a client."""
+"""Kafka's maximum number of tags, in `rack.aware.assignment.tags` and per client."""
 
 _KIP_925_NAMES = ["min_cost", "balanced_min_cost"]
 
 
 class ScenarioSection(BaseModel):
-    """A part of a scenario: only what is declared may be written, in the type that is declared."""
+    """The base of all sections of a scenario: unknown keys and other types are rejected."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
@@ -87,56 +88,56 @@ _DEFAULTS = AssignmentConfigs()
 
 
 class AssignorConfigs(ScenarioSection):
-    """The configs that an assignor is given, and that may change while the application runs."""
+    """The configs that an assignor receives, and that may change during a run."""
 
     acceptable_recovery_lag: Long = Field(
         default=_DEFAULTS.acceptable_recovery_lag,
         alias="acceptable.recovery.lag",
         json_schema_extra={"minimum": 0},
-        description="The lag, in records over all stores of a task, up to which a client counts as caught up.",
+        description="Maximum lag, in records over all stores of a task, at which a client is caught up.",
     )
     max_warmup_replicas: Int = Field(
         default=_DEFAULTS.max_warmup_replicas,
         alias="max.warmup.replicas",
         json_schema_extra={"minimum": 1},
-        description="How many extra standbys may warm up at the same time before tasks move to them.",
+        description="Maximum number of warm-up replicas at a time.",
     )
     num_standby_replicas: Int = Field(
         default=_DEFAULTS.num_standby_replicas,
         alias="num.standby.replicas",
         json_schema_extra={"minimum": 0},
-        description="How many standbys each stateful task has.",
+        description="Number of standbys of each stateful task.",
     )
     probing_rebalance_interval_ms: Duration = Field(
         default=_DEFAULTS.probing_rebalance_interval_ms,
         alias="probing.rebalance.interval.ms",
-        description="How long to wait before asking again whether warm-ups have caught up.",
+        description="Interval of probing rebalances, which check whether warm-ups have caught up.",
     )
     rack_aware_assignment_tags: Tags = Field(
         default=[],
         alias="rack.aware.assignment.tags",
-        description="The client tags over whose values the standbys of a task are spread.",
+        description="Client tags over whose values the standbys of a task are distributed.",
     )
     rack_aware_assignment_strategy: RackAwareStrategyName = Field(
         default=_DEFAULTS.rack_aware_assignment_strategy.value,
         alias="rack.aware.assignment.strategy",
-        description="How cross-rack traffic is traded against balance; KIP-925's names are accepted too.",
+        description="Trade-off between cross-rack traffic and balance; KIP-925's names are accepted, too.",
     )
     rack_aware_traffic_cost: Int | None = Field(
         default=None,
         alias="rack.aware.assignment.traffic_cost",
         json_schema_extra={"minimum": 0},
-        description="What a partition read across racks costs; by default the assignor's own choice.",
+        description="Cost of a partition that is read across racks; default: the assignor's.",
     )
     rack_aware_non_overlap_cost: Int | None = Field(
         default=None,
         alias="rack.aware.assignment.non_overlap_cost",
         json_schema_extra={"minimum": 0},
-        description="What moving a task costs; by default the assignor's own choice.",
+        description="Cost of moving a task; default: the assignor's.",
     )
 
     def changes(self) -> dict[str, Any]:
-        """What is set, by the field names of `AssignmentConfigs`, checked one by one only."""
+        """Return the configs that are set, by field of `AssignmentConfigs`; combinations are not validated."""
         values: dict[str, Any] = self.model_dump(include=set(AssignorConfigs.model_fields) & self.model_fields_set)
         if "rack_aware_assignment_tags" in values:
             values["rack_aware_assignment_tags"] = tuple(values["rack_aware_assignment_tags"])
@@ -146,10 +147,10 @@ class AssignorConfigs(ScenarioSection):
 
 
 class AssignorEntryConfigs(AssignorConfigs):
-    """The configs that may differ from assignor to assignor."""
+    """The configs that can differ between assignors."""
 
     group_protocol: GroupProtocolName | None = Field(
-        default=None, alias="group.protocol", description="Who assigns, in the runs with this assignor."
+        default=None, alias="group.protocol", description="Group protocol of the runs with this assignor."
     )
 
 
@@ -159,60 +160,62 @@ class StreamsConfigs(AssignorConfigs):
     group_protocol: GroupProtocolName = Field(
         default=GroupProtocol.CLASSIC.value,
         alias="group.protocol",
-        description="Who assigns: classic, a member that leads the group; streams, the group coordinator (KIP-1071).",
+        description="Group protocol: with classic, the group leader assigns; with streams, the group coordinator "
+        "(KIP-1071).",
     )
     num_stream_threads: Annotated[int, Field(ge=1, le=1_000)] = Field(
-        default=1, alias="num.stream.threads", description="Threads of every client that does not say otherwise."
+        default=1, alias="num.stream.threads", description="Threads of clients without threads of their own."
     )
     replication_factor: Annotated[int, Field(ge=-1, le=INT_MAX)] = Field(
         default=-1,
         alias="replication.factor",
-        description="Replicas of changelog and repartition topics; -1 is the brokers' default.replication.factor.",
+        description="Replication factor of changelog and repartition topics; -1 for the brokers' "
+        "default.replication.factor.",
     )
     topic_min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
         default=None,
         alias="topic.min.insync.replicas",
-        description="The min.insync.replicas of changelog and repartition topics; by default the brokers'.",
+        description="The min.insync.replicas of changelog and repartition topics; default: the brokers'.",
     )
     topic_unclean_leader_election: bool | None = Field(
         default=None,
         alias="topic.unclean.leader.election.enable",
-        description="The unclean.leader.election.enable of changelog and repartition topics; by default the brokers'.",
+        description="The unclean.leader.election.enable of changelog and repartition topics; default: the brokers'.",
     )
     producer_acks: Acks = Field(
         default="all",
         alias="producer.acks",
-        description="The acks of the producers; min.insync.replicas matters only with all.",
+        description="The acks of producers; min.insync.replicas applies only with all.",
     )
     session_timeout_ms: Duration = Field(
         default=45_000,
         alias="session.timeout.ms",
-        description="When a member of a classic group that crashed is missed.",
+        description="Time until the coordinator removes a crashed member of a classic group.",
     )
     heartbeat_interval_ms: PositiveDuration = Field(
         default=3_000,
         alias="heartbeat.interval.ms",
-        description="How often a member of a classic group hears from it; less than the session timeout.",
+        description="Heartbeat interval of members of a classic group; less than the session timeout.",
     )
     max_poll_interval_ms: PositiveDuration = Field(
         default=300_000,
         alias="max.poll.interval.ms",
-        description="How long members have to join a rebalance, and how long the leader may compute.",
+        description="Maximum time to join a rebalance, and for the leader to compute the assignment.",
     )
     leave_group_on_close: bool = Field(
         default=False,
         alias="internal.leave.group.on.close",
         description="Whether dynamic members of a classic group leave it when they close (Kafka 4.1 and older); by "
-        "default the group waits for their session.",
+        "default their session times out.",
     )
     state_cleanup_delay_ms: Duration = Field(
         default=600_000,
         alias="state.cleanup.delay.ms",
-        description="How long the state of a task that moved away stays on disk.",
+        description="Time for which the state of a moved task stays on disk.",
     )
 
-    def of_topics(self) -> dict[str, str]:
-        """Return the configs for internal topics (`topic.…`) that are set, as Kafka writes them."""
+    def internal_topic_configs(self) -> dict[str, str]:
+        """Return the configs of internal topics (`topic.…`) that are set, in Kafka's notation."""
         stated = {
             "min.insync.replicas": self.topic_min_insync_replicas,
             "unclean.leader.election.enable": self.topic_unclean_leader_election,
@@ -221,24 +224,24 @@ class StreamsConfigs(AssignorConfigs):
 
 
 MISPLACED_CONFIGS: Final = {
-    "application.id": "give it as application.id",
-    "client.rack": "give it as rack, or racks, of clients",
-    "group.instance.id": "give static_membership: true to clients",
-    "client.tag.": "give it under tags of clients",
-    "broker.rack": "give it under cluster.brokers",
-    "task.assignor.class": "name the assignors under assignors",
+    "application.id": "set application.id",
+    "client.rack": "set rack or racks of clients",
+    "group.instance.id": "set static_membership: true of clients",
+    "client.tag.": "set tags of clients",
+    "broker.rack": "set rack under cluster.brokers",
+    "task.assignor.class": "list the assignors under assignors",
 }
-"""What a Kafka engineer may write under `configs`, and where it stands in a scenario instead."""
+"""Kafka configs that scenarios set outside of `configs`, with the place to use instead."""
 
 UNRELEASED_CONFIGS: Final = {
-    "rack.aware.assignment.enabled": "KIP-925 drafted it, no release has it; rack.aware.assignment.strategy: "
-    "min_traffic or balance_subtopology switches rack-aware assignment on",
-    "internal.rack.aware.assignment.strategy": "KIP-925 drafted it; released as rack.aware.assignment.strategy",
-    "internal.rack.aware.assignment.standby.strategy": "KIP-925 drafted it, no release has it; Kafka places standbys "
+    "rack.aware.assignment.enabled": "proposed in KIP-925, but never released; rack.aware.assignment.strategy: "
+    "min_traffic or balance_subtopology enables rack-aware assignment",
+    "internal.rack.aware.assignment.strategy": "proposed in KIP-925; released as rack.aware.assignment.strategy",
+    "internal.rack.aware.assignment.standby.strategy": "proposed in KIP-925, but never released; Kafka places standbys "
     "by option I, the assignor ha_reliable_standbys by option II",
-    "internal.rack.aware.assignment.traffic_weight": "KIP-925 drafted it; released as "
+    "internal.rack.aware.assignment.traffic_weight": "proposed in KIP-925; released as "
     "rack.aware.assignment.traffic_cost",
-    "internal.rack.aware.assignment.non_overlap_weight": "KIP-925 drafted it; released as "
+    "internal.rack.aware.assignment.non_overlap_weight": "proposed in KIP-925; released as "
     "rack.aware.assignment.non_overlap_cost",
 }
-"""Keys of KIP drafts, and what to set instead."""
+"""Keys of KIP drafts, with the config to set instead."""

@@ -1,7 +1,7 @@
-"""What is wrong with a scenario, and where.
+"""Scenario errors with their locations, and the formatting of values in messages.
 
 ```
-ScenarioError      a scenario that cannot be run; has every Mistake that was found
+ScenarioError      an invalid scenario; holds every Mistake that was found
 ```
 """
 
@@ -16,13 +16,13 @@ MAX_VALUE_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing that is wrong.
+    """An error in a scenario.
 
     Attributes:
-        source: the file (or `--set path=value`) that it stands in.
-        line: the line in that file, from 1; None if the mistake is not in a line.
-        path: where in the scenario, such as `clients[2].rack`; empty for the whole.
-        message: the bad value and what would be right.
+        source: the file, or the override (`--set path=value`).
+        line: the line in that file, from 1; None if no line applies.
+        path: the path in the scenario, such as `clients[2].rack`; empty for the whole scenario.
+        message: the invalid value and the valid alternatives.
     """
 
     source: str
@@ -36,7 +36,11 @@ class Mistake:
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run; `mistakes` are all that were found, and printing it gives one a line."""
+    """An invalid scenario; its text has one line per mistake.
+
+    Attributes:
+        mistakes: all mistakes that were found.
+    """
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(mistakes)
@@ -44,37 +48,39 @@ class ScenarioError(ValueError):
 
 
 class Mistakes:
-    """Collects mistakes, so that one look at a scenario finds them all."""
+    """A collection of the mistakes in a scenario, without duplicates."""
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._found: dict[Mistake, None] = {}
+        self._mistakes: dict[Mistake, None] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._mistakes)
 
     def __iter__(self) -> Iterator[Mistake]:
         return iter(self._sorted())
 
     def add(self, mistake: Mistake) -> None:
-        """Take note of a mistake; the same one twice counts once."""
-        self._found[mistake] = None
+        """Add a mistake unless it is already included."""
+        self._mistakes[mistake] = None
 
     def raise_any(self) -> None:
-        """Raise what was found, if anything was.
+        """Raise the collected mistakes, if any.
 
         Raises:
-            ScenarioError: there are mistakes; those of the scenario's own file come first, by line.
+            ScenarioError: there are mistakes; those of the scenario's own file come first, sorted by line.
         """
-        if self._found:
+        if self._mistakes:
             raise ScenarioError(self._sorted())
 
     def _sorted(self) -> list[Mistake]:
-        return sorted(self._found, key=lambda found: (found.source != self._source, found.source, found.line or 0))
+        return sorted(
+            self._mistakes, key=lambda mistake: (mistake.source != self._source, mistake.source, mistake.line or 0)
+        )
 
 
 def format_value(value: object) -> str:
-    """Write a bad value as it may stand in a message: short, on one line, texts in quotes."""
+    """Format a value for a message: short, on one line, strings in quotes."""
     match value:
         case None:
             return "nothing"
@@ -94,14 +100,14 @@ def format_value(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Write a text on one line, with escapes for what a terminal would not print but obey."""
+    """Return a text on one line, with control characters escaped."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def did_you_mean(name: str, known: Sequence[str], what: str = "known") -> str:
-    """Say which of the known names was meant, or which there are, as a remark in brackets."""
+    """Return a hint in parentheses: the known name closest to this one, or else all known names."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if len(name) <= MAX_VALUE_LENGTH else []
     if close:
         return f"did you mean '{close[0]}'?"
@@ -109,9 +115,9 @@ def did_you_mean(name: str, known: Sequence[str], what: str = "known") -> str:
 
 
 def format_list(what: str, names: Iterable[object], most: int = 12) -> str:
-    """List names after a word, such as `racks: az1, az2`; of very many, the first ones."""
+    """Format names after a label, such as `racks: az1, az2`; truncate after `most` names."""
     texts = [str(name) for name in names]
     if not texts:
         return f"{what}: none"
-    rest = f", … ({len(texts)} in all)" if len(texts) > most else ""
+    rest = f", … ({len(texts)} in total)" if len(texts) > most else ""
     return f"{what}: {', '.join(texts[:most])}{rest}"

@@ -1,4 +1,4 @@
-"""What may stand under `events`: one pydantic model a kind of event."""
+"""The schema of `events`: one pydantic model per kind of event."""
 
 from __future__ import annotations
 
@@ -35,91 +35,92 @@ LeavesGroup = Annotated[
 ]
 
 STRATEGY_KEYS: Final = ("strategy", "parameters", "topics", "remove_brokers", "replication_factor", "rack_aware")
-"""What a reassignment says only if a strategy plans it."""
+"""The keys of a reassignment that apply only if a strategy plans it."""
 
 
 class ClientsEvent(ScenarioSection):
-    """Something that happens to clients."""
+    """An event of clients."""
 
-    clients: NameList = Field(description="Names of clients, or of entries that stand for several.")
+    clients: NameList = Field(description="Names of clients, or of entries that define several.")
 
 
 class StaggeredClientsEvent(ClientsEvent):
-    """Clients come or go, all at once or one after the other."""
+    """Clients that join or leave, at once or one after another."""
 
-    every: Duration = Field(default=0, description="How long after the one before each comes or goes; 0 is at once.")
+    every: Duration = Field(default=0, description="Interval between two clients; 0 for all at once.")
 
 
 class LeaveEvent(StaggeredClientsEvent):
-    """Clients close."""
+    """Clients that close."""
 
     leaves_group: LeavesGroup = None
 
 
 class CrashEvent(ClientsEvent):
-    """Clients die."""
+    """Clients that crash."""
 
     pick: Count | None = Field(
-        default=None, description="How many of them, drawn from those that are up; all if not given."
+        default=None, description="Number of clients to draw at random from those that are up; default: all."
     )
-    down: Duration | None = Field(default=None, description="After how long they are back; never if not given.")
-    keeps_state: bool = Field(default=True, description="Whether they come back with their disk.")
+    down: Duration | None = Field(default=None, description="Time until they restart; by default they never do.")
+    keeps_state: bool = Field(default=True, description="Whether their state directories survive.")
 
 
 class RollingBounceEvent(ClientsEvent):
-    """Clients restart, one after the other; those that are not there when their turn comes are passed over."""
+    """A rolling restart of clients; clients that are absent at their turn are skipped."""
 
     order: Literal["listed", "reversed", "shuffled", "by_rack"] = Field(
         default="listed",
-        description="Who goes first: the first, the last, whom the seed draws, or all of the rack of the first.",
+        description="The order: as listed, reversed, shuffled by the seed, or rack by rack, the first client's rack "
+        "first.",
     )
-    down: Duration = Field(default=30_000, description="How long each is down.")
-    pause: Duration = Field(default=60_000, description="How long the next one waits once the one before is back.")
-    keeps_state: bool = Field(default=True, description="Whether they come back with their disk.")
+    down: Duration = Field(default=30_000, description="Downtime of each client.")
+    pause: Duration = Field(default=60_000, description="Pause between the return of a client and the next restart.")
+    keeps_state: bool = Field(default=True, description="Whether their state directories survive.")
     configs: AssignorConfigs = Field(
         default_factory=AssignorConfigs,
-        description="The keys that are others when they come back, with Kafka's own keys; a rollout.",
+        description="Configs that the clients have after the restart, with Kafka's own keys; a rollout.",
     )
     client_rack: bool | None = Field(
-        default=None, description="Whether they come back with client.rack; as before if not given."
+        default=None, description="Whether client.rack is set after the restart; by default unchanged."
     )
     leaves_group: LeavesGroup = None
 
 
 class RackOutageEvent(ScenarioSection):
-    """A rack is gone, with its brokers and clients."""
+    """An outage of a rack with its brokers and clients."""
 
-    rack: Name = Field(description="Which rack.")
-    down: Duration | None = Field(default=None, description="After how long it is back; never if not given.")
+    rack: Name = Field(description="The rack.")
+    down: Duration | None = Field(default=None, description="Time until it is back; by default it never is.")
 
 
 class BrokerLossEvent(ScenarioSection):
-    """Brokers are gone."""
+    """An outage of brokers."""
 
-    brokers: BrokerIds = Field(description="Ids of the brokers.")
-    down: Duration | None = Field(default=None, description="After how long they are back; never if not given.")
+    brokers: BrokerIds = Field(description="The broker ids.")
+    down: Duration | None = Field(default=None, description="Time until they are back; by default they never are.")
 
 
 class BrokerBounceEvent(ScenarioSection):
-    """Brokers restart, one after the other."""
+    """A rolling restart of brokers."""
 
-    brokers: BrokerIds = Field(description="Ids of the brokers, in the order in which they go.")
-    down: Duration = Field(default=60_000, description="How long each is down.")
-    pause: Duration = Field(default=120_000, description="How long the next one waits once the one before is back.")
+    brokers: BrokerIds = Field(description="The broker ids, in the order of the restarts.")
+    down: Duration = Field(default=60_000, description="Downtime of each broker.")
+    pause: Duration = Field(default=120_000, description="Pause between the return of a broker and the next restart.")
 
 
 class ReplicaMoveEvent(ScenarioSection):
-    """A partition has other replicas at once; nothing is copied, and the first one leads."""
+    """An instantaneous change of a partition's replicas; nothing is copied, and the first replica leads."""
 
-    topic: TopicName = Field(description="Which topic.")
-    partition: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(description="Which partition.")
-    replicas: ReplicaList = Field(description="Its brokers from then on, the leader first.")
+    topic: TopicName = Field(description="The topic.")
+    partition: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(description="The partition.")
+    replicas: ReplicaList = Field(description="Its new brokers, the leader first.")
 
 
 class ReassignmentEvent(ScenarioSection):
-    """Partitions are reassigned by a plan: new replicas copy what there is, and then the others go.
+    """A partition reassignment: new replicas copy the data, then the old ones are removed.
 
-    The plan stands in a file, or a strategy makes it of the cluster as it stands then.
+    The plan comes from a file, or a strategy computes it from the cluster at that time.
     """
 
     model_config = ConfigDict(
@@ -132,106 +133,110 @@ class ReassignmentEvent(ScenarioSection):
     )
 
     plan: Name | None = Field(
-        default=None, description="A file that kafka-reassign-partitions.sh takes, relative to the scenario."
+        default=None, description="A plan file for kafka-reassign-partitions.sh, relative to the scenario."
     )
     strategy: Name | None = Field(
-        default=None, description="Instead: a built-in strategy of assignor-sim plan, which makes the plan."
+        default=None, description="A built-in strategy of assignor-sim plan that computes the plan, instead of a file."
     )
-    parameters: dict[Name, StrategyParameter] | None = Field(
-        default=None, description="Parameters of the strategy itself."
-    )
+    parameters: dict[Name, StrategyParameter] | None = Field(default=None, description="Parameters of the strategy.")
     topics: Annotated[list[TopicName], Field(min_length=1)] | None = Field(
-        default=None, description="The topics that it may change; all if not given, changelogs included."
+        default=None, description="Topics that the strategy may change; default: all, changelogs included."
     )
-    remove_brokers: BrokerIds | None = Field(default=None, description="Brokers that shall hold nothing in the end.")
+    remove_brokers: BrokerIds | None = Field(default=None, description="Brokers to decommission.")
     replication_factor: ReplicationFactor | None = Field(
-        default=None, description="How many replicas partitions shall have; as many as they have if not given."
+        default=None, description="Target replication factor; by default unchanged."
     )
     rack_aware: bool | None = Field(
         default=None, description="Whether replicas of a partition go to different racks (true)."
     )
     throttle: RateLimit | None = Field(
         default=None,
-        description="What every broker may send and receive for it: Kafka's leader and follower throttle. If it is not "
-        "given, the last one holds; before there is one, copies take no time.",
+        description="Kafka's leader and follower throttle: the maximum rate at which each broker sends and receives "
+        "replica data. By default, the previous throttle applies; before the first one, copies take no time.",
     )
-    batch: Count | None = Field(default=None, description="How many partitions at a time; all if not given.")
+    batch: Count | None = Field(default=None, description="Number of partitions at a time; default: all.")
     elects_leaders: Literal["at_end", "auto", "never"] = Field(
         default="auto",
-        description="When first replicas come to lead: once all is done, when the controller looks (every 5 minutes), "
-        "or never.",
+        description="When preferred leaders are elected: once the reassignment is complete, when the controller checks "
+        "(every 5 minutes), or never.",
     )
 
 
 class ConfigChangeEvent(ScenarioSection):
-    """The application's configs change, on all clients at once."""
+    """A change of the application's configs on all clients at once."""
 
-    configs: AssignorConfigs = Field(description="The keys that change.")
+    configs: AssignorConfigs = Field(description="The configs that change.")
 
 
 class TrafficEvent(ScenarioSection):
-    """More or less is produced to the source topics."""
+    """A change of the rate at which the source topics are produced to."""
 
     factor: TrafficFactor = Field(
-        description="So many times what topics and traffic.hourly say, until the next such event."
+        description="Multiple of the rates of topics and traffic.hourly, until the next traffic event."
     )
 
 
 class ChurnEvent(ClientsEvent):
-    """Clients crash and join by chance, one at a time; the seed draws when, and who.
+    """Random crashes and joins, one client at a time; the seed draws times and clients.
 
-    Rates are means of Poisson processes, and times down are exponential. Churn never gets in the way of other events:
-    a client crashes only if it is back before the next one happens to it.
+    Crashes and joins are Poisson processes, and downtimes are exponentially distributed. Churn never interferes with
+    other events: a client crashes only if it is back before its next event.
     """
 
     crashes: Frequency | None = Field(
-        default=None, description="How often one of them crashes, whichever; never if not given."
+        default=None, description="Mean frequency of crashes over all these clients; default: none."
     )
     joins: Frequency | None = Field(
-        default=None, description="How often the next client joins that was never there; never if not given."
+        default=None, description="Mean frequency at which the next client that has never been up joins; default: none."
     )
     down: Duration | None = Field(
-        default=None, description="After how long, on average, one that crashed is back; never if not given."
+        default=None, description="Mean downtime after a crash; by default crashed clients never restart."
     )
-    keeps_state: bool = Field(default=True, description="Whether those that crashed come back with their disk.")
-    until: Duration | None = Field(default=None, description="When it ends, from the start; never if not given.")
+    keeps_state: bool = Field(default=True, description="Whether the state directories of crashed clients survive.")
+    until: Duration | None = Field(default=None, description="End of the churn, from the start; default: never.")
 
 
 class AutoscaleEvent(ClientsEvent):
-    """From now on, so many of the clients are there that together they can take what the source topics bring.
+    """Autoscaling: from now on, the number of clients follows the traffic of the source topics.
 
-    The first come first and go last. Nothing but the traffic counts: for one that crashed, no other comes.
+    The first clients listed join first and leave last. Only the traffic counts: a crashed client is not replaced.
     """
 
     bytes_per_s: Annotated[Rate, Field(ge=1)] = Field(
-        description="What one client takes of the source topics; repartition topics do not count."
+        description="Capacity of one client in source-topic traffic; repartition topics do not count."
     )
-    every: Annotated[Duration, Field(ge=1)] = Field(default=600_000, description="How often it is looked at.")
-    fewest: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(default=1, alias="min", description="The fewest clients.")
-    most: Count | None = Field(default=None, alias="max", description="The most clients; all of them if not given.")
+    every: Annotated[Duration, Field(ge=1)] = Field(default=600_000, description="Interval between two evaluations.")
+    min_clients: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(
+        default=1, alias="min", description="Minimum number of clients."
+    )
+    max_clients: Count | None = Field(default=None, alias="max", description="Maximum number of clients; default: all.")
     leaves_group: LeavesGroup = None
 
 
 class EventEntry(ScenarioSection):
-    """What happens, and when."""
+    """An event and its time."""
 
-    at: Duration = Field(description="When it happens, from the start.")
+    at: Duration = Field(description="Time of the event, from the start.")
     join: StaggeredClientsEvent | None = Field(default=None, description="Clients start and join the group.")
-    leave: LeaveEvent | None = Field(default=None, description="Clients close for good.")
-    scale_out: StaggeredClientsEvent | None = Field(default=None, description="Clients are added: the same as join.")
-    scale_in: LeaveEvent | None = Field(default=None, description="Clients are taken away: the same as leave.")
-    crash: CrashEvent | None = Field(default=None, description="Clients die, for a while or for good.")
-    rolling_bounce: RollingBounceEvent | None = Field(default=None, description="Clients restart one after the other.")
-    rack_outage: RackOutageEvent | None = Field(default=None, description="A rack is gone, brokers and clients.")
-    broker_loss: BrokerLossEvent | None = Field(default=None, description="Brokers are gone.")
-    broker_bounce: BrokerBounceEvent | None = Field(default=None, description="Brokers restart one after the other.")
-    replica_move: ReplicaMoveEvent | None = Field(default=None, description="A partition has other replicas at once.")
-    reassignment: ReassignmentEvent | None = Field(default=None, description="Partitions are reassigned by a plan.")
+    leave: LeaveEvent | None = Field(default=None, description="Clients close permanently.")
+    scale_out: StaggeredClientsEvent | None = Field(default=None, description="The same as join.")
+    scale_in: LeaveEvent | None = Field(default=None, description="The same as leave.")
+    crash: CrashEvent | None = Field(default=None, description="Clients crash, temporarily or permanently.")
+    rolling_bounce: RollingBounceEvent | None = Field(default=None, description="Clients restart one after another.")
+    rack_outage: RackOutageEvent | None = Field(default=None, description="A rack fails with its brokers and clients.")
+    broker_loss: BrokerLossEvent | None = Field(default=None, description="Brokers fail.")
+    broker_bounce: BrokerBounceEvent | None = Field(default=None, description="Brokers restart one after another.")
+    replica_move: ReplicaMoveEvent | None = Field(
+        default=None, description="A partition's replicas change instantaneously."
+    )
+    reassignment: ReassignmentEvent | None = Field(
+        default=None, description="Partitions are reassigned as planned by a file or a strategy."
+    )
     config_change: ConfigChangeEvent | None = Field(default=None, description="The application's configs change.")
-    traffic: TrafficEvent | None = Field(default=None, description="More or less is produced to the source topics.")
-    churn: ChurnEvent | None = Field(default=None, description="Clients crash and join by chance, from then on.")
+    traffic: TrafficEvent | None = Field(default=None, description="The traffic of the source topics changes.")
+    churn: ChurnEvent | None = Field(default=None, description="From now on, clients crash and join at random.")
     autoscale: AutoscaleEvent | None = Field(
-        default=None, description="Clients come and go with the traffic, from then on."
+        default=None, description="From now on, the number of clients follows the traffic."
     )
 
 

@@ -1,4 +1,4 @@
-"""The kinds of values in a scenario, as pydantic fields that say in the JSON Schema what may be written."""
+"""The value types of scenarios, as pydantic fields with their JSON Schema."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from scenarios.language.errors import format_value
 from simulator.world.world import NO_LEADER
 
 INT_MAX: Final = 2**31 - 1
-"""Java's largest int, which Kafka's INT configs end at."""
+"""Java's `Integer.MAX_VALUE`, the maximum of Kafka's INT configs."""
 
 WHOLE_TOPIC: Final = "<one>"
 PER_PARTITION: Final = "<each>"
-"""What pydantic calls the two ways of writing an amount, in the places that it names."""
+"""Union tags of the two forms of an amount in pydantic's error locations."""
 
 FLAT_LIST: Final = "<flat>"
 PER_THREAD: Final = "<by thread>"
-"""The same of the two ways of listing tasks."""
+"""Union tags of the two forms of a task list in pydantic's error locations."""
 
 
 T = TypeVar("T")
@@ -42,24 +42,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class InvalidEntry:
-    """Stands in a list where an entry was that could not be understood, so that the others keep their positions."""
+    """A placeholder for an invalid list entry, which keeps the positions of the other entries.
+
+    Attributes:
+        value: the data of the entry.
+    """
 
     value: Any
 
     @property
     def name(self) -> str | None:
-        """What the entry is called, if at least that can be told."""
+        """Return the name of the entry, or None if it has no valid name."""
         name = self.value.get("name") if isinstance(self.value, dict) else None
         return name if isinstance(name, str) else None
 
 
 def valid_entries(entries: Sequence[T]) -> Iterator[tuple[int, T]]:
-    """The entries of a list that are no holes, with their positions."""
+    """Yield the valid entries of a list with their positions."""
     return ((i, entry) for i, entry in enumerate(entries) if not isinstance(entry, InvalidEntry))
 
 
 def invalid_entries(entries: Sequence[object]) -> list[InvalidEntry]:
-    """The holes of a list."""
+    """Return the invalid entries of a list."""
     return [entry for entry in entries if isinstance(entry, InvalidEntry)]
 
 
@@ -68,28 +72,26 @@ _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 def _check_topic(name: str) -> str:
     if not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
-        raise ValueError(
-            f"{format_value(name)} is not a name that Kafka allows (1 to 249 letters, digits, '.', '_' and '-')"
-        )
+        raise ValueError(f"{format_value(name)} is not a legal Kafka name (1 to 249 letters, digits, '.', '_' and '-')")
     return name
 
 
 def _check_printable(text: str) -> str:
     if not text.strip() or not text.isprintable():
-        raise ValueError(f"{format_value(text)} is not a name: it is blank, or has characters that cannot be printed")
+        raise ValueError(f"{format_value(text)} is not a name: it is blank or contains unprintable characters")
     return text
 
 
-def _let_holes_pass(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+def _pass_invalid_entries(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     return value if isinstance(value, InvalidEntry) else handler(value)
 
 
-def _one_or_each(value: Any) -> str:
+def _tag_of_amount(value: Any) -> str:
     return PER_PARTITION if isinstance(value, list) else WHOLE_TOPIC
 
 
-def _flat_or_by_thread(value: Any) -> str:
-    return PER_THREAD if isinstance(value, list) and any(isinstance(one, list) for one in value) else FLAT_LIST
+def _tag_of_tasks(value: Any) -> str:
+    return PER_THREAD if isinstance(value, list) and any(isinstance(entry, list) for entry in value) else FLAT_LIST
 
 
 def _parse_task(value: Any) -> TaskId:
@@ -115,7 +117,7 @@ def _check_scalar(value: Any) -> Any:
 
 def _check_scalars(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _check_scalar(each) for key, each in value.items()}
+        return {key: _check_scalar(entry) for key, entry in value.items()}
     return _check_scalar(value)
 
 
@@ -125,65 +127,65 @@ def _unit_schema(pattern: str, unit: str, example: str) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [text, number], "examples": [example]})
 
 
-ListEntry = Annotated[T, WrapValidator(_let_holes_pass)]
-"""An entry of a list, which may become a hole."""
+ListEntry = Annotated[T, WrapValidator(_pass_invalid_entries)]
+"""A list entry, or an `InvalidEntry` in its place."""
 
 Name = Annotated[str, StringConstraints(max_length=200), AfterValidator(_check_printable)]
-"""What people call something."""
+"""A printable name."""
 
 StrategyParameter = Annotated[
     Any, AfterValidator(_check_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})
 ]
-"""A parameter of a strategy for brokers."""
+"""A parameter of a replica assignor."""
 
 AssignorParameter = Annotated[
     Any, AfterValidator(_check_scalars), WithJsonSchema({"type": ["string", "number", "boolean", "null", "object"]})
 ]
-"""A parameter of a task assignor, which may name values by key."""
+"""A parameter of a task assignor: a scalar, or a mapping of scalars."""
 
 TopicName = Annotated[
     str,
     AfterValidator(_check_topic),
     WithJsonSchema({"type": "string", "pattern": f"^{_LEGAL_NAME.pattern}$"}),
 ]
-"""A name that Kafka allows for a topic, which an application id has to be as well."""
+"""A legal topic name; application ids follow the same rules."""
 
 Duration = Annotated[
     int,
     BeforeValidator(units.parse_duration_ms),
     _unit_schema(units.DURATION_PATTERN, "milliseconds", "20m"),
 ]
-"""A duration, in ms once read."""
+"""A duration, parsed to milliseconds."""
 
 Size = Annotated[int, BeforeValidator(units.parse_bytes), _unit_schema(units.SIZE_PATTERN, "bytes", "5 GB")]
-"""An amount of data, in bytes once read."""
+"""A size, parsed to bytes."""
 
 DiskCapacity = Annotated[Size, Field(ge=1)]
-"""What disks hold, in bytes once read."""
+"""A disk capacity, parsed to bytes."""
 
 RecordSize = Annotated[Size, Field(ge=1)]
-"""The mean size of a record, in bytes once read."""
+"""A mean record size, parsed to bytes."""
 
 Rate = Annotated[
     int, BeforeValidator(units.parse_bytes_per_s), _unit_schema(units.RATE_PATTERN, "bytes per second", "40 MB/s")
 ]
-"""A data rate, in bytes per second once read."""
+"""A data rate, parsed to bytes per second."""
 
 Frequency = Annotated[
     float,
     BeforeValidator(units.parse_per_hour),
     WithJsonSchema({"type": "string", "pattern": units.FREQUENCY_PATTERN, "examples": ["2/h"]}),
 ]
-"""How often something happens, in times an hour once read."""
+"""A frequency, parsed to events per hour."""
 
 TrafficFactor = Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)]
-"""So many times as much as usual."""
+"""A multiple of the configured traffic."""
 
 RateLimit = Annotated[Rate, Field(ge=1)]
 ReplicationFactor = Annotated[int, Field(ge=1, le=32_767)]
 
 PartitionCount = Annotated[int, Field(ge=1, le=INT_MAX)]
-"""How many partitions a topic has."""
+"""The number of partitions of a topic."""
 
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
 
@@ -193,7 +195,7 @@ LeaderId = Annotated[
     BeforeValidator(_parse_leader),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": NO_LEADER, "maximum": INT_MAX}, {"enum": ["none"]}]}),
 ]
-"""The broker that leads a partition; -1 or none if there is no leader."""
+"""The leader of a partition; -1 or `none` for no leader."""
 
 TaskIdField = Annotated[
     TaskId, PlainValidator(_parse_task), WithJsonSchema({"type": "string", "pattern": r"^\d{1,9}_\d{1,9}$"})
@@ -203,31 +205,31 @@ TaskIdField = Annotated[
 TaskLists = Annotated[
     Annotated[list[TaskIdField], Tag(FLAT_LIST)]
     | Annotated[list[list[TaskIdField]], Tag(PER_THREAD), Field(min_length=1)],
-    Discriminator(_flat_or_by_thread),
+    Discriminator(_tag_of_tasks),
 ]
-"""Tasks of a client: one list, or a list for each of its threads."""
+"""The tasks of a client: one list, or one list per thread."""
 
 ReplicaList = Annotated[list[BrokerId], Field(min_length=1)]
-"""The brokers of a partition, the leader first."""
+"""The broker ids of a partition, the preferred leader first."""
 
 TopicSizes = Annotated[
     Annotated[Size, Tag(WHOLE_TOPIC)] | Annotated[list[Size], Tag(PER_PARTITION), Field(min_length=1)],
-    Discriminator(_one_or_each),
+    Discriminator(_tag_of_amount),
 ]
-"""One amount, shared by all partitions, or a list of one amount a partition."""
+"""A size of the whole topic, or a list of sizes per partition."""
 
 TopicRates = Annotated[
     Annotated[Rate, Tag(WHOLE_TOPIC)] | Annotated[list[Rate], Tag(PER_PARTITION), Field(min_length=1)],
-    Discriminator(_one_or_each),
+    Discriminator(_tag_of_amount),
 ]
-"""One rate, shared by all partitions, or a list of one rate a partition."""
+"""A rate of the whole topic, or a list of rates per partition."""
 
 TimeOfDay = Annotated[
     int,
     BeforeValidator(units.parse_time_of_day_ms),
     WithJsonSchema({"type": "string", "pattern": units.TIME_OF_DAY_PATTERN, "examples": ["08:00"]}),
 ]
-"""A time of the day, in ms since midnight once read."""
+"""A time of day, parsed to milliseconds since midnight."""
 
 NameList = Annotated[
     list[Name],
@@ -235,4 +237,4 @@ NameList = Annotated[
     Field(min_length=1),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
 ]
-"""One name or a list of names."""
+"""A name or a list of names."""

@@ -1,8 +1,8 @@
-"""`--set path=value`: changes to a scenario before it is checked.
+"""Apply overrides (`--set path=value`) to a scenario before it is validated.
 
-A path is written as in messages: `clients[0].count`, `application.configs.num.standby.replicas`. A list takes a
-position or the name of one of its entries: `cluster.topics[orders].bytes_per_s`. What follows `configs`, `tags` or
-`parameters` is one key, dots and all. Mappings on the way that are not there yet are made.
+Paths have the same form as in messages: `clients[0].count`, `application.configs.num.standby.replicas`. A list takes a
+position or the name of an entry: `cluster.topics[orders].bytes_per_s`. The text after `configs`, `tags` or `parameters`
+is a single key, including its dots. Missing mappings on the path are created.
 """
 
 from __future__ import annotations
@@ -23,64 +23,65 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
 
 
 class _PathError(ValueError):
-    """A path that leads nowhere."""
+    """A path that does not exist in the scenario."""
 
 
 def format_override(path: str, value: str) -> str:
-    """Name an override as messages do."""
+    """Format an override for messages."""
     return f"--set {path}={value}"
 
 
 def apply_overrides(root: Any, overrides: Sequence[tuple[str, str]]) -> tuple[dict[ScenarioPath, str], list[Mistake]]:
-    """Change the data in place.
+    """Apply overrides to the data in place.
 
     Returns:
-        The places that were set, with the override that set each; and what was wrong with the other overrides.
+        The override that set each path, and the mistakes of the overrides that cannot be applied.
     """
-    places: dict[ScenarioPath, str] = {}
+    sources: dict[ScenarioPath, str] = {}
     mistakes: list[Mistake] = []
     for path, value in overrides:
         source = format_override(path, value)
         try:
-            place = _set(root, path, read_yaml_value(value))
+            set_path = _set(root, path, read_yaml_value(value))
         except YamlReadError as error:
             mistakes.append(Mistake(source, None, "", str(error)))
         except _PathError as error:
             mistakes.append(Mistake(source, None, path, str(error)))
         else:
-            places = {other: by for other, by in places.items() if other[: len(place)] != place} | {place: source}
-    return places, mistakes
+            sources = {key: override for key, override in sources.items() if key[: len(set_path)] != set_path}
+            sources[set_path] = source
+    return sources, mistakes
 
 
 def _set(root: Any, path: str, value: Any) -> ScenarioPath:
     steps = _split(path)
-    place: list[str | int] = []
+    resolved_path: list[str | int] = []
     target = root
     for position, step in enumerate(steps):
         is_last = position == len(steps) - 1
         if isinstance(target, dict) and isinstance(step, str):
-            place.append(step)
+            resolved_path.append(step)
             if is_last:
                 target[step] = value
             elif target.get(step) is None:
                 target[step] = {}
             target = target[step]
         elif isinstance(target, list) and isinstance(step, _Selector):
-            index = _find(target, step, format_path(place))
-            place.append(index)
+            index = _find(target, step, format_path(resolved_path))
+            resolved_path.append(index)
             if is_last:
                 target[index] = value
             target = target[index]
         else:
-            here = format_path(place) or "the scenario"
+            parent = format_path(resolved_path) or "the scenario"
             wanted = "a list" if isinstance(step, _Selector) else "a mapping"
-            raise _PathError(f"{here} is {format_value(target)}, not {wanted}")
-    return tuple(place)
+            raise _PathError(f"{parent} is {format_value(target)}, not {wanted}")
+    return tuple(resolved_path)
 
 
 @dataclass(frozen=True, slots=True)
 class _Selector:
-    """What stands in brackets."""
+    """The text between the brackets of a list item: a position or a name."""
 
     text: str
 
@@ -101,18 +102,18 @@ def _split(path: str) -> list[str | _Selector]:
     return steps
 
 
-def _find(items: list[Any], selector: _Selector, here: str) -> int:
+def _find(items: list[Any], selector: _Selector, parent: str) -> int:
     text = selector.text
     if re.fullmatch(r"[0-9]{1,9}", text):
         if int(text) < len(items):
             return int(text)
-        there_are = f"[0] to [{len(items) - 1}]" if items else "none"
-        raise _PathError(f"{here} has no [{text}] (there are: {there_are})")
+        positions = f"[0] to [{len(items) - 1}]" if items else "none"
+        raise _PathError(f"{parent} has no [{text}] (positions: {positions})")
     names = [_name(item) for item in items]
     if text in names:
         return names.index(text)
-    known = format_list("there are", [name for name in names if name is not None])
-    raise _PathError(f"{here} has no entry named {format_value(text)} ({known})")
+    known = format_list("entries", [name for name in names if name is not None])
+    raise _PathError(f"{parent} has no entry named {format_value(text)} ({known})")
 
 
 def _name(item: Any) -> str | None:

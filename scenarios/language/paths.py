@@ -1,4 +1,4 @@
-"""Places in a scenario, such as `clients[2].rack`: keys and positions from the top down."""
+"""Paths of values in a scenario, such as `clients[2].rack`: keys and list positions from the root down."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ScenarioPath = tuple[str | int, ...]
 
 
 def format_path(path: Iterable[str | int]) -> str:
-    """Write a path as it stands in messages and in `--set path=value`."""
+    """Format a path as in messages and in `--set path=value`."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

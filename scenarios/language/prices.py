@@ -1,4 +1,4 @@
-"""What clouds take for traffic that crosses from one zone to another, per gigabyte (10⁹ bytes)."""
+"""Cloud prices of cross-zone traffic per gigabyte (10⁹ bytes)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from simulator.world.world import Price
 
 PRICES: Final[Mapping[str, Price]] = {
-    # 0.01 for what leaves a zone and 0.01 for what enters one.
+    # AWS charges 0.01 for egress from a zone and 0.01 for ingress to a zone.
     "aws": Price("aws", 0.02, "2026-11, lastweekinaws.com/blog/aws-cross-az-data-transfer-costs-more-than-aws-says"),
     "azure": Price("azure", 0.0, "2026-11, docs.azure.cn/en-us/availability-zones/az-overview"),
     "gcp": Price("gcp", 0.01, "2026-11, cloud.google.com/vpc/pricing"),
 }
-"""Those that are known, by provider."""
+"""The known prices by provider."""

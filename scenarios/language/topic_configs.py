@@ -1,4 +1,4 @@
-"""What the configs of a topic mean, as Kafka writes them: in `kafka-topics.sh --describe`, or stated in a scenario."""
+"""Parse topic configs in Kafka's notation, as `kafka-topics.sh --describe` prints them and scenarios set them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BOOLEANS: Final = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """The settings of a topic; None where the brokers' default applies."""
+    """The parsed configs of a topic; None where the brokers' default applies."""
 
     retention: TopicRetention
     min_insync_replicas: int | None
@@ -25,18 +25,21 @@ class TopicSettings:
 
 
 def parse_topic_configs(configs: Mapping[str, str]) -> TopicSettings:
-    """Parse the configs that matter here; others are ignored.
+    """Parse the configs that the simulator uses, and ignore all others.
+
+    Returns:
+        Retention, `min.insync.replicas` and `unclean.leader.election.enable`.
 
     Raises:
-        ValueError: a value is not one that Kafka accepts.
+        ValueError: Kafka does not accept a value.
     """
-    least, unclean = configs.get(_MIN_INSYNC), configs.get(_UNCLEAN)
-    if least is not None and not re.fullmatch(r"[1-9]\d{0,8}", least):
-        raise ValueError(f"{_MIN_INSYNC}={least} is not a number from 1")
+    min_insync, unclean = configs.get(_MIN_INSYNC), configs.get(_UNCLEAN)
+    if min_insync is not None and not re.fullmatch(r"[1-9]\d{0,8}", min_insync):
+        raise ValueError(f"{_MIN_INSYNC}={min_insync} is not a positive integer")
     if unclean is not None and unclean.lower() not in _BOOLEANS:
         raise ValueError(f"{_UNCLEAN}={unclean} is neither true nor false")
     return TopicSettings(
         parse_retention(configs),
-        None if least is None else int(least),
+        None if min_insync is None else int(min_insync),
         None if unclean is None else _BOOLEANS[unclean.lower()],
     )

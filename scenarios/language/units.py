@@ -1,6 +1,6 @@
-"""Durations, amounts of data, rates and frequencies as people write them: `20m`, `1h30m`, `5 GB`, `40 MB/s`, `2/h`.
+"""Parse durations, sizes, rates and frequencies with units: `20m`, `1h30m`, `5 GB`, `40 MB/s`, `2/h`.
 
-A bare number is in the base unit (milliseconds, bytes, bytes per second); a frequency always says per what.
+A number without a unit is in the base unit (milliseconds, bytes, bytes per second); a frequency needs a unit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fractions import Fraction
 from scenarios.language.errors import format_value
 
 LONG_MAX = 2**63 - 1
-"""The largest number of milliseconds or bytes: Java's largest long."""
+"""The maximum number of milliseconds or bytes: Java's `Long.MAX_VALUE`."""
 
 MS_PER_UNIT = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 BYTES_PER_UNIT = {
@@ -31,17 +31,24 @@ FREQUENCY_PATTERN = rf"^{_NUMBER} ?/ ?(s|m|h|d)$"
 _DURATION, _SIZE, _RATE, _FREQUENCY = map(re.compile, (DURATION_PATTERN, SIZE_PATTERN, RATE_PATTERN, FREQUENCY_PATTERN))
 _TIME_OF_DAY = re.compile(TIME_OF_DAY_PATTERN, re.ASCII)
 
-_DURATION_HINT = "a duration, such as 20m, 1h30m or 500 ms (units: ms, s, m, h, d; a bare number is in ms)"
-_SIZE_HINT = "a size, such as 5 GB or 512 MiB (units: B, kB, MB, GB, TB, PB, KiB, MiB, …; a bare number is in bytes)"
-_RATE_HINT = "a rate, such as 40 MB/s or 10 Mbit/s (a size or bits, then /s; a bare number is in bytes per second)"
-_FREQUENCY_HINT = "a frequency, such as 2/h or 5/d (how often, then per s, m, h or d)"
+_DURATION_HINT = "a duration, such as 20m, 1h30m or 500 ms (units: ms, s, m, h, d; a number without a unit is in ms)"
+_SIZE_HINT = (
+    "a size, such as 5 GB or 512 MiB (units: B, kB, MB, GB, TB, PB, KiB, MiB, …; a number without a unit is in bytes)"
+)
+_RATE_HINT = (
+    "a rate, such as 40 MB/s or 10 Mbit/s (a size or bits, then /s; a number without a unit is in bytes per second)"
+)
+_FREQUENCY_HINT = "a frequency, such as 2/h or 5/d (a count per s, m, h or d)"
 
 
 def parse_duration_ms(value: object) -> int:
-    """Read a duration; the larger units come first, as in `1h30m`.
+    """Parse a duration; larger units come first, as in `1h30m`.
+
+    Returns:
+        The duration in milliseconds.
 
     Raises:
-        ValueError: it is not one, or not a whole number of milliseconds.
+        ValueError: the value is not a duration, or not a whole number of milliseconds.
     """
     if isinstance(value, str) and value and _DURATION.fullmatch(value):
         parts = _DURATION_PART.findall(value)
@@ -50,10 +57,13 @@ def parse_duration_ms(value: object) -> int:
 
 
 def parse_bytes(value: object) -> int:
-    """Read an amount of data; `kB`, `MB`… are powers of 1,000 and `KiB`, `MiB`… of 1,024.
+    """Parse a size; `kB`, `MB`… are powers of 1,000 and `KiB`, `MiB`… of 1,024.
+
+    Returns:
+        The size in bytes.
 
     Raises:
-        ValueError: it is not one, or not a whole number of bytes.
+        ValueError: the value is not a size, or not a whole number of bytes.
     """
     if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
         number = value[: match.start(1)].strip()
@@ -62,10 +72,13 @@ def parse_bytes(value: object) -> int:
 
 
 def parse_bytes_per_s(value: object) -> int:
-    """Read a rate, in bytes or in bits per second.
+    """Parse a rate in bytes or bits per second.
+
+    Returns:
+        The rate in bytes per second.
 
     Raises:
-        ValueError: it is not one, or not a whole number of bytes per second.
+        ValueError: the value is not a rate, or not a whole number of bytes per second.
     """
     if isinstance(value, str) and (match := _RATE.fullmatch(value)):
         number, unit = value[: match.start(1)].strip(), match[1]
@@ -75,10 +88,13 @@ def parse_bytes_per_s(value: object) -> int:
 
 
 def parse_per_hour(value: object) -> float:
-    """Read how often something happens, as times an hour.
+    """Parse a frequency.
+
+    Returns:
+        The frequency per hour.
 
     Raises:
-        ValueError: it is not a frequency.
+        ValueError: the value is not a frequency.
     """
     if isinstance(value, str) and (match := _FREQUENCY.fullmatch(value)):
         return float(Fraction(value.split("/")[0].strip()) * MS_PER_UNIT["h"] / MS_PER_UNIT[match[1]])
@@ -86,18 +102,21 @@ def parse_per_hour(value: object) -> float:
 
 
 def parse_time_of_day_ms(value: object) -> int:
-    """Read a time of the day, in milliseconds since midnight.
+    """Parse a time of day.
+
+    Returns:
+        Milliseconds since midnight.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: the value is not a time of day.
     """
     if isinstance(value, str) and (match := _TIME_OF_DAY.fullmatch(value)):
         return int(match[1]) * MS_PER_UNIT["h"] + int(match[2]) * MS_PER_UNIT["m"]
-    raise ValueError(f"{format_value(value)} is not a time of the day, such as 08:00 (hours and minutes, to 23:59)")
+    raise ValueError(f"{format_value(value)} is not a time of day, such as 08:00 (hours and minutes, up to 23:59)")
 
 
 def format_duration(duration_ms: int) -> str:
-    """Write a duration as a scenario does, such as 1h30m."""
+    """Format a duration as in scenarios, such as `1h30m`."""
     parts = []
     for unit, length in reversed(MS_PER_UNIT.items()):
         count, duration_ms = divmod(duration_ms, length)
@@ -109,7 +128,7 @@ def _whole(text: str, amount: Fraction | int, unit: str) -> int:
     if Fraction(amount).denominator != 1:
         raise ValueError(f"'{text}' is not a whole number of {unit}")
     if amount > LONG_MAX:
-        raise ValueError(f"'{text}' is too much (at most {LONG_MAX} {unit})")
+        raise ValueError(f"'{text}' is too large (at most {LONG_MAX} {unit})")
     return int(amount)
 
 

@@ -1,6 +1,6 @@
-"""Data to a document, in spite of mistakes: what cannot be understood is noted, cut out, and the rest understood.
+"""Parse data into a document in spite of mistakes: report invalid values, remove them, and parse the rest.
 
-So one look finds the mistakes in single values and, afterwards, those in how the remaining values fit together.
+One pass therefore reports the mistakes in single values and those in how the valid values fit together.
 """
 
 from __future__ import annotations
@@ -25,13 +25,16 @@ _MAX_PASSES = 40
 
 
 class SourceMap:
-    """Where each part of a scenario stands, and which parts could not be understood.
+    """The source and line of every path of a scenario, and which paths are invalid.
 
     Args:
-        source: the name of the scenario's file.
-        lines: the line of each place in it.
-        overrides: what was set from outside, by place.
-        mistakes: takes what is wrong.
+        source: the file name of the scenario.
+        lines: the line of each path in that file.
+        overrides: the override that set each path.
+        mistakes: collects the mistakes.
+
+    Attributes:
+        source: the file name of the scenario.
     """
 
     def __init__(
@@ -41,85 +44,92 @@ class SourceMap:
         self._lines = lines
         self._overrides = overrides
         self._mistakes = mistakes
-        self._cut: set[ScenarioPath] = set()
-        self._above_cut: set[ScenarioPath] = set()
+        self._invalid: set[ScenarioPath] = set()
+        self._above_invalid: set[ScenarioPath] = set()
         self._warnings: dict[Mistake, None] = {}
 
-    def wrong(self, path: ScenarioPath, message: str) -> None:
-        """Note a mistake at a place."""
+    def add_mistake(self, path: ScenarioPath, message: str) -> None:
+        """Report a mistake at a path."""
         source, line = self._locate(path)
         self._mistakes.add(Mistake(source, line, format_path(path), message))
 
-    def warn(self, path: ScenarioPath, message: str) -> None:
-        """Note something at a place that can be run, but is hardly meant."""
+    def add_warning(self, path: ScenarioPath, message: str) -> None:
+        """Report a valid but probably unintended value at a path."""
         source, line = self._locate(path)
         self._warnings[Mistake(source, line, format_path(path), message)] = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was warned about, each with its place, in the order of the lines."""
-        return tuple(map(str, sorted(self._warnings, key=lambda each: (each.source != self.source, each.line or 0))))
+        """Return the warnings with their locations, sorted by line."""
+        return tuple(
+            map(str, sorted(self._warnings, key=lambda warning: (warning.source != self.source, warning.line or 0)))
+        )
 
-    def cut(self, path: ScenarioPath) -> None:
-        """Note that a place could not be understood, so that nothing is known about it."""
-        self._cut.add(path)
-        self._above_cut.update(path[:length] for length in range(len(path)))
+    def mark_invalid(self, path: ScenarioPath) -> None:
+        """Mark a path as invalid, so that nothing below it is checked."""
+        self._invalid.add(path)
+        self._above_invalid.update(path[:length] for length in range(len(path)))
 
     def is_valid(self, *path: str | int) -> bool:
-        """Whether a place, and all below and above it, was understood."""
-        return path not in self._above_cut and self.is_there(*path)
+        """Return whether a path and all paths below and above it are valid."""
+        return path not in self._above_invalid and self.is_present(*path)
 
-    def is_there(self, *path: str | int) -> bool:
-        """Whether a place was understood, though perhaps not all below it."""
-        return not any(path[:length] in self._cut for length in range(len(path) + 1))
+    def is_present(self, *path: str | int) -> bool:
+        """Return whether a path is valid, though paths below it may be invalid."""
+        return not any(path[:length] in self._invalid for length in range(len(path) + 1))
 
     def _locate(self, path: ScenarioPath) -> tuple[str, int | None]:
         for length in range(len(path), -1, -1):
-            place = path[:length]
-            if place in self._overrides:
-                return self._overrides[place], None
-            if place in self._lines:
-                return self.source, self._lines[place]
+            ancestor = path[:length]
+            if ancestor in self._overrides:
+                return self._overrides[ancestor], None
+            if ancestor in self._lines:
+                return self.source, self._lines[ancestor]
         return self.source, None
 
 
-def parse_document(root: Any, places: SourceMap, model: type[Model]) -> Model | None:
-    """Build a document of this model from data, which is cut down to what can be understood.
+def parse_document(root: Any, source_map: SourceMap, model: type[Model]) -> Model | None:
+    """Parse data into a document, and remove invalid values from the data.
+
+    Args:
+        root: the data; invalid values are removed in place.
+        source_map: collects the mistakes and the invalid paths.
+        model: the pydantic model of the document.
 
     Returns:
-        The document, with a hole in a list where an entry was cut out; None if too little is left.
+        The document, with an `InvalidEntry` in place of each invalid list entry; None if a required part is invalid.
     """
     for _ in range(_MAX_PASSES):
         try:
             return model.model_validate(root)
         except ValidationError as error:
             details = error.errors(include_url=False)
-        if not _cut_out(root, details, places, model):
+        if not _remove_invalid(root, details, source_map, model):
             return None
     return None
 
 
-def _cut_out(root: Any, details: list[ErrorDetails], places: SourceMap, model: type[BaseModel]) -> bool:
-    """Note each mistake and remove what it is about; whether enough is left to try again."""
-    doomed: dict[ScenarioPath, None] = {}
+def _remove_invalid(root: Any, details: list[ErrorDetails], source_map: SourceMap, model: type[BaseModel]) -> bool:
+    """Report each mistake and remove its value; return whether the rest can be validated again."""
+    invalid_paths: dict[ScenarioPath, None] = {}
     for detail in details:
         path = _path(root, detail["loc"])
         if detail["type"] == "missing":
             path = (*path, detail["loc"][-1])
-        if places.is_valid(*path) or detail["type"] == "extra_forbidden":
-            places.wrong(path, _describe(detail, path, model))
-        doomed[path[:-1] if detail["type"] == "missing" or _is_hole(root, path) else path] = None
-    for path in doomed:
-        places.cut(path)
-    if () in doomed:
+        if source_map.is_valid(*path) or detail["type"] == "extra_forbidden":
+            source_map.add_mistake(path, _describe(detail, path, model))
+        invalid_paths[path[:-1] if detail["type"] == "missing" or _is_invalid_entry(root, path) else path] = None
+    for path in invalid_paths:
+        source_map.mark_invalid(path)
+    if () in invalid_paths:
         return False
-    for path in doomed:
-        _remove(root, path)
+    for path in invalid_paths:
+        _remove_path(root, path)
     return True
 
 
 def _path(root: Any, location: ScenarioPath) -> ScenarioPath:
-    """As much of a location as there is in the data: pydantic's tags are not, nor is what a short form leaves out."""
+    """Return the part of a pydantic location that exists in the data, without union tags and keys of short forms."""
     path: ScenarioPath = ()
     value = root
     part: Any
@@ -134,15 +144,15 @@ def _path(root: Any, location: ScenarioPath) -> ScenarioPath:
     return path
 
 
-def _is_hole(root: Any, path: ScenarioPath) -> bool:
-    """Whether an entry has been cut out of a list that cannot do without it."""
+def _is_invalid_entry(root: Any, path: ScenarioPath) -> bool:
+    """Return whether the path holds an invalid entry of a list that does not allow one."""
     value = root
     for part in path:
         value = value[part]
     return isinstance(value, InvalidEntry)
 
 
-def _remove(root: Any, path: ScenarioPath) -> None:
+def _remove_path(root: Any, path: ScenarioPath) -> None:
     parent = root
     for part in path[:-1]:
         if isinstance(parent, dict):
@@ -157,7 +167,7 @@ def _remove(root: Any, path: ScenarioPath) -> None:
 
 
 def _describe(detail: ErrorDetails, path: ScenarioPath, model: type[BaseModel]) -> str:
-    """Say what is wrong with a value, and what would be right."""
+    """Return what is wrong with a value and which values are valid."""
     value, context = detail["input"], detail.get("ctx", {})
     kind = detail["type"]
     if kind == "extra_forbidden":
@@ -166,11 +176,11 @@ def _describe(detail: ErrorDetails, path: ScenarioPath, model: type[BaseModel]) 
         return "missing"
     if kind == "value_error":
         return str(context["error"])
-    if kind in _WANTED:
+    if kind in _EXPECTED_TYPES:
         hint = ": put it in quotes" if kind == "string_type" and isinstance(value, int | float) else ""
-        return f"expected {_WANTED[kind]}, found {_kind(value)}{hint}"
-    if kind in _BOUNDS:
-        return _BOUNDS[kind](value, context)
+        return f"expected {_EXPECTED_TYPES[kind]}, found {_kind(value)}{hint}"
+    if kind in _BOUND_MESSAGES:
+        return _BOUND_MESSAGES[kind](value, context)
     if kind == "string_pattern_mismatch":
         return f"{format_value(value)} does not match {context['pattern']}"
     if kind == "literal_error":
@@ -180,7 +190,7 @@ def _describe(detail: ErrorDetails, path: ScenarioPath, model: type[BaseModel]) 
     return f"{format_value(value)}: {detail['msg']}"
 
 
-_WANTED = {
+_EXPECTED_TYPES = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
@@ -193,7 +203,7 @@ _WANTED = {
     "model_attributes_type": "a mapping",
 }
 
-_BOUNDS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
+_BOUND_MESSAGES: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "greater_than_equal": lambda value, context: (
         f"{format_value(value)} is too small (at least {_bound(context['ge'])})"
     ),
@@ -228,26 +238,26 @@ def _describe_unknown(path: ScenarioPath, document: type[BaseModel]) -> str:
     models = list(_models_at(path[:-1], document))
     known = sorted({_key(name, field) for model in models for name, field in model.model_fields.items()})
     if any(issubclass(model, AssignorConfigs | BrokerConfigs) for model in models):
-        where = _other_home(key, models)
-        return f"not a config that is known here ({where or did_you_mean(key, known)})"
+        proper_place = _proper_place(key, models)
+        return f"unknown or misplaced config ({proper_place or did_you_mean(key, known)})"
     return f"unknown key ({did_you_mean(key, known)})"
 
 
-def _other_home(key: str, models: list[type[BaseModel]]) -> str | None:
-    """Where a config key belongs that stands in the wrong place."""
+def _proper_place(key: str, models: list[type[BaseModel]]) -> str | None:
+    """Return where a misplaced config key belongs, or None if unknown."""
     if key in UNRELEASED_CONFIGS:
         return UNRELEASED_CONFIGS[key]
-    for start, advice in MISPLACED_CONFIGS.items():
-        if key == start or (start.endswith(".") and key.startswith(start)):
+    for prefix, advice in MISPLACED_CONFIGS.items():
+        if key == prefix or (prefix.endswith(".") and key.startswith(prefix)):
             return advice
-    for model, home in ((StreamsConfigs, "application.configs"), (BrokerConfigs, "cluster.configs")):
+    for model, section in ((StreamsConfigs, "application.configs"), (BrokerConfigs, "cluster.configs")):
         if model not in models and any(field.alias == key for field in model.model_fields.values()):
-            return f"it belongs in {home}"
+            return f"it belongs in {section}"
     return None
 
 
 def _models_at(path: ScenarioPath, document: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """The models that may stand at a path."""
+    """Yield the models that are allowed at a path."""
     models = [document]
     for part in path:
         if isinstance(part, str):

@@ -1,8 +1,8 @@
-"""YAML text to plain data that knows its lines.
+"""Parse YAML into plain data and record the line of every value.
 
-Only the parser of ruamel.yaml is used. Its events become dicts, lists, texts, numbers, true, false and nothing by the
-core schema of YAML 1.2 (so `no`, `on` and `10:00` stay texts), and a tag can never construct anything else. Keys are
-always texts. Limits keep a hostile or accidental file from taking long: see `MAX_BYTES` and the constants below it.
+ruamel.yaml composes the nodes. This module converts them by the core schema of YAML 1.2 to dicts, lists, strings,
+numbers, booleans and None, so `no`, `on` and `10:00` stay strings. A tag never constructs any other type, and keys are
+always strings. `MAX_BYTES`, `MAX_NODES` and `MAX_DEPTH` bound the time for a hostile or accidentally large file.
 
 Source: YAML 1.2.2, sections 10.2 and 10.3 (tag resolution); merge keys as in https://yaml.org/type/merge.html.
 """
@@ -12,40 +12,44 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer, MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    Event,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.tag import Tag
 
 from scenarios.language.errors import format_value
 from scenarios.language.paths import ScenarioPath
 
-MAX_BYTES = 400_000
-"""The largest file; ordinary YAML of this size takes 1 to 2 s to read, the slowest that was found 4 s."""
+MAX_BYTES: Final = 400_000
+"""The maximum length of a file; ordinary YAML of this length takes 1 to 2 s to read, the slowest known 4 s."""
 
-MAX_NODES = 60_000
-"""The most values in a file, counted after aliases are written out; stops alias bombs."""
+MAX_NODES: Final = 60_000
+"""The maximum number of values in a file after aliases are expanded; stops alias bombs."""
 
-MAX_DEPTH = 40
-"""The deepest nesting; a scenario needs about eight levels."""
+MAX_DEPTH: Final = 40
+"""The maximum nesting depth; a scenario needs about eight levels."""
 
-TOO_LONG_MESSAGE = (
-    f"longer than {MAX_BYTES:,} bytes, the most that is read; keep long lists of topics as kafka-topics.sh --describe "
-    "prints them, and name that file under cluster.from.topics"
+TOO_LONG_MESSAGE: Final = (
+    f"longer than the maximum of {MAX_BYTES:,} bytes; save long lists of topics as kafka-topics.sh --describe prints "
+    "them, and name that file under cluster.from.topics"
 )
 
-_TAG = "tag:yaml.org,2002:"
+_TAG_PREFIX = "tag:yaml.org,2002:"
+_UNTAGGED = Tag(suffix="?")
+_SCALAR_TYPES: Final = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "null": (type(None),),
+}
+
 _NULL = re.compile(r"null|Null|NULL|~|")
 _TRUE = re.compile(r"true|True|TRUE")
 _FALSE = re.compile(r"false|False|FALSE")
@@ -53,12 +57,16 @@ _INT = re.compile(r"[-+]?[0-9]{1,100}")
 _OCTAL = re.compile(r"0o[0-7]{1,100}")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,100}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,100}|[0-9]{1,100}(\.[0-9]{0,100})?)([eE][-+]?[0-9]{1,5})?")
-_INFINITE = re.compile(r"([-+]?)\.(inf|Inf|INF)")
+_INFINITY = re.compile(r"([-+]?)\.(inf|Inf|INF)")
 _NOT_A_NUMBER = re.compile(r"\.(nan|NaN|NAN)")
 
 
 class YamlReadError(ValueError):
-    """Text that is not the YAML of a scenario; `line` counts from 1, None if no line is to blame."""
+    """A text that is not valid YAML or not plain data.
+
+    Attributes:
+        line: the line of the error, from 1; None if unknown.
+    """
 
     def __init__(self, line: int | None, message: str) -> None:
         super().__init__(message)
@@ -67,53 +75,75 @@ class YamlReadError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LocatedYaml:
-    """What a YAML document says, and in which line it says it.
+    """The data of a YAML document with line numbers.
 
     Attributes:
-        value: dicts, lists and scalars; no two places share one.
-        lines: the line, from 1, of every place.
+        value: dicts, lists and scalars; no two paths share an object.
+        lines: the line, from 1, by path.
     """
 
     value: Any
     lines: dict[ScenarioPath, int]
 
 
-@dataclass(slots=True)
-class _Node:
-    """A value before aliases are written out; children of a mapping alternate between key and value."""
-
-    event: Event
-    line: int
-    children: list[_Node] = field(default_factory=list)
-    is_open: bool = True
-
-
 def read_yaml(text: str) -> LocatedYaml:
-    """Read one YAML document.
+    """Parse one YAML document.
+
+    Returns:
+        The data and the line of every value.
 
     Raises:
-        ReadError: the text is not YAML, is more than one document or none, breaks a limit, has a tag that is more than
-            a plain type, a duplicate key, a key that is not a text, or an alias that contains itself.
+        YamlReadError: the text is not YAML, holds no document or several, exceeds a limit, or contains a tag of a
+            non-plain type, a duplicate key, a key that is not a scalar, or an alias that contains itself.
     """
     if len(text) > MAX_BYTES:
         raise YamlReadError(None, TOO_LONG_MESSAGE)
     root = _compose(text)
-    reading = _Reading()
-    return LocatedYaml(reading.convert(root, (), root.line), reading.lines)
+    converter = _NodeConverter()
+    return LocatedYaml(converter.convert(root, (), _line(root)), converter.lines)
 
 
 def read_yaml_value(text: str) -> Any:
-    """Read a value as it stands behind a key, such as `3`, `az1` or `[az1, az2]`; an empty text is nothing.
+    """Parse a value such as `3`, `az1` or `[az1, az2]`.
+
+    Returns:
+        The value; None for a blank text.
 
     Raises:
-        ReadError: as in `read`.
+        YamlReadError: as in `read_yaml`.
     """
     return read_yaml(text).value if text.strip() else None
 
 
-def _events(text: str) -> Iterator[Event]:
+class _CachingComposer(Composer):
+    """A composer that looks up parser and resolver once instead of several times a node (20 % faster)."""
+
+    @cached_property
+    def parser(self) -> Any:
+        return self.loader.parser
+
+    @cached_property
+    def resolver(self) -> Any:
+        return self.loader.resolver
+
+
+class _NoResolver(VersionedResolver):
+    """A resolver that gives nodes without an explicit tag a common tag, to distinguish them from tagged nodes."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Tag:
+        return _UNTAGGED
+
+
+def _compose(text: str) -> Node:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = _CachingComposer
+    yaml.Resolver = _NoResolver
+    yaml.composer.warn_double_anchors = False
+    yaml.max_depth = MAX_DEPTH + 1
     try:
-        yield from YAML(typ="safe", pure=True).parse(text)
+        root: Node | None = yaml.compose(text)
+    except MaxDepthExceededError as error:
+        raise _too_deep(error.problem_mark.line + 1) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(part) for part in (error.context, error.problem) if part)
@@ -122,178 +152,146 @@ def _events(text: str) -> Iterator[Event]:
         position = getattr(error, "position", None)
         line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
         raise YamlReadError(line, f"not YAML: {str(error).splitlines()[0]}") from None
-    except YamlReadError:
-        raise
     except Exception as error:
-        # The parser trips over some malformed escapes and directives with errors of Python's own.
+        # ruamel.yaml raises built-in exceptions for some malformed escapes and directives.
         raise YamlReadError(None, f"not YAML: {type(error).__name__}: {error}") from None
-
-
-def _compose(text: str) -> _Node:
-    anchors: dict[str, _Node] = {}
-    stack: list[_Node] = []
-    root: _Node | None = None
-    count = 0
-    for event in _events(text):
-        line = event.start_mark.line + 1
-        if isinstance(event, DocumentStartEvent) and root is not None:
-            raise YamlReadError(line, "a second document begins; a scenario is one document")
-        if isinstance(event, (SequenceEndEvent, MappingEndEvent)):
-            stack.pop().is_open = False
-            continue
-        if isinstance(event, AliasEvent):
-            node = _aliased(anchors, event, line)
-        elif isinstance(event, (ScalarEvent, SequenceStartEvent, MappingStartEvent)):
-            node = _Node(event, line, is_open=not isinstance(event, ScalarEvent))
-            if event.anchor:
-                anchors[event.anchor] = node
-        else:
-            continue
-        count += 1
-        if count > MAX_NODES:
-            raise _too_many(line)
-        if stack:
-            stack[-1].children.append(node)
-        else:
-            root = node
-        if node.is_open:
-            stack.append(node)
-        if len(stack) > MAX_DEPTH:
-            raise YamlReadError(line, f"nested more than {MAX_DEPTH} levels deep")
     if root is None:
         raise YamlReadError(None, "the file is empty; a scenario is a mapping with cluster, application and clients")
     return root
 
 
-def _aliased(anchors: dict[str, _Node], event: AliasEvent, line: int) -> _Node:
-    node = anchors.get(event.anchor)
-    if node is None:
-        raise YamlReadError(line, f"no anchor '&{event.anchor}' stands above the alias '*{event.anchor}'")
-    if node.is_open:
-        raise YamlReadError(line, f"'*{event.anchor}' contains itself")
-    return node
-
-
-def _too_many(line: int) -> YamlReadError:
-    return YamlReadError(line, f"more than {MAX_NODES:,} values, counted after aliases are written out")
-
-
-class _Reading:
-    """Turns nodes into data, writing aliases out, and notes the line of every place."""
+class _NodeConverter:
+    """Converts nodes to data, expands aliases, and records the line of every path."""
 
     def __init__(self) -> None:
         self.lines: dict[ScenarioPath, int] = {}
         self._count = 0
+        self._open_nodes: set[int] = set()
 
-    def convert(self, node: _Node, path: ScenarioPath, line: int) -> Any:
-        self._count += 1
-        if self._count > MAX_NODES:
-            raise _too_many(node.line)
+    def convert(self, node: Node, path: ScenarioPath, line: int) -> Any:
+        self._count_node(node)
         if len(path) > MAX_DEPTH:
-            raise YamlReadError(node.line, f"nested more than {MAX_DEPTH} levels deep")
+            raise _too_deep(_line(node))
         self.lines[path] = line
-        match node.event:
-            case MappingStartEvent():
-                _check_tag(node, "map")
-                return self._convert_mapping(node, path)
-            case SequenceStartEvent():
-                _check_tag(node, "seq")
-                return [self.convert(child, (*path, i), child.line) for i, child in enumerate(node.children)]
-            case _:
-                return _scalar(node)
+        if isinstance(node, ScalarNode):
+            return _convert_scalar(node)
+        self._check_not_open(node)
+        self._open_nodes.add(id(node))
+        value = self._convert_mapping(node, path) if isinstance(node, MappingNode) else self._convert_list(node, path)
+        self._open_nodes.remove(id(node))
+        return value
 
-    def _convert_mapping(self, node: _Node, path: ScenarioPath) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for key, key_node, value_node in self._pairs(node, len(path)):
-            result[key] = self.convert(value_node, (*path, key), key_node.line)
-        return result
+    def _convert_list(self, node: Node, path: ScenarioPath) -> list[Any]:
+        _check_tag(node, "seq")
+        return [self.convert(child, (*path, i), _line(child)) for i, child in enumerate(node.value)]
 
-    def _pairs(self, node: _Node, depth: int) -> Iterator[tuple[str, _Node, _Node]]:
-        """The entries of a mapping, its own before those that `<<` merges into it; what comes first wins."""
+    def _convert_mapping(self, node: Node, path: ScenarioPath) -> dict[str, Any]:
+        _check_tag(node, "map")
+        entries = self._entries(node, len(path))
+        return {key: self.convert(value_node, (*path, key), _line(key_node)) for key, key_node, value_node in entries}
+
+    def _entries(self, node: Node, depth: int) -> Iterator[tuple[str, Node, Node]]:
+        """Yield the entries of a mapping, its own before those merged by `<<`; the first entry of a key wins.
+
+        Yields:
+            Key, key node and value node.
+
+        Raises:
+            YamlReadError: a key is duplicate or invalid, `<<` does not merge mappings, or a limit is exceeded.
+        """
         if depth > MAX_DEPTH:
-            raise YamlReadError(node.line, f"nested more than {MAX_DEPTH} levels deep")
+            raise _too_deep(_line(node))
         lines: dict[str, int] = {}
-        merged: list[_Node] = []
-        for key_node, value_node in zip(node.children[::2], node.children[1::2], strict=True):
-            key = _key(key_node)
-            if key == "<<" and _is_plain(key_node):
-                merged.extend(_merged(value_node))
+        merged: list[Node] = []
+        for key_node, value_node in node.value:
+            key = _convert_key(key_node)
+            if key == "<<" and key_node.style is None:
+                merged.extend(_merged_mappings(value_node))
             elif key in lines:
-                first = f"first in line {lines[key]}"
-                raise YamlReadError(
-                    key_node.line, f"the key {format_value(key)} stands twice in this mapping ({first})"
-                )
+                message = f"duplicate key {format_value(key)} in this mapping (first in line {lines[key]})"
+                raise YamlReadError(_line(key_node), message)
             else:
-                lines[key] = key_node.line
+                lines[key] = _line(key_node)
                 yield key, key_node, value_node
-        for other in merged:
-            for key, key_node, value_node in self._pairs(other, depth + 1):
-                self._count += 1
-                if self._count > MAX_NODES:
-                    raise _too_many(node.line)
+        for mapping in merged:
+            self._check_not_open(mapping)
+            for key, key_node, value_node in self._entries(mapping, depth + 1):
+                self._count_node(node)
                 if key not in lines:
-                    lines[key] = key_node.line
+                    lines[key] = _line(key_node)
                     yield key, key_node, value_node
 
+    def _count_node(self, node: Node) -> None:
+        self._count += 1
+        if self._count > MAX_NODES:
+            raise YamlReadError(_line(node), f"more than {MAX_NODES:,} values, counted after aliases are expanded")
 
-def _is_plain(node: _Node) -> bool:
-    return isinstance(node.event, ScalarEvent) and node.event.style is None
-
-
-def _merged(node: _Node) -> list[_Node]:
-    nodes = node.children if isinstance(node.event, SequenceStartEvent) else [node]
-    for one in nodes:
-        if not isinstance(one.event, MappingStartEvent):
-            raise YamlReadError(one.line, "'<<' takes a mapping or a list of mappings")
-    return nodes
+    def _check_not_open(self, node: Node) -> None:
+        if id(node) in self._open_nodes:
+            raise YamlReadError(_line(node), f"the alias '*{node.anchor}' contains itself")
 
 
-def _key(node: _Node) -> str:
-    if not isinstance(node.event, ScalarEvent):
-        raise YamlReadError(node.line, "a key is a text, not a list or a mapping")
+def _line(node: Node) -> int:
+    line: int = node.start_mark.line + 1
+    return line
+
+
+def _too_deep(line: int) -> YamlReadError:
+    return YamlReadError(line, f"nested more than {MAX_DEPTH} levels deep")
+
+
+def _merged_mappings(node: Node) -> list[Node]:
+    nodes = node.value if isinstance(node, SequenceNode) else [node]
+    for mapping in nodes:
+        if not isinstance(mapping, MappingNode):
+            raise YamlReadError(_line(mapping), "'<<' takes a mapping or a list of mappings")
+    return list(nodes)
+
+
+def _convert_key(node: Node) -> str:
+    if not isinstance(node, ScalarNode):
+        raise YamlReadError(_line(node), "a key must be a string, not a list or a mapping")
     _check_tag(node, "str")
     return _text(node)
 
 
-def _text(node: _Node) -> str:
-    value: str = getattr(node.event, "value", "")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise YamlReadError(node.line, f"{format_value(value)} is not text: it has half a surrogate pair") from None
+def _convert_scalar(node: ScalarNode) -> Any:
+    text = _text(node)
+    if node.ctag is _UNTAGGED:
+        return _resolve_plain(text) if node.style is None else text
+    type_name = _check_tag(node, *_SCALAR_TYPES)
+    value = text if type_name == "str" else _resolve_plain(text)
+    if type(value) not in _SCALAR_TYPES[type_name]:
+        raise YamlReadError(_line(node), f"{format_value(text)} is not a valid value for its tag '!!{type_name}'")
     return value
 
 
-def _tag(node: _Node) -> str | None:
-    tag: str | None = getattr(node.event, "tag", None)
-    return tag
+def _text(node: ScalarNode) -> str:
+    text: str = node.value
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise YamlReadError(_line(node), f"{format_value(text)} contains an unpaired surrogate") from None
+    return text
 
 
-def _check_tag(node: _Node, *allowed: str) -> None:
-    tag = _tag(node)
-    if tag is None or tag == "!" or tag in [_TAG + name for name in allowed]:
-        return
-    written = f"!!{tag.removeprefix(_TAG)}" if tag.startswith(_TAG) else tag
-    raise YamlReadError(node.line, f"the tag {format_value(written)} is not allowed here: a scenario is plain data")
+def _check_tag(node: Node, *allowed: str) -> str:
+    """Return the name of the node's tag, such as `int`.
+
+    Raises:
+        YamlReadError: the tag is not allowed.
+    """
+    if node.ctag is _UNTAGGED:
+        return allowed[0]
+    tag = str(node.ctag)
+    if tag in [_TAG_PREFIX + name for name in allowed]:
+        return tag.removeprefix(_TAG_PREFIX)
+    short_tag = f"!!{tag.removeprefix(_TAG_PREFIX)}" if tag.startswith(_TAG_PREFIX) else tag
+    raise YamlReadError(_line(node), f"the tag {format_value(short_tag)} is not allowed: a scenario is plain data")
 
 
-def _scalar(node: _Node) -> Any:
-    _check_tag(node, "str", "int", "float", "bool", "null")
-    text = _text(node)
-    tag = _tag(node)
-    if tag is None:
-        return _resolve(text) if _is_plain(node) else text
-    if tag in ("!", _TAG + "str"):
-        return text
-    value = _resolve(text)
-    name = tag.removeprefix(_TAG)
-    if type(value) in {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}[name]:
-        return value
-    raise YamlReadError(node.line, f"{format_value(text)} is not what its tag '!!{name}' says")
-
-
-def _resolve(text: str) -> Any:
-    """Tell what a plain scalar means, by the core schema."""
+def _resolve_plain(text: str) -> Any:
+    """Return the value of an unquoted scalar by the core schema."""
     if _NULL.fullmatch(text):
         return None
     if _TRUE.fullmatch(text):
@@ -306,6 +304,6 @@ def _resolve(text: str) -> Any:
         return int(text, 0)
     if _FLOAT.fullmatch(text):
         return float(text)
-    if found := _INFINITE.fullmatch(text):
-        return -math.inf if found[1] == "-" else math.inf
+    if match := _INFINITY.fullmatch(text):
+        return -math.inf if match[1] == "-" else math.inf
     return math.nan if _NOT_A_NUMBER.fullmatch(text) else text

@@ -1,1 +1,1 @@
-"""What a scenario's values mean together: names that must exist, counts that must agree, files that are named."""
+"""The resolution of a parsed scenario: cross-references, consistency checks and imported files."""

@@ -1,7 +1,7 @@
-"""The application: its subtopologies, and the internal topics that Kafka Streams makes for it.
+"""Resolve the application: its subtopologies, and the internal topics that Kafka Streams creates.
 
 Source: `org.apache.kafka.streams.processor.internals`: `RepartitionTopics`, `CopartitionedTopicsEnforcer`,
-`ChangelogTopics`, `InternalTopicManager` (what internal topics there are and how many partitions they have).
+`ChangelogTopics`, `InternalTopicManager` (which internal topics exist and how many partitions they have).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from simulator.world.world import Store, Subtopology
 
 @dataclass(frozen=True, slots=True)
 class ResolvedApplication:
-    """What is known of the application.
+    """The resolved application.
 
     Attributes:
-        topics: all topics of the cluster, the application's internal ones included.
-        num_tasks: of all subtopologies that are understood.
-        notes: what had to be inferred.
+        topics: all topics of the cluster, including internal topics of the application.
+        num_tasks: the number of tasks of all valid subtopologies.
+        notes: what was inferred.
     """
 
     subtopologies: tuple[Subtopology, ...]
@@ -48,13 +48,17 @@ class ResolvedApplication:
 
 
 def resolve_application(
-    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
+    section: ApplicationSection,
+    cluster: ResolvedCluster,
+    files: ImportedFiles,
+    source_map: SourceMap,
+    mistakes: Mistakes,
 ) -> ResolvedApplication:
-    """Understand the application; what is wrong goes to `places` and `mistakes`."""
-    drafts, notes = _draft(section, cluster, files, places, mistakes)
+    """Resolve the application, and report mistakes to `source_map` and `mistakes`."""
+    drafts, notes = _draft(section, cluster, files, source_map, mistakes)
     drafts.sort(key=lambda draft: draft.id)
-    topics = _InternalTopics(section, cluster, places)
-    _check_once(drafts)
+    topics = _InternalTopics(section, cluster, source_map)
+    _check_unique_owners(drafts)
     topics.add_repartition(drafts)
     subtopologies = tuple(topics.build(draft) for draft in drafts)
     num_tasks = sum(topics.num_tasks(draft) or 0 for draft in drafts)
@@ -62,30 +66,34 @@ def resolve_application(
 
 
 def _draft(
-    section: ApplicationSection, cluster: ResolvedCluster, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
+    section: ApplicationSection,
+    cluster: ResolvedCluster,
+    files: ImportedFiles,
+    source_map: SourceMap,
+    mistakes: Mistakes,
 ) -> tuple[list[SubtopologyDraft], list[str]]:
-    """The subtopologies in the common form, and what had to be inferred about them."""
+    """Return drafts of the subtopologies, and notes on what was inferred."""
     path = (*APPLICATION, "from", "topology")
     described = None if section.files is None else files.read(path, section.files.topology, parse_topology)
     if section.subtopologies is None:
         if described is not None:
-            topology = DescribedTopologyResolver(described, section, cluster, places, mistakes)
+            topology = DescribedTopologyResolver(described, section, cluster, source_map, mistakes)
             return list(topology.draft()), topology.notes
-        if section.files is None and places.is_valid(*SUBTOPOLOGIES) and places.is_valid(*APPLICATION, "from"):
-            places.wrong(APPLICATION, "no subtopologies; give subtopologies, or from: {topology: FILE}")
+        if section.files is None and source_map.is_valid(*SUBTOPOLOGIES) and source_map.is_valid(*APPLICATION, "from"):
+            source_map.add_mistake(APPLICATION, "no subtopologies; set subtopologies, or from: {topology: FILE}")
         return [], []
     if section.files is not None:
-        places.wrong(SUBTOPOLOGIES, "they come from application.from.topology already; leave one of the two out")
+        source_map.add_mistake(SUBTOPOLOGIES, "conflicts with application.from.topology; remove one of the two")
     if section.stores:
-        places.wrong((*APPLICATION, "stores"), "stores belong in the subtopologies, unless those are imported")
-    return list(draft_listed_subtopologies(section.subtopologies, section.id, cluster.all_names, places)), []
+        source_map.add_mistake((*APPLICATION, "stores"), "set stores in the subtopologies, unless those are imported")
+    return list(draft_listed_subtopologies(section.subtopologies, section.id, cluster.all_names, source_map)), []
 
 
-def _check_once(drafts: Sequence[SubtopologyDraft]) -> None:
-    """Note a mistake where a topic is read or written, or a store used, by two subtopologies.
+def _check_unique_owners(drafts: Sequence[SubtopologyDraft]) -> None:
+    """Report topics that two subtopologies read or write, and stores that two subtopologies use.
 
-    Kafka Streams refuses a topic that two sources read, and joins what shares a store into one subtopology. Result
-    topics may have several writers in Kafka, but here all that is produced to a topic comes from one.
+    Kafka Streams rejects a topic with two sources, and merges subtopologies that share a store. Kafka allows several
+    writers of a result topic; the simulator supports one.
     """
     readers: dict[str, SubtopologyDraft] = {}
     writers: dict[str, int] = {}
@@ -93,56 +101,56 @@ def _check_once(drafts: Sequence[SubtopologyDraft]) -> None:
     for draft in drafts:
         for source in draft.sources:
             if readers.setdefault(source.topic, draft) is not draft:
-                source.wrong(f"'{source.topic}' is read by subtopology {readers[source.topic].id} already")
+                source.report_mistake(f"'{source.topic}' is already read by subtopology {readers[source.topic].id}")
         for written in draft.writes:
             if written.topic in writers:
-                written.wrong(f"'{written.topic}' is written by subtopology {writers[written.topic]} already")
+                written.report_mistake(f"'{written.topic}' is already written by subtopology {writers[written.topic]}")
             writers.setdefault(written.topic, draft.id)
         for result in draft.results:
             if result.topic in writers:
-                first = f"'{result.topic}' is written by subtopology {writers[result.topic]} already"
-                result.wrong(f"{first}, from which all comes that is produced to it")
+                writer = f"'{result.topic}' is already written by subtopology {writers[result.topic]}"
+                result.report_mistake(f"{writer}; only one subtopology can write a topic")
             writers.setdefault(result.topic, draft.id)
         for store in draft.stores:
             if store.name in holders:
-                store.wrong(f"store '{store.name}' belongs to subtopology {holders[store.name]} already")
+                store.report_mistake(f"store '{store.name}' already belongs to subtopology {holders[store.name]}")
             holders.setdefault(store.name, draft.id)
 
 
 _REPARTITION: Final = {"cleanup.policy": "delete", "retention.ms": "-1"}
 _CHANGELOG: Final = {"cleanup.policy": "compact"}
-"""What Kafka Streams configures for its topics (`RepartitionTopicConfig`, `UnwindowedUnversionedChangelogTopicConfig`);
-the changelogs of windows are deleted, too, after a time that a scenario does not say."""
+"""Topic configs of Kafka Streams (`RepartitionTopicConfig`, `UnwindowedUnversionedChangelogTopicConfig`); Kafka also
+deletes from changelogs of windowed stores, whose retention is not part of a scenario."""
 
 
 class _InternalTopics:
-    """Adds the topics that Kafka Streams makes to those of the cluster.
+    """Adds the internal topics of Kafka Streams to the topics of the cluster.
 
     Attributes:
-        plans: all topics that are understood, by name.
+        plans: all valid topics, by name.
     """
 
-    def __init__(self, section: ApplicationSection, cluster: ResolvedCluster, places: SourceMap) -> None:
+    def __init__(self, section: ApplicationSection, cluster: ResolvedCluster, source_map: SourceMap) -> None:
         self._section = section
         self._cluster = cluster
-        self._places = places
-        self._factor_is_fine: bool | None = None
+        self._source_map = source_map
+        self._is_factor_valid: bool | None = None
         self._counts = {name: plan.num_partitions for name, plan in cluster.topics.items()}
         self.plans = dict(cluster.topics)
 
     def num_tasks(self, draft: SubtopologyDraft) -> int | None:
-        """How many tasks a subtopology has: the partitions of its largest source; None if not known."""
+        """Return the number of tasks of a subtopology: the partitions of its largest source; None if unknown."""
         counts = [self._counts.get(source.topic) for source in draft.sources]
         known = [count for count in counts if count is not None]
         return max(known) if known and len(known) == len(counts) and draft.is_valid else None
 
     def add_repartition(self, drafts: Sequence[SubtopologyDraft]) -> None:
-        """Find out how many partitions each repartition topic has, and add it."""
+        """Determine the number of partitions of each repartition topic, and add the topic."""
         written = {repartition.topic: repartition for draft in drafts for repartition in draft.writes}
         read = {source.topic for draft in drafts for source in draft.sources}
         for topic, repartition in written.items():
             if topic not in read and all(draft.is_valid for draft in drafts):
-                repartition.wrong(f"no subtopology reads '{topic}'")
+                repartition.report_mistake(f"no subtopology reads '{topic}'")
             self._state_count(repartition)
         self._derive_counts(drafts, written)
         for draft in drafts:
@@ -150,57 +158,59 @@ class _InternalTopics:
                 self._copartition(group, written)
         for topic, repartition in written.items():
             if topic in self._counts:
-                self._add(topic, self._counts[topic], repartition.said, _REPARTITION)
+                self._add(topic, self._counts[topic], repartition.traffic, _REPARTITION)
 
     def _state_count(self, repartition: RepartitionDraft) -> None:
-        """Take the count of the topic that is there already, or else the one that is asked for."""
-        there = self._counts.get(repartition.topic)
+        """Use the partition count of the existing topic, or else the requested one."""
+        existing = self._counts.get(repartition.topic)
         if repartition.partitions is None:
             return
-        if there is not None and there != repartition.partitions:
-            repartition.wrong(_mismatch(repartition.topic, there, repartition.partitions))
+        if existing is not None and existing != repartition.partitions:
+            repartition.report_mistake(_mismatch(repartition.topic, existing, repartition.partitions))
         self._counts.setdefault(repartition.topic, repartition.partitions)
 
     def _derive_counts(self, drafts: Sequence[SubtopologyDraft], written: dict[str, RepartitionDraft]) -> None:
-        """Give each repartition topic as many partitions as the largest source of what writes it."""
+        """Give each repartition topic as many partitions as the largest source of its writer has."""
         if any(source.topic not in self._counts.keys() | written for draft in drafts for source in draft.sources):
             return
-        left = {topic: draft for draft in drafts for topic in (repartition.topic for repartition in draft.writes)}
-        left = {topic: draft for topic, draft in left.items() if topic not in self._counts}
-        while left:
-            known = {topic: self._known_counts(draft) for topic, draft in left.items()}
-            found = {topic: max(counts) for topic, counts in known.items() if counts}
-            if not found:
+        pending = {topic: draft for draft in drafts for topic in (repartition.topic for repartition in draft.writes)}
+        pending = {topic: draft for topic, draft in pending.items() if topic not in self._counts}
+        while pending:
+            known = {topic: self._known_counts(draft) for topic, draft in pending.items()}
+            derived = {topic: max(counts) for topic, counts in known.items() if counts}
+            if not derived:
                 break
-            self._counts.update(found)
-            left = {topic: draft for topic, draft in left.items() if topic not in found}
-        for topic, draft in left.items():
+            self._counts.update(derived)
+            pending = {topic: draft for topic, draft in pending.items() if topic not in derived}
+        for topic, draft in pending.items():
             if draft.is_valid:
-                written[topic].wrong(f"the number of partitions of '{topic}' hangs on itself; give partitions")
+                written[topic].report_mistake(
+                    f"the number of partitions of '{topic}' depends on itself; set partitions"
+                )
 
     def _known_counts(self, draft: SubtopologyDraft) -> list[int]:
         return [self._counts[source.topic] for source in draft.sources if source.topic in self._counts]
 
     def _copartition(self, group: Sequence[SourceDraft], written: dict[str, RepartitionDraft]) -> None:
-        """Let joined topics have one number of partitions, or note a mistake where Kafka would throw."""
+        """Give co-partitioned topics the same number of partitions, or report where Kafka would throw an exception."""
         if any(source.topic not in self._counts for source in group) or not group:
             return
         free = [source for source in group if self._is_free(source.topic, written)]
         fixed = [source for source in group if source not in free]
         counts = {source.topic: self._counts[source.topic] for source in fixed or free}
         if fixed and len(set(counts.values())) > 1:
-            told = ", ".join(f"{topic} has {count}" for topic, count in counts.items())
-            fixed[-1].wrong(f"topics not co-partitioned: {told} partitions")
+            sizes = ", ".join(f"{topic} has {count}" for topic, count in counts.items())
+            fixed[-1].report_mistake(f"topics not co-partitioned: {sizes} partitions")
             return
         for source in free:
             self._counts[source.topic] = max(counts.values())
 
     def _is_free(self, topic: str, written: dict[str, RepartitionDraft]) -> bool:
-        """Whether Kafka Streams may choose how many partitions a topic has."""
+        """Return whether Kafka Streams may choose the number of partitions of a topic."""
         return topic in written and written[topic].partitions is None and topic not in self.plans
 
     def build(self, draft: SubtopologyDraft) -> Subtopology:
-        """Make the subtopology, and add the changelogs of its stores."""
+        """Build the subtopology, and add the changelogs of its stores."""
         num_tasks = self.num_tasks(draft)
         stores = tuple(self._build_store(store, draft, num_tasks) for store in draft.stores)
         sources = tuple(source.topic for source in draft.sources)
@@ -212,23 +222,25 @@ class _InternalTopics:
             return Store(store.name, None, store.persistent)
         changelog = store.changelog or changelog_topic(self._section.id, store.name)
         if num_tasks is not None:
-            there = self._counts.get(changelog)
+            existing = self._counts.get(changelog)
             if store.changelog is not None and changelog not in [source.topic for source in draft.sources]:
-                store.wrong(f"'{changelog}' cannot be the changelog of '{store.name}': it is not a source here")
-            elif there is not None and there != num_tasks:
-                store.wrong(_mismatch(changelog, there, num_tasks))
+                store.report_mistake(
+                    f"'{changelog}' cannot be the changelog of '{store.name}': it is not a source of this subtopology"
+                )
+            elif existing is not None and existing != num_tasks:
+                store.report_mistake(_mismatch(changelog, existing, num_tasks))
             else:
-                self._add(changelog, num_tasks, store.said, _CHANGELOG)
+                self._add(changelog, num_tasks, store.traffic, _CHANGELOG)
         return Store(store.name, changelog, store.persistent)
 
-    def _add(self, topic: str, count: int, said: StatedTraffic | None, configs: dict[str, str]) -> None:
+    def _add(self, topic: str, count: int, stated: StatedTraffic | None, configs: dict[str, str]) -> None:
         plan = self.plans.get(topic)
         if plan is None:
-            if not self._has_factor() or not self._cluster.budget.spend(count, self._factor):
+            if not self._has_factor() or not self._cluster.budget.reserve(count, self._factor):
                 return
             plan = make_topic(topic, self._factor, default_traffic(count, self._cluster.section.partition_defaults))
-            plan = replace(plan, configs=configs | self._section.configs.of_topics())
-        self.plans[topic] = plan if said is None else with_stated_traffic(plan, said, self._places)
+            plan = replace(plan, configs=configs | self._section.configs.internal_topic_configs())
+        self.plans[topic] = plan if stated is None else with_stated_traffic(plan, stated, self._source_map)
 
     @property
     def _factor(self) -> int:
@@ -236,12 +248,12 @@ class _InternalTopics:
         return self._cluster.section.configs.default_replication_factor if factor == -1 else factor
 
     def _has_factor(self) -> bool:
-        """Whether the brokers can hold internal topics; noted as a mistake once if not."""
-        if self._factor_is_fine is None:
+        """Return whether the brokers can hold internal topics; report a mistake once if not."""
+        if self._is_factor_valid is None:
             path = (*APPLICATION, "configs", "replication.factor")
-            self._factor_is_fine = self._cluster.brokers.check_placement(self._factor, path)
-        return self._factor_is_fine
+            self._is_factor_valid = self._cluster.brokers.check_placement(self._factor, path)
+        return self._is_factor_valid
 
 
-def _mismatch(topic: str, there: int, wanted: int) -> str:
-    return f"'{topic}' is there with {there} partitions, but Kafka Streams needs {wanted}"
+def _mismatch(topic: str, existing: int, required: int) -> str:
+    return f"'{topic}' exists with {existing} partitions, but Kafka Streams needs {required}"

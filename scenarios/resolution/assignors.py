@@ -1,4 +1,4 @@
-"""The assignors to compare. Only built-in ones are looked up: what a file says never imports code."""
+"""Resolve the assignors to compare. Only built-in ones are allowed, so that a scenario file never imports code."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from simulator.world.world import GroupProtocol
 
 @dataclass(frozen=True, slots=True)
 class AssignorChoice:
-    """An assignor to run a scenario with.
+    """An assignor with its parameters and configs.
 
     Attributes:
-        label: what tables and pictures call it; unique in a scenario.
+        label: label in tables and figures; unique in a scenario.
         assignor: its name in the registry.
-        parameters: of the assignor itself.
-        configs: the application's, with those that this entry changes.
-        changed: the keys of the configs that this entry changes.
-        protocol: the group protocol of its runs; the application's if None.
+        parameters: parameters of the assignor.
+        configs: the application's configs with the overrides of this entry.
+        changed: the keys of the overridden configs.
+        protocol: group protocol of its runs; None for the application's.
     """
 
     label: str
@@ -42,23 +42,29 @@ class AssignorChoice:
 
 
 def resolve_assignors(
-    entries: Sequence[AssignorSettings], configs: AssignmentConfigs, clients: ResolvedClients, places: SourceMap
+    entries: Sequence[AssignorSettings], configs: AssignmentConfigs, clients: ResolvedClients, source_map: SourceMap
 ) -> tuple[AssignorChoice, ...]:
-    """Understand the choices; what is wrong goes to `places`.
+    """Resolve the assignors, and report mistakes to `source_map`.
 
     Args:
-        configs: the application's.
+        entries: the assignors of the scenario.
+        configs: the application's configs.
+        clients: the resolved clients.
+        source_map: collects the mistakes.
+
+    Returns:
+        The assignors in the order of the scenario.
     """
     choices: dict[str, AssignorChoice] = {}
     for i, entry in valid_entries(entries):
         path: ScenarioPath = ("assignors", i)
-        changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), places)
-        clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), places)
-        name = _check_assignor(entry, path, places)
+        changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), source_map)
+        clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), source_map)
+        name = _check_assignor(entry, path, source_map)
         label = entry.label or _label(name or entry.assignor, entry)
         if label in choices:
-            places.wrong(
-                (*path, "label"), f"{format_value(label)} is the label of another assignor too; give it another label"
+            source_map.add_mistake(
+                (*path, "label"), f"{format_value(label)} is also the label of another assignor; set a unique label"
             )
         changed = tuple(entry.configs.model_dump(by_alias=True, exclude_unset=True))
         choices[label] = AssignorChoice(
@@ -72,27 +78,29 @@ def resolve_assignors(
     return tuple(choices.values())
 
 
-def _check_assignor(entry: AssignorSettings, path: ScenarioPath, places: SourceMap) -> str | None:
+def _check_assignor(entry: AssignorSettings, path: ScenarioPath, source_map: SourceMap) -> str | None:
     try:
         info = registry.find(entry.assignor)
     except UnknownAssignorError as error:
-        places.wrong((*path, "assignor"), str(error))
+        source_map.add_mistake((*path, "assignor"), str(error))
         return None
     known = [field.name for field in fields(info.make)] if is_dataclass(info.make) else list(entry.parameters)
     known = [name for name in known if name != RATES]
     for key in entry.parameters:
         if key not in known:
-            places.wrong((*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})")
+            source_map.add_mistake(
+                (*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})"
+            )
             return info.name
     try:
         registry.make(info, entry.parameters)
     except UnknownAssignorError as error:
-        places.wrong((*path, "parameters"), str(error))
+        source_map.add_mistake((*path, "parameters"), str(error))
     return info.name
 
 
 def _label(name: str, entry: AssignorSettings) -> str:
-    """The assignor's name, and what it is given that others may not be."""
+    """Return the default label: the assignor's name with its parameters and configs."""
     configs = entry.configs.model_dump(by_alias=True, exclude_unset=True)
-    told = [f"{key}={value}" for key, value in [*entry.parameters.items(), *configs.items()]]
-    return f"{name} ({', '.join(told)})" if told else name
+    settings = [f"{key}={value}" for key, value in [*entry.parameters.items(), *configs.items()]]
+    return f"{name} ({', '.join(settings)})" if settings else name

@@ -1,4 +1,4 @@
-"""The brokers and their racks, and what must be true of what refers to them."""
+"""Resolve the brokers and their racks, and check references to them."""
 
 from __future__ import annotations
 
@@ -23,65 +23,72 @@ _BROKERS: ScenarioPath = (*CLUSTER, "brokers")
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
-    """The brokers as far as they are known, which they all are or, if something is wrong with them, none is."""
+    """The resolved brokers.
+
+    Attributes:
+        known: all brokers; None if any of them is invalid.
+        source_map: collects mistakes in references to brokers.
+    """
 
     known: tuple[Broker, ...] | None
-    places: SourceMap
+    source_map: SourceMap
 
     @property
     def ids(self) -> list[int]:
-        """Their ids, in the order of the scenario."""
+        """Return the broker ids, in the order of the scenario."""
         return [broker.id for broker in self.known or ()]
 
     @property
     def racks(self) -> list[str]:
-        """The racks that brokers stand in, sorted."""
+        """Return the racks with brokers, sorted."""
         return sorted({broker.rack for broker in self.known or () if broker.rack is not None})
 
     def check_rack(self, rack: str, path: ScenarioPath, others: Iterable[str] = ()) -> None:
-        """Note a mistake if neither a broker is in this rack nor anything else, whose racks are `others`."""
+        """Report a rack that is neither a rack of brokers nor one of `others`."""
         racks = sorted({*self.racks, *others})
         if self.known is not None and rack not in racks:
             known = format_list("racks", racks) if racks else "no broker has a rack"
-            self.places.wrong(path, f"{format_value(rack)} is not a rack ({known})")
+            self.source_map.add_mistake(path, f"unknown rack {format_value(rack)} ({known})")
 
     def check_ids(self, ids: Sequence[int], path: ScenarioPath) -> bool:
-        """Note a mistake if a broker is not known, or stands twice; tell whether all is well."""
-        twice = [broker for broker, count in Counter(ids).items() if count > 1]
-        if twice:
-            self.places.wrong(path, f"broker {twice[0]} stands here twice")
+        """Report unknown and duplicate broker ids; return whether all are valid."""
+        duplicates = [broker for broker, count in Counter(ids).items() if count > 1]
+        if duplicates:
+            self.source_map.add_mistake(path, f"duplicate broker {duplicates[0]}")
             return False
         unknown = [broker for broker in ids if broker not in self.ids]
         if self.known is not None and unknown:
-            self.places.wrong(path, f"{unknown[0]} is not a broker ({format_list('brokers', self.ids)})")
+            self.source_map.add_mistake(path, f"unknown broker {unknown[0]} ({format_list('brokers', self.ids)})")
             return False
         return True
 
     def check_placement(self, factor: int, path: ScenarioPath) -> bool:
-        """Note a mistake if Kafka could not place that many replicas; tell whether it could."""
+        """Report a replication factor that Kafka could not place; return whether it could."""
         if self.known is None:
             return False
         if factor > len(self.known):
-            self.places.wrong(path, f"{factor} replicas need as many brokers, but there are {len(self.known)}")
+            self.source_map.add_mistake(
+                path, f"{factor} replicas need at least as many brokers, but the cluster has {len(self.known)}"
+            )
             return False
-        bare = [broker.id for broker in self.known if broker.rack is None]
-        if bare and len(bare) < len(self.known):
-            rule = "Kafka places replicas only if all brokers have a rack, or none has"
-            self.places.wrong(_BROKERS, f"{rule} ({format_list('without', bare)})")
+        rackless = [broker.id for broker in self.known if broker.rack is None]
+        if rackless and len(rackless) < len(self.known):
+            rule = "Kafka places replicas only if all brokers have a rack or none has"
+            self.source_map.add_mistake(_BROKERS, f"{rule} ({format_list('brokers without rack', rackless)})")
             return False
         return True
 
 
 class PartitionBudget:
-    """How many partitions and replicas a cluster may still have; what is over it is noted as a mistake once."""
+    """The number of partitions and replicas that can still be added; exceeding it is a mistake."""
 
-    def __init__(self, places: SourceMap) -> None:
-        self._places = places
+    def __init__(self, source_map: SourceMap) -> None:
+        self._source_map = source_map
         self._partitions = MAX_PARTITIONS
         self._replicas = MAX_REPLICAS
 
-    def spend(self, partitions: int, factor: int) -> bool:
-        """Take partitions with that many replicas each; tell whether there is room for them."""
+    def reserve(self, partitions: int, factor: int) -> bool:
+        """Reserve partitions with this replication factor; return whether they fit."""
         self._partitions -= partitions
         self._replicas -= partitions * factor
         if self._partitions < 0:
@@ -90,7 +97,7 @@ class PartitionBudget:
             limit = f"more than {MAX_REPLICAS:,} replicas, internal topics included"
         else:
             return True
-        self._places.wrong(CLUSTER, f"{limit}, which is the most that can be simulated")
+        self._source_map.add_mistake(CLUSTER, f"{limit}: the maximum that can be simulated")
         return False
 
 
@@ -98,59 +105,63 @@ def resolve_brokers(
     section: ClusterSection,
     described: ImportedContent[tuple[ListedBroker, ...]] | None,
     topics: ImportedContent[tuple[DescribedTopic, ...]] | None,
-    places: SourceMap,
+    source_map: SourceMap,
 ) -> Brokers:
-    """Take the brokers from the scenario, or from a file, or at least those that have replicas."""
-    return Brokers(_resolve(section, described, topics, places), places)
+    """Resolve the brokers from the scenario, else from a file, else from the replicas of imported topics."""
+    return Brokers(_resolve(section, described, topics, source_map), source_map)
 
 
 def _resolve(
     section: ClusterSection,
     described: ImportedContent[tuple[ListedBroker, ...]] | None,
     topics: ImportedContent[tuple[DescribedTopic, ...]] | None,
-    places: SourceMap,
+    source_map: SourceMap,
 ) -> tuple[Broker, ...] | None:
-    if not places.is_valid(*_BROKERS):
+    if not source_map.is_valid(*_BROKERS):
         return None
     if section.brokers is not None:
         if section.files is not None and section.files.brokers is not None:
-            places.wrong(_BROKERS, "the brokers come from cluster.from.brokers already; leave one of the two out")
+            source_map.add_mistake(_BROKERS, "conflicts with cluster.from.brokers; remove one of the two")
             return None
         if isinstance(section.brokers, BrokerPool):
-            return _deal_out(section.brokers, places)
-        return _list(section.brokers, places)
+            return _expand_pool(section.brokers, source_map)
+        return _list(section.brokers, source_map)
     if described is not None:
         return tuple(
-            Broker(each.id, each.rack, None, each.capacity_bytes, each.capacity_bytes_per_s)
-            for each in described.content
+            Broker(broker.id, broker.rack, None, broker.capacity_bytes, broker.capacity_bytes_per_s)
+            for broker in described.content
         )
-    if not places.is_valid(*CLUSTER, "from"):
+    if not source_map.is_valid(*CLUSTER, "from"):
         return None
     if topics is not None:
         ids = {broker for topic in topics.content for replicas in topic.replicas for broker in replicas}
         return tuple(Broker(broker) for broker in sorted(ids))
-    places.wrong(CLUSTER, "no brokers; give brokers: {count: 3, racks: [az1, az2, az3]}, or from: {brokers: FILE}")
+    source_map.add_mistake(
+        CLUSTER, "no brokers; set brokers: {count: 3, racks: [az1, az2, az3]}, or from: {brokers: FILE}"
+    )
     return None
 
 
-def _deal_out(pool: BrokerPool, places: SourceMap) -> tuple[Broker, ...] | None:
+def _expand_pool(pool: BrokerPool, source_map: SourceMap) -> tuple[Broker, ...] | None:
     if pool.count > MAX_BROKERS:
-        places.wrong((*_BROKERS, "count"), f"{pool.count:,} is too large (at most {MAX_BROKERS:,})")
+        source_map.add_mistake((*_BROKERS, "count"), f"{pool.count:,} is too large (at most {MAX_BROKERS:,})")
         return None
     racks = list(pool.racks or [])
-    said = pool.restore, pool.capacity, pool.throughput
-    return tuple(Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, *said) for i in range(pool.count))
+    limits = pool.restore, pool.capacity, pool.throughput
+    return tuple(
+        Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, *limits) for i in range(pool.count)
+    )
 
 
-def _list(entries: Sequence[BrokerEntry], places: SourceMap) -> tuple[Broker, ...] | None:
+def _list(entries: Sequence[BrokerEntry], source_map: SourceMap) -> tuple[Broker, ...] | None:
     brokers: dict[int, Broker] = {}
     is_clear = True
     for i, entry in valid_entries(entries):
         if entry.id in brokers:
-            places.wrong((*_BROKERS, i, "id"), f"{entry.id} is the id of another broker too")
+            source_map.add_mistake((*_BROKERS, i, "id"), f"{entry.id} is also the id of another broker")
             is_clear = False
         brokers[entry.id] = Broker(entry.id, entry.rack, entry.restore, entry.capacity, entry.throughput)
     if len(brokers) > MAX_BROKERS:
-        places.wrong(_BROKERS, f"{len(brokers):,} brokers are too many (at most {MAX_BROKERS:,})")
+        source_map.add_mistake(_BROKERS, f"{len(brokers):,} brokers are too many (maximum {MAX_BROKERS:,})")
         return None
     return tuple(brokers.values()) if is_clear else None

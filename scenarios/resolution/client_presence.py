@@ -1,4 +1,4 @@
-"""Whether events happen to clients that are there, and let only those join that are not."""
+"""Check that events apply to clients that are present, and that only absent clients join."""
 
 from __future__ import annotations
 
@@ -15,77 +15,82 @@ from simulator.world.disturbances import Crash, Join, Leave, RackOutage
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
-    """What happens to clients at one time.
+class _PresenceChange:
+    """An event of clients at one time.
 
     Attributes:
-        wanted: whether they have to be there before; None if that makes no difference.
-        then: whether they are there afterwards; None if that does not change.
+        at_ms: the time.
+        path: the path of the event in the scenario.
+        clients: the clients.
+        expected: whether they must be present before; None for either.
+        present_after: whether they are present afterwards; None for no change.
     """
 
     at_ms: int
     path: ScenarioPath
     clients: tuple[str, ...]
-    wanted: bool | None
-    then: bool | None
+    expected: bool | None
+    present_after: bool | None
 
 
 def check_presence(
     events: Sequence[tuple[ScenarioPath, PlannedEvent]],
     scaled: Collection[str],
     clients: ResolvedClients,
-    places: SourceMap,
+    source_map: SourceMap,
 ) -> None:
-    """Note a mistake where a client joins that is there, or something happens to one that is not.
+    """Report joins of present clients, and other events of absent clients.
 
-    Clients that are down for a while count as there, and so do those of which some are picked.
+    Clients count as present while they are temporarily down, and if they are candidates of a random crash.
 
     Args:
-        events: what happens, and where that stands; nothing that an autoscaler does.
-        scaled: the clients that an autoscaler lets come and go; nothing else may, and they may be there or not.
-        clients: all of them.
-        places: take the mistakes.
+        events: the events with their paths, without those of autoscaling.
+        scaled: the autoscaled clients; other events must not add or remove them.
+        clients: all clients.
+        source_map: collects the mistakes.
     """
     racks = {plan.name: plan.rack for plan in clients.plans}
     present = {plan.name: plan.starts for plan in clients.plans}
     for path, event in events:
         if isinstance(event, Join | Leave):
-            _check_none((*path, "clients"), [name for name in event.clients if name in scaled], places)
-    steps = [step for path, event in events for step in _steps(path, event, racks)]
-    for step in sorted(steps, key=lambda step: step.at_ms):
-        wrong = [name for name in step.clients if name not in scaled and present[name] is not step.wanted]
-        if wrong and step.wanted is not None:
-            state = "there already" if step.wanted is False else "not there"
-            message = format_list(f"{state} at {format_duration(step.at_ms)}", wrong, most=4)
-            places.wrong((*step.path, "clients"), message)
-        if step.then is not None:
-            present.update(dict.fromkeys(step.clients, step.then))
+            _check_not_scaled((*path, "clients"), [name for name in event.clients if name in scaled], source_map)
+    changes = [change for path, event in events for change in _changes(path, event, racks)]
+    for change in sorted(changes, key=lambda change: change.at_ms):
+        affected = [name for name in change.clients if name not in scaled and present[name] is not change.expected]
+        if affected and change.expected is not None:
+            state = "already present" if change.expected is False else "absent"
+            message = format_list(f"{state} at {format_duration(change.at_ms)}", affected, most=4)
+            source_map.add_mistake((*change.path, "clients"), message)
+        if change.present_after is not None:
+            present.update(dict.fromkeys(change.clients, change.present_after))
 
 
-def _check_none(path: ScenarioPath, scaled: Sequence[str], places: SourceMap) -> None:
+def _check_not_scaled(path: ScenarioPath, scaled: Sequence[str], source_map: SourceMap) -> None:
     if scaled:
-        places.wrong(path, format_list("only autoscale lets them come and go", scaled, most=4))
+        source_map.add_mistake(path, format_list("only autoscale can add or remove", scaled, most=4))
 
 
-def _steps(path: ScenarioPath, event: PlannedEvent, racks: Mapping[str, str | None]) -> Iterator[_Step]:
+def _changes(path: ScenarioPath, event: PlannedEvent, racks: Mapping[str, str | None]) -> Iterator[_PresenceChange]:
     match event:
         case Join(at_ms=at_ms, clients=clients, every_ms=every_ms):
-            yield from _one_by_one(_Step(at_ms, path, clients, wanted=False, then=True), every_ms)
+            yield from _one_by_one(_PresenceChange(at_ms, path, clients, expected=False, present_after=True), every_ms)
         case Leave(at_ms=at_ms, clients=clients, every_ms=every_ms):
-            yield from _one_by_one(_Step(at_ms, path, clients, wanted=True, then=False), every_ms)
+            yield from _one_by_one(_PresenceChange(at_ms, path, clients, expected=True, present_after=False), every_ms)
         case Crash(at_ms=at_ms, clients=clients, down_ms=down_ms):
-            yield _Step(at_ms, path, clients, wanted=True, then=False if down_ms is None else None)
+            yield _PresenceChange(at_ms, path, clients, expected=True, present_after=False if down_ms is None else None)
         case CrashPlan(at_ms=at_ms, clients=clients) | RollingBouncePlan(at_ms=at_ms, clients=clients):
-            yield _Step(at_ms, path, clients, wanted=True, then=None)
+            yield _PresenceChange(at_ms, path, clients, expected=True, present_after=None)
         case RackOutage(at_ms=at_ms, rack=rack, down_ms=None):
-            there = tuple(name for name in racks if racks[name] == rack)
-            yield _Step(at_ms, path, there, wanted=None, then=False)
+            rack_clients = tuple(name for name in racks if racks[name] == rack)
+            yield _PresenceChange(at_ms, path, rack_clients, expected=None, present_after=False)
 
 
-def _one_by_one(step: _Step, every_ms: int) -> Iterator[_Step]:
-    """The step of all at once, or one for each."""
+def _one_by_one(change: _PresenceChange, every_ms: int) -> Iterator[_PresenceChange]:
+    """Yield one change for all clients at once, or one per client."""
     if every_ms == 0:
-        yield step
+        yield change
         return
-    for i, client in enumerate(step.clients):
-        yield _Step(step.at_ms + i * every_ms, step.path, (client,), step.wanted, step.then)
+    for i, client in enumerate(change.clients):
+        yield _PresenceChange(
+            change.at_ms + i * every_ms, change.path, (client,), change.expected, change.present_after
+        )

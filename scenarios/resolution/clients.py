@@ -1,4 +1,4 @@
-"""The clients, one by one."""
+"""Resolve the clients of a scenario."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MAX_TAG_VALUE: Final = 30
 
 @dataclass(slots=True)
 class ResolvedClients:
-    """What is known of the clients.
+    """The resolved clients.
 
     Attributes:
-        plans: those that are understood, in the order of the scenario.
-        groups: the clients that a name stands for: its own, or the name of an entry that stands for several.
-        is_complete: whether all names are known.
-        origins: the place of the entry that each client comes from.
+        plans: the valid clients, in the order of the scenario.
+        groups: the clients by name, and the clients of an entry that defines several by the entry's name.
+        is_complete: whether the names of all clients are known.
+        origins: the path of the entry of each client.
     """
 
     plans: tuple[ClientBlueprint, ...]
@@ -36,64 +36,71 @@ class ResolvedClients:
     is_complete: bool
     origins: dict[str, ScenarioPath]
 
-    def find(self, names: Sequence[str], path: ScenarioPath, places: SourceMap) -> tuple[str, ...]:
-        """The clients that names stand for, each once; unknown names are noted as mistakes."""
-        found: dict[str, None] = {}
+    def find(self, names: Sequence[str], path: ScenarioPath, source_map: SourceMap) -> tuple[str, ...]:
+        """Return the clients that names refer to, without duplicates; report unknown names."""
+        clients: dict[str, None] = {}
         for i, name in enumerate(names):
             if name in self.groups:
-                found.update(dict.fromkeys(self.groups[name]))
+                clients.update(dict.fromkeys(self.groups[name]))
             elif self.is_complete:
-                at = path if len(names) == 1 else (*path, i)
-                places.wrong(
-                    at, f"{format_value(name)} is not a client ({did_you_mean(name, list(self.groups), 'clients')})"
-                )
-        return tuple(found)
+                name_path = path if len(names) == 1 else (*path, i)
+                hint = did_you_mean(name, list(self.groups), "clients")
+                source_map.add_mistake(name_path, f"unknown client {format_value(name)} ({hint})")
+        return tuple(clients)
 
-    def check_tags(self, tags: Sequence[str], path: ScenarioPath, places: SourceMap) -> None:
-        """Note a mistake for the first client that lacks one of `rack.aware.assignment.tags`, which Kafka refuses."""
+    def check_tags(self, tags: Sequence[str], path: ScenarioPath, source_map: SourceMap) -> None:
+        """Report the first client without one of `rack.aware.assignment.tags`, which Kafka Streams refuses to start."""
         for plan in self.plans:
             for tag in tags:
-                if tag not in plan.tags and places.is_valid(*self.origins[plan.name]):
-                    has = format_list("it has", sorted(plan.tags))
-                    places.wrong(
-                        path, f"client '{plan.name}' has no tag {format_value(tag)} ({has}); Kafka refuses to start it"
+                if tag not in plan.tags and source_map.is_valid(*self.origins[plan.name]):
+                    tags_of_client = format_list("tags", sorted(plan.tags))
+                    source_map.add_mistake(
+                        path,
+                        f"client '{plan.name}' has no tag {format_value(tag)} ({tags_of_client}); Kafka refuses to start it",
                     )
                     return
 
 
-def check_membership(entries: Sequence[ClientEntry], protocol: GroupProtocol, places: SourceMap) -> None:
-    """Note a mistake for every static member of a streams group: Kafka Streams refuses to start it."""
+def check_membership(entries: Sequence[ClientEntry], protocol: GroupProtocol, source_map: SourceMap) -> None:
+    """Report static members of a streams group: Kafka Streams refuses to start them."""
     if protocol is GroupProtocol.STREAMS:
         for i, entry in valid_entries(entries):
             if entry.static_membership:
-                refused = "Kafka Streams refuses group.instance.id with group.protocol: streams; leave it out"
-                places.wrong(("clients", i, "static_membership"), refused)
+                message = "Kafka Streams rejects group.instance.id with group.protocol: streams; remove it"
+                source_map.add_mistake(("clients", i, "static_membership"), message)
 
 
-def resolve_clients(entries: Sequence[ClientEntry], threads: int, places: SourceMap) -> ResolvedClients:
-    """Understand the clients; what is wrong goes to `places`.
+def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: SourceMap) -> ResolvedClients:
+    """Resolve the clients, and report mistakes to `source_map`.
 
     Args:
-        threads: how many a client has that does not say so.
+        entries: the clients of the scenario.
+        threads: the default number of threads.
+        source_map: collects the mistakes.
+
+    Returns:
+        The resolved clients.
     """
-    draft = ResolvedClients((), {}, is_complete=not invalid_entries(entries) and places.is_there(*_CLIENTS), origins={})
+    draft = ResolvedClients(
+        (), {}, is_complete=not invalid_entries(entries) and source_map.is_present(*_CLIENTS), origins={}
+    )
     process_ids: dict[ProcessId, str] = {}
     plans: list[ClientBlueprint] = []
     for i, entry in valid_entries(entries):
         path = (*_CLIENTS, i)
-        if not places.is_valid(*path) and entry.count is None:
-            # What was cut out may have been a count, and so the names of several clients.
+        if not source_map.is_valid(*path) and entry.count is None:
+            # The invalid part may be a count, so the entry may define several clients.
             draft.is_complete = False
         if len(plans) + (entry.count or 1) > MAX_CLIENTS:
-            places.wrong(path, f"more than {MAX_CLIENTS:,} clients, which is the most that can be simulated")
+            source_map.add_mistake(path, f"more than {MAX_CLIENTS:,} clients: the maximum that can be simulated")
             draft.is_complete = False
             break
-        _check_entry(entry, path, places)
-        process_id = _process_id(entry, path, process_ids, places)
+        _check_entry(entry, path, source_map)
+        process_id = _process_id(entry, path, process_ids, source_map)
         names = _names(entry)
         for name in dict.fromkeys([entry.name, *names]):
             if name in draft.groups:
-                places.wrong((*path, "name"), f"{format_value(name)} is the name of another client too")
+                source_map.add_mistake((*path, "name"), f"{format_value(name)} is also the name of another client")
         draft.groups.update({name: (name,) for name in names})
         draft.groups[entry.name] = names
         draft.origins.update(dict.fromkeys(names, path))
@@ -124,38 +131,40 @@ def _plan(entry: ClientEntry, number: int, name: str, process_id: ProcessId | No
     )
 
 
-def _check_entry(entry: ClientEntry, path: ScenarioPath, places: SourceMap) -> None:
+def _check_entry(entry: ClientEntry, path: ScenarioPath, source_map: SourceMap) -> None:
     if entry.rack is not None and entry.racks is not None:
-        places.wrong((*path, "racks"), "give rack, or racks for several clients, but not both")
-    elif entry.racks is not None and entry.count is None and places.is_valid(*path, "count"):
-        places.wrong((*path, "racks"), "one client has one rack; give rack, or how many clients by count")
-    if "client_rack" in entry.model_fields_set and not (entry.rack or entry.racks) and places.is_valid(*path):
-        places.wrong((*path, "client_rack"), "it stands in no rack; give rack, or racks for several clients")
+        source_map.add_mistake((*path, "racks"), "conflicts with rack; set rack, or racks for several clients")
+    elif entry.racks is not None and entry.count is None and source_map.is_valid(*path, "count"):
+        source_map.add_mistake((*path, "racks"), "one client has one rack; set rack, or count for several clients")
+    if "client_rack" in entry.model_fields_set and not (entry.rack or entry.racks) and source_map.is_valid(*path):
+        source_map.add_mistake((*path, "client_rack"), "the client has no rack; set rack, or racks for several clients")
     for key, value in entry.tags.items():
         if len(key) > MAX_TAG_KEY:
-            places.wrong((*path, "tags", key), f"the key of a tag is too long (at most {MAX_TAG_KEY} characters)")
+            source_map.add_mistake((*path, "tags", key), f"the tag key is too long (maximum {MAX_TAG_KEY} characters)")
         if len(value) > MAX_TAG_VALUE:
-            places.wrong(
-                (*path, "tags", key), f"{format_value(value)} is too long (at most {MAX_TAG_VALUE} characters)"
+            source_map.add_mistake(
+                (*path, "tags", key), f"{format_value(value)} is too long (maximum {MAX_TAG_VALUE} characters)"
             )
 
 
 def _process_id(
-    entry: ClientEntry, path: ScenarioPath, taken: dict[ProcessId, str], places: SourceMap
+    entry: ClientEntry, path: ScenarioPath, used_ids: dict[ProcessId, str], source_map: SourceMap
 ) -> ProcessId | None:
     if entry.process_id is None:
         return None
     path = (*path, "process_id")
     if entry.count is not None:
-        places.wrong(path, "several clients cannot share a process id; give each an entry of its own")
+        source_map.add_mistake(path, "several clients cannot share a process id; define one entry per client")
         return None
     try:
         process_id = ProcessId.parse(entry.process_id)
     except ValueError:
         example = "80000000-0000-0000-0000-000000000001"
-        places.wrong(path, f"{format_value(entry.process_id)} is not a process id (a UUID, such as {example})")
+        source_map.add_mistake(
+            path, f"{format_value(entry.process_id)} is not a process id (a UUID, such as {example})"
+        )
         return None
-    if process_id in taken:
-        places.wrong(path, f"{entry.process_id} is the process id of '{taken[process_id]}' too")
-    taken[process_id] = entry.name
+    if process_id in used_ids:
+        source_map.add_mistake(path, f"{entry.process_id} is also the process id of '{used_ids[process_id]}'")
+    used_ids[process_id] = entry.name
     return process_id

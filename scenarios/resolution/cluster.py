@@ -1,4 +1,4 @@
-"""The cluster's topics, with what is known of each partition."""
+"""Resolve the cluster: brokers, topics and their partitions."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ _Sizes = ImportedContent[Mapping[TopicPartition, int]]
 
 @dataclass(slots=True)
 class ResolvedCluster:
-    """What is known of the cluster.
+    """The resolved cluster.
 
     Attributes:
-        topics: those that are understood, by name.
-        all_names: the names of all topics, those that are not understood included; None if that is not known.
-        imported: the names of the topics that were imported.
-        budget: what the cluster may still grow by.
+        section: the cluster section of the scenario.
+        brokers: the resolved brokers.
+        topics: the valid topics, by name.
+        all_names: the names of all topics, including invalid ones; None if not all are known.
+        imported: the names of the imported topics.
+        budget: the number of partitions and replicas that can still be added.
     """
 
     section: ClusterSection
@@ -51,36 +53,36 @@ class ResolvedCluster:
 
     @property
     def reads_from_nearest_replica(self) -> bool:
-        """Whether consumers read from a replica in their rack."""
+        """Return whether consumers fetch from a replica in their rack."""
         return self.section.configs.replica_selector_class == RACK_AWARE_SELECTOR
 
 
 def resolve_cluster(
-    section: ClusterSection, files: ImportedFiles, places: SourceMap, mistakes: Mistakes
+    section: ClusterSection, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
 ) -> ResolvedCluster:
-    """Understand the cluster; what is wrong goes to `places` and `mistakes`."""
+    """Resolve the cluster, and report mistakes to `source_map` and `mistakes`."""
     named = section.files or ClusterFiles()
     described = files.read((*CLUSTER, "from", "topics"), named.topics, parse_topics)
     racks = files.read((*CLUSTER, "from", "brokers"), named.brokers, parse_broker_list)
     sizes = files.read((*CLUSTER, "from", "log_dirs"), named.log_dirs, parse_partition_sizes)
-    brokers = resolve_brokers(section, racks, described, places)
-    budget = PartitionBudget(places)
+    brokers = resolve_brokers(section, racks, described, source_map)
+    budget = PartitionBudget(source_map)
     topics = _import(section, brokers, described, sizes, budget, mistakes)
     imported = frozenset(topic.name for topic in described.content) if described is not None else frozenset()
-    draft = ResolvedCluster(section, brokers, topics, _all_names(section, imported, places), imported, budget)
-    if described is None and named.log_dirs is not None and places.is_valid(*CLUSTER, "from"):
-        places.wrong((*CLUSTER, "from", "log_dirs"), "sizes are of imported topics only; give from.topics too")
-    _add_entries(draft, places)
+    draft = ResolvedCluster(section, brokers, topics, _all_names(section, imported, source_map), imported, budget)
+    if described is None and named.log_dirs is not None and source_map.is_valid(*CLUSTER, "from"):
+        source_map.add_mistake((*CLUSTER, "from", "log_dirs"), "applies to imported topics only; set from.topics, too")
+    _add_entries(draft, source_map)
     return draft
 
 
-def _all_names(section: ClusterSection, imported: frozenset[str], places: SourceMap) -> frozenset[str] | None:
-    broken = [hole.name for hole in invalid_entries(section.topics)]
-    is_known = places.is_valid(*CLUSTER, "from", "topics") and all(broken)
-    if not is_known or (not section.topics and not places.is_valid(*CLUSTER, "topics")):
+def _all_names(section: ClusterSection, imported: frozenset[str], source_map: SourceMap) -> frozenset[str] | None:
+    invalid_names = [entry.name for entry in invalid_entries(section.topics)]
+    is_known = source_map.is_valid(*CLUSTER, "from", "topics") and all(invalid_names)
+    if not is_known or (not section.topics and not source_map.is_valid(*CLUSTER, "topics")):
         return None
     given = [entry.name for _, entry in valid_entries(section.topics)]
-    return frozenset([*imported, *given, *(name for name in broken if name)])
+    return frozenset([*imported, *given, *(name for name in invalid_names if name)])
 
 
 def _import(
@@ -95,13 +97,13 @@ def _import(
     if described is None:
         return topics
     for topic in described.content:
-        strangers = {broker for replicas in topic.replicas for broker in replicas} - set(brokers.ids)
-        if strangers and brokers.known is not None:
-            where = f"topic '{topic.name}' has replicas on broker {min(strangers)}"
-            message = f"{where}, which is not a broker ({format_list('brokers', brokers.ids)})"
+        unknown = {broker for replicas in topic.replicas for broker in replicas} - set(brokers.ids)
+        if unknown and brokers.known is not None:
+            replicas = f"topic '{topic.name}' has replicas on broker {min(unknown)}"
+            message = f"{replicas}, which does not exist ({format_list('brokers', brokers.ids)})"
             mistakes.add(Mistake(described.source, topic.line, "", message))
             break
-        if not budget.spend(len(topic.replicas), max(map(len, topic.replicas))):
+        if not budget.reserve(len(topic.replicas), max(map(len, topic.replicas))):
             break
         try:
             topics[topic.name] = _imported(topic, sizes, section)
@@ -112,10 +114,18 @@ def _import(
 
 
 def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSection) -> TopicBlueprint:
-    """Return the topic as it is described.
+    """Return an imported topic.
+
+    Args:
+        topic: the described topic.
+        sizes: the imported sizes, if any.
+        section: the cluster section of the scenario.
+
+    Returns:
+        The topic.
 
     Raises:
-        ValueError: it has a config that Kafka would refuse.
+        ValueError: Kafka would reject a config of the topic.
     """
     count = len(topic.replicas)
     traffic, stated = default_traffic(count, section.partition_defaults), frozenset[str]()
@@ -132,55 +142,57 @@ def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSecti
         leaders=topic.leaders,
         in_sync=tuple(isr or replicas for isr, replicas in zip(topic.in_sync, topic.replicas, strict=True)),
         configs=topic.configs,
-        stated=stated,
+        stated_keys=stated,
     )
 
 
 def make_topic(name: str, factor: int, traffic: PartitionTraffic) -> TopicBlueprint:
-    """A topic that is still to be placed."""
+    """Return a topic whose replicas are not placed yet."""
     count = len(traffic.bytes_per_s)
     return TopicBlueprint(name, count, factor, traffic.bytes_per_s, traffic.size_bytes, traffic.record_bytes)
 
 
-def with_stated_traffic(plan: TopicBlueprint, said: StatedTraffic, places: SourceMap) -> TopicBlueprint:
-    """The same topic with other rates and sizes, where something is said about them."""
+def with_stated_traffic(plan: TopicBlueprint, stated: StatedTraffic, source_map: SourceMap) -> TopicBlueprint:
+    """Return the topic with the rates and sizes that the scenario sets."""
     base = PartitionTraffic(plan.bytes_per_s, plan.size_bytes, plan.record_bytes)
-    now = resolve_partition_traffic(plan.num_partitions, base, said, places)
+    traffic = resolve_partition_traffic(plan.num_partitions, base, stated, source_map)
     return replace(
         plan,
-        bytes_per_s=now.bytes_per_s,
-        size_bytes=now.size_bytes,
-        record_bytes=now.record_bytes,
-        stated=plan.stated | said.keys,
+        bytes_per_s=traffic.bytes_per_s,
+        size_bytes=traffic.size_bytes,
+        record_bytes=traffic.record_bytes,
+        stated_keys=plan.stated_keys | stated.keys,
     )
 
 
-def _add_entries(draft: ResolvedCluster, places: SourceMap) -> None:
+def _add_entries(draft: ResolvedCluster, source_map: SourceMap) -> None:
     seen: dict[str, int] = {}
     for i, entry in valid_entries(draft.section.topics):
         path = (*CLUSTER, "topics", i)
         if entry.name in seen:
-            places.wrong((*path, "name"), f"{format_value(entry.name)} is the name of topics[{seen[entry.name]}] too")
+            source_map.add_mistake(
+                (*path, "name"), f"{format_value(entry.name)} is also the name of topics[{seen[entry.name]}]"
+            )
             continue
         seen[entry.name] = i
-        plan = _lead(_plan_entry(draft, entry, path, places), entry, path, places)
+        plan = _with_leaders(_topic_of_entry(draft, entry, path, source_map), entry, path, source_map)
         if plan is None:
             draft.topics.pop(entry.name, None)
-            places.cut(path)
+            source_map.mark_invalid(path)
         else:
-            plan = replace(plan, configs={**plan.configs, **entry.configs.stated()})
-            draft.topics[entry.name] = with_stated_traffic(plan, StatedTraffic.of(entry, path), places)
+            plan = replace(plan, configs={**plan.configs, **entry.configs.to_kafka()})
+            draft.topics[entry.name] = with_stated_traffic(plan, StatedTraffic.of(entry, path), source_map)
 
 
-def _plan_entry(
-    draft: ResolvedCluster, entry: TopicEntry, path: ScenarioPath, places: SourceMap
+def _topic_of_entry(
+    draft: ResolvedCluster, entry: TopicEntry, path: ScenarioPath, source_map: SourceMap
 ) -> TopicBlueprint | None:
-    """The topic of an entry: as the entry says, for the rest as imported, for the rest by Kafka's defaults."""
+    """Return the topic of an entry; missing values are those of the imported topic, or else Kafka's defaults."""
     imported = draft.topics.get(entry.name)
-    if not places.is_valid(*path, "partitions") or not places.is_valid(*path, "replicas"):
+    if not source_map.is_valid(*path, "partitions") or not source_map.is_valid(*path, "replicas"):
         return None
     if entry.replicas is not None:
-        return _plan_given(draft, entry, entry.replicas, path, places)
+        return _topic_with_replicas(draft, entry, entry.replicas, path, source_map)
     if imported is not None and entry.partitions is None and entry.replication_factor is None:
         return imported
     configs = draft.section.configs
@@ -189,47 +201,53 @@ def _plan_entry(
         imported.replication_factor if imported else configs.default_replication_factor
     )
     if count > MAX_PARTITIONS:
-        places.wrong((*path, "partitions"), f"{count:,} is too large (at most {MAX_PARTITIONS:,} in a cluster)")
+        source_map.add_mistake(
+            (*path, "partitions"), f"{count:,} is too large (maximum {MAX_PARTITIONS:,} in a cluster)"
+        )
         return None
-    if not draft.budget.spend(count, factor) or not draft.brokers.check_placement(
+    if not draft.budget.reserve(count, factor) or not draft.brokers.check_placement(
         factor, (*path, "replication_factor")
     ):
         return None
     return make_topic(entry.name, factor, default_traffic(count, draft.section.partition_defaults))
 
 
-def _lead(
-    plan: TopicBlueprint | None, entry: TopicEntry, path: ScenarioPath, places: SourceMap
+def _with_leaders(
+    plan: TopicBlueprint | None, entry: TopicEntry, path: ScenarioPath, source_map: SourceMap
 ) -> TopicBlueprint | None:
-    """The topic with the leaders of its entry."""
+    """Return the topic with the leaders of its entry."""
     if plan is None or entry.leaders is None:
         return plan
-    at = (*path, "leaders")
+    leaders_path = (*path, "leaders")
     if plan.replicas is None:
-        places.wrong(at, "who leads is one of replicas that are given; give replicas too")
+        source_map.add_mistake(leaders_path, "leaders need replicas; set replicas, too")
         return plan
     if len(entry.leaders) != plan.num_partitions:
-        places.wrong(at, f"{len(entry.leaders)} given, but the topic has {plan.num_partitions} partitions")
+        source_map.add_mistake(
+            leaders_path, f"{len(entry.leaders)} leaders, but the topic has {plan.num_partitions} partitions"
+        )
         return plan
     for i, (leader, replicas) in enumerate(zip(entry.leaders, plan.replicas, strict=True)):
         if leader != NO_LEADER and leader not in replicas:
-            places.wrong(
-                (*at, i), f"{leader} is not one of the partition's replicas ({format_list('replicas', replicas)})"
+            source_map.add_mistake(
+                (*leaders_path, i), f"{leader} is not a replica of the partition ({format_list('replicas', replicas)})"
             )
     return replace(plan, leaders=tuple(entry.leaders))
 
 
-def _plan_given(
-    draft: ResolvedCluster, entry: TopicEntry, replicas: list[list[int]], path: ScenarioPath, places: SourceMap
+def _topic_with_replicas(
+    draft: ResolvedCluster, entry: TopicEntry, replicas: list[list[int]], path: ScenarioPath, source_map: SourceMap
 ) -> TopicBlueprint | None:
-    ok = [draft.brokers.check_ids(brokers, (*path, "replicas", i)) for i, brokers in enumerate(replicas)]
+    are_valid = [draft.brokers.check_ids(brokers, (*path, "replicas", i)) for i, brokers in enumerate(replicas)]
     if entry.partitions is not None and entry.partitions != len(replicas):
-        places.wrong((*path, "replicas"), f"{len(replicas)} given, but the topic has {entry.partitions} partitions")
+        source_map.add_mistake(
+            (*path, "replicas"), f"{len(replicas)} replica lists, but the topic has {entry.partitions} partitions"
+        )
         return None
     factor = max(map(len, replicas))
     if entry.replication_factor not in (None, factor):
-        places.wrong((*path, "replication_factor"), f"{entry.replication_factor}, but replicas gives {factor}")
-    if not all(ok):
+        source_map.add_mistake((*path, "replication_factor"), f"{entry.replication_factor}, but replicas has {factor}")
+    if not all(are_valid):
         return None
     plan = make_topic(entry.name, factor, default_traffic(len(replicas), draft.section.partition_defaults))
     return replace(plan, replicas=tuple(map(tuple, replicas)))

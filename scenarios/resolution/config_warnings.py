@@ -1,4 +1,4 @@
-"""Settings that Kafka accepts and that do not do what they seem to say, each with its place in the scenario."""
+"""Warnings about configs that Kafka accepts but that have no or an unexpected effect."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _CONFIGS: Final[ScenarioPath] = (*APPLICATION, "configs")
 _STRATEGY: Final = "rack.aware.assignment.strategy"
 _STANDBYS: Final = "num.standby.replicas"
 _TAGS: Final = "rack.aware.assignment.tags"
-_MOST: Final = 4
+_MAX_LISTED: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class WarningContext:
-    """The settings of a scenario that warnings need.
+    """The parts of a scenario that the warnings depend on.
 
     Attributes:
-        document: the scenario as it was written.
-        clients: resolved.
-        brokers: resolved.
-        subtopologies: of the application.
+        document: the parsed scenario.
+        clients: the resolved clients.
+        brokers: the resolved brokers.
+        subtopologies: the subtopologies of the application.
         choices: the assignors to compare, in the order of the scenario.
-        places: locate warnings.
+        source_map: collects the warnings.
     """
 
     document: ScenarioDocument
@@ -47,46 +47,49 @@ class WarningContext:
     brokers: Brokers
     subtopologies: Sequence[Subtopology]
     choices: Sequence[AssignorChoice]
-    places: SourceMap
+    source_map: SourceMap
 
-    def home(self, number: int, key: str) -> ScenarioPath:
-        """Return the place of a config that an assignor is given: its own entry, or the application's configs."""
+    def config_path(self, number: int, key: str) -> ScenarioPath:
+        """Return the path that sets a config of an assignor: its own entry, or the application's configs."""
         own = ("assignors", number, "configs", key)
         return own if key in self.choices[number].changed else (*_CONFIGS, key)
 
 
-def warn_about_configs(settings: WarningContext) -> None:
-    """Warn of each setting once, at its place.
+def warn_about_configs(context: WarningContext) -> None:
+    """Add a warning for each ineffective config.
 
     Args:
-        settings: of a scenario without mistakes.
+        context: the parts of a valid scenario.
     """
     checks: tuple[Callable[[WarningContext], Iterator[tuple[ScenarioPath, str]]], ...] = (
-        _racks_without_brokers,
-        _default_costs,
-        _too_many_standbys,
-        _tags_and_racks,
-        _streams_members_that_remain,
+        _warn_about_racks_without_brokers,
+        _warn_about_default_costs,
+        _warn_about_too_many_standbys,
+        _warn_about_tags_and_racks,
+        _warn_about_remaining_members,
     )
     for check in checks:
-        for path, message in check(settings):
-            settings.places.warn(path, message)
+        for path, message in check(context):
+            context.source_map.add_warning(path, message)
 
 
-def _racks_without_brokers(settings: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
-    """Kafka does not check the names of racks: no partition is local to such a client."""
-    known = settings.brokers.racks
+def _warn_about_racks_without_brokers(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
+    """Warn about client racks without brokers: Kafka does not check rack names, and no partition is local there."""
+    known = context.brokers.racks
     first: dict[str, ScenarioPath] = {}
-    for i, entry in valid_entries(settings.document.clients):
+    for i, entry in valid_entries(context.document.clients):
         for path, rack in _stated_racks(entry, ("clients", i)):
             if rack not in known:
                 first.setdefault(rack, path)
     if first and not known:
-        yield next(iter(first.values())), "no broker has a rack: rack-aware assignment is off, and no traffic is local"
+        yield (
+            next(iter(first.values())),
+            "no broker has a rack, so rack-aware assignment is disabled, and all traffic is cross-rack",
+        )
         return
     for rack, path in first.items():
-        where = f"no broker is in rack {format_value(rack)} ({format_list('racks of brokers', known)})"
-        yield path, f"{where}: all that its clients read and write crosses racks"
+        problem = f"no broker is in rack {format_value(rack)} ({format_list('racks of brokers', known)})"
+        yield path, f"{problem}, so all traffic of its clients is cross-rack"
 
 
 def _stated_racks(entry: ClientEntry, path: ScenarioPath) -> Iterator[tuple[ScenarioPath, str]]:
@@ -95,78 +98,91 @@ def _stated_racks(entry: ClientEntry, path: ScenarioPath) -> Iterator[tuple[Scen
     yield from (((*path, "racks", i), rack) for i, rack in enumerate(entry.racks or ()))
 
 
-def _default_costs(settings: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
-    """The sticky assignors do little or nothing for racks unless costs are configured.
+def _warn_about_default_costs(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
+    """Warn about sticky assignors whose default costs make the rack-aware strategy ineffective.
 
     Source: `LegacyStickyTaskAssignor`; `TaskAssignmentUtils.canPerformRackAwareOptimization`, Kafka 4.3.1.
+
+    Yields:
+        Path and message of each warning.
     """
-    read = max((len(each.source_topics) for each in settings.subtopologies if each.stores), default=0)
+    read = max(
+        (len(subtopology.source_topics) for subtopology in context.subtopologies if subtopology.stores), default=0
+    )
     keys = "rack.aware.assignment.traffic_cost and rack.aware.assignment.non_overlap_cost"
-    for number, choice in enumerate(settings.choices):
+    for number, choice in enumerate(context.choices):
         info, configs = registry.find(choice.assignor), choice.configs
         strategy, costs = configs.rack_aware_assignment_strategy, info.weights.configured(configs)
         are_stated = None not in (configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost)
         if strategy is RackAwareStrategy.NONE or are_stated:
             continue
-        path = settings.home(number, _STRATEGY)
+        path = context.config_path(number, _STRATEGY)
         if info.needs_costs:
-            told = f"{choice.label} looks at racks only if {keys} are both set, so {strategy} has no effect"
-            yield path, told
+            yield path, f"{choice.label} is rack-aware only if {keys} are both set, so {strategy} has no effect"
         elif info.weights.traffic_cost < info.weights.non_overlap_cost and 0 < read * costs.traffic_cost <= (
             costs.non_overlap_cost
         ):
             yield (
                 path,
                 f"{choice.label}: a cross-rack partition costs {costs.traffic_cost}, a move {costs.non_overlap_cost}, "
-                f"and a stateful task reads at most {read}, so {strategy} moves no stateful task; set {keys}",
+                f"and stateful tasks read at most {read} partitions, so {strategy} moves none of them; set {keys}",
             )
 
 
-def _too_many_standbys(settings: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
-    """A client has one copy of a task at most, the active one included."""
-    most = len(settings.clients.plans) - 1
-    if not any(each.stores for each in settings.subtopologies) or most < 0:
+def _warn_about_too_many_standbys(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
+    """Warn about more standbys than clients allow: a client holds at most one copy of a task."""
+    max_standbys = len(context.clients.plans) - 1
+    if not any(subtopology.stores for subtopology in context.subtopologies) or max_standbys < 0:
         return
     stated: list[tuple[ScenarioPath, int]] = [
-        (settings.home(number, _STANDBYS), choice.configs.num_standby_replicas)
-        for number, choice in enumerate(settings.choices)
+        (context.config_path(number, _STANDBYS), choice.configs.num_standby_replicas)
+        for number, choice in enumerate(context.choices)
     ]
-    for i, event in valid_entries(settings.document.events):
+    for i, event in valid_entries(context.document.events):
         for kind in ("config_change", "rolling_bounce"):
             configs: AssignorConfigs | None = getattr(getattr(event, kind), "configs", None)
             if configs is not None and "num_standby_replicas" in configs.model_fields_set:
                 stated.append((("events", i, kind, "configs", _STANDBYS), configs.num_standby_replicas))
     for path, standbys in stated:
-        if standbys > most:
-            clients = f"{most + 1} client{'' if most == 0 else 's'}"
-            told = f"{standbys} standbys and the active task need {standbys + 1} clients"
-            yield path, f"{told}; with {clients}, a task has at most {most}"
+        if standbys > max_standbys:
+            clients = f"{max_standbys + 1} client{'' if max_standbys == 0 else 's'}"
+            needed = f"{standbys} standbys and the active task need {standbys + 1} clients"
+            yield path, f"{needed}; with {clients}, a task has at most {max_standbys}"
 
 
-def _tags_and_racks(settings: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
-    """Tags take precedence over `client.rack` for standbys (KIP-925, section D, option III).
+def _warn_about_tags_and_racks(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
+    """Warn about tags together with `client.rack`: tags take precedence for standbys (KIP-925, D, option III).
 
     Source: `StandbyTaskAssignorFactory`, `TaskAssignmentUtils.defaultStandbyTaskAssignment`, Kafka 4.3.1.
+
+    Yields:
+        Path and message of each warning.
     """
-    announcing = [plan for plan in settings.clients.plans if plan.rack is not None and plan.announces_rack]
-    for number, choice in enumerate(settings.choices):
+    announcing = [plan for plan in context.clients.plans if plan.rack is not None and plan.announces_rack]
+    for number, choice in enumerate(context.choices):
         tags = choice.configs.rack_aware_assignment_tags
         if not announcing or not tags or registry.find(choice.assignor).ignores(_TAGS):
             continue
-        told = f"clients set client.rack too; standbys are spread over tags ({', '.join(tags)}), not over client.rack"
-        apart = [plan.name for plan in announcing if plan.rack not in [plan.tags.get(tag) for tag in tags]]
-        differ = f"; {format_list('no tag says the rack of', apart, most=_MOST)}" if apart else ""
-        yield settings.home(number, _TAGS), told + differ
+        conflict = f"clients also set client.rack, but standbys are distributed over tags ({', '.join(tags)})"
+        differing = [plan.name for plan in announcing if plan.rack not in [plan.tags.get(tag) for tag in tags]]
+        hint = f"; {format_list('no tag equals client.rack of', differing, most=_MAX_LISTED)}" if differing else ""
+        yield context.config_path(number, _TAGS), conflict + hint
 
 
-def _streams_members_that_remain(settings: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
-    """Members of a streams group leave on close, whatever `CloseOptions` say; see `simulator.world.leave_on_close`."""
-    own = GroupProtocol(settings.document.application.configs.group_protocol)
-    if GroupProtocol.STREAMS not in {choice.protocol or own for choice in settings.choices}:
+def _warn_about_remaining_members(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
+    """Warn about `leaves_group: false` in streams groups, whose members always leave on close.
+
+    Source: `simulator.world.leave_on_close`.
+
+    Yields:
+        Path and message of each warning.
+    """
+    own = GroupProtocol(context.document.application.configs.group_protocol)
+    if GroupProtocol.STREAMS not in {choice.protocol or own for choice in context.choices}:
         return
-    for i, event in valid_entries(settings.document.events):
+    for i, event in valid_entries(context.document.events):
         for kind in type(event).model_fields:
-            said = getattr(event, kind)
-            if isinstance(said, LeaveEvent | RollingBounceEvent | AutoscaleEvent) and said.leaves_group is False:
+            details = getattr(event, kind)
+            if isinstance(details, LeaveEvent | RollingBounceEvent | AutoscaleEvent) and details.leaves_group is False:
                 path = ("events", i, kind, "leaves_group")
-                yield path, "has no effect with group.protocol: streams, whose members always leave when they close"
+                yield path, "has no effect with group.protocol: streams, whose members always leave on close"

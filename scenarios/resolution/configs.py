@@ -1,4 +1,4 @@
-"""Configs that Kafka itself refuses, and what the others mean."""
+"""Resolve configs, and report those that Kafka rejects."""
 
 from __future__ import annotations
 
@@ -17,35 +17,40 @@ from scenarios.resolution.subtopology_drafts import APPLICATION
 from simulator.world.world import GroupConfigs, GroupProtocol
 
 SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
-"""What brokers take by default: group.min.session.timeout.ms and group.max.session.timeout.ms."""
+"""The brokers' default range: `group.min.session.timeout.ms` and `group.max.session.timeout.ms`."""
 
 
-def check_configs(configs: AssignorConfigs, path: ScenarioPath, places: SourceMap) -> dict[str, object]:
-    """Note the keys that Kafka refuses as mistakes.
+def check_configs(configs: AssignorConfigs, path: ScenarioPath, source_map: SourceMap) -> dict[str, object]:
+    """Report the configs that Kafka rejects.
+
+    Args:
+        configs: the configs of the scenario.
+        path: their path.
+        source_map: collects the mistakes.
 
     Returns:
-        What is set and fine, by the fields of `AssignmentConfigs`.
+        The valid configs that are set, by field of `AssignmentConfigs`.
     """
-    fine: dict[str, object] = {}
+    valid: dict[str, object] = {}
     for name, value in configs.changes().items():
         try:
             AssignmentConfigs(**{name: value})
         except ConfigError as error:
             key = AssignorConfigs.model_fields[name].alias or name
-            places.wrong((*path, key), str(error.args[0]))
+            source_map.add_mistake((*path, key), str(error.args[0]))
         else:
-            fine[name] = value
-    return fine
+            valid[name] = value
+    return valid
 
 
-def group_configs(
-    application: ApplicationSection, brokers: BrokerConfigs, places: SourceMap
+def resolve_group_configs(
+    application: ApplicationSection, brokers: BrokerConfigs, source_map: SourceMap
 ) -> Mapping[GroupProtocol, GroupConfigs]:
-    """The settings of the group's life under each protocol; those that Kafka refuses are noted as mistakes."""
+    """Return the group configs under each protocol, and report those that Kafka rejects."""
     streams = application.configs
-    _check_classic(streams, places)
-    _check_streams(brokers, places)
-    times = {
+    _check_classic(streams, source_map)
+    _check_streams(brokers, source_map)
+    timeouts = {
         GroupProtocol.CLASSIC: (streams.session_timeout_ms, brokers.initial_rebalance_delay_ms),
         GroupProtocol.STREAMS: (brokers.streams_session_timeout_ms, brokers.streams_initial_rebalance_delay_ms),
     }
@@ -63,49 +68,53 @@ def group_configs(
             rejoins_when_brokers_bounce=application.rejoins_when_brokers_bounce,
             leader_speed=application.leader_speed,
         )
-        for protocol, (timeout_ms, initial_delay_ms) in times.items()
+        for protocol, (timeout_ms, initial_delay_ms) in timeouts.items()
     }
 
 
-def _check_classic(streams: StreamsConfigs, places: SourceMap) -> None:
-    """Check the clients' timeouts as a client does when it starts, and the brokers when it joins."""
+def _check_classic(streams: StreamsConfigs, source_map: SourceMap) -> None:
+    """Check the timeouts of classic groups as clients do on start, and brokers on join."""
     path = (*APPLICATION, "configs")
-    least, most = SESSION_TIMEOUT_MS
+    minimum, maximum = SESSION_TIMEOUT_MS
     timeout_ms = streams.session_timeout_ms
-    if not least <= timeout_ms <= most:
+    if not minimum <= timeout_ms <= maximum:
         limits = "group.min.session.timeout.ms and group.max.session.timeout.ms"
-        message = f"{timeout_ms} ms is not between {limits}, {least} and {most} ms; the group coordinator refuses it"
-        places.wrong((*path, "session.timeout.ms"), message)
-    elif places.is_valid(*path):
-        _check_less(streams, "heartbeat_interval_ms", "session_timeout_ms", path, places)
+        message = (
+            f"{timeout_ms} ms is not between {limits} ({minimum} and {maximum} ms); the group coordinator rejects it"
+        )
+        source_map.add_mistake((*path, "session.timeout.ms"), message)
+    elif source_map.is_valid(*path):
+        _check_less(streams, "heartbeat_interval_ms", "session_timeout_ms", path, source_map)
 
 
-def _check_streams(brokers: BrokerConfigs, places: SourceMap) -> None:
-    """Check the timeouts of streams groups as a broker does when it starts."""
+def _check_streams(brokers: BrokerConfigs, source_map: SourceMap) -> None:
+    """Check the timeouts of streams groups as brokers do on start."""
     path = (*CLUSTER, "configs")
-    if not places.is_valid(*path):
+    if not source_map.is_valid(*path):
         return
     for name in ("heartbeat_interval_ms", "assignment_interval_ms", "session_timeout_ms"):
         fields = (f"streams_{name}", f"streams_min_{name}", f"streams_max_{name}")
-        value, least, most = (getattr(brokers, field) for field in fields)
-        if not least <= value <= most:
+        value, minimum, maximum = (getattr(brokers, field) for field in fields)
+        if not minimum <= value <= maximum:
             key, *limits = (_key(brokers, field) for field in fields)
-            message = f"{key}, {value} ms, is not between {' and '.join(limits)}, {least} and {most} ms"
-            places.wrong((*path, _stated(brokers, *fields)), message)
+            message = f"{key} ({value} ms) is not between {' and '.join(limits)} ({minimum} and {maximum} ms)"
+            source_map.add_mistake((*path, _first_set_key(brokers, *fields)), message)
             return
-    _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, places)
+    _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, source_map)
 
 
-def _check_less(configs: ScenarioSection, heartbeat: str, timeout: str, path: ScenarioPath, places: SourceMap) -> None:
+def _check_less(
+    configs: ScenarioSection, heartbeat: str, timeout: str, path: ScenarioPath, source_map: SourceMap
+) -> None:
     heartbeat_ms, timeout_ms = getattr(configs, heartbeat), getattr(configs, timeout)
     if heartbeat_ms >= timeout_ms:
         keys = _key(configs, heartbeat), _key(configs, timeout)
-        message = f"{keys[0]}, {heartbeat_ms} ms, is not less than {keys[1]}, {timeout_ms} ms"
-        places.wrong((*path, _stated(configs, heartbeat, timeout)), message)
+        message = f"{keys[0]} ({heartbeat_ms} ms) is not less than {keys[1]} ({timeout_ms} ms)"
+        source_map.add_mistake((*path, _first_set_key(configs, heartbeat, timeout)), message)
 
 
-def _stated(configs: ScenarioSection, *fields: str) -> str:
-    """The key of the first of these fields that is set, to which a mistake in how they fit is put down."""
+def _first_set_key(configs: ScenarioSection, *fields: str) -> str:
+    """Return the key of the first field that is set, to locate a mistake in a combination of fields."""
     return _key(configs, next((field for field in fields if field in configs.model_fields_set), fields[0]))
 
 

@@ -1,4 +1,4 @@
-"""Subtopologies that `Topology.describe()` printed, joined with what the scenario and the cluster tell about them."""
+"""Resolve subtopologies from the output of `Topology.describe()`, the scenario and the topics of the cluster."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _MAX_WILDCARDS = 2
 
 
 class DescribedTopologyResolver:
-    """Brings described subtopologies into the common form.
+    """Creates drafts of described subtopologies.
 
     Attributes:
-        notes: what had to be inferred.
+        notes: what was inferred.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class DescribedTopologyResolver:
         described: ImportedContent[tuple[DescribedSubtopology, ...]],
         section: ApplicationSection,
         cluster: ResolvedCluster,
-        places: SourceMap,
+        source_map: SourceMap,
         mistakes: Mistakes,
     ) -> None:
         self._described = described
         self._application_id = section.id
         self._cluster = cluster
-        self._places = places
+        self._source_map = source_map
         self._mistakes = mistakes
         self._entries = self._store_entries(section.stores)
         self._sinks = {sink for subtopology in described.content for sink in subtopology.sinks}
@@ -55,26 +55,26 @@ class DescribedTopologyResolver:
         self.notes: list[str] = []
 
     def draft(self) -> Iterator[SubtopologyDraft]:
-        """The subtopologies in the common form."""
+        """Yield a draft of each subtopology."""
         for subtopology in self._described.content:
-            wrong = self._at(subtopology.line)
-            draft = SubtopologyDraft(subtopology.id, wrong, is_valid=self._cluster.all_names is not None)
+            report_mistake = self._reporter(subtopology.line)
+            draft = SubtopologyDraft(subtopology.id, report_mistake, is_valid=self._cluster.all_names is not None)
             if draft.is_valid:
                 for source in subtopology.sources:
                     self._add_source(draft, source)
                 for sink in subtopology.sinks:
                     self._add_sink(draft, sink, subtopology.line)
             if not subtopology.sources:
-                wrong(f"sub-topology {subtopology.id} has no source")
+                report_mistake(f"sub-topology {subtopology.id} has no source")
                 draft.is_valid = False
             draft.stores.extend(self._draft_store(store) for store in subtopology.stores)
             yield draft
 
-    def _at(self, line: int) -> ReportMistake:
+    def _reporter(self, line: int) -> ReportMistake:
         return lambda message: self._mistakes.add(Mistake(self._described.source, line, "", message))
 
     def _name_in_cluster(self, topic: str) -> str | None:
-        """The name that a topic of the text has in the cluster: internal ones have the application id in front."""
+        """Return the full name of a topic in the cluster, where internal topics have the application id as prefix."""
         known = self._cluster.all_names or frozenset()
         name = full_topic_name(topic, self._application_id, known)
         if name in known:
@@ -82,47 +82,49 @@ class DescribedTopologyResolver:
         return f"{self._application_id}-{topic}" if is_repartition_topic(topic) and topic in self._sinks else None
 
     def _add_source(self, draft: SubtopologyDraft, source: DescribedSource) -> None:
-        wrong = self._at(source.line)
-        topics = source.topics if source.pattern is None else self._match(source.pattern, wrong)
+        report_mistake = self._reporter(source.line)
+        topics = source.topics if source.pattern is None else self._match(source.pattern, report_mistake)
         for name in topics:
             topic = self._name_in_cluster(name)
             if topic is None:
                 known = sorted(self._cluster.all_names or ())
-                wrong(f"{format_value(name)} is not a topic of the cluster ({did_you_mean(name, known, 'topics')})")
+                report_mistake(
+                    f"{format_value(name)} is not a topic of the cluster ({did_you_mean(name, known, 'topics')})"
+                )
                 draft.is_valid = False
-            elif topic not in [other.topic for other in draft.sources]:
-                draft.sources.append(SourceDraft(topic, wrong))
+            elif topic not in [known_source.topic for known_source in draft.sources]:
+                draft.sources.append(SourceDraft(topic, report_mistake))
         draft.is_valid = draft.is_valid and bool(topics)
 
     def _add_sink(self, draft: SubtopologyDraft, sink: str, line: int) -> None:
-        """Let a subtopology write a topic; all that is produced to a topic comes from the first that writes it."""
+        """Add a topic that the subtopology writes, unless an earlier subtopology writes it."""
         topic = self._name_in_cluster(sink)
-        told = f"{self._described.source}:{line}: sub-topology {draft.id} writes '{sink}'"
+        statement = f"{self._described.source}:{line}: sub-topology {draft.id} writes '{sink}'"
         if topic is None:
-            self.notes.append(f"{told}, which is no topic of the cluster; taken to write nothing to it")
+            self.notes.append(f"{statement}, which is not a topic of the cluster; assumed to write nothing to it")
         elif self._writers.setdefault(topic, draft.id) != draft.id:
-            first = f"sub-topology {self._writers[topic]}"
-            self.notes.append(f"{told}, as {first} does; all of it is taken to come from {first}")
+            writer = f"sub-topology {self._writers[topic]}"
+            self.notes.append(f"{statement}, as does {writer}; assumed that {writer} writes all of it")
         elif topic in (self._cluster.all_names or ()):
-            draft.results.append(ResultDraft(topic, draft.wrong))
+            draft.results.append(ResultDraft(topic, draft.report_mistake))
         else:
-            draft.writes.append(RepartitionDraft(topic, None, None, draft.wrong))
+            draft.writes.append(RepartitionDraft(topic, None, None, draft.report_mistake))
 
-    def _match(self, pattern: str, wrong: ReportMistake) -> Sequence[str]:
-        """The cluster's topics that a pattern subscribes to; only patterns that are quick to match are tried."""
+    def _match(self, pattern: str, report_mistake: ReportMistake) -> Sequence[str]:
+        """Return the topics that match a subscription pattern; reject patterns that may be slow to match."""
         wildcards = len(re.findall(r"(?<!\\)\.[*+]", pattern))
         try:
             if not _SIMPLE_PATTERN.fullmatch(pattern) or wildcards > _MAX_WILDCARDS:
                 raise re.error("too complex")
             compiled = re.compile(pattern)
         except re.error:
-            wrong(
-                f"the pattern {format_value(pattern)} is too complex to match; write the topics in its place, as [a, b]"
+            report_mistake(
+                f"the pattern {format_value(pattern)} is too complex to match; replace it by the topics, as [a, b]"
             )
             return ()
         topics = [topic for topic in sorted(self._cluster.all_names or ()) if compiled.fullmatch(topic)]
         if not topics:
-            wrong(f"the pattern {format_value(pattern)} matches no topic of the cluster")
+            report_mistake(f"the pattern {format_value(pattern)} matches no topic of the cluster")
         return topics
 
     def _store_entries(self, stores: Sequence[StoreEntry]) -> Mapping[str, tuple[int, StoreEntry]]:
@@ -131,47 +133,57 @@ class DescribedTopologyResolver:
         for i, entry in valid_entries(stores):
             path = (*APPLICATION, "stores", i, "name")
             if entry.name in entries:
-                self._places.wrong(
-                    path, f"{format_value(entry.name)} is the name of stores[{entries[entry.name][0]}] too"
+                self._source_map.add_mistake(
+                    path, f"{format_value(entry.name)} is also the name of stores[{entries[entry.name][0]}]"
                 )
             elif entry.name not in known:
                 hint = did_you_mean(entry.name, sorted(known), "stores")
-                self._places.wrong(path, f"{format_value(entry.name)} is not a store of the topology ({hint})")
+                self._source_map.add_mistake(
+                    path, f"{format_value(entry.name)} is not a store of the topology ({hint})"
+                )
             else:
                 entries[entry.name] = i, entry
         return entries
 
     def _draft_store(self, store: DescribedStore) -> StoreDraft:
-        """A store as the scenario says, or else as the cluster's topics suggest."""
-        wrong = self._at(store.line)
+        """Return a draft of a store from the scenario, or else inferred from the topics of the cluster."""
+        report_mistake = self._reporter(store.line)
         if store.name not in self._entries:
             logged, changelog = self._infer(store)
-            return StoreDraft(store.name, logged, True, changelog, None, wrong)
+            return StoreDraft(store.name, logged, True, changelog, None, report_mistake)
         i, entry = self._entries[store.name]
         path = (*APPLICATION, "stores", i)
         logged, changelog = entry.logged is not False, entry.changelog
         if entry.logged is False:
-            check_unlogged(entry, path, self._places)
+            check_unlogged(entry, path, self._source_map)
             changelog = None
         elif entry.logged is None and entry.changelog is None and entry.size is None and entry.bytes_per_s is None:
             logged, changelog = self._infer(store)
-        return StoreDraft(store.name, logged, entry.persistent, changelog, StatedTraffic.of(entry, path), wrong)
+        return StoreDraft(
+            store.name, logged, entry.persistent, changelog, StatedTraffic.of(entry, path), report_mistake
+        )
 
     def _infer(self, store: DescribedStore) -> tuple[bool, str | None]:
-        """Whether a store is logged, and its changelog if that is a source topic.
+        """Infer whether a store is logged, and the source topic that serves as its changelog, if any.
 
-        Where the application has run, the cluster has all its changelogs. A table without one has its source topic
-        instead (`topology.optimization`); any other store without one is not logged.
+        If the application has run, the cluster has all its changelogs. A table without a changelog uses its source
+        topic (`topology.optimization`); any other store without a changelog is not logged.
+
+        Args:
+            store: the described store.
+
+        Returns:
+            Whether the store is logged, and its changelog if that is a source topic.
         """
         known = self._cluster.all_names
         if known is None or changelog_topic(self._application_id, store.name) in known or not self._has_run():
             return True, None
-        told = f"{self._described.source}:{store.line}: store '{store.name}' has no changelog topic in the cluster"
+        statement = f"{self._described.source}:{store.line}: store '{store.name}' has no changelog topic in the cluster"
         topic = None if store.table_of is None else self._name_in_cluster(store.table_of)
         if topic is not None:
-            self.notes.append(f"{told}; taken to be restored from its source '{topic}'")
+            self.notes.append(f"{statement}; assumed to be restored from its source '{topic}'")
             return True, topic
-        self.notes.append(f"{told}; taken as not logged")
+        self.notes.append(f"{statement}; assumed not logged")
         return False, None
 
     def _has_run(self) -> bool:

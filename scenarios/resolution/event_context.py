@@ -1,4 +1,4 @@
-"""What events refer to."""
+"""The context of events: what they refer to."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from scenarios.sampling.blueprint import TopicBlueprint
 
 @dataclass(frozen=True, slots=True)
 class EventContext:
-    """What events refer to, and who reads files and takes mistakes.
+    """What events refer to, with the readers of files and collectors of mistakes.
 
     Attributes:
-        topics: those that are understood, by name.
+        brokers: the resolved brokers.
+        clients: the resolved clients.
+        topics: the valid topics, by name.
         all_topics: the names of all topics; None if not all are known.
-        traffic: how much flows over the day, and to which topics.
-        duration_ms: when the run ends; None if not known.
+        traffic: the resolved traffic.
+        duration_ms: the end of the run; None if unknown.
+        files: reads imported files.
+        source_map: collects mistakes at paths of the scenario.
+        mistakes: collects mistakes in other files.
     """
 
     brokers: Brokers
@@ -32,5 +37,5 @@ class EventContext:
     traffic: ResolvedTraffic
     duration_ms: int | None
     files: ImportedFiles
-    places: SourceMap
+    source_map: SourceMap
     mistakes: Mistakes

@@ -1,4 +1,4 @@
-"""What happens: each event names things that exist, at a time when it can happen to them."""
+"""Resolve events, and check that they refer to existing entities at valid times."""
 
 from __future__ import annotations
 
@@ -38,152 +38,164 @@ from scenarios.sampling.traffic_profile import HOUR_MS, TrafficProfile
 from simulator.world.disturbances import BrokerBounce, BrokerLoss, Crash, Join, Leave, RackOutage, TrafficChange
 
 LocatedEvent = tuple[ScenarioPath, PlannedEvent | AutoscalePlan]
-"""What happens, and where the scenario says so."""
+"""An event with its path in the scenario."""
 
 
-def resolve_events(entries: Sequence[EventEntry], around: EventContext) -> tuple[PlannedEvent, ...]:
-    """Understand the events, in the order of the scenario, and the daily profile of traffic; what is wrong is noted."""
-    found = list(_resolve_each(entries, around))
-    if around.places.is_valid("events") and around.places.is_valid("clients"):
-        scaled = _check_autoscales(found, around)
-        others = [(path, event) for path, event in found if not isinstance(event, AutoscalePlan)]
-        check_presence(others, scaled, around.clients, around.places)
-    if around.mistakes or around.duration_ms is None:
+def resolve_events(entries: Sequence[EventEntry], context: EventContext) -> tuple[PlannedEvent, ...]:
+    """Resolve the events and the hourly traffic, and report mistakes.
+
+    Args:
+        entries: the events of the scenario.
+        context: what events refer to.
+
+    Returns:
+        The planned events in the order of the scenario; empty if there are mistakes.
+    """
+    located = list(_locate_events(entries, context))
+    if context.source_map.is_valid("events") and context.source_map.is_valid("clients"):
+        scaled = _check_autoscales(located, context)
+        unscaled = [(path, event) for path, event in located if not isinstance(event, AutoscalePlan)]
+        check_presence(unscaled, scaled, context.clients, context.source_map)
+    if context.mistakes or context.duration_ms is None:
         return ()
-    warn_about_unfinished_events(found, around.duration_ms, around.places)
-    hours = around.duration_ms // HOUR_MS
-    if around.traffic.changes_hourly and hours > MAX_OCCURRENCES:
-        around.places.wrong(around.traffic.path, f"that is {hours:,} hours until the end, {TOO_MANY}")
+    warn_about_unfinished_events(located, context.duration_ms, context.source_map)
+    hours = context.duration_ms // HOUR_MS
+    if context.traffic.changes_hourly and hours > MAX_OCCURRENCES:
+        context.source_map.add_mistake(context.traffic.path, f"{hours:,} hours until the end of the run, {TOO_MANY}")
         return ()
-    factors = [(event.at_ms, event.factor) for _, event in found if isinstance(event, TrafficChange)]
-    profile = around.traffic.profile(factors)
-    return tuple(_carry_out([event for _, event in found], profile, around, around.duration_ms))
+    factors = [(event.at_ms, event.factor) for _, event in located if isinstance(event, TrafficChange)]
+    profile = context.traffic.profile(factors)
+    return tuple(_expand_events([event for _, event in located], profile, context, context.duration_ms))
 
 
-def _resolve_each(entries: Sequence[EventEntry], around: EventContext) -> Iterator[LocatedEvent]:
-    places = around.places
+def _locate_events(entries: Sequence[EventEntry], context: EventContext) -> Iterator[LocatedEvent]:
+    source_map = context.source_map
     for i, entry in valid_entries(entries):
         path: ScenarioPath = ("events", i)
-        if around.duration_ms is not None and entry.at >= around.duration_ms:
-            end = f"the end, which is at {format_duration(around.duration_ms)} (duration)"
-            places.wrong((*path, "at"), f"{format_duration(entry.at)} is not before {end}")
+        if context.duration_ms is not None and entry.at >= context.duration_ms:
+            end = f"the end of the run, {format_duration(context.duration_ms)} (duration)"
+            source_map.add_mistake((*path, "at"), f"{format_duration(entry.at)} is not before {end}")
         kinds = [kind for kind in EVENT_KINDS if getattr(entry, kind) is not None]
         if len(kinds) == 1:
             path = (*path, kinds[0])
-            yield from ((path, event) for event in _resolve(kinds[0], entry, path, around))
-        elif kinds or places.is_valid(*path):
-            told = f"it has {' and '.join(kinds)}" if kinds else "it has none"
-            places.wrong(path, f"an event is one of {', '.join(EVENT_KINDS)}; {told}")
+            yield from ((path, event) for event in _resolve(kinds[0], entry, path, context))
+        elif kinds or source_map.is_valid(*path):
+            actual = f"found {' and '.join(kinds)}" if kinds else "found none"
+            source_map.add_mistake(path, f"expected one of {', '.join(EVENT_KINDS)}; {actual}")
 
 
 def _resolve(
-    kind: str, entry: EventEntry, path: ScenarioPath, around: EventContext
+    kind: str, entry: EventEntry, path: ScenarioPath, context: EventContext
 ) -> Iterator[PlannedEvent | AutoscalePlan]:
-    said, at_ms = getattr(entry, kind), entry.at
-    if isinstance(said, ClientsEvent):
-        clients = around.clients.find(said.clients, (*path, "clients"), around.places)
-        yield from _resolve_clients(said, at_ms, clients, path, around)
-    match said:
+    event, at_ms = getattr(entry, kind), entry.at
+    if isinstance(event, ClientsEvent):
+        clients = context.clients.find(event.clients, (*path, "clients"), context.source_map)
+        yield from _resolve_clients(event, at_ms, clients, path, context)
+    match event:
         case RackOutageEvent():
-            racks = [plan.rack for plan in around.clients.plans if plan.rack is not None]
-            around.brokers.check_rack(said.rack, (*path, "rack"), racks)
-            yield RackOutage(at_ms, said.rack, said.down)
+            racks = [plan.rack for plan in context.clients.plans if plan.rack is not None]
+            context.brokers.check_rack(event.rack, (*path, "rack"), racks)
+            yield RackOutage(at_ms, event.rack, event.down)
         case BrokerLossEvent():
-            around.brokers.check_ids(said.brokers, (*path, "brokers"))
-            yield BrokerLoss(at_ms, tuple(said.brokers), said.down)
+            context.brokers.check_ids(event.brokers, (*path, "brokers"))
+            yield BrokerLoss(at_ms, tuple(event.brokers), event.down)
         case BrokerBounceEvent():
-            around.brokers.check_ids(said.brokers, (*path, "brokers"))
-            yield BrokerBounce(at_ms, tuple(said.brokers), said.down, said.pause)
+            context.brokers.check_ids(event.brokers, (*path, "brokers"))
+            yield BrokerBounce(at_ms, tuple(event.brokers), event.down, event.pause)
         case ReplicaMoveEvent():
-            yield from resolve_replica_move(said, at_ms, path, around)
+            yield from resolve_replica_move(event, at_ms, path, context)
         case ReassignmentEvent():
-            yield from resolve_reassignment(said, at_ms, path, around)
+            yield from resolve_reassignment(event, at_ms, path, context)
         case ConfigChangeEvent():
-            around.clients.check_tags(said.configs.rack_aware_assignment_tags, (*path, "configs"), around.places)
-            yield ConfigEdit(at_ms, check_configs(said.configs, (*path, "configs"), around.places))
+            context.clients.check_tags(event.configs.rack_aware_assignment_tags, (*path, "configs"), context.source_map)
+            yield ConfigEdit(at_ms, check_configs(event.configs, (*path, "configs"), context.source_map))
         case TrafficEvent():
-            yield TrafficChange(at_ms, said.factor)
+            yield TrafficChange(at_ms, event.factor)
 
 
 def _resolve_clients(
-    said: ClientsEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, around: EventContext
+    event: ClientsEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, context: EventContext
 ) -> Iterator[PlannedEvent | AutoscalePlan]:
-    match said:
+    match event:
         case LeaveEvent():
-            yield Leave(at_ms, clients, said.every, said.leaves_group)
+            yield Leave(at_ms, clients, event.every, event.leaves_group)
         case StaggeredClientsEvent():
-            yield Join(at_ms, clients, said.every)
+            yield Join(at_ms, clients, event.every)
         case CrashEvent(pick=None):
-            yield Crash(at_ms, clients, said.down, said.keeps_state)
+            yield Crash(at_ms, clients, event.down, event.keeps_state)
         case CrashEvent(pick=int(pick)):
             if clients and pick > len(clients):
-                around.places.wrong((*path, "pick"), f"{pick} is more than the clients named, {len(clients)}")
-            yield CrashPlan(at_ms, tuple(said.clients), clients, pick, said.down, said.keeps_state)
+                context.source_map.add_mistake(
+                    (*path, "pick"), f"{pick} is more than the number of clients ({len(clients)})"
+                )
+            yield CrashPlan(at_ms, tuple(event.clients), clients, pick, event.down, event.keeps_state)
         case RollingBounceEvent():
-            yield _resolve_bounce(said, at_ms, clients, path, around)
+            yield _resolve_bounce(event, at_ms, clients, path, context)
         case ChurnEvent():
-            churn = resolve_churn(said, at_ms, clients, path, around)
+            churn = resolve_churn(event, at_ms, clients, path, context)
             yield from () if churn is None else (churn,)
         case AutoscaleEvent():
-            autoscale = resolve_autoscale(said, at_ms, clients, path, around)
+            autoscale = resolve_autoscale(event, at_ms, clients, path, context)
             yield from () if autoscale is None else (autoscale,)
 
 
 def _resolve_bounce(
-    said: RollingBounceEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, around: EventContext
+    event: RollingBounceEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, context: EventContext
 ) -> RollingBouncePlan:
-    racks = {plan.name: plan.rack for plan in around.clients.plans}
-    if clients and not any(racks[client] for client in clients) and around.places.is_valid("clients"):
-        for key, is_said in (("order", said.order == "by_rack"), ("client_rack", said.client_rack is not None)):
-            if is_said:
-                around.places.wrong((*path, key), "none of these clients stands in a rack")
-    around.clients.check_tags(said.configs.rack_aware_assignment_tags, (*path, "configs"), around.places)
+    racks = {plan.name: plan.rack for plan in context.clients.plans}
+    if clients and not any(racks[client] for client in clients) and context.source_map.is_valid("clients"):
+        for key, is_set in (("order", event.order == "by_rack"), ("client_rack", event.client_rack is not None)):
+            if is_set:
+                context.source_map.add_mistake((*path, key), "the clients have no rack")
+    context.clients.check_tags(event.configs.rack_aware_assignment_tags, (*path, "configs"), context.source_map)
     return RollingBouncePlan(
         at_ms=at_ms,
-        said=tuple(said.clients),
-        clients=_in_order(clients, said.order, racks),
-        is_shuffled=said.order == "shuffled",
-        down_ms=said.down,
-        pause_ms=said.pause,
-        keeps_state=said.keeps_state,
-        changes=check_configs(said.configs, (*path, "configs"), around.places),
-        announces_rack=said.client_rack,
-        leaves_group=said.leaves_group,
+        client_names=tuple(event.clients),
+        clients=_in_order(clients, event.order, racks),
+        is_shuffled=event.order == "shuffled",
+        down_ms=event.down,
+        pause_ms=event.pause,
+        keeps_state=event.keeps_state,
+        changes=check_configs(event.configs, (*path, "configs"), context.source_map),
+        announces_rack=event.client_rack,
+        leaves_group=event.leaves_group,
     )
 
 
 def _in_order(clients: tuple[str, ...], order: str, racks: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Those of one rack after those of another, the rack of the first client first; or as listed, or the reverse."""
+    """Return the clients in restart order: by rack (the first client's rack first), as listed, or reversed."""
     if order == "by_rack":
         seen = list(dict.fromkeys(racks[client] for client in clients))
         return tuple(sorted(clients, key=lambda client: seen.index(racks[client])))
     return clients[::-1] if order == "reversed" else clients
 
 
-def _check_autoscales(found: Sequence[LocatedEvent], around: EventContext) -> set[str]:
-    """Note a mistake where two autoscalers have a client; return all that have one."""
+def _check_autoscales(located: Sequence[LocatedEvent], context: EventContext) -> set[str]:
+    """Report clients of two autoscale events; return all autoscaled clients."""
     scaled: set[str] = set()
-    for path, event in found:
+    for path, event in located:
         if isinstance(event, AutoscalePlan):
-            twice = [client for client in event.clients if client in scaled]
-            if twice:
-                around.places.wrong((*path, "clients"), format_list("scaled by another event too", twice, most=4))
+            duplicates = [client for client in event.clients if client in scaled]
+            if duplicates:
+                context.source_map.add_mistake(
+                    (*path, "clients"), format_list("clients also scaled by another event", duplicates, most=4)
+                )
             scaled.update(event.clients)
     return scaled
 
 
-def _carry_out(
-    events: Sequence[PlannedEvent | AutoscalePlan], profile: TrafficProfile, around: EventContext, duration_ms: int
+def _expand_events(
+    events: Sequence[PlannedEvent | AutoscalePlan], profile: TrafficProfile, context: EventContext, duration_ms: int
 ) -> Iterator[PlannedEvent]:
-    """Put in the place of autoscalers what they do, and in that of traffic events what they come to."""
-    starting = {plan.name for plan in around.clients.plans if plan.starts}
+    """Replace autoscale events by joins and leaves, and traffic events by the resulting traffic."""
+    starting = {plan.name for plan in context.clients.plans if plan.starts}
     for event in events:
         match event:
             case AutoscalePlan():
-                there = [client for client in event.clients if client in starting]
-                yield from event.scale(there, around.traffic.source_bytes_per_s, profile, duration_ms)
+                present = [client for client in event.clients if client in starting]
+                yield from event.events(present, context.traffic.source_bytes_per_s, profile, duration_ms)
             case TrafficChange(at_ms=at_ms):
-                yield profile.change(at_ms)
+                yield profile.change_at(at_ms)
             case _:
                 yield event
     yield from profile.hourly_changes(duration_ms)

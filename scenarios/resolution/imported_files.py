@@ -1,4 +1,4 @@
-"""Files that a scenario names, with what Kafka's tools printed."""
+"""Read the files that a scenario imports."""
 
 from __future__ import annotations
 
@@ -19,23 +19,41 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ImportedContent(Generic[T]):
-    """What a file says, and the name it has in messages."""
+    """The parsed content of a file.
+
+    Attributes:
+        source: the file name for messages.
+        content: the parsed content.
+    """
 
     source: str
     content: T
 
 
 class ImportedFiles:
-    """Reads the files and folders that a scenario names, relative to its folder, and remembers which they were."""
+    """Reads the files and folders that a scenario names, relative to its folder.
 
-    def __init__(self, folder: Path, places: SourceMap, mistakes: Mistakes) -> None:
+    Attributes:
+        digests: SHA-256 of each file or folder that was read, by name in the scenario.
+    """
+
+    def __init__(self, folder: Path, source_map: SourceMap, mistakes: Mistakes) -> None:
         self._folder = folder
-        self._places = places
+        self._source_map = source_map
         self._mistakes = mistakes
         self.digests: dict[str, str] = {}
 
     def read(self, path: paths.ScenarioPath, name: str | None, parse: Callable[[str], T]) -> ImportedContent[T] | None:
-        """Read the file that stands at a place of the scenario; None if none does, or none that can be read."""
+        """Read and parse a file, and report mistakes.
+
+        Args:
+            path: the path of the file name in the scenario.
+            name: the file name; None if not set.
+            parse: the parser.
+
+        Returns:
+            The content; None if the name is not set or the file is invalid.
+        """
         if name is None:
             return None
         source = str(self._folder / name)
@@ -44,27 +62,30 @@ class ImportedFiles:
             self.digests[name] = hashlib.sha256(text.encode()).hexdigest()
             return ImportedContent(source, parse(text))
         except UnreadableError as error:
-            self._places.wrong(path, f"'{source}': {error}")
+            self._source_map.add_mistake(path, f"'{source}': {error}")
         except FormatError as error:
             self._mistakes.add(Mistake(source, error.line, "", str(error)))
-        self._places.cut(path)
+        self._source_map.mark_invalid(path)
         return None
 
     def read_folder(
         self, path: paths.ScenarioPath, name: str, read: Callable[[Path], tuple[T, str]]
     ) -> ImportedContent[T] | None:
-        """Read the folder that is named at a place of the scenario; None if it cannot be read.
+        """Read a folder, and report mistakes.
 
         Args:
-            path: the place.
-            name: the folder.
-            read: what reads it, and says the SHA-256 of what it has read.
+            path: the path of the folder name in the scenario.
+            name: the folder name.
+            read: the reader; returns the content and its SHA-256.
+
+        Returns:
+            The content; None if the folder is invalid.
         """
         source = str(self._folder / name)
         try:
             content, self.digests[name] = read(Path(source))
             return ImportedContent(source, content)
         except FormatError as error:
-            self._places.wrong(path, f"'{source}': {error}")
-        self._places.cut(path)
+            self._source_map.add_mistake(path, f"'{source}': {error}")
+        self._source_map.mark_invalid(path)
         return None

@@ -1,4 +1,4 @@
-"""Subtopologies that stand in the scenario."""
+"""Resolve subtopologies that the scenario lists."""
 
 from __future__ import annotations
 
@@ -26,58 +26,63 @@ SUBTOPOLOGIES: ScenarioPath = (*APPLICATION, "subtopologies")
 
 
 def draft_listed_subtopologies(
-    entries: Sequence[SubtopologyEntry], application_id: str, topics: frozenset[str] | None, places: SourceMap
+    entries: Sequence[SubtopologyEntry], application_id: str, topics: frozenset[str] | None, source_map: SourceMap
 ) -> Iterator[SubtopologyDraft]:
-    """Bring the entries into the common form.
+    """Yield drafts of the listed subtopologies.
 
     Args:
-        topics: the names of all topics of the cluster; None if not known.
+        entries: the subtopologies of the scenario.
+        application_id: the application id.
+        topics: the names of all topics of the cluster; None if unknown.
+        source_map: collects the mistakes.
+
+    Yields:
+        A draft per valid entry.
     """
-    names = _Names(topics, _repartition(entries, application_id, places), places)
+    names = _TopicNames(topics, _repartition(entries, application_id, source_map), source_map)
     numbers: dict[int, int] = {}
     for i, entry in valid_entries(entries):
         path = (*SUBTOPOLOGIES, i)
         number = i if entry.id is None else entry.id
         if number in numbers:
-            places.wrong((*path, "id"), f"{number} is the number of subtopologies[{numbers[number]}] too")
+            source_map.add_mistake((*path, "id"), f"{number} is also the id of subtopologies[{numbers[number]}]")
         numbers.setdefault(number, i)
-        draft = SubtopologyDraft(number, _at(path, places), is_valid=places.is_valid(*path))
+        draft = SubtopologyDraft(number, _reporter(path, source_map), is_valid=source_map.is_valid(*path))
         _add_sources(draft, entry, path, names)
         _add_joins(draft, entry, path, names)
         _add_results(draft, entry, path, names)
         for j, store in valid_entries(entry.stores):
-            draft.stores.append(_draft_store(store, (*path, "stores", j), places))
+            draft.stores.append(_draft_store(store, (*path, "stores", j), source_map))
         for j, written in valid_entries(entry.repartition):
             at = (*path, "repartition", j)
             topic = repartition_topic(application_id, written.name)
             draft.writes.append(
-                RepartitionDraft(topic, written.partitions, StatedTraffic.of(written, at), _at(at, places))
+                RepartitionDraft(topic, written.partitions, StatedTraffic.of(written, at), _reporter(at, source_map))
             )
         yield draft
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """Which topics names mean.
+class _TopicNames:
+    """The topics that names in subtopologies refer to.
 
     Attributes:
-        topics: all topics of the cluster; None if not known.
-        repartition: full by short names of repartition topics; None if not all are known.
+        topics: all topics of the cluster; None if unknown.
+        repartition: full names of repartition topics by short name; None if not all are known.
+        source_map: collects the mistakes.
     """
 
     topics: frozenset[str] | None
     repartition: dict[str, str] | None
-    places: SourceMap
+    source_map: SourceMap
 
     def find(self, name: str, path: ScenarioPath) -> str | None:
-        """The topic that a name means; None, with a mistake unless the reason is noted elsewhere, if it means none."""
+        """Return the topic that a name refers to; report an unknown or ambiguous name and return None."""
         short = self.repartition or {}
         in_cluster = self.topics is not None and name in self.topics
         if name in short and in_cluster:
-            self.places.wrong(
-                path,
-                f"{format_value(name)} may be the cluster's topic or {format_value(short[name])}; write the full name",
-            )
+            meanings = f"a topic of the cluster or {format_value(short[name])}"
+            self.source_map.add_mistake(path, f"{format_value(name)} is ambiguous: {meanings}; use the full name")
             return None
         if name in short:
             return short[name]
@@ -85,37 +90,43 @@ class _Names:
             return name
         if self.topics is not None and self.repartition is not None:
             candidates = sorted({*self.topics, *short})
-            self.places.wrong(path, f"{format_value(name)} is not a topic ({did_you_mean(name, candidates, 'topics')})")
+            self.source_map.add_mistake(
+                path, f"unknown topic {format_value(name)} ({did_you_mean(name, candidates, 'topics')})"
+            )
         return None
 
 
-def _at(path: ScenarioPath, places: SourceMap) -> ReportMistake:
-    return lambda message: places.wrong(path, message)
+def _reporter(path: ScenarioPath, source_map: SourceMap) -> ReportMistake:
+    return lambda message: source_map.add_mistake(path, message)
 
 
-def _repartition(entries: Sequence[SubtopologyEntry], application_id: str, places: SourceMap) -> dict[str, str] | None:
-    broken = [
-        hole for hole in invalid_entries(entries) if not isinstance(hole.value, dict) or "repartition" in hole.value
+def _repartition(
+    entries: Sequence[SubtopologyEntry], application_id: str, source_map: SourceMap
+) -> dict[str, str] | None:
+    unknown_names = [
+        entry for entry in invalid_entries(entries) if not isinstance(entry.value, dict) or "repartition" in entry.value
     ]
-    if broken or not all(places.is_valid(*SUBTOPOLOGIES, i, "repartition") for i, _ in valid_entries(entries)):
+    if unknown_names or not all(
+        source_map.is_valid(*SUBTOPOLOGIES, i, "repartition") for i, _ in valid_entries(entries)
+    ):
         return None
     names = [written.name for _, entry in valid_entries(entries) for _, written in valid_entries(entry.repartition)]
     return {name: repartition_topic(application_id, name) for name in names}
 
 
-def _add_sources(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioPath, names: _Names) -> None:
+def _add_sources(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioPath, names: _TopicNames) -> None:
     for j, name in enumerate(entry.sources):
         at = (*path, "sources", j)
         topic = names.find(name, at)
         if topic is None:
             draft.is_valid = False
         elif topic in [source.topic for source in draft.sources]:
-            names.places.wrong(at, f"{format_value(name)} stands here twice")
+            names.source_map.add_mistake(at, f"duplicate topic {format_value(name)}")
         else:
-            draft.sources.append(SourceDraft(topic, _at(at, names.places)))
+            draft.sources.append(SourceDraft(topic, _reporter(at, names.source_map)))
 
 
-def _add_joins(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioPath, names: _Names) -> None:
+def _add_joins(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioPath, names: _TopicNames) -> None:
     topics = [source.topic for source in draft.sources]
     for j, group in enumerate(entry.copartitioned):
         members = []
@@ -123,38 +134,41 @@ def _add_joins(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioP
             at = (*path, "copartitioned", j, k)
             topic = name if name in topics else (names.repartition or {}).get(name, name)
             if topic in topics:
-                members.append(SourceDraft(topic, _at(at, names.places)))
+                members.append(SourceDraft(topic, _reporter(at, names.source_map)))
             elif draft.is_valid:
-                names.places.wrong(
-                    at, f"{format_value(name)} is not a source here ({format_list('sources', entry.sources)})"
+                sources = format_list("sources", entry.sources)
+                names.source_map.add_mistake(
+                    at, f"{format_value(name)} is not a source of this subtopology ({sources})"
                 )
         draft.copartitioned.append(members)
 
 
-def _add_results(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioPath, names: _Names) -> None:
+def _add_results(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioPath, names: _TopicNames) -> None:
     for j, name in enumerate(entry.writes):
         at = (*path, "writes", j)
         repartition = names.repartition or {}
         if name in repartition or name in repartition.values():
-            names.places.wrong(
-                at, f"{format_value(name)} is a repartition topic, which counts as written where it stands"
+            names.source_map.add_mistake(
+                at, f"{format_value(name)} is a repartition topic; list it under repartition only"
             )
         elif name in entry.writes[:j]:
-            names.places.wrong(at, f"{format_value(name)} stands here twice")
+            names.source_map.add_mistake(at, f"duplicate topic {format_value(name)}")
         elif names.find(name, at) is not None:
-            draft.results.append(ResultDraft(name, _at(at, names.places)))
+            draft.results.append(ResultDraft(name, _reporter(at, names.source_map)))
 
 
-def _draft_store(store: StoreEntry, path: ScenarioPath, places: SourceMap) -> StoreDraft:
+def _draft_store(store: StoreEntry, path: ScenarioPath, source_map: SourceMap) -> StoreDraft:
     logged = store.logged is not False
     if not logged:
-        check_unlogged(store, path, places)
+        check_unlogged(store, path, source_map)
     changelog = store.changelog if logged else None
-    return StoreDraft(store.name, logged, store.persistent, changelog, StatedTraffic.of(store, path), _at(path, places))
+    return StoreDraft(
+        store.name, logged, store.persistent, changelog, StatedTraffic.of(store, path), _reporter(path, source_map)
+    )
 
 
-def check_unlogged(store: StoreEntry, path: ScenarioPath, places: SourceMap) -> None:
-    """Note a mistake if something is said about the changelog of a store that has none."""
+def check_unlogged(store: StoreEntry, path: ScenarioPath, source_map: SourceMap) -> None:
+    """Report settings of the changelog of a store that has none."""
     for key in ("changelog", "size", "bytes_per_s", "record_size"):
         if getattr(store, key) is not None:
-            places.wrong((*path, key), "a store with logged: false has no changelog, so leave this out")
+            source_map.add_mistake((*path, key), "a store with logged: false has no changelog; remove this")

@@ -1,4 +1,4 @@
-"""Rates and sizes of whole topics, made into one of each partition."""
+"""Resolve rates and sizes of topics into values per partition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scenarios.language.validation import SourceMap
 
 @dataclass(frozen=True, slots=True)
 class PartitionTraffic:
-    """What a topic's partitions have, one entry a partition."""
+    """The rates and sizes of a topic's partitions; tuples have one entry per partition."""
 
     bytes_per_s: tuple[int, ...]
     size_bytes: tuple[int, ...]
@@ -21,7 +21,14 @@ class PartitionTraffic:
 
 @dataclass(frozen=True, slots=True)
 class StatedTraffic:
-    """What a scenario says about the traffic of a topic, and where; None where it says nothing."""
+    """The traffic that a scenario sets for a topic; None where it sets nothing.
+
+    Attributes:
+        path: the path of the topic in the scenario.
+        bytes_per_s: rate of the whole topic, or rates per partition.
+        size: size of the whole topic, or sizes per partition.
+        record_size: mean record size.
+    """
 
     path: ScenarioPath
     bytes_per_s: int | list[int] | None
@@ -30,52 +37,54 @@ class StatedTraffic:
 
     @classmethod
     def of(cls, entry: TopicEntry | RepartitionEntry | StoreEntry, path: ScenarioPath) -> StatedTraffic:
-        """What an entry says that stands at a path."""
+        """Return the traffic that the entry at this path sets."""
         return cls(path, entry.bytes_per_s, entry.size, entry.record_size)
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys of which it says something."""
-        said = {"bytes_per_s": self.bytes_per_s, "size": self.size, "record_size": self.record_size}
-        return frozenset(key for key, value in said.items() if value is not None)
+        """Return the keys that are set."""
+        stated = {"bytes_per_s": self.bytes_per_s, "size": self.size, "record_size": self.record_size}
+        return frozenset(key for key, value in stated.items() if value is not None)
 
 
 def split_evenly(total: int, num_partitions: int) -> tuple[int, ...]:
-    """Split a total evenly; the first partitions have what does not divide."""
-    each, rest = divmod(total, num_partitions)
-    return (each + 1,) * rest + (each,) * (num_partitions - rest)
+    """Split a total evenly over partitions; the first ones get the remainder."""
+    quotient, remainder = divmod(total, num_partitions)
+    return (quotient + 1,) * remainder + (quotient,) * (num_partitions - remainder)
 
 
 def default_traffic(num_partitions: int, defaults: PartitionDefaults) -> PartitionTraffic:
-    """What partitions have of which nothing is said."""
+    """Return the default traffic of partitions."""
     return PartitionTraffic(
         (defaults.bytes_per_s,) * num_partitions, (defaults.size,) * num_partitions, defaults.record_size
     )
 
 
 def resolve_partition_traffic(
-    num_partitions: int, base: PartitionTraffic, said: StatedTraffic, places: SourceMap
+    num_partitions: int, base: PartitionTraffic, stated: StatedTraffic, source_map: SourceMap
 ) -> PartitionTraffic:
-    """What partitions have: what is said, and for the rest the base."""
+    """Return the traffic of partitions: the values that are set, and the base values base."""
     return PartitionTraffic(
-        _each(num_partitions, said.bytes_per_s, base.bytes_per_s, (*said.path, "bytes_per_s"), places),
-        _each(num_partitions, said.size, base.size_bytes, (*said.path, "size"), places),
-        base.record_bytes if said.record_size is None else said.record_size,
+        _resolve_values(
+            num_partitions, stated.bytes_per_s, base.bytes_per_s, (*stated.path, "bytes_per_s"), source_map
+        ),
+        _resolve_values(num_partitions, stated.size, base.size_bytes, (*stated.path, "size"), source_map),
+        base.record_bytes if stated.record_size is None else stated.record_size,
     )
 
 
-def _each(
+def _resolve_values(
     num_partitions: int,
     value: int | list[int] | None,
-    otherwise: tuple[int, ...],
+    base: tuple[int, ...],
     path: ScenarioPath,
-    places: SourceMap,
+    source_map: SourceMap,
 ) -> tuple[int, ...]:
     if value is None:
-        return otherwise
+        return base
     if isinstance(value, int):
         return split_evenly(value, num_partitions)
     if len(value) != num_partitions:
-        places.wrong(path, f"{len(value)} given, but the topic has {num_partitions} partitions")
-        return otherwise
+        source_map.add_mistake(path, f"{len(value)} values, but the topic has {num_partitions} partitions")
+        return base
     return tuple(value)

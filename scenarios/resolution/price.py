@@ -1,4 +1,4 @@
-"""What traffic between racks costs."""
+"""Resolve the price of cross-rack traffic."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from scenarios.language.validation import SourceMap
 from simulator.world.world import Price
 
 
-def resolve_price(said: PriceEntry | None, places: SourceMap) -> Price | None:
-    """The price that is known or said; None if nothing is said. A provider without a price is noted as a mistake."""
-    if said is None:
+def resolve_price(entry: PriceEntry | None, source_map: SourceMap) -> Price | None:
+    """Return the price of the scenario or the provider's built-in price; report a provider without a price."""
+    if entry is None:
         return None
-    if said.usd_per_gb is not None:
-        return Price(said.provider, said.usd_per_gb, "the scenario")
-    known = PRICES.get(said.provider.lower())
-    if known is None and places.is_valid("price"):
-        hint = did_you_mean(said.provider.lower(), list(PRICES), "providers")
-        advice = "or give a price: {provider: mine, usd_per_gb: 0.03}"
-        places.wrong(
-            ("price", "provider"), f"the price of {format_value(said.provider)} is not known ({hint}); {advice}"
+    if entry.usd_per_gb is not None:
+        return Price(entry.provider, entry.usd_per_gb, "the scenario")
+    known = PRICES.get(entry.provider.lower())
+    if known is None and source_map.is_valid("price"):
+        hint = did_you_mean(entry.provider.lower(), list(PRICES), "providers")
+        advice = "or set a price: {provider: mine, usd_per_gb: 0.03}"
+        source_map.add_mistake(
+            ("price", "provider"), f"no built-in price of {format_value(entry.provider)} ({hint}); {advice}"
         )
     return known

@@ -1,4 +1,4 @@
-"""Reassignments that can be foretold: whether there is a plan, and whether the run is long enough for it."""
+"""Check reassignments before a run: whether a plan exists, and whether the run is long enough to complete it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from simulator.world.disturbances import Reassignment
 from simulator.world.world import World
 
 
-def check_reassignments(blueprint: Blueprint, seed: int, paths: Mapping[int, ScenarioPath], places: SourceMap) -> None:
-    """Warn of reassignments that do not end, with one seed for all; a strategy without a plan is noted as a mistake.
+def check_reassignments(
+    blueprint: Blueprint, seed: int, paths: Mapping[int, ScenarioPath], source_map: SourceMap
+) -> None:
+    """Report strategies without a plan, and warn about reassignments that do not complete; checks a single seed.
 
     Args:
-        blueprint: in which nothing is wrong.
-        seed: places the replicas.
-        paths: where the scenario says reassignments, by their time.
-        places: takes the mistake and the warnings.
+        blueprint: a valid blueprint.
+        seed: the seed to check; it places the replicas.
+        paths: the paths of the reassignments in the scenario, by time.
+        source_map: collects the mistake and the warnings.
     """
     if not any(isinstance(event, Reassignment | ReassignmentPlan) for event in blueprint.events):
         return
@@ -31,20 +33,20 @@ def check_reassignments(blueprint: Blueprint, seed: int, paths: Mapping[int, Sce
     try:
         world = blueprint.world(seed, application.assignment_configs, application.group_configs.protocol)
     except NoPlanError as error:
-        places.wrong(error.path, error.message)
+        source_map.add_mistake(error.path, error.message)
         return
-    _check_unfinished(world, paths, places)
+    _check_unfinished(world, paths, source_map)
 
 
-def _check_unfinished(world: World, paths: Mapping[int, ScenarioPath], places: SourceMap) -> None:
+def _check_unfinished(world: World, paths: Mapping[int, ScenarioPath], source_map: SourceMap) -> None:
     at_end = replicas_at(world, world.duration_ms)
-    growing = [str(name) for name in at_end.losing_ground()]
-    for said, left in at_end.left():
-        when = f"not done when the run ends at {format_duration(world.duration_ms)}"
+    lagging = [str(name) for name in at_end.falling_behind()]
+    for reassignment, left in at_end.unfinished():
+        status = f"not complete when the run ends at {format_duration(world.duration_ms)}"
         advice = "set a longer duration or a higher throttle"
-        message = f"{when}: {left:,} of {len(said.targets):,} partitions are left; {advice}"
-        places.warn(paths[said.at_ms], message)
-    if growing:
-        path = (*paths[at_end.left()[0][0].at_ms], "throttle")
-        never = "the throttle is too low: as much is produced as it lets be copied, so this never ends"
-        places.warn(path, f"{never} ({format_list('partitions', growing, most=4)})")
+        message = f"{status}: {left:,} of {len(reassignment.targets):,} partitions remain; {advice}"
+        source_map.add_warning(paths[reassignment.at_ms], message)
+    if lagging:
+        path = (*paths[at_end.unfinished()[0][0].at_ms], "throttle")
+        problem = "the throttle does not exceed the produce rate, so the reassignment never completes"
+        source_map.add_warning(path, f"{problem} ({format_list('partitions', lagging, most=4)})")

@@ -1,4 +1,4 @@
-"""Partitions that move: one at once, or all those of a plan that is carried out."""
+"""Resolve events that change replicas: instantaneous moves and reassignments."""
 
 from __future__ import annotations
 
@@ -20,116 +20,118 @@ from simulator.world.disturbances import LeaderElection, Reassignment, Reassignm
 
 
 def resolve_replica_move(
-    said: ReplicaMoveEvent, at_ms: int, path: ScenarioPath, around: EventContext
+    event: ReplicaMoveEvent, at_ms: int, path: ScenarioPath, context: EventContext
 ) -> Iterator[ReplicaMove]:
-    """Understand a move; what is wrong is noted."""
-    around.brokers.check_ids(said.replicas, (*path, "replicas"))
-    wrong = _wrong_partition(said.topic, said.partition, around)
-    if wrong is not None:
-        key, message = wrong
-        around.places.wrong((*path, key), message)
+    """Resolve a replica move, and report mistakes."""
+    context.brokers.check_ids(event.replicas, (*path, "replicas"))
+    problem = _find_partition_problem(event.topic, event.partition, context)
+    if problem is not None:
+        key, message = problem
+        context.source_map.add_mistake((*path, key), message)
     else:
-        yield ReplicaMove(at_ms, said.topic, said.partition, tuple(said.replicas))
+        yield ReplicaMove(at_ms, event.topic, event.partition, tuple(event.replicas))
 
 
 def resolve_reassignment(
-    said: ReassignmentEvent, at_ms: int, path: ScenarioPath, around: EventContext
+    event: ReassignmentEvent, at_ms: int, path: ScenarioPath, context: EventContext
 ) -> Iterator[Reassignment | ReassignmentPlan]:
-    """Understand a reassignment; what is wrong is noted."""
-    election = LeaderElection(said.elects_leaders)
-    if said.plan is not None:
+    """Resolve a reassignment, and report mistakes."""
+    election = LeaderElection(event.elects_leaders)
+    if event.plan is not None:
         for key in STRATEGY_KEYS:
-            if getattr(said, key) is not None:
-                around.places.wrong((*path, key), "the plan says what moves, so leave this out")
-        plan = around.files.read((*path, "plan"), said.plan, parse_reassignment)
-        targets = () if plan is None else tuple(_targets(plan, around))
-        yield Reassignment(at_ms, targets, said.throttle, said.batch, election)
-    elif said.strategy is not None:
-        _check_strategy(said.strategy, said, path, around)
-        around.brokers.check_ids(said.remove_brokers or (), (*path, "remove_brokers"))
-        _check_topics(said.topics or (), path, around)
+            if getattr(event, key) is not None:
+                context.source_map.add_mistake((*path, key), "conflicts with plan; remove this")
+        plan = context.files.read((*path, "plan"), event.plan, parse_reassignment)
+        targets = () if plan is None else tuple(_targets(plan, context))
+        yield Reassignment(at_ms, targets, event.throttle, event.batch, election)
+    elif event.strategy is not None:
+        _check_strategy(event.strategy, event, path, context)
+        context.brokers.check_ids(event.remove_brokers or (), (*path, "remove_brokers"))
+        _check_topics(event.topics or (), path, context)
         yield ReassignmentPlan(
             at_ms=at_ms,
             path=path,
-            strategy=said.strategy,
-            parameters=tuple((said.parameters or {}).items()),
-            topics=None if said.topics is None else tuple(said.topics),
-            removed=tuple(said.remove_brokers or ()),
-            replication_factor=said.replication_factor,
-            rack_aware=said.rack_aware is not False,
-            throttle_bytes_per_s=said.throttle,
-            batch=said.batch,
+            strategy=event.strategy,
+            parameters=tuple((event.parameters or {}).items()),
+            topics=None if event.topics is None else tuple(event.topics),
+            removed=tuple(event.remove_brokers or ()),
+            replication_factor=event.replication_factor,
+            rack_aware=event.rack_aware is not False,
+            throttle_bytes_per_s=event.throttle,
+            batch=event.batch,
             election=election,
         )
-    elif around.places.is_valid(*path):
-        around.places.wrong(path, "it has no plan; give plan: FILE, or strategy: NAME")
+    elif context.source_map.is_valid(*path):
+        context.source_map.add_mistake(path, "no plan; set plan: FILE, or strategy: NAME")
 
 
-def _check_strategy(name: str, said: ReassignmentEvent, path: ScenarioPath, around: EventContext) -> None:
+def _check_strategy(name: str, event: ReassignmentEvent, path: ScenarioPath, context: EventContext) -> None:
     try:
         info = registry.find_strategy(name)
-        made = info.find_class()
+        strategy_class = info.find_class()
     except UnknownAssignorError as error:
-        around.places.wrong((*path, "strategy"), str(error))
+        context.source_map.add_mistake((*path, "strategy"), str(error))
         return
-    defaults: dict[str, Any] = {field.name: field.default for field in fields(made)} if is_dataclass(made) else {}
-    for key, value in (said.parameters or {}).items():
-        at = (*path, "parameters", key)
+    defaults: dict[str, Any] = (
+        {field.name: field.default for field in fields(strategy_class)} if is_dataclass(strategy_class) else {}
+    )
+    for key, value in (event.parameters or {}).items():
+        parameter_path = (*path, "parameters", key)
         if key not in defaults:
             remark = did_you_mean(key, list(defaults), "parameters")
-            around.places.wrong(at, f"not a parameter of {name} ({remark})")
+            context.source_map.add_mistake(parameter_path, f"not a parameter of {name} ({remark})")
             return
-        if not _is_like(value, defaults[key]):
-            around.places.wrong(
-                at, f"{format_value(value)} is not a value for it ({format_value(defaults[key])} if not given)"
+        if not _has_type_of(value, defaults[key]):
+            context.source_map.add_mistake(
+                parameter_path, f"{format_value(value)} is not a valid value (default: {format_value(defaults[key])})"
             )
             return
     try:
-        registry.make(info, said.parameters)
+        registry.make(info, event.parameters)
     except UnknownAssignorError as error:
-        around.places.wrong((*path, "parameters"), str(error))
+        context.source_map.add_mistake((*path, "parameters"), str(error))
 
 
-def _is_like(value: object, default: object) -> bool:
-    """Whether a value is of the kind of a default; anything is where that says nothing."""
+def _has_type_of(value: object, default: object) -> bool:
+    """Return whether a value has the type of the default; True if the default has no scalar type."""
     if isinstance(default, float):
         return type(value) in (int, float)
     kind = next((kind for kind in (bool, int, str) if isinstance(default, kind)), None)
     return kind is None or (isinstance(value, kind) and isinstance(value, bool) is (kind is bool))
 
 
-def _check_topics(names: Sequence[str], path: ScenarioPath, around: EventContext) -> None:
+def _check_topics(names: Sequence[str], path: ScenarioPath, context: EventContext) -> None:
     for i, name in enumerate(names):
-        wrong = _wrong_partition(name, 0, around)
-        if wrong is not None:
-            around.places.wrong((*path, "topics", i), wrong[1])
+        problem = _find_partition_problem(name, 0, context)
+        if problem is not None:
+            context.source_map.add_mistake((*path, "topics", i), problem[1])
 
 
 def _targets(
-    plan: ImportedContent[tuple[PartitionReassignment, ...]], around: EventContext
+    plan: ImportedContent[tuple[PartitionReassignment, ...]], context: EventContext
 ) -> Iterator[ReassignmentTarget]:
-    """The targets of a plan, up to the first that cannot be."""
+    """Yield the targets of a plan up to the first invalid one, which is reported."""
     for move in plan.content:
-        wrong = _wrong_partition(move.topic, move.partition, around)
-        strangers = [broker for broker in move.replicas if broker not in around.brokers.ids]
-        if wrong is None and strangers and around.brokers.known is not None:
-            brokers = format_list("brokers", around.brokers.ids)
-            wrong = "replicas", f"{strangers[0]} is not a broker ({brokers})"
-        if wrong is not None:
-            around.mistakes.add(Mistake(plan.source, move.line, "", f"{move.topic}-{move.partition}: {wrong[1]}"))
+        problem = _find_partition_problem(move.topic, move.partition, context)
+        unknown = [broker for broker in move.replicas if broker not in context.brokers.ids]
+        if problem is None and unknown and context.brokers.known is not None:
+            brokers = format_list("brokers", context.brokers.ids)
+            problem = "replicas", f"unknown broker {unknown[0]} ({brokers})"
+        if problem is not None:
+            context.mistakes.add(Mistake(plan.source, move.line, "", f"{move.topic}-{move.partition}: {problem[1]}"))
             return
         yield ReassignmentTarget(TopicPartition(move.topic, move.partition), move.replicas)
 
 
-def _wrong_partition(topic: str, partition: int, around: EventContext) -> tuple[str, str] | None:
-    """What is wrong with a partition, and with which key; None if nothing is, as far as topics are known."""
-    known = around.topics.get(topic)
+def _find_partition_problem(topic: str, partition: int, context: EventContext) -> tuple[str, str] | None:
+    """Return the key and the message of an unknown topic or partition; None if valid or unknown."""
+    known = context.topics.get(topic)
     if known is None:
-        if around.all_topics is None or topic in around.all_topics:
+        if context.all_topics is None or topic in context.all_topics:
             return None
         return (
             "topic",
-            f"{format_value(topic)} is not a topic ({did_you_mean(topic, sorted(around.all_topics), 'topics')})",
+            f"unknown topic {format_value(topic)} ({did_you_mean(topic, sorted(context.all_topics), 'topics')})",
         )
     if partition >= known.num_partitions:
         return "partition", f"{partition} is not a partition of '{topic}' (0 to {known.num_partitions - 1})"

@@ -1,4 +1,4 @@
-"""Events that stand for many: churn, and autoscaling with the traffic."""
+"""Resolve events that occur repeatedly: churn and autoscaling."""
 
 from __future__ import annotations
 
@@ -14,56 +14,60 @@ TOO_MANY = f"more than the {MAX_OCCURRENCES:,} that can be simulated"
 
 
 def resolve_churn(
-    said: ChurnEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, around: EventContext
+    event: ChurnEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, context: EventContext
 ) -> ChurnPlan | None:
-    """Understand churn; what is wrong is noted. None if too little is known."""
-    places, end_ms = around.places, around.duration_ms
-    if said.crashes is None and said.joins is None and places.is_valid(*path):
-        places.wrong(path, "give crashes, joins or both, such as crashes: 2/h")
-    starting = {plan.name for plan in around.clients.plans if plan.starts}
-    if said.joins is not None and clients and starting.issuperset(clients):
-        places.wrong((*path, "joins"), "all of these clients are there from the start; say starts: false of some")
-    if said.until is not None and said.until <= at_ms:
-        message = f"{format_duration(said.until)} is not after the beginning, which is at {format_duration(at_ms)} (at)"
-        places.wrong((*path, "until"), message)
-    elif said.until is not None and end_ms is not None and said.until > end_ms:
-        message = f"{format_duration(said.until)} is after the end, which is at {format_duration(end_ms)} (duration)"
-        places.wrong((*path, "until"), message)
-    until_ms = end_ms if said.until is None else said.until
+    """Resolve churn, and report mistakes; return None if the duration is unknown."""
+    source_map, end_ms = context.source_map, context.duration_ms
+    if event.crashes is None and event.joins is None and source_map.is_valid(*path):
+        source_map.add_mistake(path, "set crashes, joins or both, such as crashes: 2/h")
+    starting = {plan.name for plan in context.clients.plans if plan.starts}
+    if event.joins is not None and clients and starting.issuperset(clients):
+        source_map.add_mistake((*path, "joins"), "all clients are up from the start; set starts: false for some")
+    if event.until is not None and event.until <= at_ms:
+        message = f"{format_duration(event.until)} is not after the start of the event, {format_duration(at_ms)} (at)"
+        source_map.add_mistake((*path, "until"), message)
+    elif event.until is not None and end_ms is not None and event.until > end_ms:
+        message = f"{format_duration(event.until)} is after the end of the run, {format_duration(end_ms)} (duration)"
+        source_map.add_mistake((*path, "until"), message)
+    until_ms = end_ms if event.until is None else event.until
     if until_ms is None:
         return None
-    for key, per_hour in (("crashes", said.crashes or 0), ("joins", said.joins or 0)):
+    for key, per_hour in (("crashes", event.crashes or 0), ("joins", event.joins or 0)):
         expected = per_hour * (until_ms - at_ms) / HOUR_MS
         if expected > MAX_OCCURRENCES:
-            places.wrong((*path, key), f"that is {expected:,.0f} until {format_duration(until_ms)}, {TOO_MANY}")
+            source_map.add_mistake(
+                (*path, key), f"{expected:,.0f} expected until {format_duration(until_ms)}, {TOO_MANY}"
+            )
     return ChurnPlan(
         at_ms=at_ms,
-        said=tuple(said.clients),
+        client_names=tuple(event.clients),
         clients=clients,
         until_ms=until_ms,
-        crashes_per_h=said.crashes or 0,
-        joins_per_h=said.joins or 0,
-        down_ms=said.down,
-        keeps_state=said.keeps_state,
+        crashes_per_h=event.crashes or 0,
+        joins_per_h=event.joins or 0,
+        down_ms=event.down,
+        keeps_state=event.keeps_state,
     )
 
 
 def resolve_autoscale(
-    said: AutoscaleEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, around: EventContext
+    event: AutoscaleEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, context: EventContext
 ) -> AutoscalePlan | None:
-    """Understand autoscaling; what is wrong is noted. None if too little is known, or it cannot be carried out."""
-    places = around.places
-    if around.duration_ms is None or not clients:
+    """Resolve autoscaling, and report mistakes; return None if it cannot be evaluated."""
+    source_map = context.source_map
+    if context.duration_ms is None or not clients:
         return None
-    looks = (around.duration_ms - at_ms) // said.every
-    if looks > MAX_OCCURRENCES:
-        places.wrong((*path, "every"), f"that is {looks:,} times until the end, {TOO_MANY}")
+    evaluations = (context.duration_ms - at_ms) // event.every
+    if evaluations > MAX_OCCURRENCES:
+        source_map.add_mistake((*path, "every"), f"{evaluations:,} evaluations until the end of the run, {TOO_MANY}")
         return None
-    most = len(clients) if said.most is None else said.most
-    if most > len(clients):
-        places.wrong((*path, "max"), f"{most} is more than the clients that there are, {len(clients)}")
-    if said.fewest > most:
-        places.wrong((*path, "min"), f"{said.fewest} is more than the most that there may be, {most}")
-    if not any(around.traffic.source_bytes_per_s) and not around.mistakes:
-        places.wrong(path, "nothing is produced to the source topics, so there is nothing to scale with")
-    return AutoscalePlan(at_ms, clients, said.bytes_per_s, said.every, said.fewest, most, said.leaves_group)
+    max_clients = len(clients) if event.max_clients is None else event.max_clients
+    if max_clients > len(clients):
+        source_map.add_mistake((*path, "max"), f"{max_clients} is more than the number of clients ({len(clients)})")
+    if event.min_clients > max_clients:
+        source_map.add_mistake((*path, "min"), f"{event.min_clients} is more than the maximum ({max_clients})")
+    if not any(context.traffic.source_bytes_per_s) and not context.mistakes:
+        source_map.add_mistake(path, "the source topics have no traffic, so autoscaling has no effect")
+    return AutoscalePlan(
+        at_ms, clients, event.bytes_per_s, event.every, event.min_clients, max_clients, event.leaves_group
+    )

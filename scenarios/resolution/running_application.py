@@ -1,4 +1,4 @@
-"""What the clients of an application have that is running already."""
+"""Resolve the initial tasks of clients when the simulation starts with a running application."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scenarios.sampling.blueprint import ClientBlueprint, TopicBlueprint
 from simulator.world.world import GroupProtocol, HeldTasks, Start, Subtopology
 
 _Located = tuple[TaskId, ScenarioPath]
-"""A task, and where the scenario names it."""
+"""A task with its path in the scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class KnownTasks:
     """The tasks of an application.
 
     Attributes:
-        stateful: whether each has state.
-        records: how many its changelogs hold.
+        stateful: whether each task is stateful.
+        records: the number of records in the changelogs of each task.
     """
 
     stateful: Mapping[TaskId, bool]
@@ -36,104 +36,111 @@ class KnownTasks:
 
     @classmethod
     def of(cls, subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicBlueprint]) -> KnownTasks:
-        """Those of subtopologies in which nothing is wrong."""
+        """Return the tasks of valid subtopologies."""
         stateful: dict[TaskId, bool] = {}
         records: dict[TaskId, int] = {}
-        for part in subtopologies:
-            logs = [topics[store.changelog] for store in part.stores if store.changelog is not None]
-            for partition in range(max(topics[name].num_partitions for name in part.source_topics)):
-                task = TaskId(part.id, partition)
-                stateful[task] = part.is_stateful
-                records[task] = sum(log.size_bytes[partition] // log.record_bytes for log in logs)
+        for subtopology in subtopologies:
+            changelogs = [topics[store.changelog] for store in subtopology.stores if store.changelog is not None]
+            for partition in range(max(topics[name].num_partitions for name in subtopology.source_topics)):
+                task = TaskId(subtopology.id, partition)
+                stateful[task] = subtopology.is_stateful
+                records[task] = sum(
+                    changelog.size_bytes[partition] // changelog.record_bytes for changelog in changelogs
+                )
         return cls(stateful, records)
 
     def hint(self, task: TaskId) -> str:
-        """Which tasks there are instead of one that is not there."""
+        """Return a hint on the existing tasks for one that does not exist."""
         own = [known for known in self.stateful if known.subtopology == task.subtopology]
         if own:
             return f"subtopology {task.subtopology} has {own[0]} to {own[-1]}"
         return format_list("subtopologies", sorted({known.subtopology for known in self.stateful}))
 
 
-def check_start(document: ScenarioDocument, protocols: Iterable[GroupProtocol], places: SourceMap) -> None:
-    """Note a mistake where something is said that only an application has that is running already, or too little.
+def check_start(document: ScenarioDocument, protocols: Iterable[GroupProtocol], source_map: SourceMap) -> None:
+    """Report tasks of an application that does not start running, and missing tasks of one that does.
 
     Args:
-        protocols: those that the group may have.
+        document: the parsed scenario.
+        protocols: the group protocols of all runs.
+        source_map: collects the mistakes.
     """
     section = document.application
     is_running = Start(section.starts) is Start.RUNNING
     starts, due = (*APPLICATION, "starts"), (*APPLICATION, "next_rebalance")
-    if section.next_rebalance is not None and places.is_valid(*starts):
+    if section.next_rebalance is not None and source_map.is_valid(*starts):
         if not is_running:
-            places.wrong(due, "no rebalance has been asked for yet unless the application starts: running")
+            source_map.add_mistake(due, "applies only if the application starts: running")
         elif GroupProtocol.CLASSIC not in protocols:
-            places.wrong(due, "nobody asks for a rebalance in a group of the streams protocol")
-    said = [(i, entry) for i, entry in valid_entries(document.clients) if entry.tasks is not None]
-    if is_running and not said and places.is_valid("clients"):
-        places.wrong(starts, "running, but no client has tasks; say in clients[].tasks what each has")
-    if not is_running and places.is_valid(*starts):
-        for i, _ in said:
-            places.wrong(("clients", i, "tasks"), "it has tasks at the start only if the application starts: running")
+            source_map.add_mistake(due, "the streams protocol has no probing rebalances")
+    running = [(i, entry) for i, entry in valid_entries(document.clients) if entry.tasks is not None]
+    if is_running and not running and source_map.is_valid("clients"):
+        source_map.add_mistake(starts, "running, but no client has tasks; set clients[].tasks")
+    if not is_running and source_map.is_valid(*starts):
+        for i, _ in running:
+            source_map.add_mistake(("clients", i, "tasks"), "applies only if the application starts: running")
 
 
 def resolve_tasks(
-    entries: Sequence[ClientEntry], clients: ResolvedClients, known: KnownTasks | None, places: SourceMap
+    entries: Sequence[ClientEntry], clients: ResolvedClients, known: KnownTasks | None, source_map: SourceMap
 ) -> list[str]:
-    """Give the clients what they have at the start; what is wrong goes to `places`.
+    """Assign the initial tasks to the clients, and report mistakes to `source_map`.
 
     Args:
-        entries: what the scenario says of the clients.
-        clients: who gets it.
-        known: the tasks; None if not known.
+        entries: the clients of the scenario.
+        clients: the resolved clients; their tasks are set.
+        known: the tasks of the application; None if unknown.
+        source_map: collects the mistakes.
 
     Returns:
-        What is to be known of it.
+        Notes on assumptions and on unassigned tasks.
     """
-    handing = _Handing(known, places)
-    had: dict[str, HeldTasks] = {}
+    assignment = _InitialAssignment(known, source_map)
+    tasks_by_client: dict[str, HeldTasks] = {}
     for i, entry in valid_entries(entries):
         path: ScenarioPath = ("clients", i, "tasks")
-        if entry.tasks is None or not _may_have_tasks(entry, path, places):
+        if entry.tasks is None or not _may_have_tasks(entry, path, source_map):
             continue
         plan = next((plan for plan in clients.plans if plan.name in clients.groups.get(entry.name, ())), None)
         if plan is not None:
-            had[plan.name] = handing.take(entry, plan, path)
-    clients.plans = tuple(replace(plan, tasks=had.get(plan.name, plan.tasks)) for plan in clients.plans)
-    return [*handing.notes, *handing.left()] if had else []
+            tasks_by_client[plan.name] = assignment.resolve(entry, plan, path)
+    clients.plans = tuple(replace(plan, tasks=tasks_by_client.get(plan.name, plan.tasks)) for plan in clients.plans)
+    return [*assignment.notes, *assignment.unassigned_notes()] if tasks_by_client else []
 
 
-def _may_have_tasks(entry: ClientEntry, path: ScenarioPath, places: SourceMap) -> bool:
+def _may_have_tasks(entry: ClientEntry, path: ScenarioPath, source_map: SourceMap) -> bool:
     if not entry.starts:
-        places.wrong(path, "it is not there at the start (starts: false)")
+        source_map.add_mistake(path, "the client is absent at the start (starts: false)")
     elif (entry.count or 1) > 1:
-        places.wrong(path, "several clients cannot have the same tasks; give each an entry of its own")
+        source_map.add_mistake(path, "several clients cannot have the same tasks; define one entry per client")
     else:
         return True
     return False
 
 
 @dataclass(slots=True)
-class _Handing:
-    """Hands out tasks as the scenario says.
+class _InitialAssignment:
+    """Assigns the initial tasks of a scenario to clients.
 
     Attributes:
-        notes: what is to be known of it.
+        known: the tasks of the application; None if unknown.
+        source_map: collects the mistakes.
+        notes: assumptions about lags.
     """
 
     known: KnownTasks | None
-    places: SourceMap
+    source_map: SourceMap
     notes: list[str] = field(default_factory=list)
     _runs_on: dict[TaskId, str] = field(default_factory=dict)
 
-    def take(self, entry: ClientEntry, plan: ClientBlueprint, path: ScenarioPath) -> HeldTasks:
-        """What a client has, as far as nothing is wrong with it."""
-        said = entry.tasks
-        if said is None:
+    def resolve(self, entry: ClientEntry, plan: ClientBlueprint, path: ScenarioPath) -> HeldTasks:
+        """Return the tasks of a client, without invalid ones."""
+        running = entry.tasks
+        if running is None:
             return HeldTasks()
         loads = [0] * plan.threads
-        active = self._by_thread(said.active, (*path, "active"), loads)
-        standby = self._by_thread(said.standby, (*path, "standby"), loads)
+        active = self._by_thread(running.active, (*path, "active"), loads)
+        standby = self._by_thread(running.standby, (*path, "standby"), loads)
         own: set[TaskId] = set()
         for task, at in chain(*active):
             self._run(task, at, plan.name)
@@ -141,63 +148,65 @@ class _Handing:
         for task, at in chain(*standby):
             self._stand_by(task, at, plan.name, own)
             own.add(task)
-        for task, lag in said.lags.items():
+        for task, lag in running.lags.items():
             self._lag(task, lag, (*path, "lags", str(task)))
-        return HeldTasks(_tasks(active), _tasks(standby), dict(said.lags))
+        return HeldTasks(_tasks(active), _tasks(standby), dict(running.lags))
 
-    def left(self) -> Iterator[str]:
-        """What nobody runs."""
+    def unassigned_notes(self) -> Iterator[str]:
+        """Yield a note on tasks without an active owner."""
         if self.known is not None:
             left = [task for task in self.known.stateful if task not in self._runs_on]
             if left:
-                yield format_list("tasks that nobody runs at the start, until a rebalance gives them to somebody", left)
+                yield format_list("active tasks unassigned until the first rebalance", left)
 
     def _by_thread(
-        self, said: Sequence[TaskId | list[TaskId]], path: ScenarioPath, loads: list[int]
+        self, entries: Sequence[TaskId | list[TaskId]], path: ScenarioPath, loads: list[int]
     ) -> list[list[_Located]]:
-        """The tasks of each thread; one list is dealt out, each task to a thread that has least by now."""
+        """Return the tasks per thread; tasks of a flat list go to the thread with the fewest tasks so far."""
         threads: list[list[_Located]] = [[] for _ in loads]
-        if len(said) > len(loads) and isinstance(said[0], list):
+        if len(entries) > len(loads) and isinstance(entries[0], list):
             count = f"{len(loads)} thread{'' if len(loads) == 1 else 's'}"
-            self.places.wrong(path, f"{len(said)} lists, but it has {count}")
+            self.source_map.add_mistake(path, f"{len(entries)} lists, but the client has {count}")
             return threads
-        for i, one in enumerate(said):
-            if isinstance(one, list):
-                threads[i] = [(task, (*path, i, j)) for j, task in enumerate(one)]
-                loads[i] += len(one)
+        for i, entry in enumerate(entries):
+            if isinstance(entry, list):
+                threads[i] = [(task, (*path, i, j)) for j, task in enumerate(entry)]
+                loads[i] += len(entry)
             else:
                 thread = loads.index(min(loads))
-                threads[thread].append((one, (*path, i)))
+                threads[thread].append((entry, (*path, i)))
                 loads[thread] += 1
         return threads
 
     def _is_unknown(self, task: TaskId, at: ScenarioPath) -> bool:
         if self.known is None or task in self.known.stateful:
             return False
-        self.places.wrong(at, f"{task} is not a task of the application ({self.known.hint(task)})")
+        self.source_map.add_mistake(at, f"{task} is not a task of the application ({self.known.hint(task)})")
         return True
 
     def _run(self, task: TaskId, at: ScenarioPath, client: str) -> None:
         if task in self._runs_on:
-            self.places.wrong(at, f"{task} runs on '{self._runs_on[task]}' already")
+            self.source_map.add_mistake(at, f"{task} already runs on '{self._runs_on[task]}'")
         elif not self._is_unknown(task, at):
             self._runs_on[task] = client
 
     def _stand_by(self, task: TaskId, at: ScenarioPath, client: str, own: set[TaskId]) -> None:
         if task in own:
-            self.places.wrong(at, f"'{client}' has {task} already")
+            self.source_map.add_mistake(at, f"'{client}' already has {task}")
         elif not self._is_unknown(task, at) and self.known is not None and not self.known.stateful[task]:
-            self.places.wrong(at, f"{task} has no state to stand by with")
+            self.source_map.add_mistake(at, f"{task} is stateless and has no standbys")
 
     def _lag(self, task: TaskId, lag: int, at: ScenarioPath) -> None:
         if self.known is None or self._is_unknown(task, at):
             return
-        whole = self.known.records[task]
+        num_records = self.known.records[task]
         if not self.known.stateful[task]:
-            self.places.wrong(at, f"{task} has no state that could lag behind")
-        elif lag > whole:
-            what = f"{format_path(at)}: {lag:,} records"
-            self.notes.append(f"{what}, but the changelogs of {task} hold {whole:,}; taken as an empty copy")
+            self.source_map.add_mistake(at, f"{task} is stateless and has no lag")
+        elif lag > num_records:
+            entry = f"{format_path(at)}: {lag:,} records"
+            self.notes.append(
+                f"{entry}, but the changelogs of {task} hold {num_records:,}; assumed to be an empty copy"
+            )
 
 
 def _tasks(threads: Sequence[Sequence[_Located]]) -> tuple[tuple[TaskId, ...], ...]:

@@ -1,4 +1,4 @@
-"""Subtopologies in the one form that both ways of stating them are brought into."""
+"""Drafts of subtopologies, common to listed and imported ones."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from scenarios.resolution.partition_traffic import StatedTraffic
 APPLICATION: Final[ScenarioPath] = ("application",)
 
 ReportMistake = Callable[[str], None]
-"""Notes a mistake at one place."""
+"""Reports a mistake at a fixed location."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDraft:
-    """A topic that a subtopology reads, by the name it has in the cluster."""
+    """A source topic, by its name in the cluster."""
 
     topic: str
-    wrong: ReportMistake
+    report_mistake: ReportMistake
 
 
 @dataclass(frozen=True, slots=True)
 class StoreDraft:
-    """A store.
+    """A state store.
 
     Attributes:
-        logged: whether it has a changelog.
-        changelog: the source topic that is its changelog, if one is.
-        said: what the scenario says about its changelog.
+        logged: whether the store has a changelog.
+        changelog: the source topic that serves as the changelog; None if the changelog is a topic of its own.
+        traffic: the traffic that the scenario sets for the changelog.
     """
 
     name: str
     logged: bool
     persistent: bool
     changelog: str | None
-    said: StatedTraffic | None
-    wrong: ReportMistake
+    traffic: StatedTraffic | None
+    report_mistake: ReportMistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +46,22 @@ class RepartitionDraft:
     """A repartition topic that a subtopology writes, by its full name.
 
     Attributes:
-        partitions: how many are asked for, if that is said.
-        said: what else the scenario says about it.
+        partitions: the requested number of partitions; None if not set.
+        traffic: the traffic that the scenario sets.
     """
 
     topic: str
     partitions: int | None
-    said: StatedTraffic | None
-    wrong: ReportMistake
+    traffic: StatedTraffic | None
+    report_mistake: ReportMistake
 
 
 @dataclass(frozen=True, slots=True)
 class ResultDraft:
-    """A result topic that a subtopology writes, by the name it has in the cluster."""
+    """A result topic that a subtopology writes, by its name in the cluster."""
 
     topic: str
-    wrong: ReportMistake
+    report_mistake: ReportMistake
 
 
 @dataclass(slots=True)
@@ -69,14 +69,14 @@ class SubtopologyDraft:
     """A subtopology.
 
     Attributes:
-        writes: the repartition topics that it writes and that may still have to be made.
-        results: the other topics that it writes; they are there.
-        copartitioned: groups of sources that need the same number of partitions.
-        is_sound: whether all of it is understood.
+        writes: the repartition topics that it writes; they may not exist yet.
+        results: the other topics that it writes; they exist.
+        copartitioned: groups of sources that must have the same number of partitions.
+        is_valid: whether all of it is valid.
     """
 
     id: int
-    wrong: ReportMistake
+    report_mistake: ReportMistake
     sources: list[SourceDraft] = field(default_factory=list)
     stores: list[StoreDraft] = field(default_factory=list)
     writes: list[RepartitionDraft] = field(default_factory=list)

@@ -1,7 +1,6 @@
-"""How much flows over the day: factors that the scenario gives, or what was measured of each partition.
+"""Resolve the traffic over the day: hourly factors, or measured rates and sizes per partition.
 
-Priority: what the scenario says of a topic, or a file on sizes that it names; what was measured; what the scenario says
-of partitions in general.
+Priority: values that the scenario or its log_dirs file sets for a topic; measured values; `partition_defaults`.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ TRAFFIC: ScenarioPath = ("traffic",)
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTraffic:
-    """How much flows.
+    """The traffic of a scenario.
 
     Attributes:
-        topics: all topics, with what was measured of them.
-        source_bytes_per_s: what is produced to all topics that the application reads and does not write: one amount, or
-            one for each hour of the day.
-        hourly: factors from the start on; none if nobody gave them.
-        starts_at_ms: the time of the day at which the run starts, if topics have rates for each hour; else None.
-        notes: what was taken from the measurements, and what was not found there.
+        topics: all topics, with measured rates and sizes.
+        source_bytes_per_s: total rate of all topics that the application reads and does not write: one value, or 24
+            hourly values.
+        hourly: hourly factors from the start; empty if not given.
+        starts_at_ms: the time of day at which the run starts, if topics have hourly rates; else None.
+        notes: which measurements were used, and which are missing.
     """
 
     topics: dict[str, TopicBlueprint]
@@ -46,60 +45,63 @@ class ResolvedTraffic:
 
     @property
     def changes_hourly(self) -> bool:
-        """Whether something may be different in each hour."""
+        """Return whether the traffic can change every hour."""
         return bool(self.hourly) or self.starts_at_ms is not None
 
     @property
     def path(self) -> ScenarioPath:
-        """Where the scenario says that it changes hourly."""
+        """Return the path of the hourly traffic in the scenario."""
         return (*TRAFFIC, "hourly" if self.hourly else "from")
 
     def profile(self, events: Sequence[tuple[int, float]]) -> TrafficProfile:
-        """The profile, with the times and factors of events."""
+        """Return the traffic profile, given the times and factors of traffic events."""
         return TrafficProfile(self.hourly, events, self.starts_at_ms)
 
 
 def resolve_traffic(
-    section: TrafficSection | None, application: ResolvedApplication, files: ImportedFiles, places: SourceMap
+    section: TrafficSection | None, application: ResolvedApplication, files: ImportedFiles, source_map: SourceMap
 ) -> ResolvedTraffic:
-    """Understand the traffic; what is wrong goes to `places`."""
+    """Resolve the traffic, and report mistakes to `source_map`."""
     topics, subtopologies = application.topics, application.subtopologies
-    said = section or TrafficSection()
-    if section is not None:
-        _check(section, places)
-    if said.folder is None:
-        return ResolvedTraffic(topics, (_produced(subtopologies, topics, None),), tuple(said.hourly or ()))
-    quantile = said.quantile or "mean"
+    if section is None:
+        section = TrafficSection()
+    else:
+        _check(section, source_map)
+    if section.folder is None:
+        return ResolvedTraffic(topics, (_source_rate(subtopologies, topics, None),), tuple(section.hourly or ()))
+    quantile = section.quantile or "mean"
     path = (*TRAFFIC, "from")
-    found = files.read_folder(path, said.folder, lambda folder: read_measured_traffic(folder, quantile, topics))
-    if found is None:
-        return ResolvedTraffic(topics, (_produced(subtopologies, topics, None),))
-    taking = _Taking(found, places)
-    topics = {name: taking.apply(plan) for name, plan in topics.items()}
+    measurements = files.read_folder(
+        path, section.folder, lambda folder: read_measured_traffic(folder, quantile, topics)
+    )
+    if measurements is None:
+        return ResolvedTraffic(topics, (_source_rate(subtopologies, topics, None),))
+    overlay = _MeasurementOverlay(measurements, source_map)
+    topics = {name: overlay.apply(plan) for name, plan in topics.items()}
     hours = range(HOURS_A_DAY) if any(plan.hourly_bytes_per_s for plan in topics.values()) else None
     return ResolvedTraffic(
         topics=topics,
-        source_bytes_per_s=tuple(_produced(subtopologies, topics, hour) for hour in hours or [None]),
-        starts_at_ms=None if hours is None else said.starts_at or 0,
-        notes=tuple(taking.notes(quantile, subtopologies)),
+        source_bytes_per_s=tuple(_source_rate(subtopologies, topics, hour) for hour in hours or [None]),
+        starts_at_ms=None if hours is None else section.starts_at or 0,
+        notes=tuple(overlay.notes(quantile, subtopologies)),
     )
 
 
-def _check(section: TrafficSection, places: SourceMap) -> None:
+def _check(section: TrafficSection, source_map: SourceMap) -> None:
     if section.hourly is not None and section.folder is not None:
-        places.wrong(
-            (*TRAFFIC, "hourly"), "the measurements of traffic.from say that already; leave one of the two out"
+        source_map.add_mistake(
+            (*TRAFFIC, "hourly"), "conflicts with the measurements of traffic.from; remove one of the two"
         )
-    if section.folder is None and places.is_valid(*TRAFFIC, "from"):
+    if section.folder is None and source_map.is_valid(*TRAFFIC, "from"):
         for key in ("quantile", "starts_at"):
             if getattr(section, key) is not None:
-                places.wrong((*TRAFFIC, key), "this is about measurements; say in from where they are, or leave it out")
-        if section.hourly is None and places.is_valid(*TRAFFIC):
-            places.wrong(TRAFFIC, "give hourly, or from: FOLDER")
+                source_map.add_mistake((*TRAFFIC, key), "applies to measurements only; set from, or remove it")
+        if section.hourly is None and source_map.is_valid(*TRAFFIC):
+            source_map.add_mistake(TRAFFIC, "set hourly, or from: FOLDER")
 
 
-def _produced(subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicBlueprint], hour: int | None) -> int:
-    """What is produced in all to topics that are read and not written, in an hour of the day or usually."""
+def _source_rate(subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicBlueprint], hour: int | None) -> int:
+    """Return the total rate of topics that are read and not written, in an hour of the day (None: mean rates)."""
     read = {topic for subtopology in subtopologies for topic in subtopology.source_topics}
     written = {topic for subtopology in subtopologies for topic in subtopology.written_topics}
     plans = [topics[topic] for topic in read - written if topic in topics]
@@ -110,40 +112,41 @@ def _produced(subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicBl
 
 
 @dataclass(slots=True)
-class _Taking:
-    """Takes what was measured into topics, and keeps a list of it."""
+class _MeasurementOverlay:
+    """Applies measured rates and sizes to topics, and records which ones."""
 
-    found: ImportedContent[MeasuredTraffic]
-    places: SourceMap
+    measurements: ImportedContent[MeasuredTraffic]
+    source_map: SourceMap
     rates: list[str] = field(default_factory=list)
     stated: list[str] = field(default_factory=list)
     sizes: list[str] = field(default_factory=list)
     record_sizes: list[str] = field(default_factory=list)
     filled: list[str] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)
+    unmeasured: list[str] = field(default_factory=list)
 
     def apply(self, plan: TopicBlueprint) -> TopicBlueprint:
-        """The topic, with what was measured of it and the scenario does not say."""
-        measured = self.found.content.topics.get(plan.name)
-        if measured is not None and "bytes_per_s" in plan.stated:
+        """Return the topic with measured values where the scenario sets none."""
+        measured = self.measurements.content.topics.get(plan.name)
+        if measured is not None and "bytes_per_s" in plan.stated_keys:
             self.stated.append(plan.name)
         elif measured is not None and self._fits(plan, "rates", int(measured.partitions[-1])):
             plan = self._with_rates(plan, measured)
-        if measured is not None and measured.record_bytes is not None and "record_size" not in plan.stated:
+        if measured is not None and measured.record_bytes is not None and "record_size" not in plan.stated_keys:
             plan = replace(plan, record_bytes=max(1, round(measured.record_bytes)))
             self.record_sizes.append(plan.name)
-        sizes = self.found.content.sizes.get(plan.name)
-        if sizes and "size" not in plan.stated and self._fits(plan, "sizes", max(sizes)):
+        sizes = self.measurements.content.sizes.get(plan.name)
+        if sizes and "size" not in plan.stated_keys and self._fits(plan, "sizes", max(sizes)):
             known = [sizes.get(partition) for partition in range(plan.num_partitions)]
-            either = zip(known, plan.size_bytes, strict=True)
-            plan = replace(plan, size_bytes=tuple(here if size is None else size for size, here in either))
+            pairs = zip(known, plan.size_bytes, strict=True)
+            plan = replace(plan, size_bytes=tuple(default if size is None else size for size, default in pairs))
             self.sizes.append(plan.name)
         return plan
 
     def _fits(self, plan: TopicBlueprint, what: str, last: int) -> bool:
         if last + 1 != plan.num_partitions:
-            here = f"{plan.num_partitions} partitions here, but {last + 1} in the {what} of '{self.found.source}'"
-            self.places.wrong((*TRAFFIC, "from"), f"'{plan.name}' has {here}")
+            measured = f"{last + 1} in the {what} of '{self.measurements.source}'"
+            message = f"'{plan.name}' has {plan.num_partitions} partitions in the scenario, but {measured}"
+            self.source_map.add_mistake((*TRAFFIC, "from"), message)
         return last + 1 == plan.num_partitions
 
     def _with_rates(self, plan: TopicBlueprint, measured: MeasuredTopic) -> TopicBlueprint:
@@ -158,36 +161,45 @@ class _Taking:
             self.filled.append(f"{plan.name} ({format_list('hours', hours, most=HOURS_A_DAY)})")
         if len(partitions) < plan.num_partitions:
             missing = np.setdiff1d(np.arange(plan.num_partitions), partitions).tolist()
-            self.unseen.extend(f"{plan.name}-{partition}" for partition in missing)
+            self.unmeasured.extend(f"{plan.name}-{partition}" for partition in missing)
         hourly = np.rint(rates).astype(np.int64)
-        usual = np.maximum(np.rint(hourly.mean(axis=0)).astype(np.int64), hourly.any(axis=0))
-        return replace(plan, bytes_per_s=tuple(usual.tolist()), hourly_bytes_per_s=tuple(map(tuple, hourly.tolist())))
+        mean = np.maximum(np.rint(hourly.mean(axis=0)).astype(np.int64), hourly.any(axis=0))
+        return replace(plan, bytes_per_s=tuple(mean.tolist()), hourly_bytes_per_s=tuple(map(tuple, hourly.tolist())))
 
     def notes(self, quantile: str, subtopologies: Sequence[Subtopology]) -> Iterator[str]:
-        """What was taken, and what was not found of what the application reads and writes."""
-        read = [topic for part in subtopologies for topic in part.source_topics]
-        logs = [store.changelog for part in subtopologies for store in part.stores if store.changelog is not None]
-        written = dict.fromkeys((*(topic for part in subtopologies for topic in part.written_topics), *logs))
-        seen = self.found.content.topics
-        told = {
-            f"rates ({quantile}) of each hour are taken of": self.rates,
-            "mean sizes of records are taken of": self.record_sizes,
-            "sizes are taken of": self.sizes,
-            "rates are not taken, as the scenario gives them, of": self.stated,
-            "no rates were measured, so they are those of the scenario, of": [
+        """Yield notes on the measurements used, and on missing ones of topics that the application reads or writes."""
+        read = [topic for subtopology in subtopologies for topic in subtopology.source_topics]
+        stores = [store for subtopology in subtopologies for store in subtopology.stores]
+        changelogs = [store.changelog for store in stores if store.changelog is not None]
+        results = [topic for subtopology in subtopologies for topic in subtopology.written_topics]
+        written = dict.fromkeys((*results, *changelogs))
+        seen = self.measurements.content.topics
+        names_by_note = {
+            f"measured hourly rates ({quantile}) used for": self.rates,
+            "measured mean record sizes used for": self.record_sizes,
+            "measured sizes used for": self.sizes,
+            "measured rates ignored, because the scenario sets rates, for": self.stated,
+            "no measured rates, so rates of the scenario used for": [
                 topic for topic in read if topic not in seen and topic not in written
             ],
-            "no rates were measured, so they follow what the application reads, of": [
-                topic for topic in written if topic not in seen
-            ],
-            "hours without a rate have the mean of those with one, in": self.filled,
-            "partitions without a rate have that of the scenario": self.unseen,
+            "no measured rates, so rates derived from the input for": [topic for topic in written if topic not in seen],
+            "missing hours filled with the mean of the measured ones for": self.filled,
+            "no measured rate, so rate of the scenario used for partitions": self.unmeasured,
         }
-        yield from (f"{self.found.source}: {format_list(what, names)}" for what, names in told.items() if names)
+        for note, names in names_by_note.items():
+            if names:
+                yield f"{self.measurements.source}: {format_list(note, names)}"
 
 
 def _means(by_hour: FloatArray) -> FloatArray:
-    """The mean of the hours that are known, shape (K,); each partition has one at least."""
+    """Return the mean of the known hours per partition, shape (K,).
+
+    Args:
+        by_hour: rates, shape (24, K), NaN where unknown; each partition has at least one known hour.
+
+    Returns:
+        Mean rates, shape (K,).
+    """
     known = np.isfinite(by_hour)
     means: FloatArray = np.where(known, by_hour, 0.0).sum(axis=0) / known.sum(axis=0)
     return means

@@ -1,1 +1,1 @@
-"""TODO scenarios/sampling."""
+"""The sampling of a scenario: everything that a seed decides about events, placements and process ids."""

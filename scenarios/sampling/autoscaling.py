@@ -1,9 +1,9 @@
-"""Clients that come and go with the traffic."""
+"""Autoscaling: clients that join and leave with the traffic."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from scenarios.sampling.traffic_profile import TrafficProfile
@@ -12,14 +12,15 @@ from simulator.world.disturbances import Join, Leave
 
 @dataclass(frozen=True, slots=True)
 class AutoscalePlan:
-    """A pool of clients that grows and shrinks.
+    """An autoscaled pool of clients.
 
     Attributes:
-        clients: the pool; the first ones come first and go last.
-        bytes_per_s: what one client takes.
-        every_ms: how often it is looked at.
-        fewest: how many clients are there at least.
-        most: how many clients are there at most.
+        at_ms: when autoscaling starts.
+        clients: the pool; the first clients join first and leave last.
+        bytes_per_s: capacity of one client.
+        every_ms: interval between two evaluations.
+        min_clients: minimum number of clients.
+        max_clients: maximum number of clients.
         leaves_group: as in `simulator.world.disturbances.Leave`.
     """
 
@@ -27,25 +28,30 @@ class AutoscalePlan:
     clients: tuple[str, ...]
     bytes_per_s: int
     every_ms: int
-    fewest: int
-    most: int
+    min_clients: int
+    max_clients: int
     leaves_group: bool | None = None
 
-    def scale(
-        self, there: Sequence[str], source_bytes_per_s: Sequence[int], profile: TrafficProfile, duration_ms: int
+    def events(
+        self, present: Collection[str], source_bytes_per_s: Sequence[int], profile: TrafficProfile, duration_ms: int
     ) -> Iterator[Join | Leave]:
-        """Join and leave so that the traffic is covered, from the traffic alone: crashes make no difference.
+        """Yield the joins and leaves that match the capacity to the traffic; crashes have no influence.
 
         Args:
-            there: those of the pool that are there before.
-            source_bytes_per_s: what is produced to all source topics where the factor is 1: the usual, or what it is in
-                each of the 24 hours of a day where the profile tells them apart.
+            present: the clients of the pool that are up at the start.
+            source_bytes_per_s: traffic of all source topics at factor 1: one value, or 24 hourly values if the profile
+                distinguishes hours.
+            profile: the traffic over time.
+            duration_ms: the end of the run.
+
+        Yields:
+            Joins and leaves in order of time.
         """
-        present = set(there)
+        present = set(present)
         for at_ms in range(self.at_ms, duration_ms, self.every_ms):
-            usual = source_bytes_per_s[profile.hour(at_ms) or 0]
-            needed = math.ceil(usual * profile.at(at_ms) / self.bytes_per_s)
-            surplus = len(present) - min(max(needed, self.fewest), self.most)
+            base_bytes_per_s = source_bytes_per_s[profile.hour_at(at_ms) or 0]
+            required = math.ceil(base_bytes_per_s * profile.factor_at(at_ms) / self.bytes_per_s)
+            surplus = len(present) - min(max(required, self.min_clients), self.max_clients)
             if surplus < 0:
                 joining = [client for client in self.clients if client not in present][:-surplus]
                 present.update(joining)

@@ -1,4 +1,4 @@
-"""A scenario once it is understood and checked: everything but what a seed decides, which `world` adds."""
+"""The blueprint of a world: a resolved scenario, except for what a seed decides."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from simulator.world.world import (
 
 MAX_BROKERS: Final = 1_000
 MAX_PARTITIONS: Final = 100_000
-"""Of the whole cluster, changelogs and repartition topics included."""
+"""Of the whole cluster, including changelogs and repartition topics."""
 
 MAX_REPLICAS: Final = 1_000_000
 MAX_CLIENTS: Final = 10_000
 MAX_TASK_CLIENT_PAIRS: Final = 20_000_000
-"""Of a task and a client; 20,000 tasks on 1,000 clients, for example."""
+"""Tasks times clients; for example 20,000 tasks on 1,000 clients."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicDefaults:
-    """The brokers' defaults of `min.insync.replicas` and `unclean.leader.election.enable`."""
+    """The brokers' defaults for topic configs `min.insync.replicas` and `unclean.leader.election.enable`."""
 
     min_insync_replicas: int = 1
     unclean_leader_election: bool = False
@@ -49,16 +49,16 @@ class TopicDefaults:
 
 @dataclass(frozen=True, slots=True)
 class TopicBlueprint:
-    """A topic whose replicas may still have to be placed; tuples have one entry a partition.
+    """A topic whose replicas may not be placed yet; tuples have one entry per partition.
 
     Attributes:
-        replicas: broker ids, the preferred leader first; None to place them as Kafka would.
-        leaders: who leads; None if the preferred leaders do.
+        replicas: broker ids, the preferred leader first; None for Kafka's placement, which depends on the seed.
+        leaders: the leaders; None for the preferred leaders.
         hourly_bytes_per_s: as in `simulator.world.world.Topic`.
         in_sync: the in-sync replicas of each partition at the start; None if all are.
-        stated: what of `bytes_per_s`, `size` and `record_size` the scenario says of this very topic, or a file on
-            sizes that it names.
-        configs: its topic configs, as Kafka writes them; the brokers' or Kafka's defaults for absent keys.
+        stated_keys: those of `bytes_per_s`, `size` and `record_size` that the scenario, or its log_dirs file, sets for
+            this topic.
+        configs: topic configs in Kafka's notation; absent keys have the brokers' or Kafka's defaults.
     """
 
     name: str
@@ -71,11 +71,11 @@ class TopicBlueprint:
     leaders: tuple[int, ...] | None = None
     hourly_bytes_per_s: tuple[tuple[int, ...], ...] = ()
     in_sync: tuple[tuple[int, ...], ...] | None = None
-    stated: frozenset[str] = frozenset()
+    stated_keys: frozenset[str] = frozenset()
     configs: Mapping[str, str] = field(default_factory=dict)
 
-    def place(self, brokers: tuple[Broker, ...], seed: int, defaults: TopicDefaults) -> Topic:
-        """The topic with its replicas, which the seed decides if they are not given."""
+    def to_topic(self, brokers: tuple[Broker, ...], seed: int, defaults: TopicDefaults) -> Topic:
+        """Build the topic; the seed places replicas that are not given."""
         replicas = self.replicas
         if replicas is None:
             start, shift = random_stream(seed, "placement", self.name).integers(len(brokers), size=2)
@@ -98,13 +98,13 @@ class TopicBlueprint:
             min_insync_replicas=settings.min_insync_replicas or defaults.min_insync_replicas,
             unclean_leader_election=defaults.unclean_leader_election if unclean is None else unclean,
             retention=settings.retention,
-            has_rates="bytes_per_s" in self.stated or any(self.bytes_per_s) or bool(self.hourly_bytes_per_s),
+            has_rates="bytes_per_s" in self.stated_keys or any(self.bytes_per_s) or bool(self.hourly_bytes_per_s),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ClientBlueprint:
-    """A client that may not have a process id yet; the rest as in `simulator.world.world.Client`."""
+    """A client that may not have a process id yet; the fields are those of `simulator.world.world.Client`."""
 
     name: str
     process_id: ProcessId | None
@@ -119,8 +119,8 @@ class ClientBlueprint:
     reports: OffsetReports
     tasks: HeldTasks
 
-    def start(self, seed: int, protocol: GroupProtocol) -> Client:
-        """The client with its process id, which the seed decides if it is not given; static in a classic group only."""
+    def to_client(self, seed: int, protocol: GroupProtocol) -> Client:
+        """Build the client; the seed draws a missing process id, and only classic groups have static members."""
         return Client(
             name=self.name,
             process_id=self.process_id or draw_process_id(seed, self.name),
@@ -138,18 +138,18 @@ class ClientBlueprint:
 
 
 def draw_process_id(seed: int, client: str) -> ProcessId:
-    """Draw a random UUID of version 4, as Kafka Streams does for a new process."""
+    """Draw a random UUID (version 4), as Kafka Streams does for a new process."""
     return ProcessId.of(UUID(bytes=random_stream(seed, "process_id", client).bytes(16), version=4))
 
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """All of a world that no seed decides; fields as in `simulator.world.world.World`.
+    """The seed-independent part of a world; the fields are those of `simulator.world.world.World`.
 
     Attributes:
-        topic_defaults: the brokers' configs for topics that have none of their own.
-        group_configs: those of the application under each protocol.
-        events: what will happen, as far as no seed decides it.
+        topic_defaults: the brokers' defaults for topic configs.
+        group_configs: the application's group configs by protocol.
+        events: the planned events.
     """
 
     name: str
@@ -167,18 +167,30 @@ class Blueprint:
     price: Price | None
 
     def world(self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol) -> World:
-        """Build the world of one run, in which the application has these assignment configs and this protocol."""
+        """Build the world of one run with these assignment configs and this group protocol.
+
+        Args:
+            seed: the random seed.
+            configs: the assignment configs of the application.
+            protocol: the group protocol.
+
+        Returns:
+            The world with its disturbances.
+
+        Raises:
+            NoPlanError: a reassignment strategy finds no plan.
+        """
         world = World(
             name=self.name,
             cluster=Cluster(
                 brokers=self.brokers,
-                topics={plan.name: plan.place(self.brokers, seed, self.topic_defaults) for plan in self.topics},
+                topics={plan.name: plan.to_topic(self.brokers, seed, self.topic_defaults) for plan in self.topics},
                 reads_from_nearest_replica=self.reads_from_nearest_replica,
             ),
             application=replace(
                 self.application, assignment_configs=configs, group_configs=self.group_configs[protocol]
             ),
-            clients=tuple(plan.start(seed, protocol) for plan in self.clients),
+            clients=tuple(plan.to_client(seed, protocol) for plan in self.clients),
             duration_ms=self.duration_ms,
             start=self.start,
             next_rebalance_ms=self.next_rebalance_ms if protocol is GroupProtocol.CLASSIC else None,

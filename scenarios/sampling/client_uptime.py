@@ -1,18 +1,19 @@
-"""Which clients are up when, as far as it is settled what happens to them."""
+"""The uptime of clients, from the events that are already determined."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from dataclasses import dataclass
 
-from simulator.timeline import ClientDown, ClientUp, timeline
+from simulator.timeline import timeline
+from simulator.world.changes import ClientDown, ClientUp
 from simulator.world.disturbances import Join
 from simulator.world.world import World
 
 
 @dataclass(frozen=True, slots=True)
 class _Absence:
-    """A time for which a client is down besides; `until_ms` is None if it does not come back from that."""
+    """An additional downtime of a client; `until_ms` is None if the client never returns."""
 
     from_ms: int
     until_ms: int | None
@@ -20,17 +21,17 @@ class _Absence:
     def covers(self, at_ms: int) -> bool:
         return self.from_ms <= at_ms and (self.until_ms is None or at_ms < self.until_ms)
 
-    def meets(self, from_ms: int, until_ms: int | None) -> bool:
+    def overlaps(self, from_ms: int, until_ms: int | None) -> bool:
         begins_late = until_ms is not None and self.from_ms > until_ms
         ends_early = self.until_ms is not None and self.until_ms < from_ms
         return not begins_late and not ends_early
 
 
 class ClientUptime:
-    """When clients start and end, to which joins and absences are added as they are settled.
+    """When clients are up, with joins and absences that are added as they are drawn.
 
     Args:
-        world: with the disturbances that are certain.
+        world: the world with the disturbances that do not depend on chance.
     """
 
     def __init__(self, world: World) -> None:
@@ -49,40 +50,40 @@ class ClientUptime:
                     insort(self._joins[client], disturbance.at_ms + i * disturbance.every_ms)
 
     def is_up(self, client: str, at_ms: int) -> bool:
-        """Whether a client is up once all has happened that happens at that time."""
-        return self._absence(client, at_ms) is None and self._is_certainly_up(client, at_ms)
+        """Return whether a client is up after all events at that time."""
+        return self._absence(client, at_ms) is None and self._is_up_by_events(client, at_ms)
 
-    def is_there(self, client: str, at_ms: int) -> bool:
-        """Whether a client is up, or down and will come back from that without having to join."""
+    def is_up_or_returning(self, client: str, at_ms: int) -> bool:
+        """Return whether a client is up, or is down and will return without a join event."""
         absence, joins = self._absence(client, at_ms), self._joins[client]
         if absence is not None and (absence.until_ms is None or absence.until_ms in joins):
             return False
-        if self._is_certainly_up(client, at_ms):
+        if self._is_up_by_events(client, at_ms):
             return True
         following = range(bisect_right(self._times[client], at_ms), len(self._times[client]))
         back_ms = next((self._times[client][i] for i in following if self._ups[client][i]), None)
         return back_ms is not None and back_ms not in joins
 
-    def is_left_alone(self, client: str, from_ms: int, until_ms: int | None) -> bool:
-        """Whether nothing happens to a client from one time to another, both included; without an end if None."""
+    def is_undisturbed(self, client: str, from_ms: int, until_ms: int | None) -> bool:
+        """Return whether a client has no event from `from_ms` to `until_ms`, both inclusive; None for no end."""
         times = self._times[client]
         position = bisect_left(times, from_ms)
         if position < len(times) and (until_ms is None or times[position] <= until_ms):
             return False
-        return not any(absence.meets(from_ms, until_ms) for absence in self._absences[client])
+        return not any(absence.overlaps(from_ms, until_ms) for absence in self._absences[client])
 
-    def is_never_there(self, client: str) -> bool:
-        """Whether a client is not there at the start and does not come."""
+    def never_joins(self, client: str) -> bool:
+        """Return whether a client is absent at the start and never joins."""
         return not self._starts[client] and not self._times[client]
 
-    def join(self, client: str, at_ms: int) -> None:
-        """Let a client that was never there be up from then on."""
+    def add_join(self, client: str, at_ms: int) -> None:
+        """Add the join of a client that has never been up."""
         self._times[client].append(at_ms)
         self._ups[client].append(True)
         self._joins[client].append(at_ms)
 
-    def take_down(self, client: str, from_ms: int, until_ms: int | None) -> None:
-        """Let a client that is up be down besides, until it is back or, before that, joins anew."""
+    def add_absence(self, client: str, from_ms: int, until_ms: int | None) -> None:
+        """Add a downtime of a client that is up; it ends at `until_ms`, or at an earlier join."""
         joins = self._joins[client]
         position = bisect_right(joins, from_ms)
         if position < len(joins) and (until_ms is None or joins[position] < until_ms):
@@ -92,6 +93,6 @@ class ClientUptime:
     def _absence(self, client: str, at_ms: int) -> _Absence | None:
         return next((absence for absence in self._absences[client] if absence.covers(at_ms)), None)
 
-    def _is_certainly_up(self, client: str, at_ms: int) -> bool:
+    def _is_up_by_events(self, client: str, at_ms: int) -> bool:
         position = bisect_right(self._times[client], at_ms)
         return self._ups[client][position - 1] if position else self._starts[client]

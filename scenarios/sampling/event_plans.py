@@ -1,6 +1,6 @@
-"""What will happen, as far as a scenario says it: a seed and the configs of a run make disturbances of it.
+"""Planned events: the events of a scenario that become disturbances once the seed and the configs of a run are known.
 
-What needs neither is a disturbance from the start.
+Events that depend on neither are `Disturbance` objects already.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from scenarios.language.paths import ScenarioPath
 from simulator.world.disturbances import Disturbance, LeaderElection
 
 MAX_OCCURRENCES: Final = 20_000
-"""How often anything may happen by one event, or by the daily profile of traffic: each hour for two years, say."""
+"""The maximum number of occurrences of one event or of the daily traffic profile, for example hourly for two years."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigEdit:
-    """Some configs change; `changes` are fields of `AssignmentConfigs`, the others stay as they are."""
+    """A config change.
+
+    Attributes:
+        at_ms: the time of the change.
+        changes: new values by field of `AssignmentConfigs`.
+    """
 
     at_ms: int
     changes: Mapping[str, Any]
@@ -26,17 +31,19 @@ class ConfigEdit:
 
 @dataclass(frozen=True, slots=True)
 class CrashPlan:
-    """Some of several clients die.
+    """A crash of clients that the seed selects.
 
     Attributes:
-        said: the clients as the scenario names them, after which the draw is named.
-        clients: all of them.
-        pick: how many of those that are up.
-        down_ms: as in `simulator.world.disturbances.Crash`, just as the rest.
+        at_ms: the time of the crash.
+        client_names: the clients as the scenario names them; part of the name of the random stream.
+        clients: all clients to select from.
+        pick: number of clients to select from those that are up.
+        down_ms: as in `simulator.world.disturbances.Crash`.
+        keeps_state: as in `simulator.world.disturbances.Crash`.
     """
 
     at_ms: int
-    said: tuple[str, ...]
+    client_names: tuple[str, ...]
     clients: tuple[str, ...]
     pick: int
     down_ms: int | None
@@ -45,17 +52,19 @@ class CrashPlan:
 
 @dataclass(frozen=True, slots=True)
 class RollingBouncePlan:
-    """Clients restart one after the other.
+    """A rolling restart of clients.
 
     Attributes:
-        said: as in `CrashPlan`.
-        is_shuffled: whether the seed draws the order.
-        changes: the configs that are others when they come back, as in `ConfigEdit`.
-        down_ms: as in `simulator.world.disturbances.RollingBounce`, as are the other fields.
+        client_names: as in `CrashPlan`.
+        clients: the clients in restart order, before shuffling.
+        is_shuffled: whether the seed shuffles the order.
+        changes: the configs that change with the restart, as in `ConfigEdit`.
+
+    The other fields are those of `simulator.world.disturbances.RollingBounce`.
     """
 
     at_ms: int
-    said: tuple[str, ...]
+    client_names: tuple[str, ...]
     clients: tuple[str, ...]
     is_shuffled: bool
     down_ms: int
@@ -68,18 +77,21 @@ class RollingBouncePlan:
 
 @dataclass(frozen=True, slots=True)
 class ChurnPlan:
-    """Clients crash and join by chance.
+    """Random crashes and joins of clients.
 
     Attributes:
-        said: as in `CrashPlan`.
-        until_ms: when it ends.
-        crashes_per_h: how often one of the clients that are up crashes, on average.
-        joins_per_h: how often the next client joins that was never there, on average.
-        down_ms: how long one that crashed is down, on average; None if for good.
+        at_ms: the start.
+        client_names: as in `CrashPlan`.
+        clients: all clients concerned.
+        until_ms: the end.
+        crashes_per_h: mean number of crashes per hour, over all clients that are up.
+        joins_per_h: mean number of joins per hour of clients that have never been up.
+        down_ms: mean downtime after a crash; None if crashed clients never restart.
+        keeps_state: as in `simulator.world.disturbances.Crash`.
     """
 
     at_ms: int
-    said: tuple[str, ...]
+    client_names: tuple[str, ...]
     clients: tuple[str, ...]
     until_ms: int
     crashes_per_h: float
@@ -90,16 +102,19 @@ class ChurnPlan:
 
 @dataclass(frozen=True, slots=True)
 class ReassignmentPlan:
-    """Partitions are reassigned as a strategy plans it, from the cluster as it stands then.
+    """A partition reassignment that a strategy plans from the cluster at that time.
 
     Attributes:
-        path: where the scenario says so.
-        strategy: its name in `assignors.replicas.registry`.
-        parameters: of the strategy itself.
-        topics: those that may change; None for all.
-        removed: ids of brokers that shall hold nothing.
-        replication_factor: as in `assignors.replicas.plan.PlanRequest`, just as `rack_aware`.
-        throttle_bytes_per_s: as in `simulator.world.disturbances.Reassignment`, just as the rest.
+        at_ms: the start.
+        path: the path of the event in the scenario.
+        strategy: name in `assignors.replicas.registry`.
+        parameters: parameters of the strategy.
+        topics: topics that may change; None for all.
+        removed: ids of brokers to decommission.
+        replication_factor: as in `assignors.replicas.plan.PlanRequest`.
+        rack_aware: as in `assignors.replicas.plan.PlanRequest`.
+
+    The other fields are those of `simulator.world.disturbances.Reassignment`.
     """
 
     at_ms: int

@@ -1,4 +1,4 @@
-"""From what a scenario says will happen to the disturbances of one run."""
+"""The sampling of planned events into the disturbances of one run."""
 
 from __future__ import annotations
 
@@ -22,57 +22,61 @@ from simulator.world.world import World
 
 
 def realize_events(events: Sequence[PlannedEvent], world: World, seed: int) -> tuple[Disturbance, ...]:
-    """Make disturbances of events, in their order.
+    """Turn planned events into disturbances, in the order of the scenario.
+
+    Priority: deterministic events apply first; then random crashes and rolling restarts in order of time, which skip
+    absent clients; churn applies last and avoids all other events. Configs are those of the run with all config changes
+    and rollouts up to that time. Strategies plan reassignments in order of time, each from the result of the earlier
+    ones.
 
     Args:
-        events: what the scenario says.
-        world: without disturbances, in which the application has the configs of the run.
-        seed: draws what is left to chance.
+        events: the planned events.
+        world: the world without disturbances; its application has the configs of the run.
+        seed: the random seed.
 
-    Priority: what is certain comes first; then, in order of time, draws and restarts, which pass over clients that are
-    not there; churn comes last and keeps away from all else. Configs are those of the run with all edits and rollouts
-    up to that time. Strategies plan reassignments in order of time, each from what those before it come to.
+    Returns:
+        The disturbances, in the order of the events.
 
     Raises:
-        NoPlanError: a strategy has no plan; says why.
+        NoPlanError: a strategy finds no plan.
     """
     draws = EventDraws(seed)
-    unsettled = ConfigEdit | CrashPlan | RollingBouncePlan | ChurnPlan | ReassignmentPlan
-    certain = [event for event in events if not isinstance(event, unsettled)]
-    # What happens to partitions happens to no client.
-    of_clients = tuple(event for event in certain if not isinstance(event, Reassignment))
-    uptime = ClientUptime(replace(world, disturbances=of_clients))
+    sampled_kinds = ConfigEdit | CrashPlan | RollingBouncePlan | ChurnPlan | ReassignmentPlan
+    deterministic = [event for event in events if not isinstance(event, sampled_kinds)]
+    # Reassignments do not affect the uptime of clients.
+    client_events = tuple(event for event in deterministic if not isinstance(event, Reassignment))
+    uptime = ClientUptime(replace(world, disturbances=client_events))
     configs = world.application.assignment_configs
-    settled: dict[int, list[Disturbance]] = {}
+    disturbances: dict[int, list[Disturbance]] = {}
     for i, event in sorted(enumerate(events), key=lambda pair: pair[1].at_ms):
         match event:
             case ConfigEdit(at_ms=at_ms, changes=changes):
                 configs = replace(configs, **changes)
-                settled[i] = [ConfigChange(at_ms, configs)]
+                disturbances[i] = [ConfigChange(at_ms, configs)]
             case RollingBouncePlan(changes=changes):
                 configs = replace(configs, **changes)
-                settled[i] = list(_bounce(event, configs if changes else None, uptime, draws))
+                disturbances[i] = list(_bounce(event, configs if changes else None, uptime, draws))
             case CrashPlan():
-                settled[i] = list(_crash(event, uptime, draws))
+                disturbances[i] = list(_crash(event, uptime, draws))
             case ReassignmentPlan():
-                certain.append(plan_reassignment(event, replace(world, disturbances=tuple(certain))))
-                settled[i] = [certain[-1]]
+                deterministic.append(plan_reassignment(event, replace(world, disturbances=tuple(deterministic))))
+                disturbances[i] = [deterministic[-1]]
             case ChurnPlan():
                 continue
             case _:
-                settled[i] = [event]
+                disturbances[i] = [event]
     for i, event in enumerate(events):
         if isinstance(event, ChurnPlan):
-            settled[i] = list(draw_churn(event, uptime, draws))
-    return tuple(disturbance for i in range(len(events)) for disturbance in settled[i])
+            disturbances[i] = list(draw_churn(event, uptime, draws))
+    return tuple(disturbance for i in range(len(events)) for disturbance in disturbances[i])
 
 
 def _crash(plan: CrashPlan, uptime: ClientUptime, draws: EventDraws) -> Iterator[Crash]:
-    picked = pick_crashing_clients(plan, uptime, draws)
-    for client in picked:
-        uptime.take_down(client, plan.at_ms, None if plan.down_ms is None else plan.at_ms + plan.down_ms)
-    if picked:
-        yield Crash(plan.at_ms, picked, plan.down_ms, plan.keeps_state)
+    crashing_clients = pick_crashing_clients(plan, uptime, draws)
+    for client in crashing_clients:
+        uptime.add_absence(client, plan.at_ms, None if plan.down_ms is None else plan.at_ms + plan.down_ms)
+    if crashing_clients:
+        yield Crash(plan.at_ms, crashing_clients, plan.down_ms, plan.keeps_state)
 
 
 def _bounce(
@@ -81,7 +85,7 @@ def _bounce(
     clients = draw_bounce_order(plan, uptime, draws)
     for i, client in enumerate(clients):
         at_ms = plan.at_ms + i * (plan.down_ms + plan.pause_ms)
-        uptime.take_down(client, at_ms, at_ms + plan.down_ms)
+        uptime.add_absence(client, at_ms, at_ms + plan.down_ms)
     if clients:
         yield RollingBounce(
             at_ms=plan.at_ms,

@@ -1,4 +1,4 @@
-"""Reassignments that a strategy plans, from the cluster as it stands when they begin."""
+"""Reassignments that a replica assignor plans from the cluster at the time of the event."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from simulator.world.world import Broker as WorldBroker
 from simulator.world.world import World
 
 
-class _Row(NamedTuple):
-    """A partition; `bytes_per_s` is None where unknown."""
+class _PartitionRow(NamedTuple):
+    """The state of a partition; `bytes_per_s` is None if unknown."""
 
     topic: str
     number: int
@@ -35,76 +35,84 @@ class _Row(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """Its topic and number."""
+        """Return topic and partition number."""
         return self.topic, self.number
 
 
 class NoPlanError(ScenarioError):
-    """A strategy that has no plan; `path` is where the scenario asks for one, and `message` says why there is none."""
+    """A strategy that finds no plan.
+
+    Attributes:
+        path: the path of the event in the scenario.
+        message: the reason.
+    """
 
     def __init__(self, source: str, path: ScenarioPath, message: str) -> None:
         self.path, self.message = path, message
         super().__init__([Mistake(source, None, format_path(path), message)])
 
 
-def plan_reassignment(said: ReassignmentPlan, world: World) -> Reassignment:
-    """Let the strategy plan.
+def plan_reassignment(event: ReassignmentPlan, world: World) -> Reassignment:
+    """Compute a reassignment with the strategy of the event.
 
     Args:
-        said: what is asked.
-        world: with all disturbances of brokers and partitions that are settled by then.
+        event: the planned reassignment.
+        world: the world with all earlier disturbances of brokers and partitions.
+
+    Returns:
+        The reassignment of the partitions whose replicas change.
 
     Raises:
-        NoPlanError: the strategy has none.
+        NoPlanError: the strategy finds no plan.
     """
-    then = replicas_at(world, said.at_ms)
-    rows = tuple(_rows(world, then))
-    alive = then.replicas.alive.tolist()
+    progress = replicas_at(world, event.at_ms)
+    rows = tuple(_rows(world, progress))
+    alive = progress.replicas.alive.tolist()
     brokers = tuple(
         replace(to_replica_broker(broker), is_alive=is_alive)
         for broker, is_alive in zip(world.cluster.brokers, alive, strict=True)
     )
-    allowed = tuple(broker.id for broker in brokers if broker.is_alive and broker.id not in said.removed)
-    request = PlanRequest(allowed if said.removed else None, said.replication_factor, said.rack_aware)
+    allowed = tuple(broker.id for broker in brokers if broker.is_alive and broker.id not in event.removed)
+    request = PlanRequest(allowed if event.removed else None, event.replication_factor, event.rack_aware)
     try:
         retention = tuple((topic.name, topic.retention) for topic in world.cluster.topics.values())
-        plan = _plan(said.strategy, said.parameters, brokers, rows, retention, request, said.topics)
+        plan = _plan(event.strategy, event.parameters, brokers, rows, retention, request, event.topics)
     except AssignorError as error:
-        raise NoPlanError(world.name, said.path, str(error)) from error
+        raise NoPlanError(world.name, event.path, str(error)) from error
     except Exception as error:
-        # Nobody checks what a parameter is until the strategy takes it.
-        what = f"{said.strategy} failed: {type(error).__name__}: {error}"
-        raise NoPlanError(world.name, said.path, what) from error
+        # Only the strategy validates the values of its parameters.
+        message = f"{event.strategy} failed: {type(error).__name__}: {error}"
+        raise NoPlanError(world.name, event.path, message) from error
     if isinstance(plan, str):
-        raise NoPlanError(world.name, said.path, f"{said.strategy} has no plan: {plan}")
+        raise NoPlanError(world.name, event.path, f"{event.strategy} has no plan: {plan}")
     changed = [
         ReassignmentTarget(TopicPartition(row.topic, row.number), replicas)
         for row, replicas in zip(rows, plan, strict=True)
         if replicas != row.replicas
     ]
-    return Reassignment(said.at_ms, tuple(changed), said.throttle_bytes_per_s, said.batch, said.election)
+    return Reassignment(event.at_ms, tuple(changed), event.throttle_bytes_per_s, event.batch, event.election)
 
 
 def to_replica_broker(broker: WorldBroker) -> BrokerState:
-    """Return a broker of a world as strategies see it."""
+    """Convert a broker of a world to the type of replica assignors."""
     return BrokerState(broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
 
 
-def _rows(world: World, then: ReassignmentProgress) -> Iterator[_Row]:
-    """The partitions as tools print them; of one that is being reassigned, what it is to have."""
+def _rows(world: World, progress: ReassignmentProgress) -> Iterator[_PartitionRow]:
+    """Yield the partitions as Kafka's tools print them; with the target replicas if a reassignment is in progress."""
     for name in sorted(world.cluster.topics):
         topic = world.cluster.topics[name]
         for number in range(topic.num_partitions):
             key = TopicPartition(name, number)
-            found = then.replicas.find(key)
-            replicas = found.target or found.replicas
-            yield _Row(
+            replica_set = progress.replicas.find(key)
+            replicas = replica_set.target or replica_set.replicas
+            yield _PartitionRow(
                 topic=name,
                 number=number,
                 replicas=replicas,
-                leader=found.leader,
-                in_sync=tuple(broker for broker in replicas if then.replicas.is_in_sync(found, broker)),
-                size_bytes=round(then.held_bytes(key)),
+                leader=replica_set.leader,
+                in_sync=tuple(broker for broker in replicas if progress.replicas.is_in_sync(replica_set, broker)),
+                size_bytes=round(progress.held_bytes(key)),
                 bytes_per_s=topic.bytes_per_s[number] if topic.has_rates else None,
             )
 
@@ -114,12 +122,15 @@ def _plan(
     strategy: str,
     parameters: tuple[tuple[str, Any], ...],
     brokers: tuple[BrokerState, ...],
-    rows: tuple[_Row, ...],
+    rows: tuple[_PartitionRow, ...],
     retention: tuple[tuple[str, TopicRetention | None], ...],
     request: PlanRequest,
     topics: tuple[str, ...] | None,
 ) -> tuple[tuple[int, ...], ...] | str:
-    """The replicas of every row, or why there is no plan. All assignors of a comparison ask for the same."""
+    """Return the replicas of every row, or the reason why there is no plan.
+
+    The cache serves a comparison, in which every assignor needs the same plan.
+    """
     state = ClusterState.of(
         brokers,
         {row.key: row.replicas for row in rows},
@@ -132,11 +143,11 @@ def _plan(
     assignor = registry.make(registry.find_strategy(strategy), dict(parameters))
     plan = planning.plan(assignor, state, request, topics)
     if plan.replicas is None:
-        return _why(plan)
+        return _explain_failure(plan)
     ids = state.ids.tolist()
     return tuple(tuple(ids[broker] for broker in row if broker != NO_BROKER) for row in plan.replicas.tolist())
 
 
-def _why(plan: Plan) -> str:
+def _explain_failure(plan: Plan) -> str:
     status = "not applicable" if plan.status is PlanStatus.NOT_APPLICABLE else str(plan.status)
     return f"{plan.reason} ({status})"

@@ -1,1 +1,1 @@
-"""TODO simulator/assignment."""
+"""One assignment: the group leader builds the input, calls the assignor, measures and explains the answer."""

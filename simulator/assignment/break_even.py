@@ -1,4 +1,4 @@
-"""Which `rack.aware.assignment.non_overlap_cost` would have left tasks where they were."""
+"""Break-even costs: the `rack.aware.assignment.non_overlap_cost` at which a task would not have moved."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from simulator.assignment.rebalance import compute_assignment
 from simulator.errors import AssignorFailedError
 
 DENSE = 128
-"""Up to here every cost is tried; beyond, each is an eighth more than the one before."""
+"""Up to this cost, every cost is tried; beyond it, each cost is an eighth more than the one before."""
 
 
 class NoBreakEven(StrEnum):
-    """Why no cost would have kept a task."""
+    """Why a task has no break-even cost."""
 
     NEW = "new"
-    """nobody ran it before"""
+    """no client ran it before"""
     MEMBER_LOST = "member_lost"
-    """its client was gone"""
+    """its client had left"""
     NO_RACKS = "no_racks"
-    """no flow was solved, so that the cost plays no part: a strategy is not set, or racks are not known"""
+    """no flow was solved, so the cost does not matter: no strategy is set, or racks are unknown"""
     UNTOLD = "untold"
-    """the assignor does not tell how it decides"""
+    """the assignor does not record its steps"""
     ANY_COST = "any_cost"
-    """whatever the cost, it moves"""
+    """it moves at any cost"""
     NOT_ASKED = "not_asked"
-    """nobody looked for one"""
+    """break-even costs were not requested"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatableDecision:
-    """A decision that can be taken again.
+    """A decision that can be repeated at other costs.
 
     Attributes:
-        state: what the assignor was shown.
-        assignor: who decided.
-        traffic_cost: what a remote partition cost it.
-        non_overlap_cost: what moving a task cost it, or would have.
-        flows: how many flows it solved.
+        state: the assignor's input.
+        assignor: the assignor.
+        traffic_cost: the cost of a remote partition.
+        non_overlap_cost: the cost of moving a task; the default if none is configured.
+        flows: the number of flows that it solved.
     """
 
     state: ApplicationState
@@ -55,17 +55,21 @@ class RepeatableDecision:
 
     @property
     def is_cost_set(self) -> bool:
-        """Whether that cost was in force; some assignors solve no flows until it is configured."""
+        """Whether that cost applied; some assignors solve no flows unless it is configured."""
         return self.flows > 0 or self.state.assignment_configs.rack_aware_non_overlap_cost is not None
 
     def at(self, cost: int) -> ApplicationState:
-        """The state with another cost."""
+        """Return the state with another cost."""
         configs = replace(self.state.assignment_configs, rack_aware_non_overlap_cost=cost)
         return replace(self.state, assignment_configs=configs)
 
 
 def cost_matters(decided: RepeatableDecision) -> bool:
-    """Whether flows are solved at all, at the present cost or, where none is set, with one."""
+    """Return whether the cost matters: whether flows are solved at the current cost or, if none is set, with one.
+
+    Raises:
+        AssignorFailedError: the assignor fails when a cost is set.
+    """
     strategy = decided.state.assignment_configs.rack_aware_assignment_strategy
     if decided.is_cost_set or strategy is RackAwareStrategy.NONE:
         return decided.flows > 0
@@ -75,42 +79,45 @@ def cost_matters(decided: RepeatableDecision) -> bool:
 
 
 def break_evens(decided: RepeatableDecision, owners: Mapping[int, int]) -> dict[int, int | None]:
-    """For each task the cost next to the present one at which it would have been given to the client it was with.
+    """Compute the break-even costs of tasks: the cost closest to the current one at which a task would not have moved.
 
     Args:
-        decided: the decision, which gave these tasks to others.
-        owners: the client of each task before, rows of the state.
+        decided: the decision, which moved these tasks.
+        owners: the client that had each task before, rows of the state.
 
-    Guarantees: with the cost that is answered, and everything else as it was, the assignor gives the task to that
-    client; with the one next to it towards the present cost, it does not. None if no cost that was tried does, which
-    were all where none above 128 can matter.
+    Returns:
+        The break-even cost of each task; None if it moves at every cost that was tried (every cost, if costs above 128
+        cannot matter).
 
-    Complexity: one assignment for each cost that is tried, for all tasks together: at most as many as a remote
-    partition costs times the most partitions of a task, or about 128 and 6 more for each doubling.
+    Guarantees: at the break-even cost, and all else equal, the assignor leaves the task on its client; at the next cost
+    towards the current one, it does not.
+
+    Complexity: one assignment per tried cost, for all tasks together: up to the cost of a remote partition times the
+    largest number of partitions of a task, or about 128 and 6 more for each doubling.
     """
-    answers = _Answers(decided)
-    present = decided.non_overlap_cost
-    tried = sorted(costs_to_try(decided), key=lambda cost: (abs(cost - present), -cost))
+    decisions = _DecisionsByCost(decided)
+    current = decided.non_overlap_cost
+    tried = sorted(costs_to_try(decided), key=lambda cost: (abs(cost - current), -cost))
     left = dict(owners)
-    found: dict[int, int | None] = dict.fromkeys(owners)
+    costs: dict[int, int | None] = dict.fromkeys(owners)
     for cost in tried:
         if not left:
             break
-        kept = [task for task, owner in left.items() if answers.owner(cost, task) == owner]
+        kept = [task for task, owner in left.items() if decisions.owner(cost, task) == owner]
         for task in kept:
-            found[task] = _next_to_present(answers, task, left.pop(task), cost, tried, present)
-    return found
+            costs[task] = _closest_to_current(decisions, task, left.pop(task), cost, tried, current)
+    return costs
 
 
-class _Answers:
-    """What is decided at other costs, worked out once."""
+class _DecisionsByCost:
+    """The decisions at other costs, each computed once."""
 
     def __init__(self, decided: RepeatableDecision) -> None:
         self._decided = decided
         self._active: dict[int, IntArray | None] = {}
 
     def owner(self, cost: int, task: int) -> int | None:
-        """Who would run the task; None if the assignor fails."""
+        """Return the client that would run the task; None if the assignor fails."""
         if cost not in self._active:
             self._active[cost] = self._assign(cost)
         active = self._active[cost]
@@ -124,13 +131,13 @@ class _Answers:
 
 
 def costs_to_try(decided: RepeatableDecision) -> list[int]:
-    """All costs that can make a difference, thinned out where there are many; never the one in force."""
+    """Return the costs that can make a difference, thinned out if there are many, without the one that applies."""
     tasks = decided.state.tasks
     partitions = int((tasks.source.counts() + tasks.changelog.counts()).max(initial=0))
-    # A cycle saves at most this much for each task on it. If moving one costs as much, only flows move any that must.
+    # A cycle saves no more than this for each task on it. If moving a task costs as much, only necessary moves remain.
     enough = decided.traffic_cost * partitions
     if decided.state.assignment_configs.rack_aware_assignment_strategy is RackAwareStrategy.BALANCE_SUBTOPOLOGY:
-        # Which of the tasks that must move do can hang on all others.
+        # Which of them move may depend on every other task.
         enough *= len(tasks)
     costs, cost = [], 0
     while cost < enough:
@@ -139,15 +146,17 @@ def costs_to_try(decided: RepeatableDecision) -> list[int]:
     return [cost for cost in [*costs, enough] if cost != decided.non_overlap_cost or not decided.is_cost_set]
 
 
-def _next_to_present(answers: _Answers, task: int, owner: int, keeps: int, tried: list[int], present: int) -> int:
-    """Halve the way from a cost that keeps a task to the last one tried towards the present cost, which does not."""
-    if keeps == present:
+def _closest_to_current(
+    decisions: _DecisionsByCost, task: int, owner: int, keeps: int, tried: list[int], current: int
+) -> int:
+    """Search by bisection between a cost that keeps a task and the next tried cost towards the current one."""
+    if keeps == current:
         return keeps
-    between = [cost for cost in (*tried, present) if min(keeps, present) <= cost <= max(keeps, present)]
+    between = [cost for cost in (*tried, current) if min(keeps, current) <= cost <= max(keeps, current)]
     moves = min((cost for cost in between if cost != keeps), key=lambda cost: abs(cost - keeps))
     while abs(keeps - moves) > 1:
         middle = (keeps + moves) // 2
-        if answers.owner(middle, task) == owner:
+        if decisions.owner(middle, task) == owner:
             keeps = middle
         else:
             moves = middle

@@ -1,4 +1,4 @@
-"""The group leader: looks at the members, lets the assignor decide, and spreads tasks over the threads of clients."""
+"""The group leader: reads the state of the members, calls the assignor, and assigns tasks to threads."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from simulator.assignment.rebalance import ComputedAssignment, build_state, comp
 from simulator.flows.execution import Execution
 from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
-from simulator.group.reconciliation import GroupAssignment
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
 from simulator.world.world import GroupProtocol, World
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """What the leader decided, along the world's clients, and what Kafka makes of it.
+    """The assignment that the leader computed, along the world's clients, and its figures.
 
     Attributes:
-        members: the clients it decided for, rows, by process id.
-        target: who shall have what.
-        costs: Kafka's own costs of the answer.
-        appraisal: what it costs against what was there before, and the bound of that; None if racks are not known.
-        measures: what is measured of it.
-        followup_delay_ms: in how long another rebalance is asked for, None if none is.
-        computing_ms: how long Kafka's leader would compute for it.
-        account: what an explanation of it needs; None if nobody asks.
-        state: the snapshot that it is for.
-        columns: the answer along the rows of that.
+        members: shape (C,); rows of the clients in the assignment, by process id.
+        target: the target assignment.
+        costs: Kafka's own costs of the assignment.
+        appraisal: the cost of the assignment and its lower bound; None if racks are unknown.
+        measures: the figures of the assignment.
+        followup_delay_ms: in how long another rebalance is requested, None if none is.
+        leader_compute_ms: how long Kafka's leader would compute it.
+        record: what an explanation of it needs; None unless requested.
+        state: the assignor's input.
+        columns: the assignment, along the rows of the state.
     """
 
     members: IntArray
@@ -53,27 +53,27 @@ class Decision:
     appraisal: CostAndBound | None
     measures: Measures
     followup_delay_ms: int | None
-    computing_ms: float
-    account: DecisionRecord | None
+    leader_compute_ms: float
+    record: DecisionRecord | None
     state: ApplicationState
     columns: AssignmentColumns
 
     def measured_with(self, partitions: PartitionTable) -> Measures:
-        """Return the measures with the partitions of another moment: only what depends on their racks differs."""
+        """Return the measures with the replicas of another moment, which affect only the cross-rack partitions."""
         if partitions is self.state.partitions:
             return self.measures
         now = measure(replace(self.state, partitions=partitions), self.columns)
         return replace(
             self.measures,
-            remote_source_partitions=now.remote_source_partitions,
-            least_remote_source_partitions=now.least_remote_source_partitions,
-            remote_standby_partitions=now.remote_standby_partitions,
+            cross_rack_source_partitions=now.cross_rack_source_partitions,
+            cross_rack_source_partitions_bound=now.cross_rack_source_partitions_bound,
+            cross_rack_standby_partitions=now.cross_rack_standby_partitions,
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Judged:
-    """An answer, and what was measured of it."""
+class _MeasuredAssignment:
+    """An assignment and its figures."""
 
     state: ApplicationState
     columns: AssignmentColumns
@@ -81,7 +81,7 @@ class _Judged:
     measures: Measures
 
     def holds_for(self, state: ApplicationState, columns: AssignmentColumns) -> bool:
-        """Whether another answer is the same in everything that is measured."""
+        """Return whether another assignment has the same figures, because it has the same inputs."""
         return (
             self.state.partitions is state.partitions
             and self.state.clients.ids == state.clients.ids
@@ -93,10 +93,10 @@ class _Judged:
 
 
 class Leader:
-    """Whoever computes the group's assignment: a member of a classic group, the coordinator of a streams group.
+    """Computes the assignments of a group: a member of a classic group, or the coordinator of a streams group.
 
     Attributes:
-        stateful: shape (T,); which tasks have state.
+        stateful: shape (T,); which tasks are stateful.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Leader:
         execution: Execution,
         assignor: TaskAssignor,
         weights: Weights,
-        question: ExplanationRequest | None,
+        explain: ExplanationRequest | None,
     ) -> None:
         self._speed = world.application.group_configs.leader_speed
         self._asks_for_end_offsets = world.application.group_configs.protocol is GroupProtocol.CLASSIC
@@ -116,111 +116,121 @@ class Leader:
         self._execution = execution
         self._assignor = assignor
         self._weights = weights
-        self._question = question
-        self._judged: _Judged | None = None
+        self._explain = explain
+        self._last_measured: _MeasuredAssignment | None = None
         self.stateful: BoolArray = layout.tasks.stateful
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
 
-    def take_over(self, members: Sequence[Member], followup_delay_ms: int | None) -> Decision:
-        """Take what members have for what was decided last, without knowing how.
+    def describe_initial_state(self, members: Sequence[Member], followup_delay_ms: int | None) -> Decision:
+        """Describe the tasks that members have at the start as a decision.
 
         Args:
-            members: who took part.
-            followup_delay_ms: in how long another rebalance is due.
+            members: the members of the group.
+            followup_delay_ms: in how long another rebalance is due, None if none is.
+
+        Returns:
+            The decision, whose computation is unknown.
         """
-        rows = self._fleet.in_kafkas_order(members)
-        held = self._execution.holdings
-        had = self._had_before(rows, held)
-        state = self._look(rows, self._fleet.configs(self._fleet.row(members[0].client)), had)
+        rows = self._fleet.in_kafka_order(members)
+        held = self._execution.assignment
+        had = self._previous_copies(rows, held)
+        state = self._build_state(rows, self._fleet.configs(self._fleet.row(members[0].client)), had)
+        self._execution.restoration.record_reports(rows)
         column_of = np.full(len(held.standby[0]) + 1, UNASSIGNED, dtype=np.int64)
         column_of[rows] = np.arange(len(rows))
         columns = AssignmentColumns(column_of[held.owner], held.standby[:, rows], followup_delay_ms)
-        judged = self._judge(state, columns)
+        measured = self._measure(state, columns)
         return Decision(
             members=rows,
             target=held,
-            costs=judged.costs,
+            costs=measured.costs,
             appraisal=compute_cost_and_bound(state, columns, self._weights_for(state), had),
-            measures=judged.measures,
+            measures=measured.measures,
             followup_delay_ms=followup_delay_ms,
-            computing_ms=0.0,
-            account=None,
+            leader_compute_ms=0.0,
+            record=None,
             state=state,
             columns=columns,
         )
 
     def decide(self, members: tuple[Member, ...], leader: Member, previous: GroupAssignment | None = None) -> Decision:
-        """Assign the tasks to the members, by what they report now.
+        """Assign the tasks to the members, from what they report now.
 
         Args:
-            members: who takes part.
-            leader: whose configs count.
-            previous: what counts as what everybody had: the last target for a coordinator, which knows no disks; None
-                for what the members run and find on their disks.
+            members: the members of the group.
+            leader: the member whose configs apply.
+            previous: the previous assignment: the last target for a coordinator, which does not know disks; None for
+                the tasks that the members run and the copies on their disks.
+
+        Returns:
+            The decision.
 
         Raises:
-            AssignorFailedError: the assignor threw, or its answer is not valid.
+            AssignorFailedError: the assignor raised an error, or its answer is invalid.
         """
-        rows = self._fleet.in_kafkas_order(members)
+        rows = self._fleet.in_kafka_order(members)
         configs = self._fleet.configs(self._fleet.row(leader.client))
-        had = self._had_before(rows, previous)
-        state = self._look(rows, configs, had)
-        steps = None if self._question is None else StepRecorder()
+        had = self._previous_copies(rows, previous)
+        state = self._build_state(rows, configs, had)
+        self._execution.restoration.record_reports(rows)
+        steps = None if self._explain is None else StepRecorder()
         falls_back = isinstance(self._assignor, HighAvailability) and not self.knows_lags
         decided = compute_assignment(
             state, FallbackPrior() if falls_back else self._assignor, self._speed, steps or NO_RECORDER
         )
-        judged = self._judge(state, decided.columns)
+        measured = self._measure(state, decided.columns)
         return Decision(
             members=rows,
-            target=self._spread(rows, state, decided.columns),
-            costs=judged.costs,
+            target=self._to_group_assignment(rows, state, decided.columns),
+            costs=measured.costs,
             appraisal=compute_cost_and_bound(state, decided.columns, self._weights_for(state), had),
-            measures=judged.measures,
+            measures=measured.measures,
             followup_delay_ms=decided.columns.followup_rebalance_delay_ms,
-            computing_ms=decided.computing_ms,
-            account=self._account(decided, steps),
+            leader_compute_ms=decided.leader_compute_ms,
+            record=self._record(decided, steps),
             state=state,
             columns=decided.columns,
         )
 
     @property
     def knows_lags(self) -> bool:
-        """Whether the leader can compute lags: a coordinator needs none, a member the end offsets of all changelogs.
+        """Whether the leader can compute lags: a member needs the end offsets of all changelogs, a coordinator none.
 
-        Otherwise it assigns without them, and Kafka's default assignor gives way to `FallbackPriorTaskAssignor`.
+        Otherwise it assigns without them, and `FallbackPriorTaskAssignor` replaces Kafka's default assignor.
         (Source: `StreamsPartitionAssignor.populateClientStatesMap` and `createTaskAssignor`.)
         """
         return not self._asks_for_end_offsets or self._execution.availability.has_end_offsets
 
-    def _account(self, decided: ComputedAssignment, steps: StepRecorder | None) -> DecisionRecord | None:
-        if self._question is None:
+    def _record(self, decided: ComputedAssignment, steps: StepRecorder | None) -> DecisionRecord | None:
+        if self._explain is None:
             return None
-        told = steps if decided.told else None
+        recorded_steps = steps if decided.is_recorded else None
         return DecisionRecord(
-            decided.state, self._assignor, self._weights_for(decided.state).traffic_cost, told, self._question
+            decided.state, self._assignor, self._weights_for(decided.state).traffic_cost, recorded_steps, self._explain
         )
 
     def _weights_for(self, state: ApplicationState) -> Weights:
         return self._weights.configured(state.assignment_configs)
 
-    def _judge(self, state: ApplicationState, columns: AssignmentColumns) -> _Judged:
-        """Measure an answer, unless it is the one before, from the same members, partitions and configs."""
-        before = self._judged
+    def _measure(self, state: ApplicationState, columns: AssignmentColumns) -> _MeasuredAssignment:
+        """Compute the figures of an assignment; reuse those of the last one if members, partitions and configs are equal."""
+        before = self._last_measured
         if before is None or not before.holds_for(state, columns):
             costs = rack_costs(state, columns, self._weights_for(state).traffic_cost)
-            before = self._judged = _Judged(state, columns, costs, measure(state, columns))
+            before = self._last_measured = _MeasuredAssignment(state, columns, costs, measure(state, columns))
         return before
 
-    def _had_before(self, rows: IntArray, previous: GroupAssignment | None) -> tuple[BoolArray, BoolArray]:
-        """What each member ran, and of what it has a copy; two arrays of shape (T, C)."""
+    def _previous_copies(self, rows: IntArray, previous: GroupAssignment | None) -> tuple[BoolArray, BoolArray]:
+        """Return the active tasks and all copies that each member had, two arrays of shape (T, C)."""
         if previous is None:
-            active: BoolArray = self._execution.holdings.owner[:, None] == rows
-            return active, active | self._execution.restoration.on_disk(rows)
+            active: BoolArray = self._execution.assignment.owner[:, None] == rows
+            return active, active | self._execution.restoration.holds_copy(rows)
         active = previous.owner[:, None] == rows
         return active, active | previous.standby[:, rows]
 
-    def _look(self, rows: IntArray, configs: AssignmentConfigs, had: tuple[BoolArray, BoolArray]) -> ApplicationState:
+    def _build_state(
+        self, rows: IntArray, configs: AssignmentConfigs, had: tuple[BoolArray, BoolArray]
+    ) -> ApplicationState:
         restoration, running = self._execution.restoration, self._execution.running
         active, held = had
         lags = restoration.lags(rows, running)
@@ -229,64 +239,72 @@ class Leader:
         return build_state(
             self._layout.tasks,
             self._fleet.table(rows),
-            self._execution.placing.table,
+            self._execution.locations.table,
             lags,
             (active, held & ~active),
             configs,
             self._layout.task_insertion_order,
         )
 
-    def _spread(self, rows: IntArray, state: ApplicationState, columns: AssignmentColumns) -> GroupAssignment:
-        """Lay the answer out along the world's clients, with the thread of every task.
+    def _to_group_assignment(
+        self, rows: IntArray, state: ApplicationState, columns: AssignmentColumns
+    ) -> GroupAssignment:
+        """Return the assignment along the world's clients, with the thread of every task.
 
-        A client that is given what it has keeps its tasks on their threads: Kafka's own algorithm would come to the
-        same (see `assignors.tasks.thread_assignment`), so only the others are asked about.
+        A client whose tasks do not change keeps them on their threads, as Kafka's algorithm would do (see
+        `assignors.tasks.thread_assignment`). So threads are assigned for the other clients only.
         """
-        present = self._execution.holdings
+        current = self._execution.assignment
         owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
-        standby = np.zeros_like(present.standby)
+        standby = np.zeros_like(current.standby)
         standby[:, rows] = columns.standby
-        thread = present.thread.copy()
-        moved = owner != present.owner
-        concerned = np.zeros(standby.shape[1] + 1, dtype=np.bool_)
-        concerned[owner[moved]] = True
-        concerned[present.owner[moved]] = True
-        concerned[:-1] |= (standby != present.standby).any(axis=0)
-        columns_concerned = np.flatnonzero(concerned[rows])
-        clients = rows[columns_concerned]
+        thread = current.thread.copy()
+        moved = owner != current.owner
+        is_affected = np.zeros(standby.shape[1] + 1, dtype=np.bool_)
+        is_affected[owner[moved]] = True
+        is_affected[current.owner[moved]] = True
+        is_affected[:-1] |= (standby != current.standby).any(axis=0)
+        affected_columns = np.flatnonzero(is_affected[rows])
+        clients = rows[affected_columns]
         is_active = owner[:, None] == clients
         stateful = _listed(is_active & self.stateful[:, None])
         stateless = _listed(is_active & ~self.stateful[:, None])
         standbys = _listed(standby[:, clients])
-        lags = state.lags[:, columns_concerned].T.tolist()
-        for place, had in enumerate(self._had(clients)):
+        lags = state.lags[:, affected_columns].T.tolist()
+        for place, had in enumerate(self._previous_by_thread(clients)):
             given = ClientTasks(stateful[place], stateless[place], standbys[place])
             chosen = assign_to_threads(given, had, lags[place], self._hashes)
             numbers = dict(_numbered(chosen))
             thread[list(numbers), clients[place]] = list(numbers.values())
         return GroupAssignment(owner, standby, thread)
 
-    def _had(self, clients: IntArray) -> Iterator[list[list[int]]]:
-        """What each thread of clients says it has.
+    def _previous_by_thread(self, clients: IntArray) -> Iterator[list[list[int]]]:
+        """Yield the copies that each thread of the given clients reports.
 
-        A copy that was just given back is reported by the thread that did; it closes it, and joins anew at once. What
-        else lies on disk goes to whichever thread joins first; here that is the first one.
+        A copy that was just revoked is reported by the thread that had it, which closes it and rejoins at once. Other
+        copies on disk are reported by the thread that joins first, which here is the first one.
+
+        Args:
+            clients: rows of the clients.
+
+        Yields:
+            For each client, the tasks of each thread.
         """
-        present = self._execution.holdings
-        holds = ((present.owner[:, None] == clients) | present.standby[:, clients]) & self.stateful[:, None]
-        on_disk = self._execution.restoration.on_disk(clients) & ~holds
-        given_back = on_disk & (self._execution.givers[:, None] == clients)
-        found, held = _listed(on_disk & ~given_back), _listed(holds | given_back)
+        current = self._execution.assignment
+        holds = ((current.owner[:, None] == clients) | current.standby[:, clients]) & self.stateful[:, None]
+        unassigned = self._execution.restoration.holds_copy(clients) & ~holds
+        revoked = unassigned & (self._execution.revoked_from[:, None] == clients)
+        on_disk, held = _listed(unassigned & ~revoked), _listed(holds | revoked)
         for place, client in enumerate(clients.tolist()):
             had: list[list[int]] = [[] for _ in range(self._fleet.num_threads(client))]
-            for task, number in zip(held[place], present.thread[held[place], client].tolist(), strict=True):
+            for task, number in zip(held[place], current.thread[held[place], client].tolist(), strict=True):
                 had[number].append(task)
-            had[0] += found[place]
+            had[0] += on_disk[place]
             yield had
 
 
 def _numbered(chosen: ThreadTasks) -> Iterator[tuple[int, int]]:
-    """Each task of a client, and the thread it is on."""
+    """Yield each task of a client with its thread."""
     for role in (chosen.active, chosen.standby):
         for number, tasks in enumerate(role):
             for task in tasks:
@@ -294,7 +312,7 @@ def _numbered(chosen: ThreadTasks) -> Iterator[tuple[int, int]]:
 
 
 def _listed(chosen: BoolArray) -> list[list[int]]:
-    """For each column, the rows that are set."""
+    """Return the rows that are set in each column."""
     columns, rows = np.nonzero(np.ascontiguousarray(chosen.T))
     every = rows.tolist()
     ends = np.searchsorted(columns, np.arange(chosen.shape[1] + 1)).tolist()

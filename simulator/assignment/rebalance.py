@@ -1,4 +1,4 @@
-"""One rebalance: from what is known to a state, from the state to an assignment, checked."""
+"""One assignment: build the assignor's input, call the assignor, and validate its answer."""
 
 from __future__ import annotations
 
@@ -12,59 +12,63 @@ import numpy as np
 
 from assignors.errors import AssignorError
 from assignors.flow import FlowEffort
-from assignors.model.assignment import AssignmentColumns, TaskAssignment, TaskAssignor
+from assignors.model.assignment import AssignmentColumns, TaskAssignor
 from assignors.model.columns import BoolArray, ClientTable, IntArray, PartitionTable, TaskTable
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
 from assignors.recording.leader_time import NEGLIGIBLE_MS, leader_time_ms, work_time_ms
 from assignors.recording.leader_work import LeaderWork
-from assignors.recording.recorder import NO_RECORDER, Exchange, PlacementStep, Recorder
+from assignors.recording.recorder import NO_RECORDER, Exchange, PlacementStep, Recorder, as_recording
 from simulator.errors import AssignorFailedError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComputedAssignment:
-    """What the group leader was shown, what it decided, and how long Kafka's own leader would have taken for it.
+    """The input and output of an assignor, and the compute time of Kafka's leader.
 
     Attributes:
-        state: the input of the assignor; columns in the order of process ids.
-        columns: the answer along the rows of the state.
-        computing_ms: see `assignors.recording.leader_time`; 0 where an assignor does not tell.
-        told: whether the assignor told a recorder how it decided.
+        state: the assignor's input; columns in the order of process ids.
+        columns: the assignment, along the rows of the state.
+        leader_compute_ms: see `assignors.recording.leader_time`; 0 if the assignor does not record its work.
+        is_recorded: whether the assignor records its steps.
     """
 
     state: ApplicationState
     columns: AssignmentColumns
-    computing_ms: float
-    told: bool
+    leader_compute_ms: float
+    is_recorded: bool
 
 
 def compute_assignment(
     state: ApplicationState, assignor: TaskAssignor, leader_speed: float = 1.0, recorder: Recorder = NO_RECORDER
 ) -> ComputedAssignment:
-    """Let an assignor decide, and check its answer.
+    """Call an assignor, and validate its answer.
 
     Args:
-        state: what it is shown.
-        assignor: who decides.
-        leader_speed: how fast Kafka's leader computes; see `assignors.recording.leader_time`.
-        recorder: is told how the assignor decided, if that tells anybody.
+        state: the assignor's input.
+        assignor: the assignor.
+        leader_speed: the speed of Kafka's leader; see `assignors.recording.leader_time`.
+        recorder: records the steps of the assignor, if it records them.
+
+    Returns:
+        The assignment.
 
     Raises:
-        AssignorFailedError: it threw, or its answer is not valid.
+        AssignorFailedError: the assignor raised an error, or its answer is invalid.
     """
-    computing = _Computing(recorder)
+    compute_time = _ComputeTime(recorder)
+    recording = as_recording(assignor)
     try:
-        assignment = _assign(state, assignor, computing)
+        assignment = recording.assign_recorded(state, compute_time)
         columns = AssignmentColumns.of(state, assignment)
     except AssignorError as error:
         raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
-    return ComputedAssignment(state, columns, computing.ms / leader_speed, told=hasattr(assignor, "assign_recorded"))
+    return ComputedAssignment(state, columns, compute_time.ms / leader_speed, is_recorded=recording is assignor)
 
 
-class _Computing(Recorder):
-    """Adds up how long Kafka's own leader would compute, and passes everything on."""
+class _ComputeTime(Recorder):
+    """Adds up the compute time of Kafka's leader, and forwards everything to another recorder."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._flows_ms = 0.0
@@ -74,11 +78,11 @@ class _Computing(Recorder):
 
     @property
     def ms(self) -> float:
-        """How long the leader computes, without work that does not count."""
+        """The compute time, without negligible work."""
         return self._flows_ms + (self._work_ms if self._work_ms >= NEGLIGIBLE_MS else 0.0)
 
     def flow(self, effort: FlowEffort, times: int = 1) -> None:
-        """Add an effort."""
+        """Add the effort of flows."""
         self._flows_ms += times * leader_time_ms([effort])
         self._recorder.flow(effort, times)
 
@@ -88,20 +92,12 @@ class _Computing(Recorder):
         self._recorder.work(kind, count)
 
     def step(self, step: PlacementStep) -> None:
-        """Pass a step on."""
+        """Forward a step."""
         self._recorder.step(step)
 
     def exchange(self, exchange: Exchange) -> None:
-        """Pass an exchange on."""
+        """Forward an exchange."""
         self._recorder.exchange(exchange)
-
-
-def _assign(state: ApplicationState, assignor: TaskAssignor, computing: _Computing) -> TaskAssignment:
-    recorded = getattr(assignor, "assign_recorded", None)
-    if recorded is None:
-        return assignor.assign(state)
-    assignment: TaskAssignment = recorded(state, computing)
-    return assignment
 
 
 def build_state(
@@ -113,23 +109,26 @@ def build_state(
     configs: AssignmentConfigs,
     task_insertion_order: IntArray | None = None,
 ) -> ApplicationState:
-    """What the group leader would learn from its members now.
+    """Build the assignor's input from what the members of a group report.
 
     Args:
         tasks: T tasks.
         clients: C members in Kafka's order.
-        partitions: where the partitions stand.
-        lags: shape (T, C).
-        previous: what each client ran, and what else it has a copy of; two arrays of shape (T, C).
+        partitions: the racks of the partitions' replicas.
+        lags: shape (T, C); the lags in records.
+        previous: the previous active tasks, and the other copies, of each client; two arrays of shape (T, C).
         configs: the assignment configs.
-        listed_tasks: shape (T,); the tasks as the leader lists them, None for their own order.
+        listed_tasks: shape (T,); the tasks in the order in which the leader lists them, None for their own order.
+
+    Returns:
+        The state.
     """
     active, standby = (_ByClient(tasks, held) for held in previous)
     return ApplicationState(tasks, clients, partitions, lags, active, standby, configs, task_insertion_order)
 
 
 class _ByClient(Sequence[tuple[TaskId, ...]]):
-    """The tasks that each client had; listed only if an assignor asks, and most do not."""
+    """The previous tasks of each client; listed lazily, since most assignors do not need them."""
 
     def __init__(self, tasks: TaskTable, held: BoolArray) -> None:
         self._tasks = tasks

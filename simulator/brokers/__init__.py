@@ -1,1 +1,1 @@
-"""TODO simulator/brokers."""
+"""Brokers and replicas: live brokers, replicas, leaders, in-sync replicas, availability and reassignments."""

@@ -1,10 +1,10 @@
 """Which tasks can work while partitions have no leader or too few in-sync replicas.
 
-A partition without a live leader can be neither read nor written. One with fewer in-sync replicas than
-`min.insync.replicas` can be read, and refuses writes with `acks=all`, as the producers of Kafka Streams make them.
+A partition without a live leader can be neither read nor written. A partition with fewer in-sync replicas than
+`min.insync.replicas` can be read, and rejects writes with `acks=all`, which the producers of Kafka Streams use.
 
-A task stops as a whole: if it cannot read one of its sources, or cannot write to one of its changelogs or to any
-partition of a topic that it writes. (Kafka Streams would go on with sources that it had read to their end before; see
+A task stops as a whole if it cannot read one of its sources, or cannot write to one of its changelogs or to any
+partition of a topic that it writes. (Kafka Streams would continue with sources that it had read to the end before; see
 `max.task.idle.ms`. A producer that cannot write blocks its thread at the next commit.)
 
 Source: `PartitionGroup.readyToProcess`, `RecordCollectorImpl.flush`, `StoreChangelogReader.initializeChangelogs` (Kafka
@@ -34,7 +34,14 @@ class Unavailability(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A time in which a partition that tasks read or write was unavailable."""
+    """A time in which a partition that tasks read or write was unavailable.
+
+    Attributes:
+        partition: its topic and number.
+        reason: why it was unavailable.
+        from_ms: the start.
+        until_ms: the end.
+    """
 
     partition: TopicPartition
     reason: Unavailability
@@ -43,38 +50,38 @@ class Outage:
 
 
 class Availability:
-    """What T tasks can do, as partitions stand at one moment.
+    """What T tasks can do with the leaders and in-sync replicas of one moment.
 
     Attributes:
-        can_process: shape (T,); whether all that a task reads and writes is available.
+        can_process: shape (T,); whether all partitions that a task reads and writes are available.
         can_restore: shape (T,); whether all changelogs of a task have a leader; true without changelogs.
-        has_end_offsets: whether the end offsets of all changelogs can be fetched; of those that are sources, a group
-            leader takes the committed offsets instead.
-        unavailable: the partitions that tasks cannot read or cannot write, by their rows, and why.
+        has_end_offsets: whether the end offsets of all changelogs can be fetched; for changelogs that are sources, a
+            group leader uses the committed offsets instead.
+        unavailable: the partitions that tasks cannot read or cannot write, by row, and why.
     """
 
-    def __init__(self, layout: Layout, placing: PartitionLocations, *, acks_all: bool) -> None:
-        """Find out what tasks can do.
+    def __init__(self, layout: Layout, locations: PartitionLocations, *, acks_all: bool) -> None:
+        """Derive what tasks can do.
 
         Args:
-            layout: the rows.
-            placing: where the partitions stand.
+            layout: the rows of tasks and partitions.
+            locations: the leaders and in-sync replicas.
             acks_all: whether the application's producers write with `acks=all`.
         """
-        unreadable, unwritable = ~placing.has_leader, ~(placing.takes_writes if acks_all else placing.has_leader)
-        tasks, written, changelogs = layout.tasks, layout.written, layout.changelogs
-        topics = row_of_values(written.partitions)
-        closed = _any(topics, unwritable[written.partitions.values], len(written.topics))
+        unreadable, unwritable = ~locations.has_leader, ~(locations.takes_writes if acks_all else locations.has_leader)
+        tasks, outputs, changelogs = layout.tasks, layout.outputs, layout.changelogs
+        topics = row_of_values(outputs.partitions)
+        closed = _any(topics, unwritable[outputs.partitions.values], len(outputs.topics))
         logged = unwritable[changelogs.partition] & ~changelogs.is_source
         self.can_process: BoolArray = ~(
             _any(row_of_values(tasks.source), unreadable[tasks.source.values], len(tasks))
             | _any(changelogs.task, logged, len(tasks))
-            | _any(written.task, closed[written.topic], len(tasks))
+            | _any(outputs.task, closed[outputs.topic], len(tasks))
         )
         self.can_restore: BoolArray = ~_any(changelogs.task, unreadable[changelogs.partition], len(tasks))
         self.has_end_offsets = not unreadable[changelogs.partition[~changelogs.is_source]].any()
         is_written = np.zeros(len(layout.partitions), dtype=np.bool_)
-        is_written[written.partitions.values] = True
+        is_written[outputs.partitions.values] = True
         is_written[changelogs.partition[~changelogs.is_source]] = True
         self.unavailable = {
             row: Unavailability.NO_LEADER if unreadable[row] else Unavailability.TOO_FEW_IN_SYNC
@@ -83,7 +90,7 @@ class Availability:
 
 
 class OutageLog:
-    """Writes down when partitions were unavailable."""
+    """The outages of partitions, from observations in order of time."""
 
     def __init__(self, layout: Layout) -> None:
         self._partitions = layout.partitions
@@ -100,9 +107,13 @@ class OutageLog:
             self._open.setdefault(row, (reason, now_ms))
 
     def until(self, end_ms: int) -> tuple[Outage, ...]:
-        """Return all outages up to the end, in order of their beginning and of partitions."""
-        self.note({}, end_ms)
-        return tuple(sorted(self._outages, key=lambda outage: (outage.from_ms, outage.partition)))
+        """Return all outages up to the end, by start and partition."""
+        ongoing = [
+            Outage(self._partitions[row], reason, from_ms, end_ms)
+            for row, (reason, from_ms) in self._open.items()
+            if end_ms > from_ms
+        ]
+        return tuple(sorted((*self._outages, *ongoing), key=lambda outage: (outage.from_ms, outage.partition)))
 
     def _add(self, row: int, reason: Unavailability, from_ms: int, until_ms: int) -> None:
         if until_ms > from_ms:
@@ -110,6 +121,6 @@ class OutageLog:
 
 
 def _any(rows: IntArray, holds: BoolArray, num_rows: int) -> BoolArray:
-    """Shape (num_rows,); whether something holds for any entry of a row."""
-    found: BoolArray = np.bincount(rows[holds], minlength=num_rows) > 0
-    return found
+    """Return whether a condition holds for any entry of each row, shape (num_rows,)."""
+    any_holds: BoolArray = np.bincount(rows[holds], minlength=num_rows) > 0
+    return any_holds

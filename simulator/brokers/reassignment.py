@@ -1,13 +1,14 @@
-"""Reassignments as they go on: who holds, leads and copies what at any time, whatever assigns the tasks.
+"""The progress of reassignments: which replicas, leaders and copies every partition has at any time.
 
-What is known before a run decides all of it: plans, sizes, what is produced, throttles, and which brokers are there. So
-it is played before the run, and becomes changes of its timeline.
+Progress depends on plans, sizes, production rates, throttles and live brokers, never on the assignor. So it is computed
+before the run and becomes part of the run's timeline.
 
-Guarantees (KIP-455): a partition has the replicas of its target and those that will go until all of the target are in
-sync, then those of the target alone; its leader stays if it is one of them, and is the first of them otherwise. Another
-target takes the place of the one before; what was copied stays copied. A change of the order alone is done at once.
-Priority: what is in sync comes to its target, then the next batch begins, then leaders are elected.
-Complexity: a step for every moment at which replicas come in sync, each O(K · B) for K copies on B brokers.
+Guarantees (KIP-455): until all replicas of its target are in sync, a partition has the target's replicas and those that
+will be removed; then it has the target's alone. Its leader stays if it is in the target; otherwise the first replica of
+the target leads. A new target replaces an older one; what was copied stays copied. A change of the order alone is done
+at once.
+Priority: replicas that are in sync complete their targets, then the next batch begins, then leaders are elected.
+Complexity: one step per moment at which replicas come in sync, each O(K · B) for K copies on B brokers.
 Source: `ReplicationControlManager.changePartitionReassignment`, Kafka 4.
 """
 
@@ -16,66 +17,45 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.replication import ReplicaCopies, ReplicationSources
-from simulator.brokers.replication_control import ControlledPartition, PartitionState, ReplicationControl
+from simulator.brokers.replication_control import ControlledPartition, ReplicationControl
+from simulator.world.changes import RackTransfer, ReassignmentStep
 from simulator.world.disturbances import LeaderElection, Reassignment, ReassignmentTarget
 from simulator.world.layout import FloatArray
 from simulator.world.world import World
 
 CHECK_INTERVAL_MS: Final = 300_000
-"""`leader.imbalance.check.interval.seconds`: how often the controller looks whether preferred replicas lead."""
+"""`leader.imbalance.check.interval.seconds`: how often the controller checks whether preferred replicas lead."""
 
 _USUAL = 24
-_MOST_NAMES = 3
-
-
-class RackTransfer(NamedTuple):
-    """Bytes, or bytes per second, from the brokers of a rack to those of another or the same; None for no rack."""
-
-    from_rack: str | None
-    to_rack: str | None
-    amount: float
-
-
-@dataclass(frozen=True, slots=True)
-class ReassignmentStep:
-    """A step of reassignments.
-
-    Attributes:
-        partitions: those that stand otherwise from now on.
-        copied: what was copied at once.
-        copying: what is copied from now on, per second, in place of what the step before says.
-        about: what happened, in words; empty if only rates changed.
-    """
-
-    partitions: tuple[PartitionState, ...]
-    copied: tuple[RackTransfer, ...]
-    copying: tuple[RackTransfer, ...]
-    about: str
-
-    def __str__(self) -> str:
-        return self.about
+_MAX_NAMES = 3
 
 
 @dataclass(slots=True, eq=False)
-class _Run:
-    """A reassignment that was begun: the batches that wait, and what of the present one is not done."""
+class _OngoingReassignment:
+    """A reassignment that has begun.
 
-    said: Reassignment
+    Attributes:
+        plan: the reassignment.
+        waiting: its batches that have not begun.
+        unfinished: the partitions of the current batch that have not reached their target.
+    """
+
+    plan: Reassignment
     waiting: deque[tuple[ReassignmentTarget, ...]]
-    open: dict[TopicPartition, None] = field(default_factory=dict)
+    unfinished: dict[TopicPartition, None] = field(default_factory=dict)
 
 
 class ReassignmentProgress:
-    """The brokers and partitions of a world at a moment, and the reassignments that go on then.
+    """The brokers and partitions of a world at a moment, and the ongoing reassignments.
 
     Attributes:
-        replicas: who holds and leads what.
+        replicas: replicas, leaders and ISRs.
     """
 
     def __init__(self, world: World) -> None:
@@ -87,90 +67,98 @@ class ReassignmentProgress:
         self._rates = np.zeros((_USUAL + 1, len(self.replicas.leader)), dtype=np.float64)
         self._passed_s = np.zeros(_USUAL + 1, dtype=np.float64)
         self._factor, self._hour, self._throttle = 1.0, _USUAL, np.inf
-        self._runs: list[_Run] = []
-        self._run_of: dict[TopicPartition, _Run] = {}
+        self._ongoing: list[_OngoingReassignment] = []
+        self._ongoing_of: dict[TopicPartition, _OngoingReassignment] = {}
         self._now_ms = 0
-        self._copied = self._nothing()
+        self._copied = self._zero_matrix()
         self._copying: tuple[RackTransfer, ...] = ()
         self._begun: list[str] = []
         self._reached: list[TopicPartition] = []
         self._ended: list[str] = []
 
     def until(self, end_ms: int) -> Iterator[tuple[int, ReassignmentStep]]:
-        """Let time pass to just before its end; the steps on the way, and when."""
+        """Advance to just before the end.
+
+        Yields:
+            The steps until then, each with its time.
+        """
         while (due_ms := self._next_ms()) < end_ms:
             self._advance(due_ms)
-            yield from self.settle()
+            yield from self.take_step()
         self._advance(end_ms)
 
-    def settle(self) -> Iterator[tuple[int, ReassignmentStep]]:
-        """Take in what has come to be at this moment; the step that it makes, if it makes one."""
+    def take_step(self) -> Iterator[tuple[int, ReassignmentStep]]:
+        """Do what is due at this moment.
+
+        Yields:
+            The step that results, with its time; nothing if nothing changed.
+        """
         if self._now_ms % CHECK_INTERVAL_MS == 0:
-            self._elect(self._left_to_the_controller())
+            self._elect(self._electable_by_controller())
         while True:
-            self._go_on()
-            arrived = self._copies.settle(self._sources())
+            self._start_ready_batches()
+            arrived = self._copies.update_rates(self._sources())
             pairs = list(zip(self._copies.partition[arrived], self._copies.broker[arrived], strict=True))
-            at_once = self._copies.take_at_once()
-            self._copied += self._by_rack(at_once)
+            unthrottled = self._copies.copy_unthrottled()
+            self._copied += self._by_rack(unthrottled)
             for row, broker in pairs:
-                self._come_in_sync(self.replicas.at(int(row)), int(broker))
-            if not pairs and not at_once.any():
+                self._add_to_isr(self.replicas.at(int(row)), int(broker))
+            if not pairs and not unthrottled.any():
                 break
         step = ReassignmentStep(
             self.replicas.take_changed(),
-            self._carried(self._copied),
-            self._carried(self._by_rack(self._copies.rate)),
+            self._transfers(self._copied),
+            self._transfers(self._by_rack(self._copies.rate)),
             self._about(),
         )
         if step.partitions or step.copied or step.about or step.copying != self._copying:
             yield self._now_ms, step
-        self._copied, self._copying = self._nothing(), step.copying
+        self._copied, self._copying = self._zero_matrix(), step.copying
         self._begun, self._reached, self._ended = [], [], []
 
-    def begin(self, said: Reassignment) -> None:
-        """Begin with a reassignment; its throttle holds for those that go on, too."""
-        if said.throttle_bytes_per_s is not None:
-            self._throttle = float(said.throttle_bytes_per_s)
-        size = said.batch or max(1, len(said.targets))
-        batches = [said.targets[first : first + size] for first in range(0, len(said.targets), size)]
-        self._runs.append(_Run(said, deque(batches)))
-        self._begun.append(f"reassignment of {_count(len(said.targets))} begins")
+    def begin(self, plan: Reassignment) -> None:
+        """Begin a reassignment; its throttle applies to the ongoing ones, too."""
+        if plan.throttle_bytes_per_s is not None:
+            self._throttle = float(plan.throttle_bytes_per_s)
+        size = plan.batch or max(1, len(plan.targets))
+        batches = [plan.targets[first : first + size] for first in range(0, len(plan.targets), size)]
+        self._ongoing.append(_OngoingReassignment(plan, deque(batches)))
+        self._begun.append(f"reassignment of {_count(len(plan.targets))} begins")
 
-    def put(self, name: TopicPartition, replicas: tuple[int, ...]) -> None:
-        """Give a partition replicas at once, which ends its reassignment."""
+    def set_replicas(self, name: TopicPartition, replicas: tuple[int, ...]) -> None:
+        """Give a partition other replicas at once, which ends its reassignment."""
         partition = self._find(name)
-        self._leave_run(name)
+        self._cancel(name)
         self._copies.drop(partition.row)
-        self.replicas.put(partition, replicas)
+        self.replicas.set_replicas(partition, replicas)
 
-    def lose(self, brokers: tuple[int, ...]) -> None:
-        """Take brokers away; what they copy waits for them."""
-        self.replicas.lose(brokers)
+    def stop_brokers(self, brokers: tuple[int, ...]) -> None:
+        """Stop brokers; their copying pauses until they are back."""
+        self.replicas.stop_brokers(brokers)
 
-    def regain(self, brokers: tuple[int, ...]) -> None:
-        """Bring brokers back."""
-        self.replicas.regain(brokers)
+    def start_brokers(self, brokers: tuple[int, ...]) -> None:
+        """Start brokers again."""
+        self.replicas.start_brokers(brokers)
         for partition in list(self.replicas):
-            self._reach(partition)
+            self._complete(partition)
 
-    def scale(self, factor: float, hour: int | None) -> None:
-        """So many times what the world says is produced from now on, in an hour of the day or usually."""
+    def set_traffic(self, factor: float, hour: int | None) -> None:
+        """Set the production rate to a multiple of the usual one, or of that of an hour of the day."""
         self._factor, self._hour = factor, _USUAL if hour is None else hour
 
     def held_bytes(self, name: TopicPartition) -> float:
-        """What a partition holds by now: what it did at the start, and what was produced since."""
+        """Return the size of a partition by now: its size at the start, and what was produced since."""
         partition = self._find(name)
         size = self._topics[name.topic].size_bytes[name.partition]
         return size + float((self._rates[:, partition.row] * self._passed_s).sum())
 
-    def left(self) -> list[tuple[Reassignment, int]]:
-        """The reassignments that go on, and how many of their partitions do not have their target yet."""
-        return [(run.said, len(run.open) + sum(map(len, run.waiting))) for run in self._runs]
+    def unfinished(self) -> list[tuple[Reassignment, int]]:
+        """Return the ongoing reassignments, each with its number of partitions that have not reached their target."""
+        return [(run.plan, len(run.unfinished) + sum(map(len, run.waiting))) for run in self._ongoing]
 
-    def losing_ground(self) -> list[TopicPartition]:
-        """The partitions that are copied no faster than they grow."""
-        rows = np.unique(self._copies.partition[self._copies.loses_ground()])
+    def falling_behind(self) -> list[TopicPartition]:
+        """Return the partitions that are copied no faster than they grow."""
+        rows = np.unique(self._copies.partition[self._copies.falling_behind()])
         return [self.replicas.at(row).name for row in rows.tolist()]
 
     def _find(self, name: TopicPartition) -> ControlledPartition:
@@ -181,10 +169,10 @@ class ReassignmentProgress:
         return partition
 
     def _next_ms(self) -> float:
-        seconds = self._copies.next_level_s()
-        level_ms = np.inf if np.isinf(seconds) else self._now_ms + max(1, int(np.ceil(seconds * 1000)))
+        seconds = self._copies.next_in_sync_s()
+        in_sync_ms = np.inf if np.isinf(seconds) else self._now_ms + max(1, int(np.ceil(seconds * 1000)))
         check_ms = (self._now_ms // CHECK_INTERVAL_MS + 1) * CHECK_INTERVAL_MS
-        return min(level_ms, check_ms if self._left_to_the_controller() else np.inf)
+        return min(in_sync_ms, check_ms if self._electable_by_controller() else np.inf)
 
     def _advance(self, now_ms: float) -> None:
         seconds = (now_ms - self._now_ms) / 1000
@@ -197,49 +185,49 @@ class ReassignmentProgress:
         growth = self._factor * self._rates[self._hour]
         return ReplicationSources(replicas.leader, replicas.followers, growth, replicas.alive, self._throttle)
 
-    def _go_on(self) -> None:
-        """Begin with every batch whose turn has come, and end what is done."""
-        while ready := [run for run in self._runs if run.waiting and not run.open]:
+    def _start_ready_batches(self) -> None:
+        """Start every batch whose predecessor is done, and end the reassignments that are done."""
+        while ready := [run for run in self._ongoing if run.waiting and not run.unfinished]:
             for target in ready[0].waiting.popleft():
-                self._aim(ready[0], target)
-        for run in [run for run in self._runs if not run.open and not run.waiting]:
-            self._runs.remove(run)
+                self._begin_partition(ready[0], target)
+        for run in [run for run in self._ongoing if not run.unfinished and not run.waiting]:
+            self._ongoing.remove(run)
             self._ended.append("reassignment is done")
-            if run.said.election is LeaderElection.AT_END:
-                mine = [each.partition for each in run.said.targets if self._run_of.get(each.partition) is run]
-                self._elect(map(self._find, mine))
+            if run.plan.election is LeaderElection.AT_END:
+                own = [target.partition for target in run.plan.targets if self._ongoing_of.get(target.partition) is run]
+                self._elect(map(self._find, own))
 
-    def _aim(self, run: _Run, target: ReassignmentTarget) -> None:
+    def _begin_partition(self, run: _OngoingReassignment, target: ReassignmentTarget) -> None:
         partition = self._find(target.partition)
-        self._leave_run(target.partition)
-        self._run_of[target.partition] = run
-        run.open[target.partition] = None
-        added = self.replicas.aim(partition, target.replicas)
+        self._cancel(target.partition)
+        self._ongoing_of[target.partition] = run
+        run.unfinished[target.partition] = None
+        added = self.replicas.begin_reassignment(partition, target.replicas)
         self._copies.add(partition.row, self.replicas.rows_of(added), self.held_bytes(target.partition))
-        self._reach(partition)
+        self._complete(partition)
 
-    def _leave_run(self, name: TopicPartition) -> None:
-        run = self._run_of.pop(name, None)
+    def _cancel(self, name: TopicPartition) -> None:
+        run = self._ongoing_of.pop(name, None)
         if run is not None:
-            run.open.pop(name, None)
+            run.unfinished.pop(name, None)
 
-    def _come_in_sync(self, partition: ControlledPartition, broker_row: int) -> None:
-        self.replicas.come_in_sync(partition, broker_row)
-        self._reach(partition)
+    def _add_to_isr(self, partition: ControlledPartition, broker_row: int) -> None:
+        self.replicas.add_to_isr(partition, broker_row)
+        self._complete(partition)
 
-    def _reach(self, partition: ControlledPartition) -> None:
-        if self.replicas.reach(partition):
+    def _complete(self, partition: ControlledPartition) -> None:
+        if self.replicas.complete_reassignment(partition):
             self._copies.drop(partition.row)
-            self._run_of[partition.name].open.pop(partition.name)
+            self._ongoing_of[partition.name].unfinished.pop(partition.name)
             self._reached.append(partition.name)
 
-    def _left_to_the_controller(self) -> list[ControlledPartition]:
-        """Those that the first replica could lead and does not, where the controller looks after that."""
-        runs = self._run_of
+    def _electable_by_controller(self) -> list[ControlledPartition]:
+        """Return the partitions for which the controller would elect the preferred leader at its next check."""
+        ongoing = self._ongoing_of
         return [
             partition
-            for partition in self.replicas.astray.values()
-            if partition.name in runs and runs[partition.name].said.election is LeaderElection.AUTO
+            for partition in self.replicas.without_preferred_leader.values()
+            if partition.name in ongoing and ongoing[partition.name].plan.election is LeaderElection.AUTO
         ]
 
     def _elect(self, partitions: Iterable[ControlledPartition]) -> None:
@@ -249,23 +237,23 @@ class ReassignmentProgress:
 
     def _about(self) -> str:
         reached = [str(name) for name in self._reached]
-        names = ", ".join(reached) if len(reached) <= _MOST_NAMES else _count(len(reached))
+        names = ", ".join(reached) if len(reached) <= _MAX_NAMES else _count(len(reached))
         have = [f"{names} {'has its' if len(reached) == 1 else 'have their'} new replicas"] if reached else []
         return "; ".join((*self._begun, *have, *self._ended))
 
     def _by_rack(self, amounts: FloatArray) -> FloatArray:
-        """Add up over copies what goes from the leader's rack to the copy's, shape (R + 1, R + 1)."""
+        """Add up amounts of copies from the leader's rack to the copy's rack, shape (R + 1, R + 1)."""
         rows = np.flatnonzero(amounts)
         leader = self.replicas.leader[self._copies.partition[rows]]
-        table = self._nothing()
-        np.add.at(table, (self._rack[leader], self._rack[self._copies.broker[rows]]), amounts[rows])
-        return table
+        matrix = self._zero_matrix()
+        np.add.at(matrix, (self._rack[leader], self._rack[self._copies.broker[rows]]), amounts[rows])
+        return matrix
 
-    def _carried(self, table: FloatArray) -> tuple[RackTransfer, ...]:
+    def _transfers(self, matrix: FloatArray) -> tuple[RackTransfer, ...]:
         racks = self._racks
-        return tuple(RackTransfer(racks[a], racks[b], float(table[a, b])) for a, b in np.argwhere(table > 0).tolist())
+        return tuple(RackTransfer(racks[a], racks[b], float(matrix[a, b])) for a, b in np.argwhere(matrix > 0).tolist())
 
-    def _nothing(self) -> FloatArray:
+    def _zero_matrix(self) -> FloatArray:
         return np.zeros((len(self._racks), len(self._racks)), dtype=np.float64)
 
 

@@ -1,6 +1,6 @@
-"""Who holds and who leads the partitions that are reassigned, by the rules of Kafka's controller.
+"""Replicas and leaders of the partitions that are reassigned, by the rules of Kafka's controller.
 
-A replica leaves the in-sync replicas (ISR) when its broker goes, unless that would leave none: the last ones stay, and
+A replica leaves the in-sync replicas (ISR) when its broker stops, unless that would leave none: the last ones stay, and
 only they may lead again, or any live replica if the topic allows an unclean election. A replica whose broker is back
 joins the ISR at once if the partition has a leader; the time that it takes to catch up is not modeled.
 
@@ -12,39 +12,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import TopicPartition
-from simulator.brokers.replication import NO_BROKER
+from simulator.world.changes import PartitionState
+from simulator.world.sentinels import NO_BROKER
 from simulator.world.world import NO_LEADER, World
-
-
-class PartitionState(NamedTuple):
-    """A partition: its brokers in replica order, its leader, the replicas that still copy, and its ISR."""
-
-    partition: TopicPartition
-    replicas: tuple[int, ...]
-    leader: int
-    copying: tuple[int, ...]
-    in_sync: tuple[int, ...]
 
 
 @dataclass(slots=True, eq=False)
 class ControlledPartition:
-    """A partition at some moment.
+    """A partition as the controller has it at the moment.
 
     Attributes:
+        name: its topic and number.
         row: its row in arrays of partitions.
-        replicas: broker ids in replica order; of the target first, then those that will go.
-        leader: NO_LEADER if there is none.
+        replicas: broker ids in replica order; those of the target first, then those that will be removed.
+        leader: broker id, NO_LEADER if none.
         unclean: whether a replica out of sync may lead if no in-sync replica is alive.
-        in_sync: the in-sync replicas (ISR); without a leader, those that were the last ones.
-        added: the brokers that are new in what goes on.
-        copying: those of them that are not in sync.
-        target: what it is to have in the end; None if it has it.
+        in_sync: the in-sync replicas (ISR); without a leader, the last ones.
+        added: the brokers that are new in the current reassignment.
+        copying: the new brokers that are not in sync.
+        target: the replicas at the end of the current reassignment; None if there is none.
     """
 
     name: TopicPartition
@@ -58,27 +49,27 @@ class ControlledPartition:
     target: tuple[int, ...] | None = None
 
     @property
-    def standing(self) -> PartitionState:
-        """As it is told to the cluster."""
+    def state(self) -> PartitionState:
+        """What the rest of the run sees of the partition."""
         copying = tuple(broker for broker in self.replicas if broker in self.copying)
         in_sync = tuple(broker for broker in self.replicas if broker in self.in_sync)
         return PartitionState(self.name, self.replicas, self.leader, copying, in_sync)
 
-    def lose(self, alive: Collection[int], lost: Collection[int]) -> None:
-        """Take away brokers; the first in-sync replica that is alive takes over what they led."""
-        self.in_sync = self.in_sync.difference(lost) or self.in_sync
-        if self.leader in lost:
+    def stop_brokers(self, alive: Collection[int], stopped: Collection[int]) -> None:
+        """Remove stopped brokers from the ISR; the first live in-sync replica takes over from a stopped leader."""
+        self.in_sync = self.in_sync.difference(stopped) or self.in_sync
+        if self.leader in stopped:
             self.elect(alive)
 
-    def regain(self, alive: Collection[int]) -> None:
-        """Let every live replica that holds the partition join the ISR, if one of them may lead; the first one does."""
+    def start_brokers(self, alive: Collection[int]) -> None:
+        """Elect the first eligible replica; if there is one, every live replica with all data joins the ISR."""
         self.elect(alive)
         if self.leader != NO_LEADER:
             self.in_sync = {broker for broker in self.replicas if broker in alive and broker not in self.copying}
             self.elect(alive)
 
     def elect(self, alive: Collection[int]) -> None:
-        """Let the first live in-sync replica lead; if there is none and the topic allows it, the first live one."""
+        """Elect the first live in-sync replica; if there is none and the topic allows it, the first live one."""
         live = [broker for broker in self.replicas if broker in alive and broker not in self.copying]
         eligible = [broker for broker in live if broker in self.in_sync]
         if not eligible and live and self.unclean:
@@ -88,13 +79,13 @@ class ControlledPartition:
 
 
 class ReplicationControl:
-    """The partitions of a world that anything was asked about, and its brokers.
+    """The brokers of a world, and the partitions that were looked up so far.
 
     Attributes:
-        alive: shape (B,); which brokers are there.
-        leader: shape (P,); the row of the broker that leads, NOBODY if none does; P partitions of all topics.
+        alive: shape (B,); which brokers are alive.
+        leader: shape (P,); row of the leading broker, NO_BROKER if none; P partitions of all topics.
         followers: shape (P,); of partitions that are reassigned, how many replicas that are not new fetch in sync.
-        astray: those whose first replica could lead and does not.
+        without_preferred_leader: the partitions whose first replica is in sync and does not lead.
     """
 
     def __init__(self, world: World) -> None:
@@ -104,117 +95,117 @@ class ReplicationControl:
         self.alive: BoolArray = np.ones(len(world.cluster.brokers), dtype=np.bool_)
         self.leader: IntArray = np.full(count, NO_BROKER, dtype=np.int64)
         self.followers: IntArray = np.zeros(count, dtype=np.int64)
-        self.astray: dict[TopicPartition, ControlledPartition] = {}
-        self._found: dict[TopicPartition, ControlledPartition] = {}
+        self.without_preferred_leader: dict[TopicPartition, ControlledPartition] = {}
+        self._by_name: dict[TopicPartition, ControlledPartition] = {}
         self._by_row: list[ControlledPartition] = []
-        self._history: list[tuple[frozenset[int], tuple[int, ...]]] = []
-        self._told: dict[TopicPartition, PartitionState] = {}
-        self._touched: dict[TopicPartition, None] = {}
+        self._broker_history: list[tuple[frozenset[int], tuple[int, ...]]] = []
+        self._last_taken: dict[TopicPartition, PartitionState] = {}
+        self._updated: dict[TopicPartition, None] = {}
 
     def __iter__(self) -> Iterator[ControlledPartition]:
-        """Those that anything was asked about."""
+        """Iterate over the partitions that were looked up so far."""
         return iter(self._by_row)
 
     def at(self, row: int) -> ControlledPartition:
-        """The partition of a row."""
+        """Return the partition of a row."""
         return self._by_row[row]
 
     def find(self, name: TopicPartition) -> ControlledPartition:
-        """A partition, as it stands now."""
-        if name not in self._found:
-            found = self._at_the_start(name)
-            for alive, lost in self._history:
-                if lost:
-                    found.lose(alive, lost)
+        """Look up a partition as it is now."""
+        if name not in self._by_name:
+            partition = self._initial_partition(name)
+            for alive, stopped in self._broker_history:
+                if stopped:
+                    partition.stop_brokers(alive, stopped)
                 else:
-                    found.regain(alive)
-            self._found[name] = found
-            self._by_row.append(found)
-            self._told[name] = found.standing
-            self.touch(found)
-        return self._found[name]
+                    partition.start_brokers(alive)
+            self._by_name[name] = partition
+            self._by_row.append(partition)
+            self._last_taken[name] = partition.state
+            self.update(partition)
+        return self._by_name[name]
 
     def rows_of(self, brokers: Iterable[int]) -> list[int]:
-        """The rows of brokers that the cluster has."""
+        """Return the rows of brokers of the cluster."""
         return [self._row_of_broker[broker] for broker in brokers]
 
     def is_in_sync(self, partition: ControlledPartition, broker: int) -> bool:
-        """Whether a broker is alive and an in-sync replica of a partition."""
+        """Return whether a broker is alive and an in-sync replica of a partition."""
         row = self._row_of_broker.get(broker)
         return row is not None and bool(self.alive[row]) and broker in partition.in_sync
 
-    def lose(self, brokers: Sequence[int]) -> None:
-        """Take brokers away."""
+    def stop_brokers(self, brokers: Sequence[int]) -> None:
+        """Stop brokers."""
         self.alive[self.rows_of(brokers)] = False
-        alive, lost = self._alive_ids(), tuple(brokers)
-        self._history.append((alive, lost))
+        alive, stopped = self._alive_ids(), tuple(brokers)
+        self._broker_history.append((alive, stopped))
         for partition in self:
-            partition.lose(alive, lost)
-            self.touch(partition)
+            partition.stop_brokers(alive, stopped)
+            self.update(partition)
 
-    def regain(self, brokers: Sequence[int]) -> None:
-        """Bring brokers back."""
+    def start_brokers(self, brokers: Sequence[int]) -> None:
+        """Start brokers again."""
         self.alive[self.rows_of(brokers)] = True
         alive = self._alive_ids()
-        self._history.append((alive, ()))
+        self._broker_history.append((alive, ()))
         for partition in self:
-            partition.regain(alive)
-            self.touch(partition)
+            partition.start_brokers(alive)
+            self.update(partition)
 
-    def put(self, partition: ControlledPartition, replicas: tuple[int, ...]) -> None:
-        """Give a partition replicas at once, whatever goes on with it; those that are alive are in sync."""
-        self._rest(partition, replicas)
+    def set_replicas(self, partition: ControlledPartition, replicas: tuple[int, ...]) -> None:
+        """Give a partition other replicas at once, ending its reassignment; those that are alive are in sync."""
+        self._end_reassignment(partition, replicas)
         alive = self._alive_ids()
         partition.in_sync = set(replicas).intersection(alive) or set(replicas)
         partition.elect(alive)
-        self.touch(partition)
+        self.update(partition)
 
-    def aim(self, partition: ControlledPartition, target: tuple[int, ...]) -> list[int]:
-        """Give a partition a target; return the brokers that are to copy it."""
+    def begin_reassignment(self, partition: ControlledPartition, target: tuple[int, ...]) -> list[int]:
+        """Give a partition a target, and return the brokers that must copy it."""
         new = [broker for broker in target if broker not in partition.replicas]
-        leaving = sorted(broker for broker in partition.replicas if broker not in target)
-        partition.replicas = (*target, *leaving)
+        removed = sorted(broker for broker in partition.replicas if broker not in target)
+        partition.replicas = (*target, *removed)
         partition.target = target
         partition.added.update(new)
         partition.copying.update(new)
-        self.touch(partition)
+        self.update(partition)
         return new
 
-    def reach(self, partition: ControlledPartition) -> bool:
-        """Give a partition its target alone, if all of that is in sync; tell whether it was."""
+    def complete_reassignment(self, partition: ControlledPartition) -> bool:
+        """Reduce the replicas of a partition to its target if all of these are in sync, and return whether they are."""
         target = partition.target
         if target is None or not all(self.is_in_sync(partition, broker) for broker in target):
             return False
-        self._rest(partition, target)
+        self._end_reassignment(partition, target)
         partition.in_sync.intersection_update(target)
         if partition.leader not in target:
             partition.elect(self._alive_ids())
-        self.touch(partition)
+        self.update(partition)
         return True
 
     def elect_preferred(self, partition: ControlledPartition) -> bool:
-        """Let the first replica lead if it is in sync; tell whether that is new."""
-        if partition.name not in self.astray:
+        """Let the first replica lead if it is in sync, and return whether it did not lead before."""
+        if partition.name not in self.without_preferred_leader:
             return False
         partition.leader = partition.replicas[0]
-        self.touch(partition)
+        self.update(partition)
         return True
 
-    def come_in_sync(self, partition: ControlledPartition, row: int) -> None:
-        """Let the broker of a row, which has all of a partition now, join its ISR."""
+    def add_to_isr(self, partition: ControlledPartition, row: int) -> None:
+        """Add the broker of a row, which has copied all of a partition, to its ISR."""
         arrived = {broker for broker in partition.copying if self._row_of_broker[broker] == row}
         partition.copying -= arrived
         partition.in_sync |= arrived
-        self.touch(partition)
+        self.update(partition)
 
-    def touch(self, partition: ControlledPartition) -> None:
-        """Take in that something about a partition has changed."""
-        self._touched[partition.name] = None
+    def update(self, partition: ControlledPartition) -> None:
+        """Update the arrays and `without_preferred_leader` after a change of a partition."""
+        self._updated[partition.name] = None
         first = partition.replicas[0]
         if partition.leader != first and self.is_in_sync(partition, first):
-            self.astray[partition.name] = partition
+            self.without_preferred_leader[partition.name] = partition
         else:
-            self.astray.pop(partition.name, None)
+            self.without_preferred_leader.pop(partition.name, None)
         self.leader[partition.row] = self._row_of_broker.get(partition.leader, NO_BROKER)
         followers = [
             broker
@@ -224,19 +215,19 @@ class ReplicationControl:
         self.followers[partition.row] = 0 if partition.target is None else len(followers)
 
     def take_changed(self) -> tuple[PartitionState, ...]:
-        """The partitions that stand otherwise than when this was last asked."""
-        standings = [self._found[name].standing for name in self._touched]
-        self._touched.clear()
-        changed = tuple(each for each in standings if self._told[each.partition] != each)
-        self._told.update({each.partition: each for each in changed})
+        """Return the partitions that changed since the last call."""
+        states = [self._by_name[name].state for name in self._updated]
+        self._updated.clear()
+        changed = tuple(state for state in states if self._last_taken[state.partition] != state)
+        self._last_taken.update({state.partition: state for state in changed})
         return changed
 
-    def _rest(self, partition: ControlledPartition, replicas: tuple[int, ...]) -> None:
+    def _end_reassignment(self, partition: ControlledPartition, replicas: tuple[int, ...]) -> None:
         partition.replicas, partition.target = replicas, None
         partition.added.clear()
         partition.copying.clear()
 
-    def _at_the_start(self, name: TopicPartition) -> ControlledPartition:
+    def _initial_partition(self, name: TopicPartition) -> ControlledPartition:
         topic, number = self._topics[name.topic], name.partition
         replicas = topic.replicas[number]
         in_sync = topic.in_sync[number] if topic.in_sync else replicas

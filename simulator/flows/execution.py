@@ -1,12 +1,13 @@
-"""What clients do between rebalances: they run tasks, restore state, stand by, and bytes travel for it.
+"""What clients do between rebalances: process tasks, restore state, keep standbys up to date, and cause traffic.
 
-Everything that flows is a fluid here: `advance` lets time pass at the rates of now, `next_change_ms` says how long
-those rates hold, and every change settles them anew.
+Everything that flows is modeled as a fluid. `Execution.advance` lets time pass at the current rates, `next_change_ms`
+says how long these rates hold, and every change recomputes them. Changes happen inside `Execution.changing` only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
 from simulator.brokers.availability import Availability, Outage, OutageLog
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
-from simulator.brokers.reassignment import RackTransfer
+from simulator.errors import InvalidStateError
 from simulator.flows.hourly_traffic import HourlyTraffic
 from simulator.flows.intervals import Intervals
 from simulator.flows.processing import Processing
@@ -23,52 +24,77 @@ from simulator.flows.restoration import Restoration
 from simulator.flows.task_states import TaskState, TaskStateHistory
 from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals
 from simulator.group.fleet import Fleet
-from simulator.group.reconciliation import GroupAssignment, Reconciliation
+from simulator.group.reconciliation import Reconciliation
+from simulator.world.changes import RackTransfer
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.initial_state import InitialState
 from simulator.world.layout import FloatArray, Layout
 from simulator.world.world import World
 
+_OWNED = (TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING, TaskState.BLOCKED)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunTotals:
-    """What all clients together have come to at some moment, counted from the start.
+    """Cumulative totals over all clients, from the start of the run to some moment.
 
     Attributes:
-        restored_bytes: read to catch up.
-        restored_again_bytes: what of it the same client had held before, and lost.
-        down_ms: shape (T,); for how long each task was not processed.
-        out_of_reach_ms: shape (T,); for how long no client had a copy that queries can be put to.
-        waiting_s: shape (T,); the input that waits, in seconds of usual input.
+        restored_bytes: changelog bytes read to catch up.
+        restored_again_bytes: the part of these that the same client had held before and lost.
+        downtime_ms: shape (T,); how long each task was not processed.
+        unqueryable_ms: shape (T,); how long no client had a queryable copy of each task.
+        backlog_s: shape (T,); the waiting input of each task, in seconds of usual input.
     """
 
     restored_bytes: float
     restored_again_bytes: float
-    down_ms: IntArray
-    out_of_reach_ms: IntArray
-    waiting_s: FloatArray
+    downtime_ms: IntArray
+    unqueryable_ms: IntArray
+    backlog_s: FloatArray
 
 
 class Execution:
     """T tasks on the world's N clients.
 
     Attributes:
-        placing: where the partitions stand.
-        holdings: who has what.
-        givers: shape (T,); the client that gave each task back when tasks were last handed out, UNASSIGNED if none.
+        layout: the rows of tasks and partitions.
+        fleet: the client processes.
+        now_ms: the time up to which the execution has advanced.
+        locations: the current racks, leaders and in-sync replicas of the partitions.
+        assignment: which client has which task at the moment.
+        revoked_from: shape (T,); the client that each task was revoked from by the last assignment, UNASSIGNED if none.
         running: shape (T,); which tasks have been restored and not closed since; they report the latest offset.
-        processed: shape (T,); which of them are processed: those that are not blocked.
-        availability: what tasks can do, as partitions stand.
-        lives: the life of every task.
-        restoration: the copies.
-        processing: the input.
-        catching_up: when tasks were down, or standbys and warm-ups had yet to catch up for the first time, while any
-            client was up.
+        processed: shape (T,); which running tasks are processed: those that are not blocked.
+        availability: what tasks can do with the current leaders and in-sync replicas.
+        task_states: the state history of every task.
+        restoration: the copies of task state.
+        processing: the input of the tasks.
+        catching_up: when, with any client up, tasks were down or new standbys and warm-ups had yet to catch up.
     """
 
-    def __init__(self, world: World, layout: Layout, brokers: ClusterMetadata, fleet: Fleet) -> None:
-        self._layout = layout
-        self._fleet = fleet
-        self._brokers = brokers
+    def __init__(
+        self,
+        world: World,
+        layout: Layout,
+        cluster_metadata: ClusterMetadata,
+        fleet: Fleet,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start without any assigned task.
+
+        Args:
+            world: the clients, brokers and settings.
+            layout: the rows of tasks and partitions.
+            cluster_metadata: the live brokers and the replicas of every partition.
+            fleet: the client processes.
+            on_change: called after every change, at the end of `changing`.
+        """
+        self.layout = layout
+        self.fleet = fleet
+        self.now_ms = 0
+        self._on_change = on_change
+        self._is_changing = False
+        self._cluster_metadata = cluster_metadata
         self._from_nearest = world.cluster.reads_from_nearest_replica
         self._cleanup_delay_ms = world.application.group_configs.state_cleanup_delay_ms
         num_tasks = len(layout.tasks)
@@ -77,205 +103,290 @@ class Execution:
         self.processing = Processing(layout.input_records_per_s, np.concatenate(capacity))
         limits = [np.inf if b.restore_bytes_per_s is None else b.restore_bytes_per_s for b in world.cluster.brokers]
         self.restoration = Restoration(layout, world.clients, np.array(limits, dtype=np.float64))
-        self.lives = TaskStateHistory(layout.tasks.ids, tuple(client.name for client in world.clients))
-        self.placing: PartitionLocations = brokers.placing()
-        self.holdings = GroupAssignment.none(num_tasks, len(world.clients))
-        self.givers: IntArray = np.full(num_tasks, UNASSIGNED, dtype=np.int64)
+        self.task_states = TaskStateHistory(layout.tasks.ids, tuple(client.name for client in world.clients))
+        self.locations: PartitionLocations = cluster_metadata.locations()
+        self.assignment = GroupAssignment.empty(num_tasks, len(world.clients))
+        self.revoked_from: IntArray = np.full(num_tasks, UNASSIGNED, dtype=np.int64)
         self.running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self.processed: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self._acks_all = world.application.acks_all
-        self.availability = Availability(layout, self.placing, acks_all=self._acks_all)
+        self.availability = Availability(layout, self.locations, acks_all=self._acks_all)
         self._outages = OutageLog(layout)
         self._outages.note(self.availability.unavailable, 0)
         self.catching_up = Intervals()
-        self._hours = HourlyTraffic(world, layout)
+        self._hourly_traffic = HourlyTraffic(world, layout)
         self._hour: int | None = None
-        self._flow = self._hours.flow(None)
-        self._routes = self._ways = Routes(layout, self.placing, from_nearest=self._from_nearest)
-        self._ledger = TrafficTotals(len(layout.racks))
-        self._copying = self._table(())
-        self._copied = self._table(())
-        self._now_ms = 0
-        self._down_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
+        self._rates = self._hourly_traffic.rates(None)
+        self._routes = self._hourly_routes = Routes(layout, self.locations, from_nearest=self._from_nearest)
+        self._traffic = TrafficTotals(len(layout.racks))
+        self._reassignment_bytes_per_s = self._rack_matrix(())
+        self._reassignment_bytes = self._rack_matrix(())
+        self._downtime_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._out_of_reach_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
-        self._in_reach: BoolArray = ~layout.tasks.stateful
+        self._is_queryable: BoolArray = ~layout.tasks.stateful
 
     @property
     def routes(self) -> Routes:
-        """The ways that bytes take as partitions stand now, at the usual traffic."""
+        """Between which racks bytes travel with the current leaders and replicas, at the usual traffic."""
         return self._routes
 
+    @contextmanager
+    def changing(self, now_ms: int) -> Iterator[None]:
+        """Let the body change the execution: advance to `now_ms` before it, and call `on_change` after it."""
+        self.advance(now_ms)
+        self._is_changing = True
+        try:
+            yield
+        finally:
+            self._is_changing = False
+        self._on_change()
+
     def advance(self, now_ms: int) -> None:
-        """Let time pass."""
-        passed_ms = now_ms - self._now_ms
+        """Let time pass at the current rates, up to `now_ms`."""
+        passed_ms = now_ms - self.now_ms
         if passed_ms <= 0:
             return
-        self._now_ms = now_ms
-        self._down_ms += ~self.processed * passed_ms
-        self._out_of_reach_ms += ~self._in_reach * passed_ms
-        self._copied += self._copying * (passed_ms / 1000)
+        self.now_ms = now_ms
+        self._downtime_ms += ~self.processed * passed_ms
+        self._out_of_reach_ms += ~self._is_queryable * passed_ms
+        self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
         work = self.processing.advance(passed_ms / 1000)
         self.restoration.advance(passed_ms / 1000, work)
 
     def next_change_ms(self) -> int | None:
-        """When rates will change by themselves, None if they will not as things are."""
+        """Return when the rates change without an event, None if they do not."""
         seconds = min(self.restoration.next_change_s(), self.processing.next_change_s())
-        return None if np.isinf(seconds) else self._now_ms + max(1, int(np.ceil(seconds * 1000)))
+        return None if np.isinf(seconds) else self.now_ms + max(1, int(np.ceil(seconds * 1000)))
 
-    def take_over(self, found: InitialState) -> None:
-        """Let clients have what they have at the start."""
-        self.restoration.place(found.lags)
-        self.hand_out(Reconciliation.of(found.holdings))
+    def load_initial_state(self, initial: InitialState) -> None:
+        """Give clients the tasks and copies that they have when the run begins."""
+        self._require_changing()
+        self.restoration.load_copies(initial.lags)
+        self.assign(Reconciliation.without_moves(initial.assignment))
 
-    def hand_out(self, handover: Reconciliation, *, filled: bool = False) -> None:
-        """Let clients have what a rebalance gives them.
+    def assign(self, reconciliation: Reconciliation, *, is_restored: bool = False) -> None:
+        """Apply an assignment.
 
         Args:
-            handover: what that is.
-            filled: whether their copies are level and their input is processed, as if they had run before.
+            reconciliation: the new assignment, and the tasks that are revoked on the way.
+            is_restored: whether all copies have caught up and no input waits, as if the application had run before.
         """
-        self._write_down()
-        before, given = self.holdings, handover.given
-        self._step(TaskState.REVOKED, handover.revoked, before.owner)
-        orphaned = handover.revoked & ~handover.withheld
-        self._step(TaskState.UNASSIGNED, orphaned, np.full_like(before.owner, UNASSIGNED))
-        new = (given.owner != UNASSIGNED) & (given.owner != before.owner)
-        self._step(TaskState.ASSIGNED, new, given.owner)
-        self.givers = np.where(handover.revoked, before.owner, UNASSIGNED)
-        self._restoration_takes(given, before)
-        if filled:
-            self.restoration.fill()
-            self.processing.catch_up()
-        self.settle()
+        self._require_changing()
+        self._record_traffic()
+        before, after = self.assignment, reconciliation.assignment
+        self._enter(TaskState.REVOKED, reconciliation.revoked, before.owner)
+        orphaned = reconciliation.revoked & ~reconciliation.withheld
+        self._enter(TaskState.UNASSIGNED, orphaned, np.full_like(before.owner, UNASSIGNED))
+        new = (after.owner != UNASSIGNED) & (after.owner != before.owner)
+        self._enter(TaskState.ASSIGNED, new, after.owner)
+        self.revoked_from = np.where(reconciliation.revoked, before.owner, UNASSIGNED)
+        self._assign_copies(after, before)
+        if is_restored:
+            self.restoration.restore_all()
+            self.processing.clear_backlog()
+        self.update_rates()
 
-    def give_back(self, client: int, before: GroupAssignment) -> None:
-        """Give a static member that is back what it had before."""
+    def assign_to_static_member(self, client: int, before: GroupAssignment) -> None:
+        """Give a static member that is back the tasks that it had before and that are still free.
+
+        Args:
+            client: row of the client.
+            before: the last assignment of the group.
+        """
+        self._require_changing()
         own = before.owner == client
-        free = own & (self.holdings.owner == UNASSIGNED)
-        standby = self.holdings.standby.copy()
+        free = own & (self.assignment.owner == UNASSIGNED)
+        standby = self.assignment.standby.copy()
         standby[:, client] = before.standby[:, client]
-        owner = np.where(free, client, self.holdings.owner)
-        thread = self.holdings.thread.copy()
+        owner = np.where(free, client, self.assignment.owner)
+        thread = self.assignment.thread.copy()
         thread[:, client] = before.thread[:, client]
-        self.hand_out(Reconciliation.of(GroupAssignment(owner, standby, thread)))
+        self.assign(Reconciliation.without_moves(GroupAssignment(owner, standby, thread)))
 
-    def start(self, client: int) -> None:
-        """Let a client start."""
-        self.restoration.start(client, self._now_ms)
+    def start_client(self, client: int) -> None:
+        """Start a client, given by its row."""
+        self._require_changing()
+        self.restoration.start_client(client, self.now_ms)
 
-    def stop(self, client: int, keeps_state: bool) -> None:
-        """Let a client end."""
-        self._write_down()
-        lost = self.holdings.owner == client
-        self.givers[self.givers == client] = UNASSIGNED
-        self._step(TaskState.UNASSIGNED, lost, np.full_like(self.holdings.owner, UNASSIGNED))
-        standby = self.holdings.standby.copy()
-        standby[:, client] = False
-        self.holdings = GroupAssignment(np.where(lost, UNASSIGNED, self.holdings.owner), standby, self.holdings.thread)
-        self.restoration.stop(client, keeps_state, self._now_ms)
-        self.settle()
+    def stop_client(self, client: int, keeps_state: bool) -> None:
+        """Stop a client, given by its row; it loses its tasks, and its disk unless it keeps its state."""
+        self._require_changing()
+        self._record_traffic()
+        lost = self.assignment.owner == client
+        self.revoked_from[self.revoked_from == client] = UNASSIGNED
+        self._enter(TaskState.UNASSIGNED, lost, np.full_like(self.assignment.owner, UNASSIGNED))
+        self.assignment = self.assignment.without(client)
+        self.restoration.stop_client(client, keeps_state, self.now_ms)
+        self.update_rates()
 
-    def move_brokers(self) -> None:
-        """Take in that partitions stand elsewhere, or are led by others."""
-        self._write_down()
-        self.placing = self._brokers.placing()
-        self.availability = Availability(self._layout, self.placing, acks_all=self._acks_all)
-        self._outages.note(self.availability.unavailable, self._now_ms)
-        self._routes = Routes(self._layout, self.placing, from_nearest=self._from_nearest)
-        self._lay_ways()
-        self.settle()
+    def update_locations(self) -> None:
+        """Take over the current leaders and replicas from the cluster metadata."""
+        self._require_changing()
+        self._record_traffic()
+        self.locations = self._cluster_metadata.locations()
+        self.availability = Availability(self.layout, self.locations, acks_all=self._acks_all)
+        self._outages.note(self.availability.unavailable, self.now_ms)
+        self._routes = Routes(self.layout, self.locations, from_nearest=self._from_nearest)
+        self._update_hourly_routes()
+        self.update_rates()
 
-    def copy_partitions(self, copied: Sequence[RackTransfer], copying: Sequence[RackTransfer]) -> None:
-        """Take in what reassignments copied at once, and what they copy a second from now on."""
-        self._copied += self._table(copied)
-        self._copying = self._table(copying)
+    def set_reassignment_traffic(self, copied: Sequence[RackTransfer], copying: Sequence[RackTransfer]) -> None:
+        """Set the traffic of reassignments.
 
-    def scale_traffic(self, factor: float, hour: int | None = None) -> None:
-        """So many times the usual input, or that of an hour of the day, comes in from now on."""
+        Args:
+            copied: bytes that were copied in no time, at this moment.
+            copying: bytes per second that are copied from now on.
+        """
+        self._require_changing()
+        self._reassignment_bytes += self._rack_matrix(copied)
+        self._reassignment_bytes_per_s = self._rack_matrix(copying)
+
+    def set_traffic(self, factor: float, hour: int | None = None) -> None:
+        """Set the input to a multiple of the usual input, or of the input of an hour of the day."""
+        self._require_changing()
         if hour != self._hour:
-            self._write_down()
-            self._hour, self._flow = hour, self._hours.flow(hour)
-            self._lay_ways()
-            self.restoration.write(self._flow.layout.state_bytes_per_s)
-        self.processing.scale(factor * self._flow.factor, self._flow.layout.input_records_per_s)
-        self.settle()
+            self._record_traffic()
+            self._hour, self._rates = hour, self._hourly_traffic.rates(hour)
+            self._update_hourly_routes()
+            self.restoration.set_write_rates(self._rates.layout.state_bytes_per_s)
+        self.processing.set_input(factor * self._rates.factor, self._rates.layout.input_records_per_s)
+        self.update_rates()
 
-    def clean_up(self) -> None:
-        """Delete copies that have lain unassigned for too long."""
-        self.restoration.clean_up(self._cleanup_delay_ms, self._now_ms)
+    def delete_expired_copies(self, now_ms: int) -> None:
+        """Advance to `now_ms`, and delete copies that were unassigned for longer than `state.cleanup.delay.ms`.
 
-    def settle(self) -> None:
-        """Find out which tasks run, and how fast everything goes from here on."""
-        owner = self.holdings.owner
-        _, level = self.restoration.level()
-        state = self.lives.state.copy()
+        This changes no rates, so it is no change in the sense of `changing`.
+        """
+        self.advance(now_ms)
+        self.restoration.delete_expired(self._cleanup_delay_ms, self.now_ms)
+
+    def update_rates(self) -> None:
+        """Recompute which tasks run, and all rates, after a change."""
+        self._require_changing()
+        owner = self.assignment.owner
+        self.restoration.update_caught_up()
+        restored = self.restoration.restored_tasks()
+        state = self.task_states.state.copy()
         was_running = (state == TaskState.RUNNING) | (state == TaskState.BLOCKED)
-        # Restoration ends with the end offsets of the changelogs, which only their leaders know.
-        self.running = was_running | (level & self.availability.can_restore)
+        # Restoration ends at the end offsets of the changelogs, which only their leaders know.
+        self.running = was_running | (restored & self.availability.can_restore)
         self.processed = self.running & self.availability.can_process
-        self._step(TaskState.RUNNING, self.processed & (state != TaskState.RUNNING), owner)
-        self._step(TaskState.BLOCKED, self.running & ~self.processed & (state != TaskState.BLOCKED), owner)
-        self._step(TaskState.RESTORING, ~self.running & (state == TaskState.ASSIGNED), owner)
-        self.processing.settle(self.processed, self._fleet.first_thread[owner] + self.holdings.owner_thread())
-        self.restoration.write_at_once(self.processing.take_at_once())
+        self._enter(TaskState.RUNNING, self.processed & (state != TaskState.RUNNING), owner)
+        self._enter(TaskState.BLOCKED, self.running & ~self.processed & (state != TaskState.BLOCKED), owner)
+        self._enter(TaskState.RESTORING, ~self.running & (state == TaskState.ASSIGNED), owner)
+        self.processing.update_rates(self.processed, self._thread_rows())
+        self.restoration.write(self.processing.take_instant_work())
         can_restore = self.availability.can_restore
-        self.restoration.settle(self.processing.rate, self.placing.restore_share, self.running, can_restore)
-        self._in_reach = self.restoration.in_reach()
+        self.restoration.update_rates(self.processing.rate, self.locations.restore_share, self.running, can_restore)
+        self._is_queryable = self.restoration.queryable_tasks()
         is_behind = not self.running.all() or self.restoration.is_catching_up
-        self.catching_up.note(self._now_ms, is_behind and any(self._fleet.up))
+        self.catching_up.note(self.now_ms, is_behind and any(self.fleet.up))
 
-    def take_bytes(self) -> TrafficBytes:
-        """The bytes that travelled since the last time, by kind and pair of racks."""
-        self._write_down()
-        self._ledger.add({TrafficKind.REASSIGNMENT: self._copied})
-        self._copied = self._table(())
-        return self._ledger.take()
+    def take_traffic(self) -> TrafficBytes:
+        """Return the bytes since the last call, by kind and pair of racks, and start counting anew."""
+        self._record_traffic()
+        self._traffic.add({TrafficKind.REASSIGNMENT: self._reassignment_bytes})
+        self._reassignment_bytes = self._rack_matrix(())
+        return self._traffic.take()
 
     def outages(self) -> tuple[Outage, ...]:
-        """Return when partitions that tasks read or write were unavailable, up to now."""
-        return self._outages.until(self._now_ms)
+        """Return the outages of partitions that tasks read or write, up to now."""
+        return self._outages.until(self.now_ms)
 
-    def standing(self) -> RunTotals:
-        """What it all has come to by now."""
+    def totals(self) -> RunTotals:
+        """Return the cumulative totals up to now."""
         return RunTotals(
             self.restoration.restored_bytes,
             self.restoration.restored_again_bytes,
-            self._down_ms.copy(),
+            self._downtime_ms.copy(),
             self._out_of_reach_ms.copy(),
-            self.processing.waiting_s.copy(),
+            self.processing.backlog_s.copy(),
         )
 
-    def _lay_ways(self) -> None:
-        """Let bytes take the ways of this hour from now on."""
-        is_usual = self._flow.layout is self._layout
-        self._ways = (
-            self._routes if is_usual else Routes(self._flow.layout, self.placing, from_nearest=self._from_nearest)
+    def validate_state(self) -> None:
+        """Check the invariants of the assignment, the task states, the copies and the processing.
+
+        Raises:
+            InvalidStateError: one is violated; the message says which, for which task or client.
+        """
+        self._validate_assignment()
+        self._validate_task_states()
+        self.restoration.validate_state(self.assignment, self.running)
+        self.processing.validate_state()
+
+    def _validate_assignment(self) -> None:
+        owner, standby, thread = self.assignment.owner, self.assignment.standby, self.assignment.thread
+        up, threads = np.array(self.fleet.up), np.diff(self.fleet.first_thread)
+        owned = np.flatnonzero(owner != UNASSIGNED)
+        held = self.assignment.held()
+        on_thread = (thread >= 0) & (thread < threads)
+        self._require(up[owner[owned]].all(), "a client that is down owns a task")
+        self._require(not standby[:, ~up].any(), "a client that is down has a standby task")
+        self._require(not standby[owned, owner[owned]].any(), "a client has a task as active and as standby")
+        self._require(not standby[~self.layout.tasks.stateful].any(), "a stateless task has a standby")
+        self._require(on_thread[held].all(), "a task is on a thread that its client does not have")
+
+    def _validate_task_states(self) -> None:
+        state, owner = self.task_states.state, self.assignment.owner
+        is_running = np.isin(state, (TaskState.RUNNING, TaskState.BLOCKED))
+        is_owned = np.isin(state, _OWNED)
+        self._require((is_owned == (owner != UNASSIGNED)).all(), "the state of a task contradicts its assignment")
+        self._require((state != TaskState.ASSIGNED).all(), "an assigned task neither restores nor runs")
+        self._require((self.processed == (state == TaskState.RUNNING)).all(), "only running tasks are processed")
+        self._require(
+            (self.running == is_running).all(), "a task that has been restored is neither running nor blocked"
+        )
+        last_owner = np.full(len(owner), UNASSIGNED)
+        for transition in self.task_states.transitions:
+            clients = transition.clients if transition.state in _OWNED else UNASSIGNED
+            last_owner[transition.tasks] = clients
+        self._require((last_owner == owner).all(), "the state history of a task ends on another client than its owner")
+
+    def _require(self, holds: bool | np.bool_, violation: str) -> None:
+        if not holds:
+            raise InvalidStateError(f"at {self.now_ms} ms: {violation}")
+
+    def _require_changing(self) -> None:
+        if not self._is_changing:
+            raise InvalidStateError(f"at {self.now_ms} ms: changed outside of `with execution.changing(now_ms)`")
+
+    def _thread_rows(self) -> IntArray:
+        """Shape (T,); the thread of each task among the threads of all clients; arbitrary where it has no owner."""
+        return self.fleet.first_thread[self.assignment.owner] + self.assignment.owner_thread()
+
+    def _update_hourly_routes(self) -> None:
+        """Recompute the routes for the current hour."""
+        is_usual = self._rates.layout is self.layout
+        self._hourly_routes = (
+            self._routes if is_usual else Routes(self._rates.layout, self.locations, from_nearest=self._from_nearest)
         )
 
-    def _restoration_takes(self, given: GroupAssignment, before: GroupAssignment) -> None:
-        stays = given.held() & before.held() & (given.thread != before.thread)
-        self.holdings = given
-        tasks, clients = np.nonzero(stays)
-        self.restoration.assign(given.owner, given.standby, (tasks, clients), self._now_ms)
+    def _assign_copies(self, after: GroupAssignment, before: GroupAssignment) -> None:
+        changes_thread = after.held() & before.held() & (after.thread != before.thread)
+        self.assignment = after
+        tasks, clients = np.nonzero(changes_thread)
+        self.restoration.assign(after.owner, after.standby, (tasks, clients), self.now_ms)
 
-    def _table(self, carried: Sequence[RackTransfer]) -> FloatArray:
-        """Shape (R + 1, R + 1)."""
-        racks = [*self._layout.racks, None]
-        table = np.zeros((len(racks), len(racks)), dtype=np.float64)
-        for each in carried:
-            table[racks.index(each.from_rack), racks.index(each.to_rack)] += each.amount
-        return table
+    def _rack_matrix(self, transfers: Sequence[RackTransfer]) -> FloatArray:
+        """Add up transfers by pair of racks, shape (R + 1, R + 1)."""
+        racks = [*self.layout.racks, None]
+        matrix = np.zeros((len(racks), len(racks)), dtype=np.float64)
+        for transfer in transfers:
+            matrix[racks.index(transfer.from_rack), racks.index(transfer.to_rack)] += transfer.amount
+        return matrix
 
-    def _step(self, state: TaskState, which: BoolArray, clients: IntArray) -> None:
+    def _enter(self, state: TaskState, which: BoolArray, clients: IntArray) -> None:
         tasks = np.flatnonzero(which)
-        self.lives.step(self._now_ms, state, tasks, clients[tasks])
+        self.task_states.enter(self.now_ms, state, tasks, clients[tasks])
 
-    def _write_down(self) -> None:
-        """Put what was processed and read since the last time into the ledger, while it is known who did it."""
+    def _record_traffic(self) -> None:
+        """Record the traffic since the last call, before an owner or a route changes."""
         work = self.processing.take_work()
-        done = np.flatnonzero((work > 0) & (self.holdings.owner != UNASSIGNED))
-        owner, racks, announces = self.holdings.owner[done], self._fleet.rack, self._fleet.announces
-        if len(done):
-            self._ledger.add(self._ways.processed(work[done], done, racks[owner], announces[owner]))
-        for kind, read, tasks, clients in self.restoration.take_reads():
-            self._ledger.add(self._ways.copied(kind, read, tasks, racks[clients], announces[clients]))
+        tasks = np.flatnonzero((work > 0) & (self.assignment.owner != UNASSIGNED))
+        owner, racks, announces = self.assignment.owner[tasks], self.fleet.rack, self.fleet.announces
+        if len(tasks):
+            self._traffic.add(self._hourly_routes.processing(work[tasks], tasks, racks[owner], announces[owner]))
+        for kind, read, read_tasks, clients in self.restoration.take_reads():
+            self._traffic.add(
+                self._hourly_routes.changelog_reads(kind, read, read_tasks, racks[clients], announces[clients])
+            )

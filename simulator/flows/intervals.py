@@ -1,10 +1,10 @@
-"""The spans of time in which a condition holds."""
+"""The time intervals in which a condition holds."""
 
 from __future__ import annotations
 
 
 class Intervals:
-    """Collects when a condition begins and ceases to hold, from observations in order of time."""
+    """Collects the intervals in which a condition holds, from observations in order of time."""
 
     def __init__(self) -> None:
         self._closed: list[tuple[int, int]] = []
@@ -22,7 +22,7 @@ class Intervals:
             self._since_ms = None
 
     def first_without(self, at_ms: int) -> int | None:
-        """Return the first time from a given one on at which the condition does not hold; None if there is none."""
+        """Return the first time, from a given one on, at which the condition does not hold; None if there is none."""
         if self._since_ms is not None and self._since_ms <= at_ms:
             return None
         return next((end_ms for start_ms, end_ms in self._closed if start_ms <= at_ms < end_ms), at_ms)

@@ -1,9 +1,9 @@
-"""Processing: what tasks have done of their input, and how much of it waits.
+"""Processing: how fast tasks process their input, and how much input waits.
 
-While a task is not running, its input piles up. A task that runs takes what comes in, and catches up as fast as its
-thread can, which the thread's tasks share.
+While a task is not running, its input piles up. A running task processes what comes in, and catches up on its backlog
+as fast as its thread can; the tasks of a thread share its capacity.
 
-Amounts are in seconds of usual input: what comes in to a task in a second when traffic is as the world says.
+Amounts are in seconds of usual input: the input of a task in one second at the traffic of the world.
 """
 
 from __future__ import annotations
@@ -11,24 +11,26 @@ from __future__ import annotations
 import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
+from simulator.errors import InvalidStateError
 from simulator.max_min_fairness import max_min_shares
 from simulator.world.layout import FloatArray
 
-_NOTHING_S = 1e-6
+_NEGLIGIBLE_S = 1e-6
+_ROUNDING = 1e-9
 
 
 class Processing:
     """The input of T tasks.
 
     Attributes:
-        waiting_s: shape (T,); the input that waits.
-        most_waiting_s: shape (T,); the most that ever did.
-        rate: shape (T,); seconds of usual input processed in a second, 0 where the task does not run.
+        backlog_s: shape (T,); the input that waits.
+        max_backlog_s: shape (T,); the maximum so far.
+        rate: shape (T,); seconds of usual input that are processed per second, 0 where the task does not run.
         work_s: shape (T,); what was processed since it was last taken.
     """
 
     def __init__(self, records_per_s: FloatArray, thread_capacity: FloatArray) -> None:
-        """Begin with nothing waiting and nothing running.
+        """Start without backlog and without running tasks.
 
         Args:
             records_per_s: shape (T,); the usual input of each task.
@@ -41,75 +43,92 @@ class Processing:
         self._factor: FloatArray = np.ones(num_tasks, dtype=np.float64)
         self._running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self._thread: IntArray = np.zeros(num_tasks, dtype=np.int64)
-        self.waiting_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
-        self.most_waiting_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
+        self.backlog_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
+        self.max_processing_delay_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self.rate: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self.work_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
-        self._at_once_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
+        self._instant_work_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
 
     def advance(self, seconds: float) -> FloatArray:
-        """Let time pass at the current rates; return what was processed meanwhile, shape (T,)."""
-        self.waiting_s += self._factor * seconds
-        # Time is in whole milliseconds, so a task may have caught up a little before now.
-        done = np.minimum(self.rate * seconds, self.waiting_s)
+        """Let time pass at the current rates, and return what was processed, shape (T,)."""
+        self.backlog_s += self._factor * seconds
+        # Times are whole milliseconds, so a task may have caught up a little before now.
+        done = np.minimum(self.rate * seconds, self.backlog_s)
         self.work_s += done
-        self.waiting_s -= done
-        np.maximum(self.most_waiting_s, self.waiting_s, out=self.most_waiting_s)
+        self.backlog_s -= done
+        np.maximum(self.max_processing_delay_s, self.backlog_s, out=self.max_processing_delay_s)
         return done
 
-    def catch_up(self) -> None:
-        """Let nothing wait, as if nothing ever had: the application has been running before."""
-        self.waiting_s[:] = 0.0
-        self.most_waiting_s[:] = 0.0
+    def clear_backlog(self) -> None:
+        """Remove the backlog and its maximum, as if the application had been running before."""
+        self.backlog_s[:] = 0.0
+        self.max_processing_delay_s[:] = 0.0
 
-    def scale(self, factor: float | FloatArray, records_per_s: FloatArray | None = None) -> None:
-        """So many times the usual input comes in from now on.
+    def set_input(self, factor: float | FloatArray, records_per_s: FloatArray | None = None) -> None:
+        """Set the input to a multiple of the usual one.
 
         Args:
-            factor: one for all tasks, or shape (T,).
-            records_per_s: shape (T,); how many records a second of usual input is from now on; None if as before.
+            factor: the multiple for all tasks, or shape (T,).
+            records_per_s: shape (T,); how many records a second of usual input has from now on; None to keep that.
         """
-        self._factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.waiting_s.shape)
+        self._factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.backlog_s.shape)
         if records_per_s is not None:
             self._records_per_s = records_per_s
-        self.settle(self._running, self._thread)
+        self.update_rates(self._running, self._thread)
 
-    def settle(self, running: BoolArray, thread: IntArray) -> None:
-        """Find out how fast each task goes from here on.
+    def update_rates(self, running: BoolArray, thread: IntArray) -> None:
+        """Recompute how fast each task is processed.
 
         Args:
-            running: shape (T,).
-            thread: shape (T,); the thread that each task runs on; anything where it does not run.
+            running: shape (T,); which tasks are processed.
+            thread: shape (T,); the thread of each task among all threads; arbitrary where it does not run.
         """
         self._running, self._thread = running, thread
         tasks = np.flatnonzero(running)
         threads = thread[tasks]
-        at_once = tasks[self._unlimited[threads] | (self._records_per_s[tasks] == 0)]
-        self.work_s[at_once] += self.waiting_s[at_once]
-        self._at_once_s[at_once] += self.waiting_s[at_once]
-        self.waiting_s[at_once] = 0.0
+        instant = tasks[self._unlimited[threads] | (self._records_per_s[tasks] == 0)]
+        self.work_s[instant] += self.backlog_s[instant]
+        self._instant_work_s[instant] += self.backlog_s[instant]
+        self.backlog_s[instant] = 0.0
         usual = self._records_per_s[tasks]
-        behind = self.waiting_s[tasks] > _NOTHING_S
-        coming = self._factor[tasks]
-        demand = np.where(behind, np.inf, usual * coming)
+        behind = self.backlog_s[tasks] > _NEGLIGIBLE_S
+        incoming = self._factor[tasks]
+        demand = np.where(behind, np.inf, usual * incoming)
         shares = max_min_shares(self._capacity, threads, demand)
         self.rate = np.zeros(len(running), dtype=np.float64)
-        self.rate[tasks] = np.divide(shares, usual, out=coming, where=usual > 0)
+        self.rate[tasks] = np.divide(shares, usual, out=incoming, where=usual > 0)
 
     def next_change_s(self) -> float:
-        """In how many seconds the next task will have caught up, infinity if none will."""
+        """Return the seconds until the next task has no backlog, infinity if none catches up."""
         closing = self.rate - self._factor
-        behind = self._running & (self.waiting_s > _NOTHING_S) & (closing > 0)
-        return float((self.waiting_s[behind] / closing[behind]).min(initial=np.inf))
+        behind = self._running & (self.backlog_s > _NEGLIGIBLE_S) & (closing > 0)
+        return float((self.backlog_s[behind] / closing[behind]).min(initial=np.inf))
 
     def take_work(self) -> FloatArray:
-        """What was processed since the last time, shape (T,)."""
+        """Return what was processed since the last call, shape (T,)."""
         taken = self.work_s
         self.work_s = np.zeros(len(taken), dtype=np.float64)
         return taken
 
-    def take_at_once(self) -> FloatArray:
-        """Return the work since the last call that took no time, on threads without limit, shape (T,)."""
-        taken = self._at_once_s
-        self._at_once_s = np.zeros(len(taken), dtype=np.float64)
+    def take_instant_work(self) -> FloatArray:
+        """Return what threads without limit processed in no time since the last call, shape (T,)."""
+        taken = self._instant_work_s
+        self._instant_work_s = np.zeros(len(taken), dtype=np.float64)
         return taken
+
+    def validate_state(self) -> None:
+        """Check that only running tasks are processed, and no thread exceeds its capacity.
+
+        Raises:
+            InvalidStateError: it is violated; the message says which task or thread.
+        """
+        stopped = np.flatnonzero((self.rate != 0) & ~self._running)
+        if len(stopped):
+            raise InvalidStateError(f"processing: task in row {stopped[0]} does not run, but is processed")
+        if (self.backlog_s < 0).any():
+            raise InvalidStateError(f"processing: task in row {np.argmin(self.backlog_s)} has a negative backlog")
+        records_per_s = (self.rate * self._records_per_s)[self._running]
+        by_thread = np.bincount(self._thread[self._running], weights=records_per_s, minlength=len(self._capacity))
+        excess = np.flatnonzero(by_thread > self._capacity * (1 + _ROUNDING))
+        if len(excess):
+            raise InvalidStateError(f"processing: thread {excess[0]} processes more records than it can")

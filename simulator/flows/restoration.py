@@ -1,11 +1,11 @@
-"""State: how far each client's copy of each task is, and how copies catch up.
+"""Task state: how far each client's copy of each task is, and how copies catch up.
 
-Every stateful task has one changelog, counted in bytes: it grows as the task processes its input. A client holds a copy
-up to some position. Copies that are behind read the changelog at a fair share of the client's bandwidth, and of that of
-the brokers that lead it where those have a limit; copies that are level read what is written. Actives that restore go
-before standbys, as Kafka's state updater has it.
+Every stateful task has one changelog, counted in bytes, which grows as the task processes its input. A client holds a
+copy up to some position. Copies that are behind read the changelog at a max-min fair share of the client's bandwidth,
+and of the bandwidth of the brokers that lead it if these have a limit. Copies that have caught up read what is written.
+Active tasks that restore go before standbys, as in Kafka's state updater.
 
-The model is a fluid: between two changes every rate is constant, so positions are straight lines.
+The model is a fluid: between two changes every rate is constant, so positions are linear in time.
 
 Source: KIP-441 (lags), `DefaultStateUpdater` and `StoreChangelogReader` (active restoration pauses standbys).
 """
@@ -20,26 +20,30 @@ import numpy as np
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import LATEST_OFFSET, NO_LAG
+from simulator.catching_up import CAUGHT_UP_BYTES, is_caught_up
+from simulator.errors import InvalidStateError
 from simulator.flows.traffic import TrafficKind
 from simulator.max_min_fairness import max_min_shares, max_min_shares_of_two
-from simulator.world.initial_state import NO_COPY
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import FloatArray, Layout
+from simulator.world.sentinels import NO_COPY
 from simulator.world.world import Client, OffsetReports
 
-_LEVEL_BYTES = 0.5
 _BEHIND_BYTES = 1.0
+_ROUNDING_BYTES = 1.0
+_ROUNDING = 1e-9
 _PART_OF_A_RECORD = 1e-6
-_NOBODY_CLEANS_UP = np.iinfo(np.int64).max
+_NEVER_MS = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssignedCopies:
-    """Copies that are assigned, K of them: of stateful tasks only.
+    """The assigned copies of stateful tasks, K of them.
 
     Attributes:
         task: shape (K,); row of the task.
         client: shape (K,); row of the client.
-        active: shape (K,); whether it is to run there, or stand by.
+        active: shape (K,); whether the copy is the active task, not a standby or warm-up.
     """
 
     task: IntArray
@@ -51,204 +55,217 @@ class AssignedCopies:
 
 
 class Restoration:
-    """The copies of T tasks on all N clients that ever take part.
+    """The copies of T tasks on all N clients of the world.
 
     Attributes:
-        copies: those that are assigned now.
-        restored_bytes: what was read so far to catch up.
-        restored_again_bytes: what of it the same client had held before, and lost.
+        copies: the copies that are assigned now.
+        end_bytes: shape (T,); the length of each task's changelog.
+        held_bytes: shape (T, N); how much of it each client holds.
+        rate: shape (K,); bytes per second that each assigned copy reads, or writes if it runs.
+        restored_bytes: bytes read so far to catch up.
+        restored_again_bytes: the part of these that the same client had held before and lost.
     """
 
-    def __init__(self, layout: Layout, clients: Sequence[Client], brokers: FloatArray) -> None:
-        """Begin with no copy anywhere.
+    def __init__(self, layout: Layout, clients: Sequence[Client], broker_bytes_per_s: FloatArray) -> None:
+        """Start without any copy.
 
         Args:
             layout: the tasks.
             clients: N clients.
-            brokers: shape (B,); what each broker can send to those who restore, infinity for no limit.
+            broker_bytes_per_s: shape (B,); what each broker can send to restoring clients, infinity for no limit.
         """
         shape = (len(layout.tasks), len(clients))
         self._bandwidth = np.array([client.restore_bytes_per_s for client in clients], dtype=np.float64)
-        self._brokers = brokers
-        self._brokers_limit = bool(np.isfinite(brokers).any())
-        self._share: FloatArray = np.zeros((shape[0], len(brokers)), dtype=np.float64)
+        self._broker_bandwidth = broker_bytes_per_s
+        self._brokers_limit = bool(np.isfinite(broker_bytes_per_s).any())
+        self._broker_share: FloatArray = np.zeros((shape[0], len(broker_bytes_per_s)), dtype=np.float64)
         self._stateful = layout.tasks.stateful
         self._memory_share = layout.memory_share
-        self._usual_writes = layout.state_bytes_per_s
+        self._write_bytes_per_s = layout.state_bytes_per_s
         self._record_bytes = layout.record_bytes
         self._stale = np.array([client.reports is OffsetReports.STALE for client in clients], dtype=np.bool_)
         self._never = np.array([client.reports is OffsetReports.NEVER for client in clients], dtype=np.bool_)
-        self._end: FloatArray = layout.state_bytes.astype(np.float64)
-        self._empty: BoolArray = np.zeros(shape, dtype=np.bool_)
-        self._held: FloatArray = np.zeros(shape, dtype=np.float64)
-        self._had: FloatArray = np.zeros(shape, dtype=np.float64)
-        self._reported: FloatArray = np.zeros(shape, dtype=np.float64)
+        self.end_bytes: FloatArray = layout.state_bytes.astype(np.float64)
+        self.held_bytes: FloatArray = np.zeros(shape, dtype=np.float64)
+        self._is_empty_copy: BoolArray = np.zeros(shape, dtype=np.bool_)
+        self._max_held_bytes: FloatArray = np.zeros(shape, dtype=np.float64)
+        self._reported_bytes: FloatArray = np.zeros(shape, dtype=np.float64)
         self._idle_since_ms: IntArray = np.zeros(shape, dtype=np.int64)
-        self._writes: FloatArray = np.zeros(shape[0], dtype=np.float64)
+        self._growth: FloatArray = np.zeros(shape[0], dtype=np.float64)
         self._owner: IntArray = np.full(shape[0], UNASSIGNED, dtype=np.int64)
-        self._arrived: BoolArray = np.zeros(shape, dtype=np.bool_)
-        none = np.zeros(0, dtype=np.int64)
-        self.copies = AssignedCopies(none, none, np.zeros(0, dtype=np.bool_))
-        self._rate: FloatArray = np.zeros(0, dtype=np.float64)
-        self._waits: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._cut_off: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._level: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._read: FloatArray = np.zeros((2, 0), dtype=np.float64)
+        self._caught_up_once: BoolArray = np.zeros(shape, dtype=np.bool_)
+        self.copies = AssignedCopies(
+            np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+        )
+        self.rate: FloatArray = np.zeros(0, dtype=np.float64)
+        self._is_paused: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._is_unreadable: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._caught_up: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._read_bytes: FloatArray = np.zeros((2, 0), dtype=np.float64)
         self.restored_bytes = 0.0
         self.restored_again_bytes = 0.0
 
-    def place(self, lags: IntArray) -> None:
-        """Put copies where they are at the start, before anything is assigned.
+    def load_copies(self, lags: IntArray) -> None:
+        """Set the copies that clients have at the start, before any task is assigned.
 
-        A copy that is behind is in the middle of a record: how far it is into that, whole records do not tell.
+        A copy that is behind ends in the middle of a record, since a lag in whole records does not say where in it.
 
         Args:
-            lags: shape (T, N); by how many records each copy is behind, NO_COPY where there is none.
+            lags: shape (T, N); how many records each copy is behind, NO_COPY where there is none.
         """
-        behind = np.where(lags > 0, (lags + 0.5) * self._record_bytes[:, None], 0.0)
-        there = (lags != NO_COPY) & self._stateful[:, None]
-        self._held = np.where(there, np.maximum(self._end[:, None] - behind, 0.0), 0.0)
-        self._empty = there & (self._held == 0)
-        self._had = self._held.copy()
+        missing = np.where(lags > 0, (lags + 0.5) * self._record_bytes[:, None], 0.0)
+        exists = (lags != NO_COPY) & self._stateful[:, None]
+        self.held_bytes = np.where(exists, np.maximum(self.end_bytes[:, None] - missing, 0.0), 0.0)
+        self._is_empty_copy = exists & (self.held_bytes == 0)
+        self._max_held_bytes = self.held_bytes.copy()
 
     def advance(self, seconds: float, work: FloatArray) -> None:
         """Let time pass at the current rates.
 
         Args:
-            seconds: the time.
+            seconds: how long.
             work: shape (T,); seconds of usual input that each task processes in that time.
         """
         at = (self.copies.task, self.copies.client)
-        self._end += self._usual_writes * work
-        before = self._held[at]
-        after = np.minimum(before + self._rate * seconds, self._end[self.copies.task])
+        self.end_bytes += self._write_bytes_per_s * work
+        before = self.held_bytes[at]
+        after = np.minimum(before + self.rate * seconds, self.end_bytes[self.copies.task])
         read = after - before
-        behind = ~self._level
-        follows = self._level & ~self.copies.active
-        self._read += read * np.stack((behind, follows))
-        again = np.clip(np.minimum(after, self._had[at]) - before, 0.0, None) * behind
+        behind = ~self._caught_up
+        follows = self._caught_up & ~self.copies.active
+        self._read_bytes += read * np.stack((behind, follows))
+        again = np.clip(np.minimum(after, self._max_held_bytes[at]) - before, 0.0, None) * behind
         self.restored_bytes += float((read * behind).sum())
         self.restored_again_bytes += float(again.sum())
-        self._held[at] = after
-        self._had[at] = np.maximum(self._had[at], after)
+        self.held_bytes[at] = after
+        self._max_held_bytes[at] = np.maximum(self._max_held_bytes[at], after)
 
-    def assign(self, owner: IntArray, standby: BoolArray, moved: tuple[IntArray, IntArray], now_ms: int) -> None:
-        """Give the clients other tasks.
+    def assign(
+        self, owner: IntArray, standby: BoolArray, moved_threads: tuple[IntArray, IntArray], now_ms: int
+    ) -> None:
+        """Change which copies are assigned.
 
         Args:
-            owner: shape (T,); the client that each task is to run on, UNASSIGNED if none.
-            standby: shape (T, N); who stands by.
-            moved: tasks and clients of copies that go from one thread of their client to another.
+            owner: shape (T,); the client that is to run each task, UNASSIGNED if none.
+            standby: shape (T, N); which clients have a standby or warm-up.
+            moved_threads: tasks and clients of copies that move to another thread of their client.
             now_ms: the time.
         """
         before = self.copies
         self._owner = owner
-        wanted = standby & self._stateful[:, None]
         runs = np.flatnonzero((owner != UNASSIGNED) & self._stateful)
-        standby_of, standby_on = np.nonzero(wanted)
-        self._take(
+        standby_of, standby_on = np.nonzero(standby & self._stateful[:, None])
+        self._set_copies(
             np.concatenate((runs, standby_of)),
             np.concatenate((owner[runs], standby_on)),
             np.arange(len(runs) + len(standby_of)) < len(runs),
         )
-        still = self._assigned()[before.task, before.client]
-        self._close(before.task[~still], before.client[~still], now_ms)
-        self._lose_memory(*moved)
+        stays = self._is_assigned()[before.task, before.client]
+        self._close(before.task[~stays], before.client[~stays], now_ms)
+        self._lose_memory(*moved_threads)
 
-    def stop(self, client: int, keeps_state: bool, now_ms: int) -> None:
-        """Let a client end: it runs nothing and holds nothing open; its disk stays or is lost."""
+    def stop_client(self, client: int, keeps_state: bool, now_ms: int) -> None:
+        """Stop a client: close its copies; keep its disk or lose it."""
         stays = self.copies.client != client
         closed = self.copies.task[~stays], self.copies.client[~stays]
         self._owner = np.where(self._owner == client, UNASSIGNED, self._owner)
-        self._take(self.copies.task[stays], self.copies.client[stays], self.copies.active[stays])
+        self._set_copies(self.copies.task[stays], self.copies.client[stays], self.copies.active[stays])
         self._close(*closed, now_ms)
-        self._idle_since_ms[:, client] = _NOBODY_CLEANS_UP
+        self._idle_since_ms[:, client] = _NEVER_MS
         if not keeps_state:
-            self._held[:, client] = 0.0
-            self._empty[:, client] = False
+            self.held_bytes[:, client] = 0.0
+            self._is_empty_copy[:, client] = False
 
-    def start(self, client: int, now_ms: int) -> None:
-        """Let a client start; what lies on its disk is not cleaned up before the delay has passed from now."""
+    def start_client(self, client: int, now_ms: int) -> None:
+        """Start a client; the cleanup delay of the copies on its disk begins now."""
         self._idle_since_ms[:, client] = now_ms
 
-    def fill(self) -> None:
-        """Bring every assigned copy level at once: the application has been running before."""
+    def restore_all(self) -> None:
+        """Let every assigned copy catch up at once, as if the application had been running before."""
         at = (self.copies.task, self.copies.client)
-        self._held[at] = self._end[self.copies.task]
-        self._had[at] = self._held[at]
+        self.held_bytes[at] = self.end_bytes[self.copies.task]
+        self._max_held_bytes[at] = self.held_bytes[at]
 
-    def clean_up(self, delay_ms: int, now_ms: int) -> None:
-        """Delete the copies that have lain unassigned for longer than `state.cleanup.delay.ms`."""
-        expired = ((self._held > 0) | self._empty) & (now_ms - self._idle_since_ms > delay_ms)
+    def delete_expired(self, delay_ms: int, now_ms: int) -> None:
+        """Delete the copies that were unassigned for longer than `state.cleanup.delay.ms`."""
+        expired = ((self.held_bytes > 0) | self._is_empty_copy) & (now_ms - self._idle_since_ms > delay_ms)
         expired[self.copies.task, self.copies.client] = False
-        self._held[expired] = 0.0
-        self._empty[expired] = False
+        self.held_bytes[expired] = 0.0
+        self._is_empty_copy[expired] = False
 
-    def level(self) -> tuple[BoolArray, BoolArray]:
-        """Find out which copies (K,) have caught up, and which tasks (T,) thereby have their state where they run."""
+    def caught_up(self) -> BoolArray:
+        """Return which assigned copies have caught up by now, shape (K,)."""
+        return is_caught_up(self.end_bytes[self.copies.task] - self.held_bytes[self.copies.task, self.copies.client])
+
+    def update_caught_up(self) -> None:
+        """Mark the copies that have caught up by now, and give them all of their changelog."""
         at = (self.copies.task, self.copies.client)
-        end = self._end[self.copies.task]
-        level = end - self._held[at] <= _LEVEL_BYTES
-        self._held[at] = np.where(level, end, self._held[at])
-        self._empty[at] |= level & (end == 0)
-        self._had[at] = np.maximum(self._had[at], self._held[at])
-        self._arrived[at] |= level
-        self._level = level
-        ready = (self._owner != UNASSIGNED) & ~self._stateful
-        ready[self.copies.task[level & self.copies.active]] = True
-        return level, ready
+        end = self.end_bytes[self.copies.task]
+        caught_up = self.caught_up()
+        self.held_bytes[at] = np.where(caught_up, end, self.held_bytes[at])
+        self._is_empty_copy[at] |= caught_up & (end == 0)
+        self._max_held_bytes[at] = np.maximum(self._max_held_bytes[at], self.held_bytes[at])
+        self._caught_up_once[at] |= caught_up
+        self._caught_up = caught_up
 
-    def write(self, bytes_per_s: FloatArray) -> None:
-        """So much, shape (T,), is written to each task's changelogs for a second of usual input from now on."""
-        self._usual_writes = bytes_per_s
+    def restored_tasks(self) -> BoolArray:
+        """Return which tasks have all their state where they run, by the last update, shape (T,)."""
+        restored: BoolArray = (self._owner != UNASSIGNED) & ~self._stateful
+        restored[self.copies.task[self._caught_up & self.copies.active]] = True
+        return restored
 
-    def write_at_once(self, work: FloatArray) -> None:
-        """Let tasks that run write what they process in no time, shape (T,); their standbys lack it from then on."""
+    def set_write_rates(self, bytes_per_s: FloatArray) -> None:
+        """Set the bytes, shape (T,), that each task writes to its changelogs for a second of usual input."""
+        self._write_bytes_per_s = bytes_per_s
+
+    def write(self, work: FloatArray) -> None:
+        """Write what running tasks process in no time, shape (T,), to the changelogs; their standbys fall behind."""
         if work.any():
-            self._end += self._usual_writes * work
-            writers = self.copies.active & self._level
+            self.end_bytes += self._write_bytes_per_s * work
+            writers = self.copies.active & self._caught_up
             task, client = self.copies.task[writers], self.copies.client[writers]
-            self._held[task, client] = self._end[task]
-            self.level()
+            self.held_bytes[task, client] = self.end_bytes[task]
+            self.update_caught_up()
 
-    def settle(
-        self, processing_rate: FloatArray, share: FloatArray, running: BoolArray, can_restore: BoolArray
+    def update_rates(
+        self, processing_rate: FloatArray, broker_share: FloatArray, running: BoolArray, can_restore: BoolArray
     ) -> None:
-        """Find out how fast every copy reads from here on.
+        """Recompute how fast every copy reads.
 
         Args:
             processing_rate: shape (T,); seconds of usual input that each task processes in a second.
-            share: shape (T, B); what part of a task's changelogs each broker serves.
+            broker_share: shape (T, B); the fraction of a task's changelogs that each broker leads.
             running: shape (T,); whether the active task has been restored.
-            can_restore: shape (T,); whether all of a task's changelogs can be read.
+            can_restore: shape (T,); whether all changelogs of a task can be read.
         """
-        self._writes = self._usual_writes * processing_rate
-        self._share = share
-        copies, level = self.copies, self._level
-        written = self._writes[copies.task]
+        self._growth = self._write_bytes_per_s * processing_rate
+        self._broker_share = broker_share
+        copies, caught_up = self.copies, self._caught_up
+        growth = self._growth[copies.task]
         restoring = copies.active & ~running[copies.task]
-        busy = np.bincount(copies.client[restoring], minlength=len(self._bandwidth)) > 0
-        self._waits = ~copies.active & busy[copies.client]
-        self._cut_off = ~can_restore[copies.task]
-        reads = np.flatnonzero(((restoring & ~level) | (~copies.active & ~self._waits)) & ~self._cut_off)
-        self._rate = np.where(copies.active & level, written, 0.0)
-        demand = np.where(level[reads], written[reads], np.inf)
+        is_restoring_client = np.bincount(copies.client[restoring], minlength=len(self._bandwidth)) > 0
+        self._is_paused = ~copies.active & is_restoring_client[copies.client]
+        self._is_unreadable = ~can_restore[copies.task]
+        reads_now = (restoring & ~caught_up) | (~copies.active & ~self._is_paused)
+        reads = np.flatnonzero(reads_now & ~self._is_unreadable)
+        self.rate = np.where(copies.active & caught_up, growth, 0.0)
+        demand = np.where(caught_up[reads], growth[reads], np.inf)
         if self._brokers_limit:
             shares = max_min_shares_of_two(
-                self._bandwidth, copies.client[reads], self._brokers, share[copies.task[reads]], demand
+                self._bandwidth, copies.client[reads], self._broker_bandwidth, broker_share[copies.task[reads]], demand
             )
         else:
             shares = max_min_shares(self._bandwidth, copies.client[reads], demand)
-        self._rate[reads] = shares
+        self.rate[reads] = shares
 
     def next_change_s(self) -> float:
-        """Return the seconds until the next copy catches up or falls behind, infinity if none will at these rates."""
-        gap = self._end[self.copies.task] - self._held[self.copies.task, self.copies.client]
-        closing = self._rate - self._writes[self.copies.task]
-        behind = ~self._level & (gap > _LEVEL_BYTES) & (closing > 0)
-        slows = self._level & (closing < 0)
-        caught_up_s = float((gap[behind] / closing[behind]).min(initial=np.inf))
-        fallen_behind_s = float(((_BEHIND_BYTES - gap[slows]) / -closing[slows]).min(initial=np.inf))
+        """Return the seconds until the next copy catches up or falls behind, infinity if none does at these rates."""
+        missing = self.end_bytes[self.copies.task] - self.held_bytes[self.copies.task, self.copies.client]
+        closing = self.rate - self._growth[self.copies.task]
+        behind = ~self._caught_up & (missing > CAUGHT_UP_BYTES) & (closing > 0)
+        slows = self._caught_up & (closing < 0)
+        caught_up_s = float((missing[behind] / closing[behind]).min(initial=np.inf))
+        fallen_behind_s = float(((_BEHIND_BYTES - missing[slows]) / -closing[slows]).min(initial=np.inf))
         return min(caught_up_s, fallen_behind_s)
 
     @property
@@ -257,20 +274,23 @@ class Restoration:
 
         A standby that falls behind later, because more is written than it can read, does not count.
         """
-        arrived = self._arrived[self.copies.task, self.copies.client]
-        return bool((~self._level & (self.copies.active | ~arrived)).any())
+        caught_up_once = self._caught_up_once[self.copies.task, self.copies.client]
+        return bool((~self._caught_up & (self.copies.active | ~caught_up_once)).any())
 
-    def losing_ground(self) -> IntArray:
-        """The copies (places in `copies`) that are behind, may read, and do so no faster than their changelogs grow."""
-        slow = self._rate <= self._writes[self.copies.task]
-        found: IntArray = np.flatnonzero(~self._level & ~self._waits & ~self._cut_off & slow)
-        return found
+    def falling_behind(self) -> IntArray:
+        """Return the places in `copies` of those that are behind and read no faster than their changelogs grow.
+
+        Standbys that are paused and copies whose changelogs cannot be read are left out.
+        """
+        slow = self.rate <= self._growth[self.copies.task]
+        places: IntArray = np.flatnonzero(~self._caught_up & ~self._is_paused & ~self._is_unreadable & slow)
+        return places
 
     def take_reads(self) -> list[tuple[TrafficKind, FloatArray, IntArray, IntArray]]:
-        """What copies have read since the last time: kind, bytes (K,), tasks (K,), clients (K,)."""
-        behind, follows = self._read
+        """Return what copies have read since the last call: kind, bytes (K,), tasks (K,), clients (K,)."""
+        behind, follows = self._read_bytes
         active, task, client = self.copies.active, self.copies.task, self.copies.client
-        self._read = np.zeros((2, len(self.copies)), dtype=np.float64)
+        self._read_bytes = np.zeros((2, len(self.copies)), dtype=np.float64)
         kinds = (
             (TrafficKind.RESTORE_READ, behind * active),
             (TrafficKind.WARMUP_READ, behind * ~active),
@@ -278,43 +298,45 @@ class Restoration:
         )
         return [(kind, read[read > 0], task[read > 0], client[read > 0]) for kind, read in kinds if read.any()]
 
-    def in_reach(self) -> BoolArray:
-        """Shape (T,); whether some client has a copy that queries can be put to; true for tasks without state."""
-        reach: BoolArray = ~self._stateful
-        held = self._held[self.copies.task, self.copies.client] > 0
-        empty = self._end[self.copies.task] <= _LEVEL_BYTES
-        # A copy that has begun to read holds something from now on; nothing else settles it before it is level.
-        reach[self.copies.task[held | empty | (self._rate > 0)]] = True
-        return reach
+    def queryable_tasks(self) -> BoolArray:
+        """Return which tasks have a queryable copy on some client, shape (T,); true for stateless tasks."""
+        queryable: BoolArray = ~self._stateful
+        has_data = self.held_bytes[self.copies.task, self.copies.client] > 0
+        is_empty = is_caught_up(self.end_bytes[self.copies.task])
+        # A copy that has begun to read holds data from now on; no other event comes before it has caught up.
+        queryable[self.copies.task[has_data | is_empty | (self.rate > 0)]] = True
+        return queryable
 
-    def on_disk(self, clients: IntArray) -> BoolArray:
-        """Whether the given clients (rows) have a copy of each task, shape (T, C).
+    def holds_copy(self, clients: IntArray) -> BoolArray:
+        """Return whether the given clients have a copy of each task, shape (T, C).
 
-        A copy that is assigned counts, even if nothing was read yet; so does an empty one that was found, or of which
-        the changelog is empty. (Source: `TaskManager.taskOffsetSums`, which tells the offset sum 0 for such a task.)
-        """
-        some = (self._held > 0) | self._empty | self._assigned()
-        return some[:, clients] & self._stateful[:, None]
-
-    def lags(self, clients: IntArray, running: BoolArray) -> IntArray:
-        """What the given clients (rows) report at a rebalance, shape (T, C), in records; NO_LAG at stateless tasks.
-
-        A client without a copy is behind by the whole changelog; LATEST_OFFSET where the task runs.
+        An assigned copy counts even if it has read nothing yet. So does an empty copy that was there at the start or
+        whose changelog is empty. (Source: `TaskManager.taskOffsetSums`, which reports the offset sum 0 for it.)
 
         Args:
             clients: rows of C clients.
-            running: shape (T,).
         """
-        held = self._held[:, clients]
+        exists = (self.held_bytes > 0) | self._is_empty_copy | self._is_assigned()
+        return exists[:, clients] & self._stateful[:, None]
+
+    def lags(self, clients: IntArray, running: BoolArray) -> IntArray:
+        """Return the lags that the given clients report at a rebalance, in records, shape (T, C).
+
+        The lag of a client without a copy is the whole changelog. It is LATEST_OFFSET where the task runs, and NO_LAG
+        for stateless tasks.
+
+        Args:
+            clients: rows of C clients.
+            running: shape (T,); which tasks run.
+        """
+        held = self.held_bytes[:, clients]
         stale, never = self._stale[clients], self._never[clients]
-        if stale.any():
-            held[:, stale] = self._reported[:, clients[stale]]
-            self._reported[:, clients] = self._held[:, clients]
+        held[:, stale] = self._reported_bytes[:, clients[stale]]
         held[:, never] = 0.0
-        whole = _whole_records(self._end, self._record_bytes)
+        whole = _whole_records(self.end_bytes, self._record_bytes)
         lags = np.repeat(whole[:, None], len(clients), axis=1)
         task, column = np.nonzero(held)
-        behind = np.maximum(self._end[task] - held[task, column], 0.0)
+        behind = np.maximum(self.end_bytes[task] - held[task, column], 0.0)
         lags[task, column] = _whole_records(behind, self._record_bytes[task])
         column_of = np.full(len(self._bandwidth), UNASSIGNED, dtype=np.int64)
         column_of[clients] = np.arange(len(clients))
@@ -324,33 +346,80 @@ class Restoration:
         lags[~self._stateful] = NO_LAG
         return lags
 
-    def _take(self, task: IntArray, client: IntArray, active: BoolArray) -> None:
-        self.copies = AssignedCopies(task.astype(np.int64), client.astype(np.int64), active)
-        self._rate = np.zeros(len(task), dtype=np.float64)
-        self._waits = np.zeros(len(task), dtype=np.bool_)
-        self._cut_off = np.zeros(len(task), dtype=np.bool_)
-        self._level = np.zeros(len(task), dtype=np.bool_)
-        self._read = np.zeros((2, len(task)), dtype=np.float64)
+    def record_reports(self, clients: IntArray) -> None:
+        """Record the current offsets of the given clients, which those with stale reports report next time.
 
-    def _assigned(self) -> BoolArray:
-        assigned = np.zeros(self._held.shape, dtype=np.bool_)
+        Args:
+            clients: rows of C clients.
+        """
+        stale = clients[self._stale[clients]]
+        self._reported_bytes[:, stale] = self.held_bytes[:, stale]
+
+    def validate_state(self, assignment: GroupAssignment, running: BoolArray) -> None:
+        """Check that the copies match an assignment, and that positions and rates are possible.
+
+        Args:
+            assignment: the current assignment.
+            running: shape (T,); whether the active task has been restored.
+
+        Raises:
+            InvalidStateError: an invariant is violated; the message says which.
+        """
+        copies, held, end = self.copies, self.held_bytes, self.end_bytes
+        has_owner = (assignment.owner != UNASSIGNED) & self._stateful
+        expected = {(int(t), int(assignment.owner[t]), True) for t in np.flatnonzero(has_owner)}
+        expected |= {(int(t), int(c), False) for t, c in np.argwhere(assignment.standby)}
+        actual = list(zip(copies.task.tolist(), copies.client.tolist(), copies.active.tolist(), strict=True))
+        reads = ~(copies.active & running[copies.task])
+        caught_up = end[copies.task] - held[copies.task, copies.client] <= _ROUNDING_BYTES
+        by_client = np.bincount(copies.client[reads], weights=self.rate[reads], minlength=len(self._bandwidth))
+        by_broker = self.rate[reads] @ self._broker_share[copies.task[reads]]
+        restores = np.isin(copies.client, copies.client[copies.active & reads])
+        for holds, violation in (
+            (sorted(actual) == sorted(expected), "the assigned copies are not those of the assignment"),
+            ((held >= 0).all(), "a copy holds less than nothing"),
+            ((held <= end[:, None] + _ROUNDING_BYTES).all(), "a copy is ahead of its changelog"),
+            (not held[~self._stateful].any(), "a stateless task has a copy"),
+            (caught_up[~reads].all(), "a running task lacks a part of its state"),
+            (
+                0 <= self.restored_again_bytes <= self.restored_bytes + _ROUNDING_BYTES,
+                "more restored again than at all",
+            ),
+            ((by_client <= self._bandwidth * (1 + _ROUNDING)).all(), "a client reads faster than it can"),
+            ((by_broker <= self._broker_bandwidth * (1 + _ROUNDING)).all(), "a broker sends faster than it can"),
+            (not self.rate[~copies.active & restores].any(), "a standby reads while its client restores active tasks"),
+            (not self.rate[reads & self._is_unreadable].any(), "a copy reads a changelog without a leader"),
+        ):
+            if not holds:
+                raise InvalidStateError(f"restoration: {violation}")
+
+    def _set_copies(self, task: IntArray, client: IntArray, active: BoolArray) -> None:
+        self.copies = AssignedCopies(task.astype(np.int64), client.astype(np.int64), active)
+        self.rate = np.zeros(len(task), dtype=np.float64)
+        self._is_paused = np.zeros(len(task), dtype=np.bool_)
+        self._is_unreadable = np.zeros(len(task), dtype=np.bool_)
+        self._caught_up = np.zeros(len(task), dtype=np.bool_)
+        self._read_bytes = np.zeros((2, len(task)), dtype=np.float64)
+
+    def _is_assigned(self) -> BoolArray:
+        assigned = np.zeros(self.held_bytes.shape, dtype=np.bool_)
         assigned[self.copies.task, self.copies.client] = True
         return assigned
 
     def _close(self, tasks: IntArray, clients: IntArray, now_ms: int) -> None:
-        """Closing a copy keeps what is on disk, and loses what is in memory."""
+        """Close copies: what is on disk stays, what is in memory is lost."""
         self._idle_since_ms[tasks, clients] = now_ms
-        self._arrived[tasks, clients] = False
+        self._caught_up_once[tasks, clients] = False
         self._lose_memory(tasks, clients)
 
     def _lose_memory(self, tasks: IntArray, clients: IntArray) -> None:
-        persistent = (1.0 - self._memory_share[tasks]) * self._end[tasks]
-        self._held[tasks, clients] = np.minimum(self._held[tasks, clients], persistent)
-        self._empty[tasks, clients] &= self._memory_share[tasks] < 1.0
-        self._arrived[tasks, clients] &= self._end[tasks] - self._held[tasks, clients] <= _LEVEL_BYTES
+        persistent = (1.0 - self._memory_share[tasks]) * self.end_bytes[tasks]
+        self.held_bytes[tasks, clients] = np.minimum(self.held_bytes[tasks, clients], persistent)
+        self._is_empty_copy[tasks, clients] &= self._memory_share[tasks] < 1.0
+        self._caught_up_once[tasks, clients] &= is_caught_up(self.end_bytes[tasks] - self.held_bytes[tasks, clients])
 
 
 def _whole_records(held_bytes: FloatArray, record_bytes: FloatArray) -> IntArray:
-    """Return how many records are whole; a quotient that rounding left just below a whole number is that number."""
+    """Return how many records are whole; a quotient just below a whole number, from rounding, is that number."""
     records: IntArray = np.floor(held_bytes / record_bytes + _PART_OF_A_RECORD).astype(np.int64)
     return records

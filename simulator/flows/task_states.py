@@ -1,8 +1,8 @@
-"""The life of every task: unassigned, assigned, restoring, running, blocked, revoked.
+"""The state history of every task: unassigned, assigned, restoring, running, blocked, revoked.
 
 Source: KIP-429 and `org.apache.kafka.streams.processor.internals.Task.State` (created, restoring, running, suspended,
-closed); what a group has not given to anybody is unassigned, what its owner gave back for another is revoked. Kafka has
-no state for a running task that can make no progress; here it is blocked.
+closed). A task without owner is unassigned; a task that its owner gave back for another client is revoked. Kafka has no
+state for a running task that cannot make progress; here it is blocked.
 """
 
 from __future__ import annotations
@@ -21,10 +21,15 @@ from simulator.errors import IllegalTransitionError
 
 
 class TaskState(IntEnum):
-    """Where a task is in its life.
+    """The state of a task.
 
     Attributes:
-        BLOCKED: it has its state, as when it runs, but a partition that it reads or writes is unavailable.
+        UNASSIGNED: no client has it.
+        ASSIGNED: a client has it, and neither restores nor runs it yet.
+        RESTORING: its client restores its state.
+        RUNNING: it is processed.
+        REVOKED: its owner has given it back, and its new owner does not have it yet.
+        BLOCKED: it has its state, but a partition that it reads or writes is unavailable.
     """
 
     UNASSIGNED = 0
@@ -56,12 +61,19 @@ _NEXT: Final = {
 ALLOWED_TRANSITIONS: Final[BoolArray] = np.array(
     [[after in _NEXT[before] for after in TaskState] for before in TaskState]
 )
-"""[before][after]: which steps a life may take."""
+"""[before][after]: whether a task may go from one state to another."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskTransitions:
-    """Steps that several lives took at one moment; `tasks` and `clients` are rows, UNASSIGNED for no client."""
+    """The transitions of K tasks to one state at one moment.
+
+    Attributes:
+        at_ms: when.
+        state: the new state.
+        tasks: shape (K,); rows of the tasks.
+        clients: shape (K,); rows of their clients, UNASSIGNED for no client.
+    """
 
     at_ms: int
     state: TaskState
@@ -70,30 +82,30 @@ class TaskTransitions:
 
 
 class TaskStateHistory:
-    """The lives of T tasks.
+    """The state histories of T tasks.
 
     Attributes:
-        state: shape (T,); each one's TaskState.
-        steps: all that happened, in order.
+        state: shape (T,); the current TaskState of each task.
+        transitions: all transitions, in order of time.
     """
 
     def __init__(self, ids: tuple[TaskId, ...], clients: tuple[str, ...]) -> None:
         self._ids = ids
         self._clients = clients
         self.state: IntArray = np.zeros(len(ids), dtype=np.int64)
-        self.steps: list[TaskTransitions] = []
+        self.transitions: list[TaskTransitions] = []
 
-    def step(self, at_ms: int, state: TaskState, tasks: IntArray, clients: IntArray) -> None:
-        """Let tasks take a step.
+    def enter(self, at_ms: int, state: TaskState, tasks: IntArray, clients: IntArray) -> None:
+        """Let tasks enter a state.
 
         Args:
             at_ms: when.
-            state: what they are from now on.
+            state: the new state.
             tasks: shape (K,); rows.
-            clients: shape (K,); the client each is on, UNASSIGNED if on none.
+            clients: shape (K,); the client that each task is on, UNASSIGNED if none.
 
         Raises:
-            IllegalTransitionError: one of them cannot take it; tells its story.
+            IllegalTransitionError: a task cannot enter the state from its current one; the message has its history.
         """
         if not len(tasks):
             return
@@ -101,26 +113,30 @@ class TaskStateHistory:
         if not legal.all():
             task = int(tasks[np.argmin(legal)])
             before = TaskState(int(self.state[task]))
-            told = "; ".join(self.story(task)) or "nothing happened to it yet"
+            history = "; ".join(self.describe(task)) or "no transition yet"
             raise IllegalTransitionError(
-                f"task {self._ids[task]} cannot go from {before} to {state} at {_seconds(at_ms)}: {told}"
+                f"task {self._ids[task]} cannot go from {before} to {state} at {_seconds(at_ms)}: {history}"
             )
         self.state[tasks] = state
-        self.steps.append(TaskTransitions(at_ms, state, tasks.copy(), clients.copy()))
+        self.transitions.append(TaskTransitions(at_ms, state, tasks.copy(), clients.copy()))
 
-    def story(self, task: int) -> list[str]:
-        """One task's life, a step a line; a task that was assigned and ran at once is told in one."""
-        told: list[tuple[int, TaskState, str]] = []
-        for steps in self.steps:
-            for place in np.flatnonzero(steps.tasks == task).tolist():
-                client = int(steps.clients[place])
-                told.append((steps.at_ms, steps.state, "" if client == UNASSIGNED else f" on {self._clients[client]}"))
+    def describe(self, task: int) -> list[str]:
+        """Return the history of one task, given by its row, one line per state.
+
+        A task that ran in the moment of its assignment has no line for being assigned.
+        """
+        entries: list[tuple[int, TaskState, str]] = []
+        for transition in self.transitions:
+            for place in np.flatnonzero(transition.tasks == task).tolist():
+                client = int(transition.clients[place])
+                on_client = "" if client == UNASSIGNED else f" on {self._clients[client]}"
+                entries.append((transition.at_ms, transition.state, on_client))
         kept = [
-            one
-            for one, after in pairwise([*told, (-1, TaskState.UNASSIGNED, "")])
-            if not (one[1] is TaskState.ASSIGNED and after[0] == one[0])
+            entry
+            for entry, next_entry in pairwise([*entries, (-1, TaskState.UNASSIGNED, "")])
+            if not (entry[1] is TaskState.ASSIGNED and next_entry[0] == entry[0])
         ]
-        return [f"{_seconds(at_ms)}: {state}{where}" for at_ms, state, where in kept]
+        return [f"{_seconds(at_ms)}: {state}{on_client}" for at_ms, state, on_client in kept]
 
 
 def _seconds(at_ms: int) -> str:

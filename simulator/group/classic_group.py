@@ -1,11 +1,11 @@
-"""A group of the classic protocol as a state machine: events in, instructions out. It knows no clock.
+"""The state machine of a group of the classic protocol: events in, instructions out, without a clock.
 
-A group is *empty*, *preparing* a rebalance (waiting for its members to join), *completing* it (the leader computes and
-the others wait for what they get), or *stable*. Joining, leaving and falling silent prepare a rebalance, and so does a
-member that asks for one: because a follow-up is due, because it gave tasks back, because its metadata changed.
+A group is *empty*, *preparing* a rebalance (waiting for its members to join), *completing* it (the leader computes the
+assignment and the others wait for it), or *stable*. A rebalance begins when a member joins, leaves or times out, or
+when it requests one: because a follow-up is due, because it revoked tasks, or because its metadata changed.
 
-A member is one start of a client. Its stream threads are members of their own in Kafka; they join, leave and fall
-silent together, so here they are one.
+A member is one start of a client. In Kafka, each of its stream threads is a member; they join, leave and time out
+together, so here they are one member.
 
 Source: `GroupCoordinator`/`GroupMetadataManager` of the classic protocol (KIP-62, KIP-134, KIP-345), as of 4.0.
 """
@@ -21,7 +21,7 @@ from simulator.errors import IllegalTransitionError
 
 
 class Phase(StrEnum):
-    """Where a group is in its life."""
+    """The state of a group between two rebalances, or in one."""
 
     EMPTY = "empty"
     PREPARING = "preparing a rebalance"
@@ -30,7 +30,12 @@ class Phase(StrEnum):
 
 
 class Member(NamedTuple):
-    """A member: a client, and which of its starts it is, from 1."""
+    """A member of a group: one start of a client.
+
+    Attributes:
+        client: name of the client.
+        start: number of its start, from 1.
+    """
 
     client: str
     start: int
@@ -38,7 +43,7 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A client that has just started joins; static if it has a `group.instance.id`."""
+    """A client that has just started joins; it is static if it has a `group.instance.id`."""
 
     member: Member
     is_static: bool = False
@@ -46,15 +51,15 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Rejoined:
-    """These members have learned of a rebalance and joined anew."""
+    """Members have learned of a rebalance and rejoined."""
 
     rebalance: int
     members: Sequence[Member]
 
 
 @dataclass(frozen=True, slots=True)
-class RebalanceAsked:
-    """Members join anew on their own account."""
+class RebalanceRequested:
+    """Members rejoin to request a rebalance."""
 
     members: Sequence[Member]
     reason: str
@@ -62,7 +67,7 @@ class RebalanceAsked:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A member left, or has not been heard of for too long."""
+    """A member left, or its session timed out."""
 
     member: Member
     reason: str
@@ -70,19 +75,19 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class FollowupDue:
-    """It is time for the follow-up rebalance that was asked for in a generation."""
+    """The follow-up rebalance that was requested in a generation is due."""
 
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class InitialDelayOver:
-    """The time that an empty group gives more members to join has passed."""
+    """The time for which an empty group waits for more members has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceTimedOut:
-    """Members have had `max.poll.interval.ms` to join a rebalance."""
+    """The time that members have to join a rebalance, `max.poll.interval.ms`, has passed."""
 
     rebalance: int
 
@@ -95,7 +100,7 @@ class AssignmentReady:
 
 
 GroupEvent = (
-    Joined | Rejoined | RebalanceAsked | Left | FollowupDue | InitialDelayOver | RebalanceTimedOut | AssignmentReady
+    Joined | Rejoined | RebalanceRequested | Left | FollowupDue | InitialDelayOver | RebalanceTimedOut | AssignmentReady
 )
 
 
@@ -106,7 +111,7 @@ class AwaitFirstMembers:
 
 @dataclass(frozen=True, slots=True)
 class CallMembers:
-    """Let the members learn of a rebalance with their next heartbeat, and report who joined."""
+    """Tell members of a rebalance with their next heartbeat, and report which of them rejoined."""
 
     rebalance: int
 
@@ -120,7 +125,7 @@ class AwaitMembers:
 
 @dataclass(frozen=True, slots=True)
 class ComputeAssignment:
-    """Let the leader assign to these members."""
+    """Let the leader compute the assignment of these members."""
 
     generation: int
     members: tuple[Member, ...]
@@ -129,28 +134,34 @@ class ComputeAssignment:
 
 
 @dataclass(frozen=True, slots=True)
-class HandOut:
-    """Give the members what was computed for this generation."""
+class SendAssignment:
+    """Send the members the assignment of this generation."""
 
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
-class HandBack:
-    """Give a static member what its predecessor had; there is no rebalance."""
+class ResendAssignment:
+    """Send a static member the assignment of its predecessor, without a rebalance."""
 
     member: Member
 
 
-Instruction = AwaitFirstMembers | CallMembers | AwaitMembers | ComputeAssignment | HandOut | HandBack
+Instruction = AwaitFirstMembers | CallMembers | AwaitMembers | ComputeAssignment | SendAssignment | ResendAssignment
 
 
 @dataclass(slots=True)
 class ClassicGroupProtocolState:
-    """A group; `members` in the order in which they joined, with whether they have joined the present rebalance.
+    """The state of a group.
 
-    `rebalance` counts those that began. The leader stays until it goes, or does not join; then the longest-standing
-    member that has joined leads. (Kafka takes any.)
+    The leader stays until it leaves, or does not join; then the oldest member that has joined leads. (Kafka takes any.)
+
+    Attributes:
+        phase: the phase of the rebalance.
+        generation: Kafka's generation id.
+        members: the members in the order in which they joined, and whether they have joined the current rebalance.
+        leader: the member that computes assignments, None if there is none.
+        rebalance: the number of rebalances that have begun.
     """
 
     phase: Phase = Phase.EMPTY
@@ -160,28 +171,35 @@ class ClassicGroupProtocolState:
     rebalance: int = 0
     _static: dict[str, Member] = field(default_factory=dict)
     _is_first: bool = False
-    _more_came: bool = False
+    _has_newcomers: bool = False
     _reasons: list[str] = field(default_factory=list)
 
     @classmethod
     def running(cls, members: Mapping[Member, bool]) -> ClassicGroupProtocolState:
-        """A stable group that goes on with members, one at least, each with whether it is static; the first leads."""
-        static = {one.client: one for one, is_static in members.items() if is_static}
+        """Return a stable group.
+
+        Args:
+            members: at least one member, and whether it is static; the first one leads.
+        """
+        static = {member.client: member for member, is_static in members.items() if is_static}
         return cls(Phase.STABLE, members=dict.fromkeys(members, True), leader=next(iter(members)), _static=static)
 
     def handle(self, event: GroupEvent) -> list[Instruction]:
-        """Take in what happened, and say what to do about it.
+        """Process an event.
+
+        Returns:
+            The instructions that follow from it.
 
         Raises:
-            IllegalTransitionError: that cannot happen in this phase.
+            IllegalTransitionError: the event is impossible in this phase.
         """
         match event:
             case Joined(member=member, is_static=is_static):
                 return self._join(member, is_static)
             case Rejoined(rebalance=rebalance, members=members):
                 return self._rejoin(members) if rebalance == self.rebalance else []
-            case RebalanceAsked(members=members, reason=reason):
-                return self._ask(members, reason)
+            case RebalanceRequested(members=members, reason=reason):
+                return self._request(members, reason)
             case Left(member=member, reason=reason):
                 return self._leave(member, reason)
             case FollowupDue(generation=generation):
@@ -193,11 +211,11 @@ class ClassicGroupProtocolState:
                 waiting = self.phase is Phase.PREPARING and rebalance == self.rebalance
                 return self._complete() if waiting else []
             case AssignmentReady(generation=generation):
-                return self._hand_out(generation)
+                return self._send_assignment(generation)
 
     def _join(self, member: Member, is_static: bool) -> list[Instruction]:
         if member in self.members:
-            raise IllegalTransitionError(f"{_name(member)} is in the group already")
+            raise IllegalTransitionError(f"{_name(member)} cannot join the group: it is already a member")
         before = self._static.get(member.client) if is_static else None
         if is_static:
             self._static[member.client] = member
@@ -206,20 +224,20 @@ class ClassicGroupProtocolState:
         self.members[member] = True
         reason = f"{member.client} joined"
         if self.phase is Phase.EMPTY:
-            self.phase, self._is_first, self._more_came = Phase.PREPARING, True, False
+            self.phase, self._is_first, self._has_newcomers = Phase.PREPARING, True, False
             self.rebalance += 1
             self._reasons.append(reason)
             return [AwaitFirstMembers()]
         return self._prepare(reason, [member])
 
     def _replace(self, before: Member, member: Member) -> list[Instruction]:
-        """A static member that is back takes the place of its predecessor."""
-        self.members = {member if one == before else one: joined for one, joined in self.members.items()}
+        """Put a static member that is back in the place of its predecessor."""
+        self.members = {member if old == before else old: joined for old, joined in self.members.items()}
         self.members[member] = True
         if self.leader == before:
             self.leader = member
         if self.phase is Phase.STABLE:
-            return [HandBack(member)]
+            return [ResendAssignment(member)]
         return self._prepare(f"{member.client} is back", [member])
 
     def _rejoin(self, members: Sequence[Member]) -> list[Instruction]:
@@ -228,33 +246,35 @@ class ClassicGroupProtocolState:
         for member in members:
             if member in self.members:
                 self.members[member] = True
-        return self._complete_if_all_are_there()
+        return self._complete_if_all_joined()
 
-    def _ask(self, members: Sequence[Member], reason: str) -> list[Instruction]:
+    def _request(self, members: Sequence[Member], reason: str) -> list[Instruction]:
         if not self.members:
             return []
         unknown = [member for member in members if member not in self.members]
         if unknown:
-            raise IllegalTransitionError(f"{_name(unknown[0])} asks for a rebalance, but is not in the group")
+            raise IllegalTransitionError(f"{_name(unknown[0])} cannot request a rebalance: it is not in the group")
         return self._prepare(reason, members)
 
     def _prepare(self, reason: str, joined: Sequence[Member]) -> list[Instruction]:
-        """Begin a rebalance, or let these members join the one that is being prepared."""
+        """Begin a rebalance, or let members join the one in preparation."""
         self._reasons.append(reason)
         if self.phase is Phase.PREPARING:
-            self._more_came = True
+            self._has_newcomers = True
             self.members.update(dict.fromkeys(joined, True))
-            return self._complete_if_all_are_there()
+            return self._complete_if_all_joined()
         self.phase, self._is_first = Phase.PREPARING, False
         self.rebalance += 1
         self.members = {member: member in joined for member in self.members}
-        done = self._complete_if_all_are_there()
+        done = self._complete_if_all_joined()
         return [CallMembers(self.rebalance), AwaitMembers(self.rebalance)] if self.phase is Phase.PREPARING else done
 
     def _leave(self, member: Member, reason: str) -> list[Instruction]:
         if member not in self.members:
-            here = ", ".join(_name(one) for one in self.members) or "nobody"
-            raise IllegalTransitionError(f"{_name(member)} cannot leave the group: in it is {here}")
+            members = ", ".join(map(_name, self.members)) or "none"
+            raise IllegalTransitionError(
+                f"{_name(member)} cannot leave the group: it is not a member (members: {members})"
+            )
         del self.members[member]
         if self._static.get(member.client) == member:
             del self._static[member.client]
@@ -262,23 +282,23 @@ class ClassicGroupProtocolState:
             self.leader = None
         if self.phase is Phase.PREPARING:
             self._reasons.append(reason)
-            return self._complete_if_all_are_there()
+            return self._complete_if_all_joined()
         return self._prepare(reason, [])
 
     def _end_initial_delay(self) -> list[Instruction]:
         if self.phase is not Phase.PREPARING or not self._is_first:
-            raise IllegalTransitionError(f"a group that is {self.phase} is not waiting for its first members")
-        if self._more_came:
-            self._more_came = False
+            raise IllegalTransitionError(f"a group that is {self.phase} does not wait for its first members")
+        if self._has_newcomers:
+            self._has_newcomers = False
             return [AwaitFirstMembers()]
         self._is_first = False
         return self._complete()
 
-    def _complete_if_all_are_there(self) -> list[Instruction]:
+    def _complete_if_all_joined(self) -> list[Instruction]:
         return [] if self._is_first or not all(self.members.values()) else self._complete()
 
     def _complete(self) -> list[Instruction]:
-        """Nobody else is waited for: whoever has not joined is no member any more, unless it is a static one."""
+        """Complete the rebalance; remove dynamic members that have not joined."""
         self.members = {
             member: joined
             for member, joined in self.members.items()
@@ -296,13 +316,13 @@ class ClassicGroupProtocolState:
         self.phase = Phase.COMPLETING
         return [ComputeAssignment(self.generation, tuple(self.members), self.leader, reason)]
 
-    def _hand_out(self, generation: int) -> list[Instruction]:
+    def _send_assignment(self, generation: int) -> list[Instruction]:
         if generation > self.generation or (generation == self.generation and self.phase is Phase.STABLE):
-            raise IllegalTransitionError(f"nobody asked for an assignment of generation {generation}")
+            raise IllegalTransitionError(f"no assignment of generation {generation} was requested")
         if generation < self.generation or self.phase is not Phase.COMPLETING:
             return []
         self.phase = Phase.STABLE
-        return [HandOut(generation)]
+        return [SendAssignment(generation)]
 
 
 def _name(member: Member) -> str:

@@ -1,4 +1,4 @@
-"""The client processes: which are up, in which of their starts, and with which settings."""
+"""The client processes of a run: which are up, and the number and configs of their latest start."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Fleet:
     """N client processes, rows in the order of the world.
 
     Attributes:
-        up: whether each is up.
-        rack: shape (N,); the column of the rack each stands in, NO_RACK if not known.
-        announces: shape (N,); whether each has `client.rack`.
-        first_thread: shape (N + 1,); where the threads of each begin among all threads.
+        up: whether each client is up.
+        rack: shape (N,); the column of each client's rack, NO_RACK if unknown.
+        announces: shape (N,); whether each client has `client.rack`.
+        first_thread: shape (N + 1,); the row of each client's first thread among the threads of all clients.
     """
 
     def __init__(self, world: World, racks: Sequence[str]) -> None:
@@ -43,28 +43,37 @@ class Fleet:
         )
 
     def row(self, client: str) -> int:
-        """The row of a client."""
+        """Return the row of a client."""
         return self._row_of[client]
 
     def num_threads(self, row: int) -> int:
-        """How many stream threads a client has."""
+        """Return the number of stream threads of a client."""
         return self._clients[row].threads
 
     def member(self, row: int) -> Member:
-        """The client as the member of the group that its latest start is."""
+        """Return the member that the latest start of a client is."""
         return Member(self._clients[row].name, self._starts[row])
 
     def is_up(self, member: Member) -> bool:
-        """Whether the process that this member stands for is up."""
+        """Return whether the client is up in the start that the member is."""
         row = self._row_of[member.client]
         return self.up[row] and self._starts[row] == member.start
 
     def members_up(self) -> set[Member]:
-        """The clients that are up, as members."""
+        """Return the members whose clients are up."""
         return {self.member(row) for row, up in enumerate(self.up) if up}
 
     def start(self, row: int, configs: AssignmentConfigs | None, announces_rack: bool | None) -> Member:
-        """Start a client, with other settings if they are given."""
+        """Start a client.
+
+        Args:
+            row: its row.
+            configs: new assignment configs; None to keep the old ones.
+            announces_rack: whether it has `client.rack` from now on; None for no change.
+
+        Returns:
+            The new member.
+        """
         self.up[row] = True
         self._starts[row] += 1
         if configs is not None:
@@ -74,40 +83,40 @@ class Fleet:
         return self.member(row)
 
     def stop(self, row: int, keeps_state: bool) -> None:
-        """Let a client end; without its disk it will be another process for the group."""
+        """Stop a client; without its disk, its next start gets another process id."""
         self.up[row] = False
         if not (keeps_state and self._keeps_process_id):
-            self._process_ids[row] = _another(self._process_ids[row])
+            self._process_ids[row] = _next_process_id(self._process_ids[row])
 
     def set_configs(self, configs: AssignmentConfigs) -> None:
-        """Give every client other assignment configs."""
+        """Set the assignment configs of every client."""
         self._configs = [configs for _ in self._configs]
 
     def configs(self, row: int) -> AssignmentConfigs:
-        """The assignment configs that a client has now; the group's are those of its leader."""
+        """Return the current assignment configs of a client; a group uses those of its leader."""
         return self._configs[row]
 
     def announces_racks(self) -> bool:
-        """Whether a client that is up has `client.rack`."""
+        """Return whether any client that is up has `client.rack`."""
         return bool((self.announces & np.array(self.up)).any())
 
-    def in_kafkas_order(self, members: Sequence[Member]) -> IntArray:
-        """The rows of members, by process id."""
+    def in_kafka_order(self, members: Sequence[Member]) -> IntArray:
+        """Return the rows of members, by process id."""
         rows = {self._row_of[member.client] for member in members}
         return np.array(sorted(rows, key=self._process_ids.__getitem__), dtype=np.int64)
 
     def table(self, rows: IntArray) -> ClientTable:
-        """What the group leader learns of these clients."""
-        chosen = rows.tolist()
+        """Return what the group leader knows about the given clients."""
+        clients = rows.tolist()
         return ClientTable(
-            ids=tuple(self._process_ids[row] for row in chosen),
-            threads=np.array([self._clients[row].threads for row in chosen], dtype=np.int64),
+            ids=tuple(self._process_ids[row] for row in clients),
+            threads=np.array([self._clients[row].threads for row in clients], dtype=np.int64),
             rack=np.where(self.announces[rows], self.rack[rows], NO_RACK),
-            tags=tuple(self._clients[row].tags for row in chosen),
+            tags=tuple(self._clients[row].tags for row in clients),
         )
 
 
-def _another(process_id: ProcessId) -> ProcessId:
-    """A process id that is as random as the one before, and follows from it."""
+def _next_process_id(process_id: ProcessId) -> ProcessId:
+    """Return a new process id that depends on the old one only."""
     digest = hashlib.sha256(str(process_id).encode()).digest()
     return ProcessId.of(uuid.UUID(bytes=digest[:16], version=4))

@@ -1,8 +1,8 @@
-"""Which events a rebalance answers.
+"""Which events cause which rebalance.
 
-A change of an event calls for a rebalance at once (a client joins or leaves, configs change), later (the group misses
-a dead client after its session timeout) or never (a static member returns in time, a broker restarts unnoticed).
-Follow-up rebalances have no cause of their own: they belong to the rebalance that asked for them.
+A change of an event causes a rebalance at once (a client joins or leaves, configs change), later (the group removes a
+crashed client after its session timeout) or never (a static member is back in time, a broker restarts unnoticed).
+Follow-up rebalances have no cause of their own: they belong to the rebalance that requested them.
 """
 
 from __future__ import annotations
@@ -17,57 +17,62 @@ START: Final = 0
 
 
 class Cause(NamedTuple):
-    """A change that calls for a rebalance: the number of its event, and when it happened."""
+    """A change that causes a rebalance.
+
+    Attributes:
+        event: number of its event.
+        at_ms: when it happened.
+    """
 
     event: int
     at_ms: int
 
 
 class RebalanceCauses:
-    """The causes that no rebalance has answered yet."""
+    """The causes that no rebalance has processed yet."""
 
     def __init__(self) -> None:
         self._pending: dict[Cause, None] = {}
-        self._unnoticed: dict[Member, Cause] = {}
+        self._of_crashed: dict[Member, Cause] = {}
 
-    def call(self, cause: Cause) -> None:
-        """Note a change that calls for a rebalance."""
+    def add(self, cause: Cause) -> None:
+        """Note a change that causes a rebalance."""
         self._pending[cause] = None
 
-    def lose(self, member: Member, cause: Cause) -> None:
-        """Note a member that died; its cause counts as soon as the group has removed it."""
-        self._unnoticed[member] = cause
+    def add_crash(self, member: Member, cause: Cause) -> None:
+        """Note a member that crashed; its cause counts when the group has removed it."""
+        self._of_crashed[member] = cause
 
-    def rejoin(self, client: str, cause: Cause, *, rebalances: bool, replaces: bool) -> None:
-        """Note that a client has started, and with it why it was away.
+    def add_start(self, client: str, cause: Cause, *, rebalances: bool, replaces: bool) -> None:
+        """Note that a client has started, and the crash before it.
 
         Args:
-            client: its name.
+            client: name of the client.
             cause: the start.
-            rebalances: whether the group rebalances, now or later; a static member may be back without.
-            replaces: whether it takes the place of the member that died, which the group does not remove then.
+            rebalances: whether the group rebalances, now or later; not if a static member is back in time.
+            replaces: whether it replaces its crashed member, which the group then does not remove.
         """
         if rebalances:
-            self.call(cause)
-        for member in [member for member in self._unnoticed if member.client == client]:
+            self.add(cause)
+        for member in [member for member in self._of_crashed if member.client == client]:
             if rebalances:
-                self.call(self._unnoticed[member])
+                self.add(self._of_crashed[member])
             if replaces:
-                del self._unnoticed[member]
+                del self._of_crashed[member]
 
-    def answer(self, members: Container[Member]) -> tuple[Cause, ...]:
+    def take(self, members: Container[Member]) -> tuple[Cause, ...]:
         """Return the causes of a rebalance that takes effect, by time, and forget them.
 
         Args:
-            members: the group; dead members that it no longer has are causes too.
+            members: the members of the group; the crashes of those that it has removed are causes, too.
         """
-        for member in [member for member in self._unnoticed if member not in members]:
-            self.call(self._unnoticed.pop(member))
-        answered, self._pending = self._pending, {}
-        return tuple(sorted(answered, key=lambda cause: (cause.at_ms, cause.event)))
+        for member in [member for member in self._of_crashed if member not in members]:
+            self.add(self._of_crashed.pop(member))
+        taken, self._pending = self._pending, {}
+        return tuple(sorted(taken, key=lambda cause: (cause.at_ms, cause.event)))
 
     @property
-    def unanswered(self) -> tuple[Cause, ...]:
-        """The causes that wait for a rebalance, by time."""
-        waiting = dict.fromkeys((*self._pending, *self._unnoticed.values()))
-        return tuple(sorted(waiting, key=lambda cause: (cause.at_ms, cause.event)))
+    def pending(self) -> tuple[Cause, ...]:
+        """The causes that no rebalance has processed, by time."""
+        pending = dict.fromkeys((*self._pending, *self._of_crashed.values()))
+        return tuple(sorted(pending, key=lambda cause: (cause.at_ms, cause.event)))

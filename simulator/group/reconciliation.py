@@ -1,7 +1,7 @@
-"""Cooperative hand-over: what each client is given now, and what its present owner has to give back first.
+"""Cooperative rebalancing: how far clients can move towards a new assignment, and what they must revoke first.
 
-A task that moves is not given to its new owner while another thread still owns it. The old owner gives it back on
-hearing of the assignment and joins anew; in the rebalance that follows, the task is free.
+A task that moves is not given to its new owner while another thread still owns it. The old owner revokes it when it
+receives the assignment, and rejoins. In the follow-up rebalance the task is free.
 
 Source: KIP-429, `StreamsPartitionAssignor.populateActiveTaskAndPartitionsLists` and `buildStandbyTaskMap`.
 """
@@ -14,123 +14,92 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupAssignment:
-    """Who has what, along T tasks and the world's N clients.
-
-    Attributes:
-        owner: shape (T,); the client that each task is given to run, UNASSIGNED if none.
-        standby: shape (T, N); who stands by.
-        thread: shape (T, N); on which thread a client has a task in either role; anything where it has not.
-    """
-
-    owner: IntArray
-    standby: BoolArray
-    thread: IntArray
-
-    @classmethod
-    def none(cls, num_tasks: int, num_clients: int) -> GroupAssignment:
-        """Nobody has anything."""
-        shape = (num_tasks, num_clients)
-        return cls(
-            np.full(num_tasks, UNASSIGNED, dtype=np.int64),
-            np.zeros(shape, dtype=np.bool_),
-            np.zeros(shape, dtype=np.int64),
-        )
-
-    def without(self, client: int) -> GroupAssignment:
-        """The same, but a client, a row, has nothing."""
-        standby = self.standby.copy()
-        standby[:, client] = False
-        return GroupAssignment(np.where(self.owner == client, UNASSIGNED, self.owner), standby, self.thread)
-
-    def held(self) -> BoolArray:
-        """Shape (T, N); who has each task in either role."""
-        held: BoolArray = self.standby | (self.owner[:, None] == np.arange(self.standby.shape[1]))
-        return held
-
-    def owner_thread(self) -> IntArray:
-        """Shape (T,); the thread of its owner that each task is on; anything where it has none."""
-        return self.thread[np.arange(len(self.owner)), self.owner]
+from assignors.model.columns import BoolArray
+from simulator.world.group_assignment import GroupAssignment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reconciliation:
-    """What a rebalance does now.
+    """The part of a rebalance that takes effect now.
 
     Attributes:
-        given: what everybody has from now on.
-        revoked: shape (T,); what its owner gives back.
-        withheld: shape (T,); what its new owner will only get in the next rebalance.
+        assignment: what the clients have from now on.
+        revoked: shape (T,); the tasks that their owners revoke.
+        withheld: shape (T,); the tasks that their new owners get in the next rebalance only.
     """
 
-    given: GroupAssignment
+    assignment: GroupAssignment
     revoked: BoolArray
     withheld: BoolArray
 
     @classmethod
-    def of(cls, given: GroupAssignment) -> Reconciliation:
-        """Nobody gives anything back."""
-        nothing: BoolArray = np.zeros(len(given.owner), dtype=np.bool_)
-        return cls(given, nothing, nothing)
+    def without_moves(cls, assignment: GroupAssignment) -> Reconciliation:
+        """Return an assignment that takes effect at once, because nothing is revoked."""
+        none: BoolArray = np.zeros(len(assignment.owner), dtype=np.bool_)
+        return cls(assignment, none, none)
 
 
 def without_stopped_clients(target: GroupAssignment, up: Sequence[bool]) -> GroupAssignment:
-    """What was decided, as far as it reaches anybody: a client that has gone since takes nothing.
+    """Return a target assignment without the tasks of clients that stopped after it was computed.
 
     Args:
-        target: what was decided.
-        up: N entries; which clients are there.
+        target: the target assignment.
+        up: N entries; which clients are up.
+
+    Returns:
+        The tasks of stopped clients are unassigned.
     """
-    there = np.array([*up, False])
-    owner = np.where(there[target.owner], target.owner, UNASSIGNED)
-    return GroupAssignment(owner, target.standby & there[:-1], target.thread)
+    is_up = np.array([*up, False])
+    owner = np.where(is_up[target.owner], target.owner, UNASSIGNED)
+    return GroupAssignment(owner, target.standby & is_up[:-1], target.thread)
 
 
-def reconcile_group(target: GroupAssignment, present: GroupAssignment, stateful: BoolArray) -> Reconciliation:
-    """Go as far towards a target as is safe.
+def reconcile_group(target: GroupAssignment, current: GroupAssignment, stateful: BoolArray) -> Reconciliation:
+    """Compute how far the whole group can move towards a target (classic protocol).
 
     Args:
-        target: what the leader decided.
-        present: what everybody has now; clients that are gone own nothing.
-        stateful: shape (T,).
+        target: the assignment of the leader.
+        current: what the clients have now; stopped clients own nothing.
+        stateful: shape (T,); which tasks are stateful.
+
+    Returns:
+        Every task stays where it is, goes to a free place, or is revoked and withheld until the next rebalance.
     """
-    owned = present.owner != UNASSIGNED
-    moves = (target.owner != present.owner) | (target.owner_thread() != present.owner_thread())
+    owned = current.owner != UNASSIGNED
+    moves = (target.owner != current.owner) | (target.owner_thread() != current.owner_thread())
     revoked = owned & moves
     withheld = revoked & (target.owner != UNASSIGNED)
     owner = np.where(revoked, UNASSIGNED, target.owner)
     standby = target.standby.copy()
-    # A standby that is to become active keeps its store open until it may, as a standby for one more round.
-    waits = np.flatnonzero(withheld & stateful)
-    waits = waits[present.standby[waits, target.owner[waits]]]
-    standby[waits, target.owner[waits]] = True
-    # Who gives a task back to another thread of its own still has it on the old one until then.
+    # A standby that becomes active stays a standby for one more round, so its store stays open.
+    promoted = np.flatnonzero(withheld & stateful)
+    promoted = promoted[current.standby[promoted, target.owner[promoted]]]
+    standby[promoted, target.owner[promoted]] = True
+    # A task that moves to another thread of its client stays on the old thread until it is revoked.
     thread = target.thread.copy()
-    kept = np.flatnonzero(withheld & (target.owner == present.owner))
-    thread[kept, present.owner[kept]] = present.thread[kept, present.owner[kept]]
+    same_client = np.flatnonzero(withheld & (target.owner == current.owner))
+    thread[same_client, current.owner[same_client]] = current.thread[same_client, current.owner[same_client]]
     return Reconciliation(GroupAssignment(owner, standby, thread), revoked, withheld)
 
 
-def reconcile_member(client: int, target: GroupAssignment, present: GroupAssignment) -> Reconciliation:
-    """Let one client come as far towards its target as is safe, whatever the others do (KIP-1071).
-
-    It gives back what is not to be its own, and gets what is free. What another still runs it will get later.
+def reconcile_member(client: int, target: GroupAssignment, current: GroupAssignment) -> Reconciliation:
+    """Compute how far one client can move towards its target, independently of the others (KIP-1071).
 
     Args:
-        client: which, a row.
-        target: what everybody shall have.
-        present: what everybody has now.
+        client: row of the client.
+        target: the target assignment of the group.
+        current: what the clients have now.
+
+    Returns:
+        The client revokes what is not in its target, and gets the tasks of its target that are free. It gets the tasks
+        that other clients still own later.
     """
-    owned = present.owner == client
-    moves = (target.owner != client) | (target.thread[:, client] != present.thread[:, client])
+    owned = current.owner == client
+    moves = (target.owner != client) | (target.thread[:, client] != current.thread[:, client])
     revoked = owned & moves
-    gets = (target.owner == client) & (present.owner == UNASSIGNED)
-    owner = np.where(gets, client, np.where(revoked, UNASSIGNED, present.owner))
-    standby, thread = present.standby.copy(), present.thread.copy()
+    assigned = (target.owner == client) & (current.owner == UNASSIGNED)
+    owner = np.where(assigned, client, np.where(revoked, UNASSIGNED, current.owner))
+    standby, thread = current.standby.copy(), current.thread.copy()
     standby[:, client] = target.standby[:, client]
     thread[:, client] = target.thread[:, client]
     return Reconciliation(GroupAssignment(owner, standby, thread), revoked, revoked & (target.owner != UNASSIGNED))

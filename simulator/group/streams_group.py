@@ -1,7 +1,7 @@
-"""A group of the streams protocol as a state machine (KIP-1071). It knows no clock.
+"""The state machine of a group of the streams protocol (KIP-1071), without a clock.
 
-The group coordinator has a target assignment, which it computes anew whenever members join or leave. How each member
-comes to its target is not the group's business; see `handover.reconcile`.
+The group coordinator has a target assignment, and computes a new one when members join or leave. Each member reconciles
+with its target by itself; see `reconciliation.reconcile_member`.
 
 Source: `GroupMetadataManager` and `StreamsGroup` of Kafka 4.2; `group.streams.initial.rebalance.delay.ms`.
 """
@@ -17,9 +17,10 @@ from simulator.group.classic_group import AwaitFirstMembers, ComputeAssignment, 
 
 @dataclass(frozen=True, slots=True)
 class ComputeTarget:
-    """Compute a new target, once everything that happens at that moment has happened.
+    """Compute a new target, after all other events of the moment.
 
-    It is due with the next heartbeat, unless the coordinator's own timer calls for it.
+    Attributes:
+        awaits_heartbeat: whether it waits for the next heartbeat; false if a timer of the coordinator triggers it.
     """
 
     awaits_heartbeat: bool = True
@@ -30,9 +31,12 @@ Instruction = AwaitFirstMembers | ComputeTarget
 
 @dataclass(slots=True)
 class StreamsGroupProtocolState:
-    """A group; `members` in the order in which they joined, `epoch` counts the targets.
+    """The state of a group.
 
-    `is_waiting` while the first members of an empty group are given time to come, and while a target is due.
+    Attributes:
+        epoch: the number of targets so far.
+        members: the members in the order in which they joined.
+        is_waiting: whether an empty group waits for more first members, or a target is due.
     """
 
     epoch: int = 0
@@ -43,17 +47,20 @@ class StreamsGroupProtocolState:
 
     @classmethod
     def running(cls, members: Iterable[Member]) -> StreamsGroupProtocolState:
-        """A group that goes on with members."""
+        """Return a group that has members and a target."""
         return cls(members=list(members))
 
     def join(self, member: Member) -> list[Instruction]:
-        """A member joins. None is static: Kafka Streams refuses `group.instance.id` with this protocol.
+        """Add a member; it is never static, since Kafka Streams rejects `group.instance.id` with this protocol.
+
+        Returns:
+            The instructions that follow.
 
         Raises:
-            IllegalTransitionError: it is in the group already.
+            IllegalTransitionError: it is already a member.
         """
         if member in self.members:
-            raise IllegalTransitionError(f"{member.client} is in the group already")
+            raise IllegalTransitionError(f"{member.client} cannot join the group: it is already a member")
         self.members.append(member)
         self._reasons.append(f"{member.client} joined")
         if len(self.members) == 1 and not self._is_first:
@@ -62,30 +69,36 @@ class StreamsGroupProtocolState:
         return [] if self._is_first else self._due()
 
     def leave(self, member: Member, reason: str) -> list[Instruction]:
-        """A member left, or was not heard of for too long.
+        """Remove a member that left, or whose session timed out.
+
+        Returns:
+            The instructions that follow.
 
         Raises:
-            IllegalTransitionError: it is not in the group.
+            IllegalTransitionError: it is not a member.
         """
         if member not in self.members:
-            raise IllegalTransitionError(f"{member.client} cannot leave the group: it is not in it")
+            raise IllegalTransitionError(f"{member.client} cannot leave the group: it is not a member")
         self.members.remove(member)
         self._reasons.append(reason)
         return [] if self._is_first else self._due()
 
     def end_initial_delay(self) -> list[Instruction]:
-        """The time that the first members were given has passed.
+        """End the wait for the first members.
+
+        Returns:
+            The instructions that follow.
 
         Raises:
-            IllegalTransitionError: nobody waits for it.
+            IllegalTransitionError: the group does not wait for its first members.
         """
         if not self._is_first:
-            raise IllegalTransitionError("a group that has a target is not waiting for its first members")
+            raise IllegalTransitionError("a group that has a target does not wait for its first members")
         self._is_first = False
         return [ComputeTarget(awaits_heartbeat=False)]
 
     def take_target(self) -> ComputeAssignment | None:
-        """For whom a target is due, None if none is."""
+        """Begin the target that is due, and return its members; None if none is due."""
         if not self.is_waiting or self._is_first:
             return None
         self.is_waiting = False

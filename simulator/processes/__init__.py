@@ -1,1 +1,1 @@
-"""The processes of a run: the only place that knows SimPy. They hold no rules of their own."""
+"""The processes of a run, which drive the state machines over time; the only package that uses SimPy."""

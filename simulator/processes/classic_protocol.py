@@ -1,4 +1,4 @@
-"""The classic protocol in time: members beat their hearts, join, wait for their leader, and give tasks back."""
+"""The classic protocol in time: members send heartbeats and join, the leader computes, and members revoke tasks."""
 
 from __future__ import annotations
 
@@ -6,188 +6,190 @@ from collections.abc import Sequence
 from typing import Final
 
 from simulator.assignment.leader import Decision
-from simulator.group.classic_group import ClassicGroupProtocolState, ComputeAssignment, Member, Phase
 from simulator.group import classic_group as protocol
+from simulator.group.classic_group import ClassicGroupProtocolState, ComputeAssignment, Member, Phase
 from simulator.group.rebalance_causes import Cause
-from simulator.group.reconciliation import GroupAssignment, Reconciliation, reconcile_group, without_stopped_clients
+from simulator.group.reconciliation import Reconciliation, reconcile_group, without_stopped_clients
 from simulator.processes.simulation_context import Process, SimulationContext
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.world import Start
 
 API_TIMEOUT_MS: Final = 60_000
-"""`default.api.timeout.ms` of the admin client: for how long a leader asks for end offsets."""
+"""`default.api.timeout.ms` of the admin client: how long a leader retries to fetch end offsets."""
 _RETRY_MS: Final = 1_000
-"""How often it is seen here whether they can be had (`retry.backoff.max.ms`)."""
+"""The time between two retries (`retry.backoff.max.ms`)."""
 
 
 class ClassicProtocol:
-    """Does what the group's state machine says, when it is time to."""
+    """Runs the state machine of a classic group: executes its instructions after the right delays."""
 
-    def __init__(self, parts: SimulationContext) -> None:
-        self._parts = parts
-        self._configs = parts.world.application.group_configs
+    def __init__(self, context: SimulationContext) -> None:
+        self._context = context
+        self._configs = context.world.application.group_configs
         self._group = ClassicGroupProtocolState()
-        self._decided: dict[int, tuple[ComputeAssignment, Decision]] = {}
-        self._asked_at_ms = 0
+        self._decisions: dict[int, tuple[ComputeAssignment, Decision]] = {}
+        self._requested_at_ms = 0
         self._heartbeats_since_ms = 0
-        self._given = parts.execution.holdings
+        self._last_assignment = context.execution.assignment
         self._overdue: int | None = None
-        self._fills = parts.world.start is Start.WARM
+        self._is_warm_start = context.world.start is Start.WARM
 
     @property
-    def is_at_rest(self) -> bool:
-        """Whether no rebalance is under way, nor will be because somebody is silent or was put out."""
-        at_rest = self._group.phase in (Phase.STABLE, Phase.EMPTY)
-        return at_rest and set(self._group.members) == self._parts.fleet.members_up()
+    def is_stable(self) -> bool:
+        """Whether no rebalance is under way, and no member is down or was removed."""
+        is_stable = self._group.phase in (Phase.STABLE, Phase.EMPTY)
+        return is_stable and set(self._group.members) == self._context.fleet.members_up()
 
     @property
-    def round_under_way(self) -> int:
-        """The number of the round that is being decided, or was last."""
+    def current_round(self) -> int:
+        """The number of the round that is being computed, or of the last one."""
         return self._group.generation
 
-    def go_on(self, members: Sequence[Member]) -> None:
-        """The group goes on with what its members have; it may be in the middle of probing rebalances."""
-        self._group = ClassicGroupProtocolState.running({member: self._parts.is_static(member) for member in members})
-        self._given = self._parts.execution.holdings
-        due_ms = self._parts.world.next_rebalance_ms
+    def resume(self, members: Sequence[Member]) -> None:
+        """Continue with members that have their tasks; a probing rebalance may be due."""
+        self._group = ClassicGroupProtocolState.running({member: self._context.is_static(member) for member in members})
+        self._last_assignment = self._context.execution.assignment
+        due_ms = self._context.world.next_rebalance_ms
         if due_ms is not None:
-            self._parts.env.process(self._follow_up(self._group.generation, due_ms))
+            self._context.env.process(self._follow_up(self._group.generation, due_ms))
 
     def join(self, member: Member, cause: Cause) -> None:
-        """Let a client that has just started join; a static member that is back in time does so without a rebalance."""
-        is_static = self._parts.is_static(member)
-        self._tell(protocol.Joined(member, is_static))
+        """Let a client that has just started join; a static member that is back in time causes no rebalance."""
+        is_static = self._context.is_static(member)
+        self._send(protocol.Joined(member, is_static))
         rebalances = self._group.phase is not Phase.STABLE
-        self._parts.attribution.rejoin(member.client, cause, rebalances=rebalances, replaces=is_static)
+        self._context.rebalance_causes.add_start(member.client, cause, rebalances=rebalances, replaces=is_static)
 
-    def stop(self, member: Member, cause: Cause, *, says_so: bool) -> None:
-        """Take note that a client has ended; unless it says so, the group misses it after the session timeout."""
-        if not says_so:
+    def stop(self, member: Member, cause: Cause, *, leaves_group: bool) -> None:
+        """Process the stop of a client; if it does not leave, the group removes it after its session timeout."""
+        if not leaves_group:
             if member in self._group.members:
-                self._parts.attribution.lose(member, cause)
-            now_ms = self._parts.now_ms
-            heard_ms = now_ms - (now_ms - self._heartbeats_since_ms) % self._configs.heartbeat_interval_ms
-            self._parts.env.process(self._miss(member, heard_ms + self._configs.session_timeout_ms))
+                self._context.rebalance_causes.add_crash(member, cause)
+            now_ms = self._context.now_ms
+            heartbeat_ms = now_ms - (now_ms - self._heartbeats_since_ms) % self._configs.heartbeat_interval_ms
+            self._context.env.process(self._time_out(member, heartbeat_ms + self._configs.session_timeout_ms))
         elif member in self._group.members:
-            self._parts.attribution.call(cause)
-            self._tell(protocol.Left(member, f"{member.client} left"))
+            self._context.rebalance_causes.add(cause)
+            self._send(protocol.Left(member, f"{member.client} left"))
 
-    def ask(self, reason: str, cause: Cause) -> None:
-        """Let the leader ask for a rebalance, if it is up."""
+    def request_rebalance(self, reason: str, cause: Cause) -> None:
+        """Let the leader request a rebalance, if it is up."""
         leader = self._group.leader
-        if leader is not None and self._parts.fleet.is_up(leader):
-            self._parts.attribution.call(cause)
-            self._tell(protocol.RebalanceAsked([leader], reason))
+        if leader is not None and self._context.fleet.is_up(leader):
+            self._context.rebalance_causes.add(cause)
+            self._send(protocol.RebalanceRequested([leader], reason))
 
-    def _miss(self, member: Member, at_ms: int) -> Process:
-        yield self._parts.env.timeout(max(0, at_ms - self._parts.now_ms))
+    def _time_out(self, member: Member, at_ms: int) -> Process:
+        yield self._context.env.timeout(max(0, at_ms - self._context.now_ms))
         if member in self._group.members:
-            self._tell(protocol.Left(member, f"{member.client} was not heard of"))
+            self._send(protocol.Left(member, f"{member.client}: session timed out"))
 
-    def _tell(self, event: protocol.GroupEvent) -> None:
+    def _send(self, event: protocol.GroupEvent) -> None:
+        """Send an event to the state machine, and execute its instructions."""
         before = self._group.rebalance
         instructions = self._group.handle(event)
         if self._group.rebalance != before:
-            self._asked_at_ms = self._parts.now_ms
+            self._requested_at_ms = self._context.now_ms
         for instruction in instructions:
-            self._parts.env.process(self._follow(instruction))
+            self._context.env.process(self._execute(instruction))
 
-    def _follow(self, instruction: protocol.Instruction) -> Process:
-        env = self._parts.env
+    def _execute(self, instruction: protocol.Instruction) -> Process:
+        env = self._context.env
         match instruction:
             case protocol.AwaitFirstMembers():
                 yield env.timeout(self._configs.initial_rebalance_delay_ms)
-                self._tell(protocol.InitialDelayOver())
+                self._send(protocol.InitialDelayOver())
             case protocol.CallMembers(rebalance=rebalance):
                 yield from self._call_members(rebalance)
             case protocol.AwaitMembers(rebalance=rebalance):
                 yield env.timeout(self._configs.max_poll_interval_ms)
-                self._tell(protocol.RebalanceTimedOut(rebalance))
+                self._send(protocol.RebalanceTimedOut(rebalance))
             case ComputeAssignment():
                 yield from self._compute(instruction)
-            case protocol.HandOut(generation=generation):
+            case protocol.SendAssignment(generation=generation):
                 yield env.timeout(0)
-                self._hand_out(*self._decided.pop(generation))
-            case protocol.HandBack(member=member):
+                self._assign(*self._decisions.pop(generation))
+            case protocol.ResendAssignment(member=member):
                 yield env.timeout(0)
-                self._hand_back(member)
+                self._assign_again(member)
 
     def _call_members(self, rebalance: int) -> Process:
-        """Members learn of a rebalance with their next heartbeat; they all beat from the last assignment on."""
+        """Let members learn of a rebalance with their next heartbeat; heartbeats began with the last assignment."""
         interval_ms = self._configs.heartbeat_interval_ms
-        passed_ms = self._parts.now_ms - self._heartbeats_since_ms
-        yield self._parts.env.timeout(interval_ms - passed_ms % interval_ms)
-        there = [member for member in self._group.members if self._parts.fleet.is_up(member)]
-        self._tell(protocol.Rejoined(rebalance, there))
+        passed_ms = self._context.now_ms - self._heartbeats_since_ms
+        yield self._context.env.timeout(interval_ms - passed_ms % interval_ms)
+        members_up = [member for member in self._group.members if self._context.fleet.is_up(member)]
+        self._send(protocol.Rejoined(rebalance, members_up))
 
-    def _compute(self, wanted: ComputeAssignment) -> Process:
-        """The leader assigns, for as long as Kafka's would take."""
-        env, execution = self._parts.env, self._parts.execution
+    def _compute(self, instruction: ComputeAssignment) -> Process:
+        """Let the leader compute the assignment, for as long as Kafka's leader would take."""
+        env, execution = self._context.env, self._context.execution
         yield env.timeout(0)
         yield from self._fetch_end_offsets()
-        execution.advance(self._parts.now_ms)
-        execution.clean_up()
-        decision = self._parts.leader.decide(wanted.members, wanted.leader)
-        self._decided = {wanted.generation: (wanted, decision)}
-        if decision.computing_ms > self._configs.max_poll_interval_ms:
-            yield from self._put_out(wanted.leader, decision.computing_ms)
+        execution.delete_expired_copies(self._context.now_ms)
+        decision = self._context.leader.decide(instruction.members, instruction.leader)
+        self._decisions = {instruction.generation: (instruction, decision)}
+        if decision.leader_compute_ms > self._configs.max_poll_interval_ms:
+            yield from self._remove_slow_leader(instruction.leader, decision.leader_compute_ms)
         else:
-            yield env.timeout(round(decision.computing_ms))
-            if self._parts.fleet.is_up(wanted.leader):
-                self._tell(protocol.AssignmentReady(wanted.generation))
+            yield env.timeout(round(decision.leader_compute_ms))
+            if self._context.fleet.is_up(instruction.leader):
+                self._send(protocol.AssignmentReady(instruction.generation))
 
     def _fetch_end_offsets(self) -> Process:
-        """The leader asks for the end offsets of changelogs, until it has them all or its admin client gives up."""
+        """Wait until the leader can fetch the end offsets of all changelogs, or its admin client times out."""
         for _ in range(API_TIMEOUT_MS // _RETRY_MS):
-            if self._parts.leader.knows_lags:
+            if self._context.leader.knows_lags:
                 return
-            yield self._parts.env.timeout(_RETRY_MS)
+            yield self._context.env.timeout(_RETRY_MS)
 
-    def _put_out(self, leader: Member, computing_ms: float) -> Process:
-        """A leader that computes for too long does not poll; it is no member any more, and joins when it is done."""
-        env, most_ms = self._parts.env, self._configs.max_poll_interval_ms
-        self._parts.recording.note_slow_leader(computing_ms)
-        yield env.timeout(most_ms)
+    def _remove_slow_leader(self, leader: Member, leader_compute_ms: float) -> Process:
+        """Remove a leader that exceeds `max.poll.interval.ms`; it joins again when it has finished computing."""
+        env, limit_ms = self._context.env, self._configs.max_poll_interval_ms
+        self._context.recorder.note_slow_leader(leader_compute_ms)
+        yield env.timeout(limit_ms)
         if leader in self._group.members:
-            self._tell(protocol.Left(leader, f"{leader.client} computed for too long"))
-        yield env.timeout(round(computing_ms) - most_ms)
-        if self._parts.fleet.is_up(leader) and leader not in self._group.members:
-            self._tell(protocol.Joined(leader, self._parts.is_static(leader)))
+            self._send(protocol.Left(leader, f"{leader.client} exceeded max.poll.interval.ms"))
+        yield env.timeout(round(leader_compute_ms) - limit_ms)
+        if self._context.fleet.is_up(leader) and leader not in self._group.members:
+            self._send(protocol.Joined(leader, self._context.is_static(leader)))
 
-    def _hand_out(self, wanted: ComputeAssignment, decision: Decision) -> None:
-        execution, recording = self._parts.execution, self._parts.recording
-        execution.advance(self._parts.now_ms)
-        stateful = self._parts.leader.stateful
-        # A static member that is down now finds what was decided for it when it is back.
-        self._given = reconcile_group(decision.target, execution.holdings, stateful).given
-        target = without_stopped_clients(decision.target, self._parts.fleet.up)
-        handover = reconcile_group(target, execution.holdings, stateful)
-        concerned = self._threads_concerned(target, handover)
-        causes = self._parts.attribution.answer(self._group.members)
-        recording.open_round(wanted, decision, handover, causes, self._asked_at_ms, self._parts.now_ms)
-        execution.hand_out(handover, filled=self._fills)
-        self._fills = False
-        recording.look_around()
-        self._heartbeats_since_ms = self._parts.now_ms
-        self._parts.announce_change()
-        if concerned:
-            self._tell(protocol.RebalanceAsked(self._all_there(concerned), "tasks to hand over"))
+    def _assign(self, instruction: ComputeAssignment, decision: Decision) -> None:
+        execution, recorder = self._context.execution, self._context.recorder
+        now_ms, stateful = self._context.now_ms, self._context.leader.stateful
+        with execution.changing(now_ms):
+            # A static member that is down at the moment gets its part of this assignment when it is back.
+            self._last_assignment = reconcile_group(decision.target, execution.assignment, stateful).assignment
+            target = without_stopped_clients(decision.target, self._context.fleet.up)
+            reconciliation = reconcile_group(target, execution.assignment, stateful)
+            rejoining = self._rejoining_threads(target, reconciliation)
+            causes = self._context.rebalance_causes.take(self._group.members)
+            recorder.open_round(instruction, decision, reconciliation, causes, self._requested_at_ms, now_ms)
+            execution.assign(reconciliation, is_restored=self._is_warm_start)
+            self._is_warm_start = False
+            recorder.count_unfinished()
+            self._heartbeats_since_ms = now_ms
+        if rejoining:
+            members = self._members_with_all_threads(rejoining)
+            reason = "follow-up rebalance: revoked tasks can be assigned"
+            self._send(protocol.RebalanceRequested(members, reason))
         else:
-            recording.settle(self._parts.now_ms)
+            recorder.mark_reconciled(now_ms)
             if decision.followup_delay_ms is not None:
-                self._parts.env.process(self._follow_up(wanted.generation, decision.followup_delay_ms))
+                self._context.env.process(self._follow_up(instruction.generation, decision.followup_delay_ms))
 
-    def _threads_concerned(self, target: GroupAssignment, handover: Reconciliation) -> set[tuple[int, int]]:
-        """The threads, by client, that give back a task or wait for one; they join anew at once."""
-        present = self._parts.execution.holdings
+    def _rejoining_threads(self, target: GroupAssignment, reconciliation: Reconciliation) -> set[tuple[int, int]]:
+        """Return the threads, by client, that revoke a task or wait for one, and therefore rejoin at once."""
+        current = self._context.execution.assignment
         threads: set[tuple[int, int]] = set()
-        for holdings, which in ((present, handover.revoked), (target, handover.withheld)):
-            clients, numbers = holdings.owner[which].tolist(), holdings.owner_thread()[which].tolist()
+        for assignment, tasks in ((current, reconciliation.revoked), (target, reconciliation.withheld)):
+            clients, numbers = assignment.owner[tasks].tolist(), assignment.owner_thread()[tasks].tolist()
             threads.update(zip(clients, numbers, strict=True))
         return threads
 
-    def _all_there(self, threads: set[tuple[int, int]]) -> Sequence[Member]:
-        """The members all of whose threads are among these; the others are there once their other threads are."""
-        fleet = self._parts.fleet
+    def _members_with_all_threads(self, threads: set[tuple[int, int]]) -> Sequence[Member]:
+        """Return the members all of whose threads are given; the others join when their other threads do."""
+        fleet = self._context.fleet
         complete = [
             client
             for client in sorted({client for client, _ in threads})
@@ -196,19 +198,19 @@ class ClassicProtocol:
         return [member for member in map(fleet.member, complete) if member in self._group.members]
 
     def _follow_up(self, generation: int, delay_ms: int) -> Process:
-        yield self._parts.env.timeout(delay_ms)
+        yield self._context.env.timeout(delay_ms)
         self._overdue = generation
-        self._ask_for_followup()
+        self._request_overdue_followup()
 
-    def _ask_for_followup(self) -> None:
-        """The leader asks, as soon as it is there."""
+    def _request_overdue_followup(self) -> None:
+        """Let the leader request the follow-up rebalance that is due, if it is up."""
         leader = self._group.leader
-        if leader is not None and self._overdue is not None and self._parts.fleet.is_up(leader):
-            self._tell(protocol.FollowupDue(self._overdue))
+        if leader is not None and self._overdue is not None and self._context.fleet.is_up(leader):
+            self._send(protocol.FollowupDue(self._overdue))
 
-    def _hand_back(self, member: Member) -> None:
-        if self._parts.fleet.is_up(member):
-            self._parts.execution.advance(self._parts.now_ms)
-            self._parts.execution.give_back(self._parts.fleet.row(member.client), self._given)
-            self._parts.announce_change()
-            self._ask_for_followup()
+    def _assign_again(self, member: Member) -> None:
+        if self._context.fleet.is_up(member):
+            execution = self._context.execution
+            with execution.changing(self._context.now_ms):
+                execution.assign_to_static_member(self._context.fleet.row(member.client), self._last_assignment)
+            self._request_overdue_followup()

@@ -1,4 +1,4 @@
-"""One run while it is running: what moves it is the timeline, the group's protocol, and time itself."""
+"""One simulated run: the timeline, the group protocol and the passing of time drive it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from assignors.objective.cost import Weights
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.assignment.leader import Leader
 from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.brokers.reassignment import ReassignmentStep
 from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
 from simulator.group.fleet import Fleet
@@ -22,79 +21,91 @@ from simulator.processes.simulation_context import GroupProtocolProcess, Process
 from simulator.processes.streams_protocol import StreamsProtocol
 from simulator.results.recording import TraceRecorder
 from simulator.results.trace import Trace
-from simulator.timeline import (
+from simulator.timeline import timeline
+from simulator.world.changes import (
     BrokersDown,
     BrokersUp,
     ClientDown,
     ClientUp,
     ConfigsSet,
+    ReassignmentStep,
     ReplicasSet,
     TimedChange,
     TrafficScaled,
-    timeline,
 )
 from simulator.world.initial_state import build_initial_state
 from simulator.world.layout import lay_out
 from simulator.world.world import GroupProtocol, Start, World
 
 Observer = Callable[[Execution], None]
-"""Is shown the execution after every change of it."""
+"""Called with the execution after every change of it."""
 
 
 class Simulation:
-    """A run: the parts, and the processes that move them. Time is in whole milliseconds."""
+    """A run of a world with one assignor; times are whole milliseconds."""
 
     def __init__(
         self,
         world: World,
         assignor: TaskAssignor,
         weights: Weights,
-        observe: Observer,
-        question: ExplanationRequest | None,
+        *,
+        capture: bool = False,
+        explain: ExplanationRequest | None = None,
+        observe: Observer | None = None,
     ) -> None:
+        """Set up the run.
+
+        Args:
+            world: the cluster, the application and their disturbances.
+            assignor: computes the assignments.
+            weights: the default costs of the assignor.
+            capture: whether to keep the assignor's input and output of every rebalance.
+            explain: which moves to explain; None for none.
+            observe: called with the execution after every change.
+        """
         self._world = world
-        self._question = question
+        self._explain = explain
         self._env = simpy.Environment(initial_time=0)
         layout = lay_out(world)
         self._tasks = layout.tasks.ids
-        self._brokers = ClusterMetadata(world, layout)
+        self._cluster_metadata = ClusterMetadata(world, layout)
         self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
         self._fleet = Fleet(world, layout.racks)
-        self._execution = Execution(world, layout, self._brokers, self._fleet)
-        self._leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, question)
-        self._recording = TraceRecorder(world, layout, self._execution, self._fleet)
-        self._attribution = RebalanceCauses()
         self._observe = observe
-        self._something_changed = self._env.event()
-        parts = SimulationContext(
+        self._changed = self._env.event()
+        self._execution = Execution(world, layout, self._cluster_metadata, self._fleet, self._announce_change)
+        self._leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, explain)
+        self._recorder = TraceRecorder(world, layout, self._execution, self._fleet, capture=capture)
+        self._rebalance_causes = RebalanceCauses()
+        context = SimulationContext(
             world=world,
             env=self._env,
             fleet=self._fleet,
             execution=self._execution,
             leader=self._leader,
-            recording=self._recording,
-            attribution=self._attribution,
-            announce_change=self._announce_change,
+            recorder=self._recorder,
+            rebalance_causes=self._rebalance_causes,
         )
         is_classic = world.application.group_configs.protocol is GroupProtocol.CLASSIC
-        self._group: GroupProtocolProcess = ClassicProtocol(parts) if is_classic else StreamsProtocol(parts)
+        self._group: GroupProtocolProcess = ClassicProtocol(context) if is_classic else StreamsProtocol(context)
 
     def run(self) -> Trace:
-        """Let the world's duration pass."""
-        self._env.process(self._live_through_the_timeline())
-        self._env.process(self._let_flow())
+        """Run until the end of the world's duration, and return the trace."""
+        self._env.process(self._play_timeline())
+        self._env.process(self._update_rates_when_due())
         failure = None
         try:
             self._env.run(until=self._world.duration_ms)
         except AssignorFailedError as error:
-            failure = f"round {self._group.round_under_way}: {error}"
+            failure = f"round {self._group.current_round}: {error}"
         self._execution.advance(self._now_ms)
-        unanswered = self._attribution.unanswered
-        return self._recording.finish(self._now_ms, failure, unanswered, unfinished=not self._group.is_at_rest)
+        pending = self._rebalance_causes.pending
+        return self._recorder.finish(self._now_ms, failure, pending, unfinished=not self._group.is_stable)
 
-    def _live_through_the_timeline(self) -> Process:
+    def _play_timeline(self) -> Process:
         if self._world.start is Start.RUNNING:
-            self._go_on()
+            self._resume()
         else:
             for client in self._world.clients:
                 if client.starts:
@@ -106,96 +117,96 @@ class Simulation:
                 yield self._env.timeout(timed.at_ms - self._now_ms)
             self._apply(timed)
             if str(timed.change):
-                self._recording.note(timed)
+                self._recorder.note_change(timed)
 
-    def _go_on(self) -> None:
-        """Begin with the group that is there, and with what its members have."""
+    def _resume(self) -> None:
+        """Begin with a running group, whose members have tasks."""
         rows = [row for row, client in enumerate(self._world.clients) if client.starts]
         if not rows:
             return
-        for row in rows:
-            self._execution.start(row)
-        members = [self._fleet.start(row, None, None) for row in rows]
-        self._execution.take_over(build_initial_state(self._tasks, self._world.clients))
-        found = self._leader.take_over(members, self._world.next_rebalance_ms)
-        self._recording.begin(members, found, self._question)
-        self._group.go_on(members)
-        self._announce_change()
+        with self._execution.changing(self._now_ms):
+            for row in rows:
+                self._execution.start_client(row)
+            members = [self._fleet.start(row, None, None) for row in rows]
+            self._execution.load_initial_state(build_initial_state(self._tasks, self._world.clients))
+            decision = self._leader.describe_initial_state(members, self._world.next_rebalance_ms)
+            self._recorder.record_initial_round(members, decision, self._explain)
+            self._group.resume(members)
 
     def _apply(self, timed: TimedChange) -> None:
-        self._execution.advance(self._now_ms)
         change = timed.change
         cause = Cause(START if timed.event is None else timed.event, self._now_ms)
-        match change:
-            case ClientUp(client=client, configs=configs, announces_rack=announces_rack):
-                row = self._fleet.row(client)
-                if not self._fleet.up[row]:
-                    self._execution.start(row)
-                    self._group.join(self._fleet.start(row, configs, announces_rack), cause)
-            case ClientDown(client=client, says_so=says_so, keeps_state=keeps_state):
-                row = self._fleet.row(client)
-                if self._fleet.up[row]:
-                    member = self._fleet.member(row)
-                    self._fleet.stop(row, keeps_state)
-                    self._execution.stop(row, keeps_state)
-                    self._group.stop(member, cause, says_so=says_so)
-            case BrokersDown(brokers=brokers):
-                self._brokers.lose(brokers)
-                self._move_brokers(str(change), cause)
-            case BrokersUp(brokers=brokers):
-                self._brokers.regain(brokers)
-                self._move_brokers(str(change), cause)
-            case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
-                moved = TopicPartition(topic, partition)
-                self._brokers.set_replicas(moved, replicas)
-                self._execution.move_brokers()
-                # Since KAFKA-14867 consumers with client.rack join anew when racks of what they read change.
-                if moved in self._subscribed and self._fleet.announces_racks():
-                    self._group.ask(f"replicas of {moved} moved", cause)
-            case ReassignmentStep():
-                self._reassign(change, cause)
-            case ConfigsSet(configs=configs):
-                self._fleet.set_configs(configs)
-                self._group.ask("configs changed", cause)
-            case TrafficScaled(factor=factor, hour=hour):
-                self._execution.scale_traffic(factor, hour)
-        self._announce_change()
+        with self._execution.changing(self._now_ms):
+            match change:
+                case ClientUp(client=client, configs=configs, announces_rack=announces_rack):
+                    row = self._fleet.row(client)
+                    if not self._fleet.up[row]:
+                        self._execution.start_client(row)
+                        self._group.join(self._fleet.start(row, configs, announces_rack), cause)
+                case ClientDown(client=client, leaves_group=leaves_group, keeps_state=keeps_state):
+                    row = self._fleet.row(client)
+                    if self._fleet.up[row]:
+                        member = self._fleet.member(row)
+                        self._fleet.stop(row, keeps_state)
+                        self._execution.stop_client(row, keeps_state)
+                        self._group.stop(member, cause, leaves_group=leaves_group)
+                case BrokersDown(brokers=brokers):
+                    self._cluster_metadata.stop_brokers(brokers)
+                    self._update_brokers(str(change), cause)
+                case BrokersUp(brokers=brokers):
+                    self._cluster_metadata.start_brokers(brokers)
+                    self._update_brokers(str(change), cause)
+                case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
+                    moved = TopicPartition(topic, partition)
+                    self._cluster_metadata.set_replicas(moved, replicas)
+                    self._execution.update_locations()
+                    # Since KAFKA-14867, consumers with client.rack rejoin when the racks of their partitions change.
+                    if moved in self._subscribed and self._fleet.announces_racks():
+                        self._group.request_rebalance(f"replicas of {moved} moved", cause)
+                case ReassignmentStep():
+                    self._apply_reassignment(change, cause)
+                case ConfigsSet(configs=configs):
+                    self._fleet.set_configs(configs)
+                    self._group.request_rebalance("configs changed", cause)
+                case TrafficScaled(factor=factor, hour=hour):
+                    self._execution.set_traffic(factor, hour)
 
-    def _reassign(self, step: ReassignmentStep, cause: Cause) -> None:
-        self._execution.copy_partitions(step.copied, step.copying)
+    def _apply_reassignment(self, step: ReassignmentStep, cause: Cause) -> None:
+        self._execution.set_reassignment_traffic(step.copied, step.copying)
         if not step.partitions:
             return
-        moved = [str(each) for each in self._brokers.reassign(step.partitions) if each in self._subscribed]
-        self._execution.move_brokers()
-        self._recording.note_other_ways()
-        # Which replica leads, and in which order they stand, is nothing that members look at.
+        changed = self._cluster_metadata.apply_reassignment(step.partitions)
+        moved = [str(partition) for partition in changed if partition in self._subscribed]
+        self._execution.update_locations()
+        self._recorder.note_moved_partitions()
+        # Members compare racks only, neither leaders nor the order of replicas.
         if moved and self._fleet.announces_racks():
-            which = moved[0] if len(moved) == 1 else f"{len(moved)} partitions"
-            self._group.ask(f"replicas of {which} moved", cause)
+            partitions = moved[0] if len(moved) == 1 else f"{len(moved)} partitions"
+            self._group.request_rebalance(f"replicas of {partitions} moved", cause)
 
-    def _move_brokers(self, reason: str, cause: Cause) -> None:
-        self._execution.move_brokers()
+    def _update_brokers(self, reason: str, cause: Cause) -> None:
+        self._execution.update_locations()
         rejoins = self._world.application.group_configs.rejoins_when_brokers_bounce
         if rejoins and self._fleet.announces_racks():
-            self._group.ask(reason, cause)
+            self._group.request_rebalance(reason, cause)
 
-    def _let_flow(self) -> Process:
-        """Settle whenever rates change by themselves; whoever else changes anything settles it and says so."""
+    def _update_rates_when_due(self) -> Process:
+        """Update the rates of the execution when a copy or a task catches up, or a copy falls behind."""
         while True:
             due_ms = self._execution.next_change_ms()
-            awaited: list[simpy.Event] = [self._something_changed]
+            awaited: list[simpy.Event] = [self._changed]
             if due_ms is not None:
                 awaited.append(self._env.timeout(due_ms - self._now_ms))
             yield self._env.any_of(awaited)
             if self._now_ms == due_ms:
-                self._execution.advance(self._now_ms)
-                self._execution.settle()
-                self._observe(self._execution)
+                with self._execution.changing(self._now_ms):
+                    self._execution.update_rates()
 
     def _announce_change(self) -> None:
-        announced, self._something_changed = self._something_changed, self._env.event()
+        announced, self._changed = self._changed, self._env.event()
         announced.succeed()
-        self._observe(self._execution)
+        if self._observe is not None:
+            self._observe(self._execution)
 
     @property
     def _now_ms(self) -> int:

@@ -1,9 +1,9 @@
-"""What the processes of a run share."""
+"""The objects that the processes of a run share."""
 
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,16 @@ Process = Generator[simpy.Event, Any, None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulationContext:
-    """The parts of a run.
+    """The objects of a run.
 
-    `announce_change` is to be called after anything was done to the execution.
+    Attributes:
+        world: the input of the run.
+        env: the clock and the event queue.
+        fleet: the client processes.
+        execution: what clients do between rebalances.
+        leader: computes the assignments.
+        recorder: records the trace.
+        rebalance_causes: the events that no rebalance has processed yet.
     """
 
     world: World
@@ -32,9 +39,8 @@ class SimulationContext:
     fleet: Fleet
     execution: Execution
     leader: Leader
-    recording: TraceRecorder
-    attribution: RebalanceCauses
-    announce_change: Callable[[], None]
+    recorder: TraceRecorder
+    rebalance_causes: RebalanceCauses
 
     @property
     def now_ms(self) -> int:
@@ -42,29 +48,29 @@ class SimulationContext:
         return int(self.env.now)
 
     def is_static(self, member: Member) -> bool:
-        """Whether a member has a `group.instance.id`."""
+        """Return whether a member has a `group.instance.id`."""
         return self.world.clients[self.fleet.row(member.client)].is_static
 
 
 class GroupProtocolProcess(typing.Protocol):
-    """How a group comes to its assignments and its members to their tasks."""
+    """The processes of a group protocol: how a group gets assignments, and its members their tasks."""
 
     @property
-    def is_at_rest(self) -> bool:
-        """Whether no rebalance is under way."""
+    def is_stable(self) -> bool:
+        """Whether no rebalance is under way or pending."""
 
     @property
-    def round_under_way(self) -> int:
-        """The number of the round that is being decided, or was last."""
+    def current_round(self) -> int:
+        """The number of the round that is being computed, or of the last one."""
 
-    def go_on(self, members: Sequence[Member]) -> None:
-        """These members are in the group already, and have been handed out what they have."""
+    def resume(self, members: Sequence[Member]) -> None:
+        """Continue with members that are in the group already and have their tasks."""
 
     def join(self, member: Member, cause: Cause) -> None:
         """Let a client that has just started join."""
 
-    def stop(self, member: Member, cause: Cause, *, says_so: bool) -> None:
-        """Handle the end of a client, which left the group or not."""
+    def stop(self, member: Member, cause: Cause, *, leaves_group: bool) -> None:
+        """Process the stop of a client, which left the group or not."""
 
-    def ask(self, reason: str, cause: Cause) -> None:
-        """Ask for a rebalance because of a change that the members know of."""
+    def request_rebalance(self, reason: str, cause: Cause) -> None:
+        """Request a rebalance because of a change that the members notice."""

@@ -1,11 +1,12 @@
-"""The streams protocol in time (KIP-1071): the coordinator assigns, and each member comes to its target by itself.
+"""The streams protocol in time (KIP-1071): the coordinator computes targets, and each member reconciles by itself.
 
-The coordinator acts when it hears a heartbeat: a target that is due is computed with the next one of whichever member,
-no sooner than `group.streams.assignment.interval.ms` after the target before. Whoever joins is heard at once.
+The coordinator acts when it receives a heartbeat: it computes a target that is due at the next heartbeat of any member,
+no sooner than `group.streams.assignment.interval.ms` after the target before. The heartbeat of a joining member comes
+at once.
 
-A member hears of a new target with its next heartbeat. It gives back what is not its own any more, says so at once, and
-gets what is free by then; for what others still have, it asks with every further heartbeat. Nobody waits for anybody
-else, and tasks that stay are never interrupted.
+A member learns of a new target with its next heartbeat. It revokes what is not in its target, reports that at once, and
+gets the tasks that are free by then. It requests the others with every further heartbeat. Members do not wait for each
+other, and tasks that stay are never interrupted.
 
 Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordinator.group.streams`;
 `GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, Kafka 4.3.1.
@@ -24,172 +25,175 @@ from simulator.world.world import Start
 
 
 class StreamsProtocol:
-    """Does what the coordinator's state machine says, when it is time to."""
+    """Runs the state machine of a streams group: executes its instructions after the right delays."""
 
-    def __init__(self, parts: SimulationContext) -> None:
-        self._parts = parts
-        self._configs = parts.world.application.group_configs
+    def __init__(self, context: SimulationContext) -> None:
+        self._context = context
+        self._configs = context.world.application.group_configs
         self._group = StreamsGroupProtocolState()
-        self._target = parts.execution.holdings
+        self._target = context.execution.assignment
         self._joined_at_ms: dict[Member, int] = {}
-        self._beating: set[Member] = set()
-        self._asked_at_ms: int | None = None
+        self._reconciling: set[Member] = set()
+        self._requested_at_ms: int | None = None
         self._computed_at_ms: int | None = None
 
     @property
-    def is_at_rest(self) -> bool:
-        """Whether everybody has what the last target says, and nobody is silent."""
-        return self._all_have_come and set(self._group.members) == self._parts.fleet.members_up()
+    def is_stable(self) -> bool:
+        """Whether every member has its target, and no member is down."""
+        return self._is_reconciled and set(self._group.members) == self._context.fleet.members_up()
 
     @property
-    def _all_have_come(self) -> bool:
+    def _is_reconciled(self) -> bool:
         return not self._group.is_waiting and not any(self._is_behind(member) for member in self._group.members)
 
     @property
-    def round_under_way(self) -> int:
+    def current_round(self) -> int:
         """The epoch of the last target."""
         return self._group.epoch
 
-    def go_on(self, members: Sequence[Member]) -> None:
-        """The group goes on with what its members have, which is their target."""
+    def resume(self, members: Sequence[Member]) -> None:
+        """Continue with members whose current tasks are their target."""
         self._group = StreamsGroupProtocolState.running(members)
-        self._target = self._parts.execution.holdings
-        # Their hearts have just beaten; nobody hears anything by joining.
-        self._joined_at_ms = dict.fromkeys(members, self._parts.now_ms - self._configs.streams_heartbeat_interval_ms)
+        self._target = self._context.execution.assignment
+        # All members have just sent a heartbeat; none gets a target by joining.
+        self._joined_at_ms = dict.fromkeys(members, self._context.now_ms - self._configs.streams_heartbeat_interval_ms)
 
     def join(self, member: Member, cause: Cause) -> None:
         """Let a client that has just started join."""
-        self._parts.attribution.rejoin(member.client, cause, rebalances=True, replaces=False)
-        self._joined_at_ms[member] = self._parts.now_ms
-        self._tell(self._group.join(member))
-        self._beat(member, at_once=True)
+        self._context.rebalance_causes.add_start(member.client, cause, rebalances=True, replaces=False)
+        self._joined_at_ms[member] = self._context.now_ms
+        self._execute_all(self._group.join(member))
+        self._start_reconciling(member, at_once=True)
 
-    def stop(self, member: Member, cause: Cause, *, says_so: bool) -> None:
-        """Take note that a client has ended; unless it says so, the group misses it after the session timeout."""
-        if says_so:
-            self._parts.attribution.call(cause)
-            self._leave(member, "left")
+    def stop(self, member: Member, cause: Cause, *, leaves_group: bool) -> None:
+        """Process the stop of a client; if it does not leave, the group removes it after its session timeout."""
+        if leaves_group:
+            self._context.rebalance_causes.add(cause)
+            self._remove(member, f"{member.client} left")
         else:
-            self._parts.attribution.lose(member, cause)
-            self._parts.env.process(self._miss(member))
+            self._context.rebalance_causes.add_crash(member, cause)
+            self._context.env.process(self._time_out(member))
 
-    def ask(self, reason: str, cause: Cause) -> None:
-        """Do nothing: the coordinator sees no racks, and its own configs do not change."""
+    def request_rebalance(self, reason: str, cause: Cause) -> None:
+        """Do nothing: the coordinator ignores racks, and its own configs do not change."""
 
-    def _miss(self, member: Member) -> Process:
-        silent_ms = (self._parts.now_ms - self._joined_at_ms[member]) % self._configs.streams_heartbeat_interval_ms
-        yield self._parts.env.timeout(max(0, self._configs.session_timeout_ms - silent_ms))
+    def _time_out(self, member: Member) -> Process:
+        interval_ms = self._configs.streams_heartbeat_interval_ms
+        since_heartbeat_ms = (self._context.now_ms - self._joined_at_ms[member]) % interval_ms
+        yield self._context.env.timeout(max(0, self._configs.session_timeout_ms - since_heartbeat_ms))
         if member in self._group.members:
-            self._leave(member, "was not heard of")
+            self._remove(member, f"{member.client}: session timed out")
 
-    def _leave(self, member: Member, how: str) -> None:
-        """A member is gone, and with it what it was to have: whoever comes in its stead is a stranger."""
-        instructions = self._group.leave(member, f"{member.client} {how}")
-        if all(other.client != member.client for other in self._group.members):
-            self._target = self._target.without(self._parts.fleet.row(member.client))
-        self._tell(instructions)
+    def _remove(self, member: Member, reason: str) -> None:
+        """Remove a member and its target; its next start is a new member."""
+        instructions = self._group.leave(member, reason)
+        if all(remaining.client != member.client for remaining in self._group.members):
+            self._target = self._target.without(self._context.fleet.row(member.client))
+        self._execute_all(instructions)
 
-    def _tell(self, instructions: list[Instruction]) -> None:
+    def _execute_all(self, instructions: list[Instruction]) -> None:
         for instruction in instructions:
-            if self._asked_at_ms is None and isinstance(instruction, ComputeTarget):
-                self._asked_at_ms = self._parts.now_ms
-            self._parts.env.process(self._follow(instruction))
+            if self._requested_at_ms is None and isinstance(instruction, ComputeTarget):
+                self._requested_at_ms = self._context.now_ms
+            self._context.env.process(self._execute(instruction))
 
-    def _follow(self, instruction: Instruction) -> Process:
+    def _execute(self, instruction: Instruction) -> Process:
         match instruction:
             case AwaitFirstMembers():
-                yield self._parts.env.timeout(self._configs.initial_rebalance_delay_ms)
-                self._tell(self._group.end_initial_delay())
+                yield self._context.env.timeout(self._configs.initial_rebalance_delay_ms)
+                self._execute_all(self._group.end_initial_delay())
             case ComputeTarget(awaits_heartbeat):
-                yield self._parts.env.timeout(0)
+                yield self._context.env.timeout(0)
                 if not awaits_heartbeat:
                     self._compute()
                     return
                 while self._group.members:
-                    beats_at_ms, member = self._next_heartbeat()
-                    if member is not None and beats_at_ms == self._parts.now_ms:
+                    heartbeat_ms, member = self._next_heartbeat()
+                    if member is not None and heartbeat_ms == self._context.now_ms:
                         self._compute(member)
                         return
-                    yield self._parts.env.timeout(beats_at_ms - self._parts.now_ms)
+                    yield self._context.env.timeout(heartbeat_ms - self._context.now_ms)
                 self._compute()
 
     def _next_heartbeat(self) -> tuple[int, Member | None]:
-        """When a heartbeat may next call for a target, and whose; nobody's while all are down, to be asked again."""
-        now_ms, interval_ms = self._parts.now_ms, self._configs.streams_heartbeat_interval_ms
+        """Return when a heartbeat may trigger the next target, and whose.
+
+        While all members are down, the member is None, and the time is when to call this again.
+        """
+        now_ms, interval_ms = self._context.now_ms, self._configs.streams_heartbeat_interval_ms
         earliest_ms = now_ms
         if self._computed_at_ms is not None:
             earliest_ms = max(now_ms, self._computed_at_ms + self._configs.streams_assignment_interval_ms)
-        found: tuple[int, Member | None] = now_ms + interval_ms, None
-        for member in filter(self._parts.fleet.is_up, self._group.members):
-            beats_at_ms = earliest_ms + (self._joined_at_ms[member] - earliest_ms) % interval_ms
-            if found[1] is None or beats_at_ms < found[0]:
-                found = beats_at_ms, member
-        return found
+        next_heartbeat: tuple[int, Member | None] = now_ms + interval_ms, None
+        for member in filter(self._context.fleet.is_up, self._group.members):
+            heartbeat_ms = earliest_ms + (self._joined_at_ms[member] - earliest_ms) % interval_ms
+            if next_heartbeat[1] is None or heartbeat_ms < next_heartbeat[0]:
+                next_heartbeat = heartbeat_ms, member
+        return next_heartbeat
 
-    def _compute(self, heard: Member | None = None) -> None:
-        """Take a new target, for all that have joined and left by now.
+    def _compute(self, triggered_by: Member | None = None) -> None:
+        """Compute a new target for all current members.
 
         Args:
-            heard: whose heartbeat calls for it, who is told of it at once.
+            triggered_by: the member whose heartbeat triggers it, which gets its target at once.
         """
-        wanted = self._group.take_target()
-        asked_at_ms, self._asked_at_ms = self._asked_at_ms, None
-        if wanted is None:
+        instruction = self._group.take_target()
+        requested_at_ms, self._requested_at_ms = self._requested_at_ms, None
+        if instruction is None:
             return
-        assert asked_at_ms is not None  # No target is due that nobody asked for.
-        execution, recording = self._parts.execution, self._parts.recording
-        execution.advance(self._parts.now_ms)
-        execution.clean_up()
-        decision = self._parts.leader.decide(wanted.members, wanted.leader, previous=self._target)
-        first = wanted.generation == 1 and self._parts.world.start is Start.WARM
-        target = without_stopped_clients(decision.target, self._parts.fleet.up)
-        handover = reconcile_group(target, execution.holdings, self._parts.leader.stateful)
-        causes = self._parts.attribution.answer(self._group.members)
-        recording.open_round(wanted, decision, handover, causes, asked_at_ms, self._parts.now_ms)
-        self._target = decision.target
-        self._computed_at_ms = self._parts.now_ms
-        if first:
-            execution.hand_out(handover, filled=True)
-        recording.look_around()
-        self._parts.announce_change()
-        for member in wanted.members:
-            self._beat(member, at_once=member == heard)
-        self._settle_if_all_have_come()
+        assert requested_at_ms is not None  # A target is due only if it was requested.
+        now_ms, execution, recorder = self._context.now_ms, self._context.execution, self._context.recorder
+        execution.delete_expired_copies(now_ms)
+        decision = self._context.leader.decide(instruction.members, instruction.leader, previous=self._target)
+        is_warm_start = instruction.generation == 1 and self._context.world.start is Start.WARM
+        target = without_stopped_clients(decision.target, self._context.fleet.up)
+        reconciliation = reconcile_group(target, execution.assignment, self._context.leader.stateful)
+        causes = self._context.rebalance_causes.take(self._group.members)
+        with execution.changing(now_ms):
+            recorder.open_round(instruction, decision, reconciliation, causes, requested_at_ms, now_ms)
+            self._target = decision.target
+            self._computed_at_ms = now_ms
+            if is_warm_start:
+                execution.assign(reconciliation, is_restored=True)
+            recorder.count_unfinished()
+        for member in instruction.members:
+            self._start_reconciling(member, at_once=member == triggered_by)
+        self._mark_if_reconciled()
 
-    def _beat(self, member: Member, *, at_once: bool) -> None:
-        """Let a member's heart beat, at once or when it is time, until it has what it should have."""
-        if member not in self._beating and self._is_behind(member):
-            self._beating.add(member)
-            self._parts.env.process(self._come_to_target(member, at_once))
+    def _start_reconciling(self, member: Member, *, at_once: bool) -> None:
+        """Let a member send heartbeats, the first one at once or when it is due, until it has its target."""
+        if member not in self._reconciling and self._is_behind(member):
+            self._reconciling.add(member)
+            self._context.env.process(self._reconcile(member, at_once))
 
-    def _come_to_target(self, member: Member, at_once: bool) -> Process:
+    def _reconcile(self, member: Member, at_once: bool) -> Process:
         interval_ms = self._configs.streams_heartbeat_interval_ms
-        passed_ms = self._parts.now_ms - self._joined_at_ms[member]
+        passed_ms = self._context.now_ms - self._joined_at_ms[member]
         wait_ms = 0 if at_once else interval_ms - passed_ms % interval_ms
         while member in self._group.members and self._is_behind(member):
-            yield self._parts.env.timeout(wait_ms)
-            if member in self._group.members and self._parts.fleet.is_up(member):
-                self._reconcile(self._parts.fleet.row(member.client))
+            yield self._context.env.timeout(wait_ms)
+            if member in self._group.members and self._context.fleet.is_up(member):
+                self._assign(self._context.fleet.row(member.client))
             wait_ms = interval_ms
-        self._beating.discard(member)
-        self._settle_if_all_have_come()
+        self._reconciling.discard(member)
+        self._mark_if_reconciled()
 
-    def _reconcile(self, client: int) -> None:
-        execution = self._parts.execution
-        execution.advance(self._parts.now_ms)
-        execution.hand_out(reconcile_member(client, self._target, execution.holdings))
-        self._parts.announce_change()
+    def _assign(self, client: int) -> None:
+        execution = self._context.execution
+        with execution.changing(self._context.now_ms):
+            execution.assign(reconcile_member(client, self._target, execution.assignment))
 
     def _is_behind(self, member: Member) -> bool:
-        """Whether a member that is up has anything else than its target."""
-        if not self._parts.fleet.is_up(member):
+        """Whether a member that is up has not reconciled with its target."""
+        if not self._context.fleet.is_up(member):
             return False
-        client, present, target = self._parts.fleet.row(member.client), self._parts.execution.holdings, self._target
-        has, wants = present.owner == client, target.owner == client
-        stands_by = present.standby[:, client] != target.standby[:, client]
-        elsewhere = has & wants & (present.thread[:, client] != target.thread[:, client])
-        return bool((has != wants).any() or stands_by.any() or elsewhere.any())
+        client = self._context.fleet.row(member.client)
+        current, target = self._context.execution.assignment, self._target
+        owns, is_target = current.owner == client, target.owner == client
+        differs_in_standbys = current.standby[:, client] != target.standby[:, client]
+        differs_in_thread = owns & is_target & (current.thread[:, client] != target.thread[:, client])
+        return bool((owns != is_target).any() or differs_in_standbys.any() or differs_in_thread.any())
 
-    def _settle_if_all_have_come(self) -> None:
-        if self._all_have_come:
-            self._parts.recording.settle(self._parts.now_ms)
+    def _mark_if_reconciled(self) -> None:
+        if self._is_reconciled:
+            self._context.recorder.mark_reconciled(self._context.now_ms)

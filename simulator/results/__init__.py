@@ -1,1 +1,1 @@
-"""TODO simulator/results."""
+"""The results of a run: its trace, convergence, result tables and result directory."""

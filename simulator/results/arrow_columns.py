@@ -1,7 +1,7 @@
-"""Arrow columns straight from NumPy and Python values.
+"""Arrow columns built directly from NumPy and Python values.
 
-`pyarrow.array` looks for pandas before anything else, and to find it takes longer than most runs. Columns of tables
-have four types only, so their buffers are written here.
+`pyarrow.array` imports pandas first, which takes longer than most runs. The result tables have only four column types,
+so this module writes their buffers itself.
 """
 
 from __future__ import annotations
@@ -18,29 +18,32 @@ from assignors.model.columns import BoolArray, IntArray
 _TYPES = {pa.int64(): np.int64, pa.float64(): np.float64}
 
 _FITTING = {pa.int64(): "iu", pa.float64(): "iuf", pa.bool_(): "b"}
-"""Kinds of NumPy's types that a column takes."""
+"""The NumPy type kinds that a column of each type accepts."""
 
 
 def arrow_column(
     values: Sequence[Any] | npt.NDArray[Any], kind: pa.DataType, known: BoolArray | None = None
 ) -> pa.Array:
-    """Make a column of whole numbers, numbers, truths or texts.
+    """Build a column of integers, floats, booleans or strings.
 
     Args:
-        values: the values; of a sequence, None is null.
+        values: the values; None in a sequence is null.
         kind: int64, float64, bool or string.
-        known: of an array, which values are not null; all if None.
+        known: for an array, which values are not null; None for all.
+
+    Returns:
+        The column.
 
     Raises:
-        TypeError: a value is of another type.
+        TypeError: a value has another type.
     """
     if not isinstance(values, np.ndarray):
         known = np.array([value is not None for value in values], dtype=np.bool_)
         if kind == pa.string():
             return _texts([str.encode(value) for value in values if value is not None], known)
-        nothing = False if kind == pa.bool_() else 0
-        filled = [nothing if value is None else value for value in values]
-        values = np.array(filled) if filled else np.zeros(0, dtype=type(nothing))
+        filler = False if kind == pa.bool_() else 0
+        filled = [filler if value is None else value for value in values]
+        values = np.array(filled) if filled else np.zeros(0, dtype=type(filler))
     if values.dtype.kind not in _FITTING[kind]:
         raise TypeError(f"a column of {kind} cannot hold {values.dtype}")
     if kind == pa.bool_():
@@ -51,9 +54,9 @@ def arrow_column(
 
 
 def arrow_names(names: Sequence[str], places: IntArray) -> pa.Array:
-    """The names in these places, as a column of texts; null where a place is negative.
+    """Return the names at the given places as a string column; null where a place is negative.
 
-    Complexity: O(places), without a text of each.
+    Complexity: O(places), without a Python string per place.
     """
     encoded = [name.encode() for name in names]
     known: BoolArray = places >= 0
@@ -62,10 +65,10 @@ def arrow_names(names: Sequence[str], places: IntArray) -> pa.Array:
 
 def _texts(encoded: Sequence[bytes], known: BoolArray) -> pa.Array:
     lengths = np.zeros(len(known) + 1, dtype=np.int64)
-    lengths[1:][known] = [len(each) for each in encoded]
+    lengths[1:][known] = [len(text) for text in encoded]
     offsets = lengths.cumsum()
     if offsets[-1] >= 1 << 31:
-        raise OverflowError("a column of texts of two gigabytes or more")
+        raise OverflowError("a string column cannot hold two gigabytes or more")
     parts = [_validity(known), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(known), parts)
 

@@ -1,4 +1,4 @@
-"""How the reasons of a run become rows of the tables `reasons` and `cycles`."""
+"""Rows of the tables `reasons` and `cycles`, from the explanations of a run."""
 
 from __future__ import annotations
 
@@ -15,43 +15,51 @@ Row = Mapping[str, Any]
 
 ROLES = {TaskType.ACTIVE: "active", TaskType.STANDBY: "standby"}
 
-_LAGS_COUNT = frozenset({StepKind.CAUGHT_UP, StepKind.CLOSEST, StepKind.WAITS, StepKind.WARM_UP, StepKind.SWAPPED})
+_KINDS_WITH_LAGS = frozenset({StepKind.CAUGHT_UP, StepKind.CLOSEST, StepKind.WAITS, StepKind.WARM_UP, StepKind.SWAPPED})
 
 
 def explanation_rows(trace: Trace) -> Iterator[Row]:
-    """One row a step of each move; none for rounds of which nobody asked."""
+    """Yield one row per step of each move; none for rounds without explanation."""
     names = _names(trace)
     ids = [str(task) for task in trace.layout.tasks.ids]
     threads = [client.threads for client in trace.world.clients]
-    for each, reasons in _explained(trace):
-        for reason in reasons.moves:
-            about = {
-                "round": each.number,
-                "task": ids[reason.task],
-                "role": ROLES[reason.role],
-                "from_client": names[reason.source],
-                "to_client": names[reason.destination],
-                "break_even": reason.break_even,
-                "no_break_even": None if reason.no_break_even is None else str(reason.no_break_even),
+    for round_, explanation in _explained(trace):
+        for move in explanation.moves:
+            common = {
+                "round": round_.number,
+                "task": ids[move.task],
+                "role": ROLES[move.role],
+                "from_client": names[move.source],
+                "to_client": names[move.destination],
+                "break_even": move.break_even,
+                "no_break_even": None if move.no_break_even is None else str(move.no_break_even),
             }
-            for number, taken in enumerate(reason.taken, start=1):
-                ends = {"step_from": names[taken.source], "step_to": names[taken.destination]}
-                yield {**about, **ends, "step": number, "kind": str(taken.kind), **_numbers(taken, reasons, threads)}
+            for number, applied in enumerate(move.steps, start=1):
+                ends = {"step_from": names[applied.source], "step_to": names[applied.destination]}
+                yield {
+                    **common,
+                    **ends,
+                    "step": number,
+                    "kind": str(applied.kind),
+                    **_numbers(applied, explanation, threads),
+                }
 
 
 def cycle_rows(trace: Trace) -> Iterator[Row]:
-    """One row a move of each cycle that is a part of a reason."""
-    for each, reasons in _explained(trace):
-        concerned = {taken.edge.cycle for reason in reasons.moves for taken in reason.taken if taken.edge is not None}
-        for number, edges in groupby(reasons.edges, key=lambda edge: edge.cycle):
-            if number in concerned:
-                yield from _rows_of_cycle(trace, each.number, list(edges))
+    """Yield one row per move of each cycle that is part of an explained move."""
+    for round_, explanation in _explained(trace):
+        explained_cycles = {
+            applied.edge.cycle for move in explanation.moves for applied in move.steps if applied.edge is not None
+        }
+        for number, edges in groupby(explanation.edges, key=lambda edge: edge.cycle):
+            if number in explained_cycles:
+                yield from _rows_of_cycle(trace, round_.number, list(edges))
 
 
 def _rows_of_cycle(trace: Trace, number: int, edges: Sequence[CycleMove]) -> Iterator[Row]:
     names, tasks = _names(trace), trace.layout.tasks
     total = sum(edge.cost for edge in edges)
-    # Of tasks without state, Kafka fixes the costs.
+    # For stateless tasks, Kafka's costs are fixed.
     has_break_even = total < 0 and bool(tasks.stateful[edges[0].task])
     for place, edge in enumerate(edges, start=1):
         yield {
@@ -72,18 +80,18 @@ def _rows_of_cycle(trace: Trace, number: int, edges: Sequence[CycleMove]) -> Ite
 
 
 def _explained(trace: Trace) -> Iterator[tuple[Round, RoundExplanation]]:
-    return ((each, each.reasons) for each in trace.rounds if each.reasons is not None)
+    return ((round_, round_.explanation) for round_ in trace.rounds if round_.explanation is not None)
 
 
 def _names(trace: Trace) -> list[str | None]:
-    """By row; the last one, which UNASSIGNED stands for, is nobody's."""
+    """Return the names of the clients by row; None for UNASSIGNED, the last one."""
     return [*(client.name for client in trace.world.clients), None]
 
 
-def _numbers(taken: AppliedStep, reasons: RoundExplanation, threads: Sequence[int]) -> Row:
-    if taken.edge is not None:
-        return {"cycle": taken.edge.cycle}
-    step = taken.step
+def _numbers(applied: AppliedStep, explanation: RoundExplanation, threads: Sequence[int]) -> Row:
+    if applied.edge is not None:
+        return {"cycle": applied.edge.cycle}
+    step = applied.step
     if step is None:
         return {}
     row = {
@@ -93,16 +101,16 @@ def _numbers(taken: AppliedStep, reasons: RoundExplanation, threads: Sequence[in
         "room": step.room,
         "lag_from": step.source_lag,
         "lag_to": step.destination_lag,
-        "acceptable_lag": reasons.acceptable_lag if step.kind in _LAGS_COUNT else None,
-        "tags": reasons.tags[taken.destination] if step.kind is StepKind.TAGS else None,
+        "acceptable_lag": explanation.acceptable_lag if step.kind in _KINDS_WITH_LAGS else None,
+        "tags": explanation.tags[applied.destination] if step.kind is StepKind.TAGS else None,
     }
-    return {**row, **_after(taken, step, threads)}
+    return {**row, **_after(applied, step, threads)}
 
 
-def _after(taken: AppliedStep, step: PlacementStep, threads: Sequence[int]) -> Row:
+def _after(applied: AppliedStep, step: PlacementStep, threads: Sequence[int]) -> Row:
     if step.source_load is None or step.destination_load is None:
         return {}
     return {
-        "load_from_after": step.source_load - 1 / threads[taken.source],
-        "load_to_after": step.destination_load + 1 / threads[taken.destination],
+        "load_from_after": step.source_load - 1 / threads[applied.source],
+        "load_to_after": step.destination_load + 1 / threads[applied.destination],
     }

@@ -1,8 +1,7 @@
-"""The tasks that changed their place from one round to the next, and why.
+"""The tasks that moved from one round to the next, and why.
 
-The reason is told from what can be seen: who is gone, who had a copy, where partitions stand. It is the first that
-holds of: its client was gone; the new one stood by or warmed up; the new one ran it before; fewer of its partitions are
-read across racks there; balance.
+The reason is derived from members, copies and racks. It is the first that applies: its client left the group; the new
+client had a standby or warm-up; the new client ran it before; fewer of its partitions are read across racks; balance.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from simulator.results.trace import Round, Trace
 
 
 class MoveReason(StrEnum):
-    """Why an active task went to another client."""
+    """Why an active task moved to another client."""
 
     MEMBER_LOST = "member_lost"
     PROMOTED = "promoted"
@@ -34,15 +33,15 @@ REASONS = tuple(MoveReason)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundMoves:
-    """What changed with a round.
+    """The moves from one round to the next.
 
     Attributes:
-        into: the round.
+        into: the later round.
         tasks: shape (M,); the active tasks that moved.
-        sources: shape (M,); who had each, UNASSIGNED if nobody.
-        targets: shape (M,); who is to have it, UNASSIGNED if nobody.
+        sources: shape (M,); the client that had each task, UNASSIGNED if none.
+        targets: shape (M,); the client that is to have it, UNASSIGNED if none.
         reasons: shape (M,); places in `REASONS`.
-        standbys: shape (S, 2); task and client of the standbys that are new.
+        standbys: shape (S, 2); task and client of each new standby.
     """
 
     into: Round
@@ -54,7 +53,7 @@ class RoundMoves:
 
 
 def round_moves(trace: Trace) -> Iterator[RoundMoves]:
-    """What changed with each round after the first."""
+    """Yield the moves of each round after the first."""
     num_tasks, num_clients = len(trace.layout.tasks), len(trace.world.clients)
     ran: BoolArray = np.zeros((num_tasks, num_clients), dtype=np.bool_)
     for before, after in pairwise(trace.rounds):
@@ -62,14 +61,14 @@ def round_moves(trace: Trace) -> Iterator[RoundMoves]:
         ran[rows, before.owner[rows]] = True
         tasks = np.flatnonzero(before.owner != after.owner)
         old, new = before.owner[tasks], after.owner[tasks]
-        stood_by = before.standbys(num_clients)
+        was_standby = before.standbys(num_clients)
         yield RoundMoves(
             into=after,
             tasks=tasks,
             sources=old,
             targets=new,
-            reasons=_reasons(trace, before, after, tasks, stood_by[tasks, new], ran[tasks, new]),
-            standbys=np.argwhere(after.standbys(num_clients) & ~stood_by),
+            reasons=_reasons(trace, before, after, tasks, was_standby[tasks, new], ran[tasks, new]),
+            standbys=np.argwhere(after.standbys(num_clients) & ~was_standby),
         )
 
 
@@ -81,8 +80,8 @@ def _reasons(
     return np.select([lost, promoted, returned, nearer], [0, 1, 2, 3], 4).astype(np.int64)
 
 
-def _remote(trace: Trace, each: Round, owner: IntArray, tasks: IntArray) -> IntArray:
-    """Count the source partitions that an owner of each task reads from another rack, as placed in a round."""
+def _remote(trace: Trace, round_: Round, owner: IntArray, tasks: IntArray) -> IntArray:
+    """Count the source partitions that an owner of each task reads from another rack, with the replicas of a round."""
     racks = np.append(trace.client_racks, NO_RACK)
-    remote: IntArray = each.remote_sources[tasks, racks[owner]]
+    remote: IntArray = round_.remote_source_counts[tasks, racks[owner]]
     return remote

@@ -1,4 +1,4 @@
-"""Writing down what happens while it happens; becomes the trace."""
+"""The recorder of a run: collects rounds and changes while they happen, and returns the trace."""
 
 from __future__ import annotations
 
@@ -18,220 +18,262 @@ from simulator.assignment.explanation import (
 from simulator.assignment.leader import Decision
 from simulator.assignment.measures import Measures, failure_losses
 from simulator.flows.execution import Execution, RunTotals
-from simulator.flows.traffic import Routes, TrafficBytes, steady
+from simulator.flows.traffic import Routes, TrafficBytes, steady_state_traffic
 from simulator.group.classic_group import ComputeAssignment, Member
 from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import START, Cause
-from simulator.group.reconciliation import GroupAssignment, Reconciliation
-from simulator.results.trace import INITIAL_ROUND, Round, Trace
-from simulator.timeline import TimedChange
+from simulator.group.reconciliation import Reconciliation
+from simulator.results.trace import INITIAL_ROUND, CapturedRound, Round, Trace
+from simulator.world.changes import TimedChange
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
 from simulator.world.world import OffsetReports, World
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
-    """The round that is going on."""
+class _OpenRound:
+    """The current round, whose figures are not complete yet; see `Round`."""
 
-    wanted: ComputeAssignment
+    instruction: ComputeAssignment
     decision: Decision
-    handover: Reconciliation
+    reconciliation: Reconciliation
     thread_moves: int
     causes: tuple[Cause, ...]
-    asked_at_ms: int
+    requested_at_ms: int
     at_ms: int
     standby: IntArray
-    steady: TrafficBytes
-    before: RunTotals
-    remote_sources: IntArray
-    reasons: RoundExplanation | None
+    steady_state: TrafficBytes
+    totals_before: RunTotals
+    remote_source_counts: IntArray
+    explanation: RoundExplanation | None
     measures: Measures
-    goes_other_ways: bool = False
+    has_moved_partitions: bool = False
     restoring: int = 0
     warming_up: int = 0
-    settled_at_ms: int | None = None
+    reconciled_at_ms: int | None = None
 
 
 class TraceRecorder:
-    """A run as far as it has come."""
+    """Records the trace of a run."""
 
-    def __init__(self, world: World, layout: Layout, execution: Execution, fleet: Fleet) -> None:
+    def __init__(
+        self, world: World, layout: Layout, execution: Execution, fleet: Fleet, *, capture: bool = False
+    ) -> None:
+        """Start with an empty trace.
+
+        Args:
+            world: the input of the run.
+            layout: the rows of tasks and partitions.
+            execution: what clients do between rebalances.
+            fleet: the client processes.
+            capture: whether to keep the assignor's input and output of every rebalance.
+        """
         self._world = world
         self._layout = layout
         self._execution = execution
         self._fleet = fleet
         self._rounds: list[Round] = []
+        self._capture = capture
+        self._captured: list[CapturedRound] = []
         self._changes: list[TimedChange] = []
-        self._open: _Open | None = None
-        self._steady: tuple[tuple[Routes, bytes, bytes, bytes], TrafficBytes] | None = None
-        self._remote: tuple[PartitionTable, IntArray] | None = None
+        self._open: _OpenRound | None = None
+        self._last_steady_state: tuple[tuple[Routes, bytes, bytes, bytes], TrafficBytes] | None = None
+        self._last_remote_sources: tuple[PartitionTable, IntArray] | None = None
         self._slowest_ms = 0.0
-        self._decided: GroupAssignment | None = None
+        self._last_target: GroupAssignment | None = None
 
-    def note(self, timed: TimedChange) -> None:
-        """Note a change that the scenario made."""
+    def note_change(self, timed: TimedChange) -> None:
+        """Record a change of the scenario."""
         self._changes.append(timed)
 
-    def note_slow_leader(self, computing_ms: float) -> None:
-        """Note that a leader would compute for longer than it may."""
-        self._slowest_ms = max(self._slowest_ms, computing_ms)
+    def note_slow_leader(self, leader_compute_ms: float) -> None:
+        """Note that a leader computes for longer than `max.poll.interval.ms`."""
+        self._slowest_ms = max(self._slowest_ms, leader_compute_ms)
 
-    def begin(self, members: Sequence[Member], found: Decision, question: ExplanationRequest | None) -> None:
-        """Begin with what is there when the run begins: a round like any other, but that nobody asked for it."""
-        wanted = ComputeAssignment(INITIAL_ROUND, tuple(members), members[0], "found running")
-        self.open_round(wanted, found, Reconciliation.of(found.target), (Cause(START, 0),), 0, 0)
-        if self._open is not None and question is not None:
-            self._open.reasons = explain_initial_state(question, self._layout.tasks.ids, found.target)
-        self.look_around()
-        self.settle(0)
+    def note_moved_partitions(self) -> None:
+        """Note that a reassignment moved partitions within the current round."""
+        if self._open is not None:
+            self._open.has_moved_partitions = True
+
+    def record_initial_round(
+        self, members: Sequence[Member], initial: Decision, explain: ExplanationRequest | None
+    ) -> None:
+        """Record the initial state of a running application as a round without a rebalance.
+
+        Args:
+            members: the members of the group.
+            initial: the initial state as a decision.
+            explain: which copies to explain; None for none.
+        """
+        instruction = ComputeAssignment(INITIAL_ROUND, tuple(members), members[0], "initial state")
+        self.open_round(instruction, initial, Reconciliation.without_moves(initial.target), (Cause(START, 0),), 0, 0)
+        if self._open is not None and explain is not None:
+            self._open.explanation = explain_initial_state(explain, self._layout.tasks.ids, initial.target)
+        self.count_unfinished()
+        self.mark_reconciled(0)
 
     def open_round(
         self,
-        wanted: ComputeAssignment,
+        instruction: ComputeAssignment,
         decision: Decision,
-        handover: Reconciliation,
+        reconciliation: Reconciliation,
         causes: tuple[Cause, ...],
-        asked_at_ms: int,
+        requested_at_ms: int,
         now_ms: int,
     ) -> None:
-        """Close the round that was going on and begin the next, just before its assignment takes effect."""
+        """Close the current round and begin the next, just before its assignment takes effect.
+
+        Args:
+            instruction: the members, the leader and the number of the round.
+            decision: the assignment, and the figures of it.
+            reconciliation: the part of it that takes effect now.
+            causes: the changes that caused the round.
+            requested_at_ms: when the rebalance was requested.
+            now_ms: the time.
+        """
         self._close(now_ms)
         if np.array_equal(np.sort(decision.members), np.flatnonzero(self._fleet.up)):
             self._slowest_ms = 0.0
-        target, present = decision.target, self._execution.holdings
-        inside = (target.owner == present.owner) & (target.owner != UNASSIGNED)
-        thread_moves = int((inside & (target.owner_thread() != present.owner_thread())).sum())
+        target, current = decision.target, self._execution.assignment
+        same_client = (target.owner == current.owner) & (target.owner != UNASSIGNED)
         standby = np.argwhere(target.standby)
-        at_rest = self._at_rest(target, standby)
-        before = self._execution.standing()
-        remote, reasons = self._remote_sources(), self._explain(decision)
-        self._open = _Open(
-            wanted=wanted,
+        self._open = _OpenRound(
+            instruction=instruction,
             decision=decision,
-            handover=handover,
-            thread_moves=thread_moves,
+            reconciliation=reconciliation,
+            thread_moves=int((same_client & (target.owner_thread() != current.owner_thread())).sum()),
             causes=causes,
-            asked_at_ms=asked_at_ms,
+            requested_at_ms=requested_at_ms,
             at_ms=now_ms,
             standby=standby,
-            steady=at_rest,
-            before=before,
-            remote_sources=remote,
-            reasons=reasons,
+            steady_state=self._steady_state(target, standby),
+            totals_before=self._execution.totals(),
+            remote_source_counts=self._remote_source_counts(),
+            explanation=self._explain(decision),
             measures=decision.measures,
         )
 
-    def _explain(self, decision: Decision) -> RoundExplanation | None:
-        before, self._decided = self._decided, decision.target
-        if decision.account is None:
-            return None
-        return explain_decision(decision.account, decision.members, before, decision.target)
-
-    def _at_rest(self, target: GroupAssignment, standby: IntArray) -> TrafficBytes:
-        """Bytes per second once all is in place; those of the round before if nothing is different."""
-        routes, announces = self._execution.routes, self._fleet.announces
-        key = (routes, target.owner.tobytes(), standby.tobytes(), announces.tobytes())
-        if self._steady is None or self._steady[0] != key:
-            copies = (standby[:, 0], standby[:, 1])
-            self._steady = key, steady(routes, target.owner, copies, self._fleet.rack, announces)
-        return self._steady[1]
-
-    def note_other_ways(self) -> None:
-        """Note that partitions stand elsewhere in the midst of a round, to stay there."""
-        if self._open is not None:
-            self._open.goes_other_ways = True
-
-    def look_around(self) -> None:
-        """Count what is not in place right after an assignment took effect."""
+    def count_unfinished(self) -> None:
+        """Count the tasks that do not run and the copies that are behind, right after an assignment took effect."""
         if self._open is not None:
             self._open.restoring = int((~self._execution.running).sum())
-            level, _ = self._execution.restoration.level()
-            self._open.warming_up = int((~level & ~self._execution.restoration.copies.active).sum())
+            restoration = self._execution.restoration
+            self._open.warming_up = int((~restoration.caught_up() & ~restoration.copies.active).sum())
 
-    def settle(self, now_ms: int) -> None:
-        """Everybody has what the round that is going on decided."""
-        if self._open is not None and self._open.settled_at_ms is None:
-            self._open.settled_at_ms = now_ms
+    def mark_reconciled(self, now_ms: int) -> None:
+        """Note that every member has its part of the current round's assignment."""
+        if self._open is not None and self._open.reconciled_at_ms is None:
+            self._open.reconciled_at_ms = now_ms
 
-    def finish(self, now_ms: int, failure: str | None, unanswered: tuple[Cause, ...], *, unfinished: bool) -> Trace:
-        """The trace of all of it."""
+    def finish(self, now_ms: int, failure: str | None, pending: tuple[Cause, ...], *, unfinished: bool) -> Trace:
+        """Close the last round.
+
+        Args:
+            now_ms: the end of the run.
+            failure: why the run ended early, None if it did not.
+            pending: the causes that no rebalance has processed.
+            unfinished: whether a rebalance is under way.
+
+        Returns:
+            The trace of the run.
+        """
         last = self._open
         if last is not None:
-            # Brokers may have gone or come back without a rebalance since the assignment was handed out.
-            last.measures = last.decision.measured_with(self._execution.placing.table)
-            last.goes_other_ways = True
+            # Brokers may have stopped or started without a rebalance since the last assignment.
+            last.measures = last.decision.measured_with(self._execution.locations.table)
+            last.has_moved_partitions = True
         self._close(now_ms)
         return Trace(
             world=self._world,
             layout=self._layout,
             rounds=tuple(self._rounds),
             changes=tuple(self._changes),
-            after=self._execution.standing(),
-            most_waiting_s=self._execution.processing.most_waiting_s,
-            failure_losses=None
-            if last is None
-            else failure_losses(self._layout, last.decision.target, self._fleet.rack),
-            lives=self._execution.lives,
+            final_totals=self._execution.totals(),
+            max_processing_delay_s=self._execution.processing.max_processing_delay_s,
+            failure_losses=(
+                None if last is None else failure_losses(self._layout, last.decision.target, self._fleet.rack)
+            ),
+            task_states=self._execution.task_states,
             client_racks=self._fleet.rack,
             outages=self._execution.outages(),
             end_ms=now_ms,
             catching_up=self._execution.catching_up,
-            unanswered=unanswered,
+            pending_causes=pending,
             failure=failure,
-            hindrance=self._hindrance(last),
+            blocking_cause=self._find_blocking_cause(last),
             unfinished=unfinished,
+            captured_rounds=tuple(self._captured),
         )
 
-    def _remote_sources(self) -> IntArray:
-        """Count each task's remote source partitions by rack; the same array as long as no partition is elsewhere."""
-        table, source = self._execution.placing.table, self._layout.tasks.source
-        if self._remote is None or self._remote[0] is not table:
-            self._remote = table, np.column_stack((table.remote(source), source.counts()))
-        return self._remote[1]
+    def _explain(self, decision: Decision) -> RoundExplanation | None:
+        before, self._last_target = self._last_target, decision.target
+        if decision.record is None:
+            return None
+        return explain_decision(decision.record, decision.members, before, decision.target)
+
+    def _steady_state(self, target: GroupAssignment, standby: IntArray) -> TrafficBytes:
+        """Return bytes per second in the steady state of a target; reuse those of the round before if they are equal."""
+        routes, announces = self._execution.routes, self._fleet.announces
+        key = (routes, target.owner.tobytes(), standby.tobytes(), announces.tobytes())
+        if self._last_steady_state is None or self._last_steady_state[0] != key:
+            copies = (standby[:, 0], standby[:, 1])
+            traffic = steady_state_traffic(routes, target.owner, copies, self._fleet.rack, announces)
+            self._last_steady_state = key, traffic
+        return self._last_steady_state[1]
+
+    def _remote_source_counts(self) -> IntArray:
+        """Count each task's remote source partitions by rack; reuse the array while no partition moves."""
+        table, source = self._execution.locations.table, self._layout.tasks.source
+        if self._last_remote_sources is None or self._last_remote_sources[0] is not table:
+            self._last_remote_sources = table, np.column_stack((table.count_remote(source), source.counts()))
+        return self._last_remote_sources[1]
 
     def _close(self, now_ms: int) -> None:
         ended = self._open
         if ended is None:
-            self._execution.take_bytes()
+            self._execution.take_traffic()
             return
-        if ended.goes_other_ways:
-            ended.steady = self._at_rest(ended.decision.target, ended.standby)
+        decision = ended.decision
+        if ended.has_moved_partitions:
+            ended.steady_state = self._steady_state(decision.target, ended.standby)
         self._rounds.append(
             Round(
-                number=ended.wanted.generation,
-                asked_at_ms=ended.asked_at_ms,
+                number=ended.instruction.generation,
+                requested_at_ms=ended.requested_at_ms,
                 at_ms=ended.at_ms,
                 until_ms=now_ms,
-                settled_at_ms=ended.settled_at_ms,
-                reason=ended.wanted.reason,
+                reconciled_at_ms=ended.reconciled_at_ms,
+                reason=ended.instruction.reason,
                 causes=ended.causes,
-                members=ended.decision.members,
-                owner=ended.decision.target.owner,
+                members=decision.members,
+                owner=decision.target.owner,
                 standby=ended.standby,
-                withheld=np.flatnonzero(ended.handover.withheld),
+                withheld=np.flatnonzero(ended.reconciliation.withheld),
                 thread_moves=ended.thread_moves,
-                followup_delay_ms=ended.decision.followup_delay_ms,
-                computing_ms=ended.decision.computing_ms,
-                costs=ended.decision.costs,
-                appraisal=ended.decision.appraisal,
+                followup_delay_ms=decision.followup_delay_ms,
+                leader_compute_ms=decision.leader_compute_ms,
+                costs=decision.costs,
+                appraisal=decision.appraisal,
                 measures=ended.measures,
-                steady=ended.steady,
-                bytes=self._execution.take_bytes(),
+                steady_state=ended.steady_state,
+                traffic=self._execution.take_traffic(),
                 restoring=ended.restoring,
                 warming_up=ended.warming_up,
-                before=ended.before,
-                remote_sources=ended.remote_sources,
-                reasons=ended.reasons,
+                totals_before=ended.totals_before,
+                remote_source_counts=ended.remote_source_counts,
+                explanation=ended.explanation,
             )
         )
+        if self._capture and ended.instruction.generation != INITIAL_ROUND:
+            self._captured.append(CapturedRound(self._rounds[-1], decision.state, decision.columns))
         self._open = None
 
-    def _hindrance(self, last: _Open | None) -> str | None:
-        """What keeps the group from ever coming to rest, as things are in the end."""
+    def _find_blocking_cause(self, last: _OpenRound | None) -> str | None:
+        """Return what keeps the group from converging at the end of the run, None if nothing does."""
         limit_ms = self._world.application.group_configs.max_poll_interval_ms
         if self._slowest_ms > limit_ms:
             return (
-                f"the group leader would compute for {self._slowest_ms / 1000:.0f} s, and is put out of the group "
+                f"the group leader would compute for {self._slowest_ms / 1000:.0f} s, and is removed from the group "
                 f"after {limit_ms / 1000:.0f} s (max.poll.interval.ms)"
             )
         if last is None or last.decision.followup_delay_ms is None:
@@ -243,10 +285,10 @@ class TraceRecorder:
                 return f"{client.name} never reports the offsets of its copies"
         if not self._execution.availability.has_end_offsets:
             changelogs = self._layout.changelogs
-            led = self._execution.placing.has_leader[changelogs.partition]
-            first = self._layout.partitions[int(changelogs.partition[np.argmax(~led & ~changelogs.is_source)])]
+            has_leader = self._execution.locations.has_leader[changelogs.partition]
+            first = self._layout.partitions[int(changelogs.partition[np.argmax(~has_leader & ~changelogs.is_source)])]
             return f"the group leader cannot compute lags: {first} has no leader"
-        for place in self._execution.restoration.losing_ground().tolist():
+        for place in self._execution.restoration.falling_behind().tolist():
             client = self._world.clients[int(copies.client[place])]
             task = self._layout.tasks.ids[int(copies.task[place])]
             return f"the copy of {task} on {client.name} grows as fast as it is restored"

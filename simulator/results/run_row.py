@@ -1,4 +1,4 @@
-"""The row of the table `runs`: what a whole run comes down to."""
+"""The row of the table `runs`: the figures of a whole run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from simulator.results.convergence import Convergence
 from simulator.results.moves import REASONS, RoundMoves
 from simulator.results.trace import INITIAL_ROUND, Trace, first_final_place, num_rebalances
 
-OF_MEASURES = (
-    "remote_source_partitions",
-    "least_remote_source_partitions",
-    "remote_standby_partitions",
+MEASURE_COLUMNS = (
+    "cross_rack_source_partitions",
+    "cross_rack_source_partitions_bound",
+    "cross_rack_standby_partitions",
     "load_skew",
     "active_skew",
     "stateful_skew",
     "stateless_skew",
     "standby_skew",
     "subtopology_skew",
-    "tasks_in_one_rack",
+    "tasks_without_rack_redundancy",
 )
-"""The columns of `rounds` that are measures of an assignment; a run has those of its last round."""
+"""The columns of `rounds` that are measures of an assignment; the row of a run has those of its last round."""
 
 _GIGABYTE = 1e9
 
@@ -44,40 +44,43 @@ def run_row(
         rounds: the rows of its table `rounds`.
         moved: which tasks moved from each round to the next.
         converged: how the run converged.
-        labels: the description of each event, by its number.
+        labels: the label of each event, by its number.
+
+    Returns:
+        The row, by column; columns that are missing are null.
     """
     last = rounds[-1] if rounds else {}
-    kept = (
-        *OF_MEASURES,
+    last_columns = (
+        *MEASURE_COLUMNS,
         "active_cost",
         "stateless_cost",
         "standby_cost",
         "cross_rack_bytes_per_s",
     )
-    reasons = np.concatenate([each.reasons for each in moved]) if moved else np.zeros(0, dtype=np.int64)
+    reasons = np.concatenate([moves.reasons for moves in moved]) if moved else np.zeros(0, dtype=np.int64)
     bytes_ = _sum_if_known([row["cross_rack_bytes"] for row in rounds])
     price = trace.world.price
     failure_losses = trace.failure_losses
     return {
-        **{column: last.get(column) for column in kept},
+        **{column: last.get(column) for column in last_columns},
         **{f"moves_{reason}": int((reasons == place).sum()) for place, reason in enumerate(REASONS)},
         **_downtime(trace),
         **_unavailability(trace),
         **_costs(trace),
         **_convergence(converged, labels),
-        "rounds": num_rebalances(trace.rounds),
-        "computing_ms": max((each.computing_ms for each in trace.rounds), default=0.0),
+        "rebalances": num_rebalances(trace.rounds),
+        "leader_compute_ms": max((round_.leader_compute_ms for round_ in trace.rounds), default=0.0),
         "active_moves": sum(row["active_moves"] for row in rounds),
         "thread_moves": sum(row["thread_moves"] for row in rounds),
         "standby_moves": sum(row["standby_moves"] for row in rounds),
-        "restored_bytes": round(trace.after.restored_bytes),
-        "restored_again_bytes": round(trace.after.restored_again_bytes),
+        "restored_bytes": round(trace.final_totals.restored_bytes),
+        "restored_again_bytes": round(trace.final_totals.restored_again_bytes),
         "cross_rack_bytes": bytes_,
         "cross_rack_usd": None if price is None or bytes_ is None else bytes_ / _GIGABYTE * price.usd_per_gb,
         "stateful_tasks": int(trace.layout.tasks.stateful.sum()),
-        "worst_rack_loss": None if failure_losses is None else _most(failure_losses.tasks_lost_by_rack),
+        "worst_rack_loss": None if failure_losses is None else _max_loss(failure_losses.tasks_lost_by_rack),
         "worst_client_loss": None if failure_losses is None else failure_losses.worst_one_client_loss,
-        "worst_two_client_loss": None if failure_losses is None else failure_losses.worst_two_client_loss,
+        "worst_pair_loss": None if failure_losses is None else failure_losses.worst_pair_loss,
     }
 
 
@@ -95,8 +98,8 @@ def _convergence(converged: Convergence, labels: Mapping[int, str]) -> dict[str,
 
 
 def _costs(trace: Trace) -> dict[str, Any]:
-    """What was decided costs, against what was there before: in the deciding round, on average and at worst."""
-    rounds = [each for each in trace.rounds if each.number != INITIAL_ROUND] or trace.rounds
+    """Return the total costs and their bounds: in the deciding round, on average and at worst."""
+    rounds = [round_ for round_ in trace.rounds if round_.number != INITIAL_ROUND] or trace.rounds
     if not rounds:
         return {}
     deciding = rounds[first_final_place(rounds)]
@@ -104,36 +107,36 @@ def _costs(trace: Trace) -> dict[str, Any]:
     costs = {
         "deciding_round": deciding.number,
         "total_cost": None if decided is None else decided.cost,
-        "least_total_cost": None if decided is None else decided.bound,
+        "total_cost_bound": None if decided is None else decided.bound,
     }
-    known = [(each.number, each.appraisal) for each in rounds if each.appraisal is not None]
+    known = [(round_.number, round_.appraisal) for round_ in rounds if round_.appraisal is not None]
     if not known:
         return costs
     number, worst = max(known, key=lambda pair: pair[1].cost - pair[1].bound)
     return {
         **costs,
-        "mean_total_cost": sum(each.cost for _, each in known) / len(known),
-        "mean_least_total_cost": sum(each.bound for _, each in known) / len(known),
+        "mean_total_cost": sum(appraisal.cost for _, appraisal in known) / len(known),
+        "mean_total_cost_bound": sum(appraisal.bound for _, appraisal in known) / len(known),
         "worst_cost_round": number,
         "worst_total_cost": worst.cost,
-        "worst_least_total_cost": worst.bound,
+        "worst_total_cost_bound": worst.bound,
     }
 
 
-def _most(lost: Mapping[str, int] | None) -> int | None:
+def _max_loss(lost: Mapping[str, int] | None) -> int | None:
     return None if lost is None else max(lost.values(), default=0)
 
 
 def _downtime(trace: Trace) -> dict[str, Any]:
-    down = trace.down_ms
+    down = trace.downtime_ms
     stateful = trace.layout.tasks.stateful
     return {
-        "down_ms": int(down.sum()),
-        "mean_down_ms": float(down.mean()) if len(down) else None,
-        "p99_down_ms": float(np.percentile(down, 99)) if len(down) else None,
-        "worst_down_ms": int(down.max(initial=0)),
-        "out_of_reach_ms": int(trace.out_of_reach_ms[stateful].sum()),
-        "most_waiting_ms": round(float(trace.most_waiting_s.max(initial=0.0)) * 1000),
+        "downtime_ms": int(down.sum()),
+        "mean_downtime_ms": float(down.mean()) if len(down) else None,
+        "p99_downtime_ms": float(np.percentile(down, 99)) if len(down) else None,
+        "worst_downtime_ms": int(down.max(initial=0)),
+        "unqueryable_ms": int(trace.unqueryable_ms[stateful].sum()),
+        "max_processing_delay_ms": round(float(trace.max_processing_delay_s.max(initial=0.0)) * 1000),
     }
 
 

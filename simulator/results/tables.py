@@ -1,6 +1,6 @@
-"""The result tables: their Arrow schemas, column by column.
+"""The Arrow schemas of the result tables.
 
-A schema's field metadata says what the column means and in which unit; `docs/reference/tables.md` is made from it.
+The metadata of each field has the meaning and unit of the column; `docs/reference/tables.md` is generated from it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ import pyarrow as pa
 
 
 def table_schema(about: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema:
-    """A table's schema: what it is about, and of each column the name, the type and the meaning, which is metadata."""
+    """Return the schema of a table.
+
+    Args:
+        about: what a row of the table is, stored as metadata.
+        fields: name, type and meaning of each column; the meaning is stored as metadata.
+
+    Returns:
+        The schema.
+    """
     return pa.schema(
         [pa.field(name, kind, metadata={"meaning": meaning}) for name, kind, meaning in fields],
         metadata={"about": about},
@@ -20,176 +28,188 @@ def table_schema(about: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema
 
 _KEY = (
     ("scenario", pa.string(), "name of the scenario"),
-    ("assignor", pa.string(), "label of the assignor, as the scenario or the command line gave it"),
+    ("assignor", pa.string(), "label of the assignor, from the scenario or the command line"),
     ("seed", pa.int64(), "seed of the run"),
 )
 
 RUNS = table_schema(
-    "One row a run: a scenario with one assignor and one seed.",
+    "One row per run: a scenario with one assignor and one seed.",
     *_KEY,
     ("verdict", pa.string(), "stable, restoring, probing, cycling, never, rebalancing, failed or empty"),
     ("verdict_round", pa.int64(), "the round that proves the verdict"),
     ("repeats_round", pa.int64(), "the earlier round that it repeats, if the run is cycling"),
-    ("cause", pa.string(), "why the group never comes to rest, or why the assignor failed; null otherwise"),
-    ("rounds", pa.int64(), "rebalances in the whole run, without what was there before"),
+    ("cause", pa.string(), "why the group never converges, or why the assignor failed; null otherwise"),
+    ("rebalances", pa.int64(), "rebalances in the whole run, without the initial state"),
     (
         "rebalances_to_converge",
         pa.int64(),
-        "the most rebalances of any event in the table convergence, without a warm start; null if one is not known",
+        "maximum number of rebalances of any event in the table convergence, without a warm start; null if one is unknown",
     ),
     (
         "time_to_converge_ms",
         pa.int64(),
-        "the longest time of any event in the table convergence, without a warm start; null if one is not known",
+        "longest time of any event in the table convergence, without a warm start; null if one is unknown",
     ),
-    ("slowest_event", pa.string(), "the event with that time, or that had not converged; null without events"),
-    ("computing_ms", pa.float64(), "the longest that Kafka's group leader would compute for an assignment"),
-    ("active_moves", pa.int64(), "how often a task that ran on one client was given to another"),
-    ("moves_member_lost", pa.int64(), "of these, because its client was gone"),
-    ("moves_promoted", pa.int64(), "of these, to a client that had stood by or warmed up for it"),
-    ("moves_returned", pa.int64(), "of these, back to a client that had run it before"),
-    ("moves_rack", pa.int64(), "of these, to where fewer of its partitions are read across racks"),
-    ("moves_balance", pa.int64(), "of these, for any other reason: balance"),
-    ("thread_moves", pa.int64(), "how often a task was given to another thread of its client"),
-    ("standby_moves", pa.int64(), "how often a client was given a standby or warm-up after the first round"),
+    ("slowest_event", pa.string(), "event with that time, or that had not converged; null without events"),
+    ("leader_compute_ms", pa.float64(), "maximum time that Kafka's group leader would compute an assignment"),
+    ("active_moves", pa.int64(), "how often an active task moved to another client"),
+    ("moves_member_lost", pa.int64(), "active_moves because the client had left"),
+    ("moves_promoted", pa.int64(), "active_moves to a client that had a standby or warm-up"),
+    ("moves_returned", pa.int64(), "active_moves back to a client that had run the task before"),
+    ("moves_rack", pa.int64(), "active_moves that reduce cross-rack source partitions"),
+    ("moves_balance", pa.int64(), "active_moves for any other reason: balance"),
+    ("thread_moves", pa.int64(), "how often a task moved to another thread of its client"),
+    ("standby_moves", pa.int64(), "how often a client got a standby or warm-up after the first round"),
     ("restored_bytes", pa.int64(), "bytes read from changelogs to catch up"),
-    ("restored_again_bytes", pa.int64(), "what of it the same client had held before, and lost"),
-    ("down_ms", pa.int64(), "time in which tasks were not processed, summed over tasks, from the first assignment on"),
-    ("mean_down_ms", pa.float64(), "the same, mean of all tasks"),
-    ("p99_down_ms", pa.float64(), "the same, 99th percentile of all tasks"),
-    ("worst_down_ms", pa.int64(), "the same, the worst task"),
-    ("out_of_reach_ms", pa.int64(), "time in which no client had a copy to query, summed over stateful tasks"),
+    ("restored_again_bytes", pa.int64(), "part of restored_bytes that the same client had held before and lost"),
+    (
+        "downtime_ms",
+        pa.int64(),
+        "time in which tasks were not processed, summed over tasks, from the first assignment on",
+    ),
+    ("mean_downtime_ms", pa.float64(), "mean of downtime over all tasks"),
+    ("p99_downtime_ms", pa.float64(), "99th percentile of downtime over all tasks"),
+    ("worst_downtime_ms", pa.int64(), "downtime of the worst task"),
+    ("unqueryable_ms", pa.int64(), "time without a queryable copy, summed over stateful tasks"),
     (
         "unavailable_partitions",
         pa.int64(),
-        "partitions that tasks read or write and that for a time had no leader, or too few in-sync replicas for writes",
+        "partitions that tasks read or write and that had no leader, or too few in-sync replicas for writes, for some time",
     ),
-    ("worst_unavailable_ms", pa.int64(), "the same, total time of the worst of these partitions"),
-    ("most_waiting_ms", pa.int64(), "the most input that ever waited before a task, in time of usual input"),
+    ("worst_unavailable_ms", pa.int64(), "total unavailable time of the worst partition"),
+    ("max_processing_delay_ms", pa.int64(), "maximum waiting input of a task, in time of usual input"),
     (
-        "remote_source_partitions",
+        "cross_rack_source_partitions",
         pa.int64(),
-        "final: source partitions read by a client without a replica in its rack, by where replicas are at the end",
+        "final: source partitions read by a client without a replica in its rack, with the replicas at the end",
     ),
-    ("least_remote_source_partitions", pa.int64(), "final: a lower bound of that, which no assignment can undercut"),
-    ("remote_standby_partitions", pa.int64(), "final: the same for the changelogs that standbys read"),
+    (
+        "cross_rack_source_partitions_bound",
+        pa.int64(),
+        "final: lower bound of that for any assignment",
+    ),
+    ("cross_rack_standby_partitions", pa.int64(), "final: the same for the changelogs that standbys read"),
     ("active_cost", pa.int64(), "final: Kafka's cost of stateful actives, null where rack-aware assignment is off"),
     ("stateless_cost", pa.int64(), "final: Kafka's cost of stateless tasks"),
     ("standby_cost", pa.int64(), "final: Kafka's cost of standbys"),
     (
         "deciding_round",
         pa.int64(),
-        "the rebalance that decided the final assignment: the first of the last ones that decided the same; 0 if an "
-        "application that was running never rebalanced",
+        "rebalance that decided the final assignment: the first of the last ones with the same assignment; 0 if a "
+        "running application never rebalanced",
     ),
     (
         "total_cost",
         pa.int64(),
-        "deciding round: what all copies cost against what was there before, at KIP-925's weights",
+        "deciding round: cost of all copies and moves, at KIP-925's weights",
     ),
-    ("least_total_cost", pa.int64(), "deciding round: what no assignment that is as balanced costs less than"),
-    ("mean_total_cost", pa.float64(), "mean of total_cost over all rebalances of which it is known"),
-    ("mean_least_total_cost", pa.float64(), "mean of least_total_cost over the same"),
-    ("worst_cost_round", pa.int64(), "the rebalance whose total_cost is furthest above least_total_cost, the first"),
+    ("total_cost_bound", pa.int64(), "deciding round: lower bound of total_cost for equally balanced assignments"),
+    ("mean_total_cost", pa.float64(), "mean of total_cost over all rebalances for which it is known"),
+    ("mean_total_cost_bound", pa.float64(), "mean of total_cost_bound over the same"),
+    ("worst_cost_round", pa.int64(), "first rebalance whose total_cost exceeds total_cost_bound the most"),
     ("worst_total_cost", pa.int64(), "that round: its total_cost"),
-    ("worst_least_total_cost", pa.int64(), "that round: its least_total_cost"),
+    ("worst_total_cost_bound", pa.int64(), "that round: its total_cost_bound"),
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
         "steady state of the final assignment: bytes per second between racks once every task runs, all kinds, with "
-        "leaders and replicas where they are at the end of the run; null if the rack of a client is not known",
+        "the leaders and replicas at the end of the run; null if the rack of a client is unknown",
     ),
     (
         "cross_rack_bytes",
         pa.float64(),
-        "bytes between racks in the whole run, all kinds; null if it is not known where a client stands",
+        "bytes between racks in the whole run, all kinds; null if the rack of a client is unknown",
     ),
-    ("cross_rack_usd", pa.float64(), "what these cost; null if the scenario gives no price"),
-    ("load_skew", pa.float64(), "final: most minus least active + standby tasks per thread"),
-    ("active_skew", pa.float64(), "final: most minus least active tasks per thread"),
-    ("stateful_skew", pa.float64(), "final: most minus least stateful active tasks per thread"),
-    ("stateless_skew", pa.float64(), "final: most minus least stateless active tasks per thread"),
-    ("standby_skew", pa.float64(), "final: most minus least standbys and warm-ups per thread"),
-    ("subtopology_skew", pa.int64(), "final: largest difference of two clients in active tasks of one subtopology"),
+    ("cross_rack_usd", pa.float64(), "price of cross_rack_bytes; null if the scenario has no price"),
+    ("load_skew", pa.float64(), "final: maximum minus minimum of active + standby tasks per thread"),
+    ("active_skew", pa.float64(), "final: maximum minus minimum of active tasks per thread"),
+    ("stateful_skew", pa.float64(), "final: maximum minus minimum of stateful active tasks per thread"),
+    ("stateless_skew", pa.float64(), "final: maximum minus minimum of stateless active tasks per thread"),
+    ("standby_skew", pa.float64(), "final: maximum minus minimum of standbys and warm-ups per thread"),
+    (
+        "subtopology_skew",
+        pa.int64(),
+        "final: largest difference between two clients in active tasks of one subtopology",
+    ),
     ("stateful_tasks", pa.int64(), "stateful tasks of the application"),
-    ("tasks_in_one_rack", pa.int64(), "final: stateful tasks all of whose copies stand in one rack"),
-    ("worst_rack_loss", pa.int64(), "final: the most of these in any one rack"),
-    ("worst_client_loss", pa.int64(), "final: the most stateful tasks all of whose copies are on one client"),
-    ("worst_two_client_loss", pa.int64(), "final: the same for two clients"),
+    ("tasks_without_rack_redundancy", pa.int64(), "final: stateful tasks all of whose copies are in one rack"),
+    ("worst_rack_loss", pa.int64(), "final: stateful tasks lost if the worst rack fails"),
+    ("worst_client_loss", pa.int64(), "final: stateful tasks lost if the worst client fails"),
+    ("worst_pair_loss", pa.int64(), "final: stateful tasks lost if the worst pair of clients fails"),
 )
 
 ROUNDS = table_schema(
-    "One row a rebalance, and one for what was there of an application that was running already.",
+    "One row per rebalance, and one for the initial state of a running application.",
     *_KEY,
-    ("round", pa.int64(), "number of the rebalance, from 1; 0 for what was there of an application that was running"),
-    ("asked_at_ms", pa.int64(), "when it was asked for"),
-    ("at_ms", pa.int64(), "when its assignment was handed out"),
-    ("until_ms", pa.int64(), "until when this assignment held"),
-    ("reason", pa.string(), "what called for it"),
+    ("round", pa.int64(), "number of the rebalance, from 1; 0 for the initial state of a running application"),
+    ("requested_at_ms", pa.int64(), "when it was requested"),
+    ("at_ms", pa.int64(), "when its assignment took effect"),
+    ("until_ms", pa.int64(), "when the next assignment took effect, or the end of the run"),
+    ("reason", pa.string(), "why it was requested"),
     ("members", pa.int64(), "clients in the group"),
-    ("followup_delay_ms", pa.int64(), "in how long the assignor asked for another rebalance, null if it did not"),
-    ("computing_ms", pa.float64(), "how long Kafka's group leader would compute for it"),
-    ("active_moves", pa.int64(), "tasks that another client is to run than the round before"),
-    ("thread_moves", pa.int64(), "tasks that another thread of the same client is to run"),
-    ("withheld_tasks", pa.int64(), "tasks that their new owners get only in the next round, once they are given back"),
-    ("standby_moves", pa.int64(), "standbys and warm-ups that were not there the round before"),
-    ("displaced_tasks", pa.int64(), "tasks that run elsewhere than in the last round of the run"),
+    ("followup_delay_ms", pa.int64(), "delay of the follow-up rebalance that the assignor requested, null if none"),
+    ("leader_compute_ms", pa.float64(), "how long Kafka's group leader would compute the assignment"),
+    ("active_moves", pa.int64(), "tasks that move to another client"),
+    ("thread_moves", pa.int64(), "tasks that move to another thread of the same client"),
+    ("withheld_tasks", pa.int64(), "tasks that their new owners get in the next round only, after they are revoked"),
+    ("standby_moves", pa.int64(), "new standbys and warm-ups"),
+    ("displaced_tasks", pa.int64(), "tasks on other clients than in the last round of the run"),
     ("restoring_tasks", pa.int64(), "tasks that were not processed right after the rebalance"),
     ("warming_up", pa.int64(), "standbys and warm-ups that were behind right after the rebalance"),
     ("standbys", pa.int64(), "standby and warm-up copies"),
     ("restored_bytes", pa.int64(), "bytes read from changelogs to catch up until the next round"),
-    ("down_ms", pa.int64(), "time in which tasks were not processed until the next round, summed over tasks"),
-    ("remote_source_partitions", pa.int64(), "source partitions read by a client without a replica in its rack"),
-    ("least_remote_source_partitions", pa.int64(), "a lower bound of that, which no assignment can undercut"),
-    ("remote_standby_partitions", pa.int64(), "the same for the changelogs that standbys read"),
+    ("downtime_ms", pa.int64(), "time in which tasks were not processed until the next round, summed over tasks"),
+    ("cross_rack_source_partitions", pa.int64(), "source partitions read by a client without a replica in its rack"),
+    ("cross_rack_source_partitions_bound", pa.int64(), "lower bound of that for any assignment"),
+    ("cross_rack_standby_partitions", pa.int64(), "the same for the changelogs that standbys read"),
     ("active_cost", pa.int64(), "Kafka's cost of stateful actives, null where rack-aware assignment is off"),
     ("stateless_cost", pa.int64(), "Kafka's cost of stateless tasks"),
     ("standby_cost", pa.int64(), "Kafka's cost of standbys"),
     (
         "total_cost",
         pa.int64(),
-        "what all copies cost against what was there before: traffic_cost for each partition read across racks and "
-        "non_overlap_cost for each copy in a new place, 1 and 0 for stateless tasks; null if racks are not known",
+        "cost of all copies and moves: traffic_cost for each partition read across racks and non_overlap_cost for each "
+        "copy on a new client, 1 and 0 for stateless tasks; null if racks are unknown",
     ),
     (
-        "least_total_cost",
+        "total_cost_bound",
         pa.int64(),
-        "what no assignment costs less than in which no client has more tasks of a kind per thread than one has here",
+        "lower bound of total_cost for assignments with the same maximum number of tasks of a kind per thread",
     ),
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
-        "steady state: bytes per second between racks once every task runs, with leaders and replicas where they are "
-        "when the round begins; when it ends, if it is the last or reassigned partitions moved in it; null if the rack "
-        "of a client is not known",
+        "steady state: bytes per second between racks once every task runs, with the leaders and replicas at the start "
+        "of the round; at its end, if it is the last or reassigned partitions moved in it; null if the rack of a client "
+        "is unknown",
     ),
     (
         "cross_rack_bytes",
         pa.float64(),
-        "bytes between racks until the next round; null if it is not known where a client stands",
+        "bytes between racks until the next round; null if the rack of a client is unknown",
     ),
-    ("load_skew", pa.float64(), "most minus least active + standby tasks per thread"),
-    ("active_skew", pa.float64(), "most minus least active tasks per thread"),
-    ("stateful_skew", pa.float64(), "most minus least stateful active tasks per thread"),
-    ("stateless_skew", pa.float64(), "most minus least stateless active tasks per thread"),
-    ("standby_skew", pa.float64(), "most minus least standbys and warm-ups per thread"),
-    ("subtopology_skew", pa.int64(), "largest difference of two clients in active tasks of one subtopology"),
-    ("tasks_in_one_rack", pa.int64(), "stateful tasks all of whose copies stand in one rack"),
+    ("load_skew", pa.float64(), "maximum minus minimum of active + standby tasks per thread"),
+    ("active_skew", pa.float64(), "maximum minus minimum of active tasks per thread"),
+    ("stateful_skew", pa.float64(), "maximum minus minimum of stateful active tasks per thread"),
+    ("stateless_skew", pa.float64(), "maximum minus minimum of stateless active tasks per thread"),
+    ("standby_skew", pa.float64(), "maximum minus minimum of standbys and warm-ups per thread"),
+    ("subtopology_skew", pa.int64(), "largest difference between two clients in active tasks of one subtopology"),
+    ("tasks_without_rack_redundancy", pa.int64(), "stateful tasks all of whose copies are in one rack"),
 )
 
 TASKS = table_schema(
-    "One row a task of the application.",
+    "One row per task of the application.",
     *_KEY,
     ("task", pa.string(), "task id"),
     ("stateful", pa.bool_(), "whether it has a changelog"),
-    ("down_ms", pa.int64(), "time in which it was not processed, from the first assignment on"),
-    ("out_of_reach_ms", pa.int64(), "time in which no client had a copy of it to query, null without state"),
-    ("most_waiting_ms", pa.int64(), "the most input that ever waited before it, in time of usual input"),
-    ("active_moves", pa.int64(), "how often it was given to another client"),
+    ("downtime_ms", pa.int64(), "time in which it was not processed, from the first assignment on"),
+    ("unqueryable_ms", pa.int64(), "time without a queryable copy, null if stateless"),
+    ("max_processing_delay_ms", pa.int64(), "maximum waiting input, in time of usual input"),
+    ("active_moves", pa.int64(), "how often it moved to another client"),
 )
 
 ASSIGNMENTS = table_schema(
-    "One row a copy of a task in a round.",
+    "One row per copy of a task in a round.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance"),
     ("task", pa.string(), "task id"),
@@ -198,121 +218,141 @@ ASSIGNMENTS = table_schema(
 )
 
 MOVES = table_schema(
-    "One row a task that changed its place from one round to the next.",
+    "One row per task that moved from one round to the next.",
     *_KEY,
-    ("round", pa.int64(), "the round in which it came to its new place"),
+    ("round", pa.int64(), "round of the move"),
     ("at_ms", pa.int64(), "when"),
     ("task", pa.string(), "task id"),
     ("role", pa.string(), "active or standby"),
-    ("from_client", pa.string(), "who ran it before; null if nobody did, and for standbys, which come from nowhere"),
-    ("to_client", pa.string(), "who has it now, null if nobody runs it"),
-    ("reason", pa.string(), "of actives: member_lost, promoted, returned, rack or balance; null for standbys"),
+    ("from_client", pa.string(), "client that ran it before; null if none, and for standbys"),
+    ("to_client", pa.string(), "client that has it now, null if unassigned"),
+    ("reason", pa.string(), "for active tasks: member_lost, promoted, returned, rack or balance; null for standbys"),
 )
 
 TASK_STATES = table_schema(
-    "One row a step in the life of a task.",
+    "One row per state of a task.",
     *_KEY,
     ("at_ms", pa.int64(), "when"),
     ("task", pa.string(), "task id"),
     ("state", pa.string(), "unassigned, assigned, restoring, running, blocked or revoked, from then on"),
-    ("client", pa.string(), "the client it is on, null if on none"),
+    ("client", pa.string(), "client of the task, null if none"),
 )
 
 TRAFFIC = table_schema(
-    "One row a kind of traffic and a pair of racks in a round.",
+    "One row per kind of traffic and pair of racks in a round.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance"),
-    ("kind", pa.string(), "what travelled; see the explanation of the model"),
-    ("from_rack", pa.string(), "where the bytes come from, null if that has no rack"),
-    ("to_rack", pa.string(), "where they go, null if that has no rack"),
+    ("kind", pa.string(), "kind of traffic; see the explanation of the model"),
+    ("from_rack", pa.string(), "rack of the sender, null if it has none"),
+    ("to_rack", pa.string(), "rack of the receiver, null if it has none"),
     ("bytes", pa.float64(), "bytes until the next round"),
 )
 
 CLIENTS = table_schema(
-    "One row a stay of a client in the group; a client that never was a member has one row without rounds.",
+    "One row per stay of a client in the group; a client that never joined has one row without rounds.",
     *_KEY,
     ("client", pa.string(), "name of the client"),
-    ("rack", pa.string(), "where it stands, null if that is not known"),
+    ("rack", pa.string(), "rack of the client, null if unknown"),
     ("threads", pa.int64(), "num.stream.threads"),
-    ("from_round", pa.int64(), "the first round that it took part in; null if it never did"),
-    ("until_round", pa.int64(), "the first round after that without it; null if it stayed to the end"),
+    ("from_round", pa.int64(), "first round in which it was a member; null if it never was"),
+    ("until_round", pa.int64(), "first round after its stay; null if it stayed to the end"),
 )
 
 REASONS = table_schema(
-    "One row a step by which a copy came to a new place in a round; empty unless reasons were asked for.",
+    "One row per step of a copy that moved in a round; empty unless explanations were requested.",
     *_KEY,
     ("round", pa.int64(), "number of the round; in the first, every copy is new"),
     ("task", pa.string(), "task id"),
     ("role", pa.string(), "active or standby; a warm-up is a standby"),
-    ("from_client", pa.string(), "who ran it the round before; null if nobody did, and for standbys"),
-    ("to_client", pa.string(), "who has it in the end"),
+    ("from_client", pa.string(), "client that ran it in the round before; null if none, and for standbys"),
+    ("to_client", pa.string(), "client that has it in the end"),
     ("step", pa.int64(), "number of the step, from 1; the last one ends at to_client"),
-    ("kind", pa.string(), "what happened in it; see the explanation of reasons"),
-    ("step_from", pa.string(), "who had the copy before the step, null if nobody"),
-    ("step_to", pa.string(), "who had it then, null if nobody"),
-    ("load_from", pa.float64(), "tasks per thread of step_from before the step, where they count"),
+    ("kind", pa.string(), "kind of the step; see the explanation of reasons"),
+    ("step_from", pa.string(), "client that had the copy before the step, null if none"),
+    ("step_to", pa.string(), "client that has it after the step, null if none"),
+    ("load_from", pa.float64(), "tasks per thread of step_from before the step, where they matter"),
     ("load_to", pa.float64(), "the same of step_to; only active tasks if the kind is fewest_actives"),
     ("load_from_after", pa.float64(), "tasks per thread of step_from after a step of balance"),
     ("load_to_after", pa.float64(), "the same of step_to"),
     ("held", pa.int64(), "tasks that step_to, or its thread in a streams group, had before, where there is a limit"),
-    ("room", pa.int64(), "that limit"),
-    ("lag_from", pa.int64(), "records that step_from is behind, where lags count; -2 if it runs, -3 if not known"),
+    ("room", pa.int64(), "limit of held"),
+    ("lag_from", pa.int64(), "records that step_from is behind, where lags matter; -2 if it runs, -3 if unknown"),
     ("lag_to", pa.int64(), "the same of step_to"),
-    ("acceptable_lag", pa.int64(), "acceptable.recovery.lag, where lags count"),
-    ("tags", pa.string(), "what step_to has of rack.aware.assignment.tags, where tags count"),
-    ("cycle", pa.int64(), "the cycle that the step was a part of, as in the table cycles; null if of none"),
+    ("acceptable_lag", pa.int64(), "acceptable.recovery.lag, where lags matter"),
+    ("tags", pa.string(), "rack.aware.assignment.tags of step_to, where tags matter"),
+    ("cycle", pa.int64(), "number of the cycle of the step, as in the table cycles; null if none"),
     (
         "break_even",
         pa.int64(),
-        "of active tasks: the rack.aware.assignment.non_overlap_cost next to the present one that would have left it",
+        "for active tasks: the rack.aware.assignment.non_overlap_cost closest to the current one at which it stays",
     ),
     (
         "no_break_even",
         pa.string(),
-        "why there is none: new, member_lost, no_racks, any_cost or untold; not_asked if nobody has looked for one",
+        "why there is no break_even: new, member_lost, no_racks, any_cost or untold; not_asked if none was requested",
     ),
 )
 
 CYCLES = table_schema(
-    "One row a move of a cycle along which rack-aware optimisation moved tasks; empty unless reasons were asked for.",
+    "One row per move of a cycle along which rack-aware optimization moved tasks; empty unless requested.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance"),
     ("cycle", pa.int64(), "number of the cycle in the round, from 1"),
-    ("edge", pa.int64(), "number of the move in the cycle, from 1; it begins at the client where the one before ends"),
+    ("edge", pa.int64(), "number of the move in the cycle, from 1; it starts at the client where the one before ends"),
     ("role", pa.string(), "active or standby"),
     ("task", pa.string(), "task id"),
-    ("from_client", pa.string(), "who had the task before"),
-    ("to_client", pa.string(), "who has it after"),
-    ("traffic_from", pa.int64(), "what the task costs there, by rack.aware.assignment.traffic_cost"),
-    ("traffic_to", pa.int64(), "what it costs here"),
-    ("non_overlap_cost", pa.int64(), "what it costs to move it"),
-    ("cost", pa.int64(), "what the move changes in the total: traffic_to - traffic_from + non_overlap_cost"),
-    ("cycle_cost", pa.int64(), "the sum over the cycle; negative is saved, the rest is paid to even out subtopologies"),
-    ("cycle_break_even", pa.int64(), "the least non_overlap_cost with which the cycle saves nothing; null if it pays"),
+    ("from_client", pa.string(), "client that had the task before"),
+    ("to_client", pa.string(), "client that has it after"),
+    ("traffic_from", pa.int64(), "traffic cost of the task on from_client, by rack.aware.assignment.traffic_cost"),
+    ("traffic_to", pa.int64(), "traffic cost of the task on to_client"),
+    ("non_overlap_cost", pa.int64(), "cost of moving it"),
+    ("cost", pa.int64(), "change of the total cost: traffic_to - traffic_from + non_overlap_cost"),
+    (
+        "cycle_cost",
+        pa.int64(),
+        "sum over the cycle; negative if it saves, otherwise the price of balanced subtopologies",
+    ),
+    (
+        "cycle_break_even",
+        pa.int64(),
+        "smallest non_overlap_cost at which the cycle saves nothing; null if it saves nothing now",
+    ),
 )
 
 PROOFS = table_schema(
-    "One row a round whose least_total_cost was proven by an exact search; empty unless that was asked for.",
+    "One row per round whose total_cost_bound was proven by an exact search; empty unless requested.",
     *_KEY,
     ("round", pa.int64(), "number of the rebalance"),
-    ("least_total_cost", pa.int64(), "as in the table rounds: raised from relaxed_total_cost as far as was proven"),
-    ("relaxed_total_cost", pa.int64(), "the bound by flows, which least_total_cost is where no proof was asked for"),
     (
-        "cheapest_total_cost",
+        "total_cost_bound",
+        pa.int64(),
+        "as in the table rounds: raised from relaxed_total_cost_bound as far as was proven",
+    ),
+    (
+        "relaxed_total_cost_bound",
+        pa.int64(),
+        "the bound by flows, which total_cost_bound is where no proof was asked for",
+    ),
+    (
+        "best_known_total_cost",
         pa.int64(),
         "what the cheapest of the assignments of the bound costs that is known; the proven optimum if equal to it",
     ),
 )
 
 LOSSES = table_schema(
-    "One row a rack: what its loss would take with it in the end.",
+    "One row per rack: the losses if it fails at the end of the run.",
     *_KEY,
     ("rack", pa.string(), "name of the rack"),
-    ("stateful_tasks", pa.int64(), "stateful tasks all of whose copies stand there: they would have to be restored"),
+    (
+        "stateful_tasks",
+        pa.int64(),
+        "stateful tasks all of whose copies are in the rack, which would have to be restored",
+    ),
 )
 
 UNAVAILABLE_PARTITIONS = table_schema(
-    "One row a time in which a partition that tasks read or write was unavailable.",
+    "One row per outage of a partition that tasks read or write.",
     *_KEY,
     ("topic", pa.string(), "name of the topic"),
     ("partition", pa.int64(), "number of the partition"),
@@ -322,12 +362,12 @@ UNAVAILABLE_PARTITIONS = table_schema(
         "no_leader: it could be neither read nor written; too_few_in_sync: it had fewer in-sync replicas than "
         "min.insync.replicas and could not be written",
     ),
-    ("from_ms", pa.int64(), "since when"),
-    ("until_ms", pa.int64(), "until when; the end of the run if it was still unavailable then"),
+    ("from_ms", pa.int64(), "start of the outage"),
+    ("until_ms", pa.int64(), "end of the outage; the end of the run if it was still unavailable"),
 )
 
 EVENTS = table_schema(
-    "One row a change that the scenario made.",
+    "One row per change of the scenario.",
     *_KEY,
     ("at_ms", pa.int64(), "when"),
     ("event", pa.string(), "what happened"),
@@ -335,20 +375,20 @@ EVENTS = table_schema(
 )
 
 CONVERGENCE = table_schema(
-    "One row for the start of a run and for each event that led to rebalances: how the group converged after it.",
+    "One row for the start of a run and for each event that caused rebalances: how the group converged after it.",
     *_KEY,
     ("number", pa.int64(), "number of the event by time, 0 for the start; events without rebalances have no row"),
     ("event", pa.string(), "what happened, as in the scenario: all changes of a rolling bounce are one event"),
-    ("at_ms", pa.int64(), "its first change that called for a rebalance"),
+    ("at_ms", pa.int64(), "first change of the event that caused a rebalance"),
     ("rebalances", pa.int64(), "rebalances until the group had converged, or up to the end of the run"),
     (
         "time_to_converge_ms",
         pa.int64(),
-        "time from its first change until the group had converged; the longest, if it converged between changes of the "
-        "event; null if it had not converged when the run ended",
+        "time from the first change until the group had converged; the longest time if it converged between changes of "
+        "the event; null if it had not converged when the run ended",
     ),
     (
-        "at_least_ms",
+        "observed_ms",
         pa.int64(),
         "the same; if the group had not converged when the run ended, the time up to then",
     ),
@@ -356,8 +396,8 @@ CONVERGENCE = table_schema(
     (
         "cut_short_by",
         pa.int64(),
-        "number of the first other event that called for a rebalance before the group had converged; the time goes on "
-        "until it has converged after that one too",
+        "number of the first other event that caused a rebalance before the group had converged; the time then ends "
+        "when the group has converged after that event, too",
     ),
 )
 
@@ -367,7 +407,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "tasks": TASKS,
     "assignments": ASSIGNMENTS,
     "moves": MOVES,
-    "lives": TASK_STATES,
+    "task_states": TASK_STATES,
     "traffic": TRAFFIC,
     "clients": CLIENTS,
     "reasons": REASONS,
@@ -382,9 +422,9 @@ SCHEMAS: dict[str, pa.Schema] = {
 
 
 def concat_tables(parts: Iterable[dict[str, pa.Table]]) -> dict[str, pa.Table]:
-    """Put the tables of several runs one below the other, in the order given."""
-    every = list(parts)
+    """Concatenate the tables of several runs, in the given order."""
+    tables = list(parts)
     return {
-        name: pa.concat_tables([part[name] for part in every]) if every else schema.empty_table()
+        name: pa.concat_tables([part[name] for part in tables]) if tables else schema.empty_table()
         for name, schema in SCHEMAS.items()
     }

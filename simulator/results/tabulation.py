@@ -1,4 +1,4 @@
-"""How a trace becomes the rows of the result tables."""
+"""The result tables of a run, from its trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simulator.results.arrow_columns import arrow_column, arrow_names
 from simulator.results.convergence import convergence
 from simulator.results.explanation_rows import cycle_rows, explanation_rows
 from simulator.results.moves import REASONS, RoundMoves, round_moves
-from simulator.results.run_row import OF_MEASURES, run_row
+from simulator.results.run_row import MEASURE_COLUMNS, run_row
 from simulator.results.tables import SCHEMAS
 from simulator.results.trace import Round, Trace
 from simulator.world.event_labels import event_label, event_numbers
@@ -28,12 +28,15 @@ Columns = Mapping[str, Any]
 
 
 def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
-    """Lay a run out in every table of `SCHEMAS`.
+    """Return every table of `SCHEMAS` for a run.
 
     Args:
         trace: the run.
-        assignor: the label under which it is compared.
-        seed: the seed that its world was drawn from.
+        assignor: the label of its assignor.
+        seed: the seed of its world.
+
+    Returns:
+        The tables by name.
     """
     key = {"scenario": trace.world.name, "assignor": assignor, "seed": seed}
     moved = list(round_moves(trace))
@@ -45,7 +48,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "tasks": _tasks(trace, moved),
         "assignments": _assignments(trace),
         "moves": _moves(trace, moved),
-        "lives": _lives(trace),
+        "task_states": _task_states(trace),
         "traffic": _traffic(trace),
         "clients": _clients(trace),
         "reasons": _of_rows(list(explanation_rows(trace)), "reasons"),
@@ -62,8 +65,8 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         ),
         "convergence": _of_rows(
             [
-                {**dataclasses.asdict(each), "number": each.event, "event": labels[each.event]}
-                for each in converged.events
+                {**dataclasses.asdict(event), "number": event.event, "event": labels[event.event]}
+                for event in converged.events
             ],
             "convergence",
         ),
@@ -86,7 +89,7 @@ def _of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> Columns:
 
 
 def _event_labels(trace: Trace) -> dict[int, str]:
-    """The description of each event, by its number."""
+    """Return the label of each event, by its number."""
     events = trace.world.disturbances
     numbered = zip(event_numbers(events), events, strict=True)
     return {START: "start", **{number: event_label(event) for number, event in numbered if number is not None}}
@@ -96,41 +99,41 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
     if not trace.rounds:
         return []
     final = trace.rounds[-1].owner
-    standings = [*(each.before for each in trace.rounds[1:]), trace.after]
-    changed = {each.into.number: each for each in moved}
+    totals_after = [*(round_.totals_before for round_ in trace.rounds[1:]), trace.final_totals]
+    moves_of = {moves.into.number: moves for moves in moved}
     rows = []
-    for each, after in zip(trace.rounds, standings, strict=True):
-        change = changed.get(each.number)
-        known = trace.knows_racks(each)
+    for round_, after in zip(trace.rounds, totals_after, strict=True):
+        moves = moves_of.get(round_.number)
+        known = trace.knows_racks(round_)
         rows.append(
             {
-                **{column: getattr(each.measures, column) for column in OF_MEASURES},
-                "round": each.number,
-                "asked_at_ms": each.asked_at_ms,
-                "at_ms": each.at_ms,
-                "until_ms": each.until_ms,
-                "reason": each.reason,
-                "members": len(each.members),
-                "followup_delay_ms": each.followup_delay_ms,
-                "computing_ms": each.computing_ms,
-                "active_moves": 0 if change is None else len(change.tasks),
-                "thread_moves": each.thread_moves,
-                "withheld_tasks": len(each.withheld),
-                "standby_moves": 0 if change is None else len(change.standbys),
-                "displaced_tasks": int((each.owner != final).sum()),
-                "restoring_tasks": each.restoring,
-                "warming_up": each.warming_up,
-                "standbys": len(each.standby),
-                "restored_bytes": round(after.restored_bytes - each.before.restored_bytes),
-                "down_ms": int((after.down_ms - each.before.down_ms).sum()),
-                "active_cost": each.costs.active,
-                "stateless_cost": each.costs.stateless,
-                "standby_cost": each.costs.standby,
-                "total_cost": None if each.appraisal is None else each.appraisal.cost,
-                "least_total_cost": None if each.appraisal is None else each.appraisal.bound,
-                # Where nobody knows in which rack a client stands, nobody knows what crosses; 0 would be a lie.
-                "cross_rack_bytes_per_s": cross_rack_bytes(each.steady) if known else None,
-                "cross_rack_bytes": cross_rack_bytes(each.bytes) if known else None,
+                **{column: getattr(round_.measures, column) for column in MEASURE_COLUMNS},
+                "round": round_.number,
+                "requested_at_ms": round_.requested_at_ms,
+                "at_ms": round_.at_ms,
+                "until_ms": round_.until_ms,
+                "reason": round_.reason,
+                "members": len(round_.members),
+                "followup_delay_ms": round_.followup_delay_ms,
+                "leader_compute_ms": round_.leader_compute_ms,
+                "active_moves": 0 if moves is None else len(moves.tasks),
+                "thread_moves": round_.thread_moves,
+                "withheld_tasks": len(round_.withheld),
+                "standby_moves": 0 if moves is None else len(moves.standbys),
+                "displaced_tasks": int((round_.owner != final).sum()),
+                "restoring_tasks": round_.restoring,
+                "warming_up": round_.warming_up,
+                "standbys": len(round_.standby),
+                "restored_bytes": round(after.restored_bytes - round_.totals_before.restored_bytes),
+                "downtime_ms": int((after.downtime_ms - round_.totals_before.downtime_ms).sum()),
+                "active_cost": round_.costs.active,
+                "stateless_cost": round_.costs.stateless,
+                "standby_cost": round_.costs.standby,
+                "total_cost": None if round_.appraisal is None else round_.appraisal.cost,
+                "total_cost_bound": None if round_.appraisal is None else round_.appraisal.bound,
+                # Cross-rack traffic is unknown, not 0, if the rack of a client is unknown.
+                "cross_rack_bytes_per_s": cross_rack_bytes(round_.steady_state) if known else None,
+                "cross_rack_bytes": cross_rack_bytes(round_.traffic) if known else None,
             }
         )
     return rows
@@ -139,21 +142,21 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
 def _tasks(trace: Trace, moved: Sequence[RoundMoves]) -> Columns:
     stateful = trace.layout.tasks.stateful
     times = np.zeros(len(stateful), dtype=np.int64)
-    for each in moved:
-        times[each.tasks] += 1
+    for moves in moved:
+        times[moves.tasks] += 1
     return {
         "task": _ids(trace),
         "stateful": stateful,
-        "down_ms": trace.down_ms,
-        "out_of_reach_ms": arrow_column(trace.out_of_reach_ms, pa.int64(), stateful),
-        "most_waiting_ms": np.rint(trace.most_waiting_s * 1000).astype(np.int64),
+        "downtime_ms": trace.downtime_ms,
+        "unqueryable_ms": arrow_column(trace.unqueryable_ms, pa.int64(), stateful),
+        "max_processing_delay_ms": np.rint(trace.max_processing_delay_s * 1000).astype(np.int64),
         "active_moves": times,
     }
 
 
 def _assignments(trace: Trace) -> Columns:
     names = [client.name for client in trace.world.clients]
-    parts = [_of_round(each) for each in trace.rounds]
+    parts = [_of_round(round_) for round_ in trace.rounds]
     task, client, role, number = (
         np.concatenate([part[place] for part in parts]) if parts else np.zeros(0, dtype=np.int64) for place in range(4)
     )
@@ -165,27 +168,27 @@ def _assignments(trace: Trace) -> Columns:
     }
 
 
-def _of_round(each: Round) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    runs = np.flatnonzero(each.owner != UNASSIGNED)
-    task = np.concatenate((runs, each.standby[:, 0]))
-    client = np.concatenate((each.owner[runs], each.standby[:, 1]))
+def _of_round(round_: Round) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    runs = np.flatnonzero(round_.owner != UNASSIGNED)
+    task = np.concatenate((runs, round_.standby[:, 0]))
+    client = np.concatenate((round_.owner[runs], round_.standby[:, 1]))
     role = (np.arange(len(task)) >= len(runs)).astype(np.int64)
-    return task, client, role, np.full(len(task), each.number, dtype=np.int64)
+    return task, client, role, np.full(len(task), round_.number, dtype=np.int64)
 
 
 def _moves(trace: Trace, moved: Sequence[RoundMoves]) -> Columns:
     names, ids = [client.name for client in trace.world.clients], _ids(trace)
     columns: dict[str, list[Any]] = {name: [] for name in ("round", "at_ms", "task", "role", "from", "to", "reason")}
-    for each in moved:
-        actives, standbys = len(each.tasks), len(each.standbys)
-        nobody = np.full(standbys, UNASSIGNED, dtype=np.int64)
-        columns["round"].append(np.full(actives + standbys, each.into.number))
-        columns["at_ms"].append(np.full(actives + standbys, each.into.at_ms))
-        columns["task"] += [each.tasks, each.standbys[:, 0]]
+    for moves in moved:
+        actives, standbys = len(moves.tasks), len(moves.standbys)
+        none = np.full(standbys, UNASSIGNED, dtype=np.int64)
+        columns["round"].append(np.full(actives + standbys, moves.into.number))
+        columns["at_ms"].append(np.full(actives + standbys, moves.into.at_ms))
+        columns["task"] += [moves.tasks, moves.standbys[:, 0]]
         columns["role"] += [np.zeros(actives, dtype=np.int64), np.ones(standbys, dtype=np.int64)]
-        columns["from"] += [each.sources, nobody]
-        columns["to"] += [each.targets, each.standbys[:, 1]]
-        columns["reason"] += [each.reasons, nobody]
+        columns["from"] += [moves.sources, none]
+        columns["to"] += [moves.targets, moves.standbys[:, 1]]
+        columns["reason"] += [moves.reasons, none]
     flat = {
         name: np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
         for name, parts in columns.items()
@@ -201,19 +204,21 @@ def _moves(trace: Trace, moved: Sequence[RoundMoves]) -> Columns:
     }
 
 
-def _lives(trace: Trace) -> Columns:
+def _task_states(trace: Trace) -> Columns:
     names = [client.name for client in trace.world.clients]
-    steps = trace.lives.steps
-    lengths = [len(each.tasks) for each in steps]
+    transitions = trace.task_states.transitions
+    lengths = [len(transition.tasks) for transition in transitions]
     nothing = np.zeros(0, dtype=np.int64)
     return {
-        "at_ms": np.repeat([each.at_ms for each in steps] or nothing, lengths or nothing),
-        "task": arrow_names(_ids(trace), np.concatenate([nothing, *(each.tasks for each in steps)])),
+        "at_ms": np.repeat([transition.at_ms for transition in transitions] or nothing, lengths or nothing),
+        "task": arrow_names(_ids(trace), np.concatenate([nothing, *(transition.tasks for transition in transitions)])),
         "state": arrow_names(
             [str(state) for state in TaskState],
-            np.repeat(np.array([int(each.state) for each in steps], dtype=np.int64), lengths or nothing),
+            np.repeat(
+                np.array([int(transition.state) for transition in transitions], dtype=np.int64), lengths or nothing
+            ),
         ),
-        "client": arrow_names(names, np.concatenate([nothing, *(each.clients for each in steps)])),
+        "client": arrow_names(names, np.concatenate([nothing, *(transition.clients for transition in transitions)])),
     }
 
 
@@ -221,15 +226,15 @@ def _traffic(trace: Trace) -> Columns:
     racks = [*trace.layout.racks, None]
     rows = [
         {
-            "round": each.number,
+            "round": round_.number,
             "kind": str(kind),
             "from_rack": racks[source],
             "to_rack": racks[target],
-            "bytes": float(carried[source, target]),
+            "bytes": float(matrix[source, target]),
         }
-        for each in trace.rounds
-        for kind, carried in each.bytes.items()
-        for source, target in np.argwhere(carried > 0).tolist()
+        for round_ in trace.rounds
+        for kind, matrix in round_.traffic.items()
+        for source, target in np.argwhere(matrix > 0).tolist()
     ]
     return _of_rows(rows, "traffic")
 
@@ -237,9 +242,9 @@ def _traffic(trace: Trace) -> Columns:
 def _clients(trace: Trace) -> Columns:
     racks = [*trace.layout.racks, None]
     present = np.zeros((len(trace.rounds), len(trace.world.clients)), dtype=np.bool_)
-    for place, each in enumerate(trace.rounds):
-        present[place, each.members] = True
-    numbers = [each.number for each in trace.rounds]
+    for place, round_ in enumerate(trace.rounds):
+        present[place, round_.members] = True
+    numbers = [round_.number for round_ in trace.rounds]
     rows = [
         {
             "client": client.name,
@@ -255,7 +260,7 @@ def _clients(trace: Trace) -> Columns:
 
 
 def _stays(numbers: Sequence[int], present: BoolArray) -> list[tuple[int | None, int | None]]:
-    """From which round on and up to which a client was a member; None where it stayed to the end."""
+    """Return the first round of each stay of a client, and the first round after it; None if it stayed to the end."""
     changes = np.flatnonzero(np.diff(present, prepend=False)).tolist()
     bounds = [numbers[place] for place in changes]
     return list(zip_longest(bounds[::2], bounds[1::2]))
@@ -264,13 +269,13 @@ def _stays(numbers: Sequence[int], present: BoolArray) -> list[tuple[int | None,
 def _proofs(trace: Trace) -> Columns:
     rows = [
         {
-            "round": each.number,
-            "least_total_cost": each.appraisal.bound,
-            "relaxed_total_cost": each.appraisal.proof.relaxed,
-            "cheapest_total_cost": each.appraisal.proof.cheapest,
+            "round": round_.number,
+            "total_cost_bound": round_.appraisal.bound,
+            "relaxed_total_cost_bound": round_.appraisal.proof.relaxed_bound,
+            "best_known_total_cost": round_.appraisal.proof.best_known_cost,
         }
-        for each in trace.rounds
-        if each.appraisal is not None and each.appraisal.proof is not None
+        for round_ in trace.rounds
+        if round_.appraisal is not None and round_.appraisal.proof is not None
     ]
     return _of_rows(rows, "proofs")
 

@@ -1,8 +1,7 @@
-"""What happens to a cluster and an application, and when.
+"""Disturbances of a cluster and an application, as a scenario states them: a rolling bounce, a rack outage.
 
-A scenario states disturbances as people think of them (a rolling bounce, a rack outage). `timeline` breaks them down
-into elementary changes at points in time. It knows the world and nothing of assignors, so every assignor faces the
-same weather.
+`simulator.timeline` breaks them down into elementary changes at points in time. They do not depend on the assignor, so
+every assignor faces the same disturbances.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from assignors.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Clients start and join the group, all at once or one every `every_ms`."""
+    """Clients start and join the group, all at once or one by one every `every_ms`."""
 
     at_ms: int
     clients: tuple[str, ...]
@@ -26,11 +25,11 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Clients close for good; all at once or one every `every_ms`.
+    """Clients close for good, all at once or one by one every `every_ms`.
 
     Attributes:
-        leaves_group: whether they leave the group, as `CloseOptions` of `KafkaStreams.close` ask for it; None for the
-            default of the configs and the protocol, as in `simulator.world.leave_on_close`.
+        leaves_group: whether they leave the group, as with `CloseOptions` of `KafkaStreams.close`; None for the default
+            of the configs and the protocol, see `simulator.world.leave_on_close`.
     """
 
     at_ms: int
@@ -41,7 +40,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """Clients die; they come back after `down_ms`, never if that is None, with their disk or without it."""
+    """Clients crash and come back after `down_ms`, with or without their disk; never if `down_ms` is None."""
 
     at_ms: int
     clients: tuple[str, ...]
@@ -51,11 +50,11 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class RollingBounce:
-    """Clients restart one after the other: each is down for `down_ms`, the next goes `pause_ms` after it is back.
+    """Clients restart one after the other: a client is down for `down_ms`, and the next stops `pause_ms` after its return.
 
     Attributes:
-        configs: the assignment configs with which they come back; None if they keep theirs.
-        announces_rack: whether they come back with `client.rack`; None if that does not change.
+        configs: the assignment configs from the restart on; None if they keep theirs.
+        announces_rack: whether they have `client.rack` from the restart on; None if that does not change.
         leaves_group: as in `Leave`.
     """
 
@@ -71,7 +70,7 @@ class RollingBounce:
 
 @dataclass(frozen=True, slots=True)
 class RackOutage:
-    """All clients and brokers of a rack are gone, and come back after `down_ms` unless that is None."""
+    """All clients and brokers of a rack stop, and come back after `down_ms` unless that is None."""
 
     at_ms: int
     rack: str
@@ -80,7 +79,7 @@ class RackOutage:
 
 @dataclass(frozen=True, slots=True)
 class BrokerLoss:
-    """Brokers are gone, and come back after `down_ms` unless that is None."""
+    """Brokers stop, and come back after `down_ms` unless that is None."""
 
     at_ms: int
     brokers: tuple[int, ...]
@@ -89,7 +88,7 @@ class BrokerLoss:
 
 @dataclass(frozen=True, slots=True)
 class BrokerBounce:
-    """Brokers restart one after the other: each is down for `down_ms`, the next goes `pause_ms` after it is back."""
+    """Brokers restart one after the other: a broker is down for `down_ms`, the next stops `pause_ms` after its return."""
 
     at_ms: int
     brokers: tuple[int, ...]
@@ -99,7 +98,7 @@ class BrokerBounce:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaMove:
-    """A partition has other replicas from now on; the first one leads, and nothing is copied."""
+    """A partition gets other replicas at once, without any copying; the first replica leads."""
 
     at_ms: int
     topic: str
@@ -108,10 +107,12 @@ class ReplicaMove:
 
 
 class LeaderElection(StrEnum):
-    """When the first replica of a reassigned partition comes to lead it.
+    """When the first replica of a reassigned partition becomes its leader.
 
-    at_end: once the whole reassignment is done, as somebody runs `kafka-leader-election.sh` then. auto: when the
-    controller next looks (`auto.leader.rebalance.enable`). never: it does not, unless a broker comes back.
+    Attributes:
+        AT_END: when the whole reassignment is done, as if an operator ran `kafka-leader-election.sh`.
+        AUTO: at the controller's next check (`auto.leader.rebalance.enable`).
+        NEVER: not because of the reassignment; only if a broker comes back.
     """
 
     AT_END = "at_end"
@@ -120,7 +121,7 @@ class LeaderElection(StrEnum):
 
 
 class ReassignmentTarget(NamedTuple):
-    """A partition, and the brokers that it shall have, the preferred leader first."""
+    """The target of a reassignment: a partition and its new brokers, the preferred leader first."""
 
     partition: TopicPartition
     replicas: tuple[int, ...]
@@ -128,14 +129,15 @@ class ReassignmentTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """Partitions are reassigned, as `kafka-reassign-partitions.sh --execute` has it (KIP-455).
+    """Partitions are reassigned, as by `kafka-reassign-partitions.sh --execute` (KIP-455).
 
     Attributes:
-        targets: each partition once, in the order in which batches are made of them.
-        throttle_bytes_per_s: the throttle of every broker, as it sends and as it receives, from now on; None to leave
-            it as it is, which is no limit until somebody gives one.
-        batch: how many partitions at a time; None for all.
-        election: when the first replicas come to lead.
+        at_ms: when the reassignment begins.
+        targets: every partition once, in the order in which batches are formed.
+        throttle_bytes_per_s: the throttle of every broker for sending and for receiving, from now on; None to keep the
+            current one; there is none at the start of a run.
+        batch: how many partitions are reassigned at a time; None for all.
+        election: when the first replicas become leaders.
     """
 
     at_ms: int
@@ -147,7 +149,7 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """The application's assignment configs are others from now on, on all clients."""
+    """The application gets other assignment configs on all clients."""
 
     at_ms: int
     configs: AssignmentConfigs
@@ -155,10 +157,12 @@ class ConfigChange:
 
 @dataclass(frozen=True, slots=True)
 class TrafficChange:
-    """From now on, `factor` times as much is produced to every source topic as the world says.
+    """The rate of every source topic becomes a multiple of its rate in the world.
 
     Attributes:
-        hour: what the world says is what was measured in this hour of the day; None for the usual.
+        at_ms: when the rate changes.
+        factor: the multiple.
+        hour: the hour of the day whose measured rate is multiplied; None for the usual rate.
     """
 
     at_ms: int

@@ -1,4 +1,4 @@
-"""Numbers and short descriptions of the events of a run."""
+"""Numbers and short labels of the events of a run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from simulator.world.disturbances import (
     TrafficChange,
 )
 
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 
 
 def event_numbers(disturbances: Sequence[Disturbance]) -> list[int | None]:
-    """Number the events from 1, by time; of one time in the given order.
+    """Number the events from 1 by time; simultaneous events keep the given order.
 
-    Changes of traffic have no number: no group rebalances because of them.
+    Returns:
+        A number for each disturbance; None for changes of traffic, which never cause a rebalance.
     """
     counted = [place for place, event in enumerate(disturbances) if not isinstance(event, TrafficChange)]
     counted.sort(key=lambda place: disturbances[place].at_ms)
@@ -34,34 +35,34 @@ def event_numbers(disturbances: Sequence[Disturbance]) -> list[int | None]:
 
 
 def event_label(event: Disturbance) -> str:
-    """Describe an event in a few words, such as `rolling bounce of 6 clients (app-0, app-1, app-2, …)`."""
+    """Return a short label of an event, such as `rolling bounce of 6 clients (app-0, app-1, app-2, …)`."""
     match event:
         case Join(clients=clients):
-            return f"join of {_listed('client', clients)}"
+            return f"join of {_count_and_names('client', clients)}"
         case Leave(clients=clients):
-            return f"leave of {_listed('client', clients)}"
+            return f"leave of {_count_and_names('client', clients)}"
         case Crash(clients=clients):
-            return f"crash of {_listed('client', clients)}"
+            return f"crash of {_count_and_names('client', clients)}"
         case RollingBounce(clients=clients):
-            return f"rolling bounce of {_listed('client', clients)}"
+            return f"rolling bounce of {_count_and_names('client', clients)}"
         case RackOutage(rack=rack):
             return f"outage of rack {rack}"
         case BrokerLoss(brokers=brokers):
-            return f"loss of {_listed('broker', brokers)}"
+            return f"loss of {_count_and_names('broker', brokers)}"
         case BrokerBounce(brokers=brokers):
-            return f"bounce of {_listed('broker', brokers)}"
+            return f"bounce of {_count_and_names('broker', brokers)}"
         case ReplicaMove(topic=topic, partition=partition):
             return f"replica move of {topic}-{partition}"
         case Reassignment(targets=targets):
-            return f"reassignment of {_listed('partition', [str(target.partition) for target in targets])}"
+            return f"reassignment of {_count_and_names('partition', [str(target.partition) for target in targets])}"
         case ConfigChange():
             return "config change"
         case TrafficChange():
             return "traffic change"
 
 
-def _listed(kind: str, names: Sequence[object]) -> str:
+def _count_and_names(kind: str, names: Sequence[object]) -> str:
     if len(names) == 1:
         return f"{kind} {names[0]}"
-    shown = ", ".join(map(str, names[:_MOST_NAMES]))
-    return f"{len(names):,} {kind}s ({shown}{', …' if len(names) > _MOST_NAMES else ''})"
+    shown = ", ".join(map(str, names[:_MAX_NAMES]))
+    return f"{len(names):,} {kind}s ({shown}{', …' if len(names) > _MAX_NAMES else ''})"

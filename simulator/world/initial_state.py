@@ -1,4 +1,4 @@
-"""What the clients of an application have that is running when a run begins."""
+"""The tasks and copies of the clients of an application that is already running when a run begins."""
 
 from __future__ import annotations
 
@@ -9,42 +9,49 @@ import numpy as np
 
 from assignors.model.columns import IntArray
 from assignors.model.ids import TaskId
-from simulator.group.reconciliation import GroupAssignment
+from simulator.world.group_assignment import GroupAssignment
+from simulator.world.sentinels import NO_COPY
 from simulator.world.world import Client
-
-NO_COPY = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InitialState:
-    """What is there.
+    """What T tasks and N clients start with.
 
     Attributes:
-        holdings: who has what.
-        lags: shape (T, N); by how many records the copy of a client is behind, NO_COPY where it has none.
+        assignment: which client has which task.
+        lags: shape (T, N); how many records the copy of a client is behind, NO_COPY where it has none.
     """
 
-    holdings: GroupAssignment
+    assignment: GroupAssignment
     lags: IntArray
 
 
 def build_initial_state(tasks: Sequence[TaskId], clients: Sequence[Client]) -> InitialState:
-    """Lay out what N clients have of T tasks; copies are level where nothing is said of them."""
+    """Lay out the tasks and copies of clients in arrays.
+
+    Args:
+        tasks: T tasks, by row.
+        clients: N clients, by row.
+
+    Returns:
+        The initial state; a copy without a stated lag has caught up.
+    """
     row_of = {task: row for row, task in enumerate(tasks)}
-    holdings = GroupAssignment.none(len(tasks), len(clients))
-    lags = np.full(holdings.standby.shape, NO_COPY, dtype=np.int64)
+    assignment = GroupAssignment.empty(len(tasks), len(clients))
+    lags = np.full(assignment.standby.shape, NO_COPY, dtype=np.int64)
     for column, client in enumerate(clients):
-        runs, stands_by = _rows(client.tasks.active, row_of), _rows(client.tasks.standby, row_of)
-        holdings.owner[list(runs)] = column
-        holdings.standby[list(stands_by), column] = True
-        held = {**runs, **stands_by}
-        holdings.thread[list(held), column] = list(held.values())
+        active, standby = _threads(client.tasks.active, row_of), _threads(client.tasks.standby, row_of)
+        assignment.owner[list(active)] = column
+        assignment.standby[list(standby), column] = True
+        held = {**active, **standby}
+        assignment.thread[list(held), column] = list(held.values())
         lags[list(held), column] = 0
         for task, lag in client.tasks.lags.items():
             lags[row_of[task], column] = lag
-    return InitialState(holdings, lags)
+    return InitialState(assignment, lags)
 
 
-def _rows(threads: Sequence[Sequence[TaskId]], row_of: Mapping[TaskId, int]) -> dict[int, int]:
-    """The thread of each task, by row."""
-    return {row_of[task]: number for number, tasks in enumerate(threads) for task in tasks}
+def _threads(tasks_by_thread: Sequence[Sequence[TaskId]], row_of: Mapping[TaskId, int]) -> dict[int, int]:
+    """Return the thread of each task, by row."""
+    return {row_of[task]: number for number, tasks in enumerate(tasks_by_thread) for task in tasks}

@@ -1,7 +1,9 @@
-"""The rows of a run: which tasks an application has, which partitions they read and write, and how much of it.
+"""The layout of a run: the tasks of the application, the partitions that they read and write, and the usual rates.
 
-Source: tasks as `org.apache.kafka.streams.processor.internals.PartitionGrouper` makes them: one for each partition of
-the subtopology's source topic that has most.
+Everything is in arrays whose rows are tasks, partitions or changelogs.
+
+Source: tasks as in `org.apache.kafka.streams.processor.internals.PartitionGrouper`: a subtopology has one task for each
+partition of its largest source topic.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changelogs:
-    """The changelogs of all tasks, one entry for each that a task has (E of them).
+    """The changelog partitions of all tasks, E pairs of a task and a partition.
 
     Attributes:
-        task: shape (E,); whose it is.
-        partition: shape (E,); which partition it is.
-        restored_share: shape (E,); its part of what the task's changelogs hold.
-        followed_share: shape (E,); its part of what is written to the task's changelogs.
-        is_source: shape (E,); whether the task reads it as a source at the same time (`topology.optimization`), and so
+        task: shape (E,); row of the task.
+        partition: shape (E,); row of the partition.
+        restored_share: shape (E,); its fraction of the size of the task's changelogs.
+        followed_share: shape (E,); its fraction of what is written to the task's changelogs.
+        is_source: shape (E,); whether the task also reads it as a source (`topology.optimization`), and therefore
             writes nothing to it.
         written_bytes_per_s: shape (E,); what a running task writes to it, 0 if it is a source.
     """
@@ -44,16 +46,16 @@ class Changelogs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutputTopics:
-    """What tasks write besides changelogs: X topics, and one entry for each task that writes to one (V of them).
+    """The X topics that tasks write besides changelogs, and V pairs of a task and a topic that it writes.
 
     Attributes:
-        topics: the names.
-        is_repartition: shape (X,); whether tasks of this application read it. The others are result topics.
-        partitions: the partitions of each topic.
-        partition_share: their part of what is produced to the topic, along `partitions.values`.
-        task: shape (V,); who writes.
-        topic: shape (V,); to which topic.
-        bytes_per_s: shape (V,); how much at the usual traffic.
+        topics: the names of the topics.
+        is_repartition: shape (X,); whether tasks of this application read the topic. The others are result topics.
+        partitions: the rows of the partitions of each topic.
+        partition_share: the fraction of the topic's traffic in each partition, along `partitions.values`.
+        task: shape (V,); row of the writing task.
+        topic: shape (V,); place of the topic in `topics`.
+        bytes_per_s: shape (V,); what the task writes to the topic at the usual traffic.
     """
 
     topics: tuple[str, ...]
@@ -67,24 +69,24 @@ class OutputTopics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What stays the same during a run, in rows.
+    """What does not change during a run, in arrays.
 
     Attributes:
-        tasks: T tasks; partitions are rows of the P partitions below.
-        listed_tasks: shape (T,); the tasks in the order in which a group leader lists them.
-        partitions: the P partitions that tasks read (sources and changelogs) or write, those that they read first.
-        num_read: how many of them they read.
-        racks: the names of R racks, those of brokers and of clients, sorted.
-        bytes_per_s: shape (P,); what is produced to each partition.
+        tasks: T tasks, whose partitions are rows of the P partitions below.
+        task_insertion_order: shape (T,); the tasks in the order in which a group leader lists them.
+        partitions: the P partitions that tasks read (sources and changelogs) or write; those that are read come first.
+        num_read: the number of partitions that are read.
+        racks: the names of R racks of brokers and clients, sorted.
+        bytes_per_s: shape (P,); the usual production rate of each partition.
         is_repartition: shape (P,); whether tasks of this application both write and read its topic.
-        input_bytes_per_s: shape (T,); what a task gets from its sources at the usual traffic.
+        input_bytes_per_s: shape (T,); the input of a task from its sources at the usual traffic.
         input_records_per_s: shape (T,); the same in records.
         state_bytes: shape (T,); the size of the task's state at the start.
         state_bytes_per_s: shape (T,); what is written to its changelogs while it runs.
         record_bytes: shape (T,); the mean size of a changelog record.
-        memory_share: shape (T,); the part of its state that is in stores that are not persistent.
-        changelogs: the changelogs one by one.
-        written: the repartition and result topics.
+        memory_share: shape (T,); the fraction of its state in stores that are not persistent.
+        changelogs: the changelog partitions.
+        outputs: the repartition and result topics.
     """
 
     tasks: TaskTable
@@ -101,16 +103,18 @@ class Layout:
     record_bytes: FloatArray
     memory_share: FloatArray
     changelogs: Changelogs
-    written: OutputTopics
+    outputs: OutputTopics
 
 
 def lay_out(world: World) -> Layout:
-    """Derive the tasks of the world's application and the partitions they read and write."""
+    """Return the tasks of the world's application, and the partitions that they read and write."""
     topics, subtopologies = world.cluster.topics, world.application.subtopologies
     row_of: dict[TopicPartition, int] = {}
     tasks = _tasks(world, row_of)
     num_read = len(row_of)
-    writers = {name: [part.id for part in subtopologies if name in part.written_topics] for name in _written(world)}
+    writers = {
+        name: [part.id for part in subtopologies if name in part.written_topics] for name in _written_topics(world)
+    }
     partitions_of = Ragged.of([_rows(topics[name], row_of) for name in writers])
     names = tuple(row_of)
     size = np.array([topics[name.topic].size_bytes[name.partition] for name in names], dtype=np.int64)
@@ -123,36 +127,38 @@ def lay_out(world: World) -> Layout:
     read = {name for part in subtopologies for name in part.source_topics}
     return Layout(
         tasks=tasks,
-        task_insertion_order=_as_leaders_list(tasks),
+        task_insertion_order=_in_leader_order(tasks),
         partitions=names,
         num_read=num_read,
         racks=_racks(world),
         bytes_per_s=rate.astype(np.float64),
         is_repartition=np.array([name.topic in read and name.topic in writers for name in names], dtype=np.bool_),
         input_bytes_per_s=input_bytes_per_s,
-        input_records_per_s=total(row_of_values(tasks.source), (rate / record)[tasks.source.values], len(tasks)),
+        input_records_per_s=sum_by_row(row_of_values(tasks.source), (rate / record)[tasks.source.values], len(tasks)),
         state_bytes=state_bytes,
         state_bytes_per_s=tasks.changelog.sum(rate).astype(np.float64),
         record_bytes=_record_bytes(changelogs, record, len(tasks)),
-        memory_share=total(changelogs.task, changelogs.restored_share * in_memory[changelogs.partition], len(tasks)),
+        memory_share=sum_by_row(
+            changelogs.task, changelogs.restored_share * in_memory[changelogs.partition], len(tasks)
+        ),
         changelogs=changelogs,
-        written=_writing(tasks, writers, read, partitions_of, rate, input_bytes_per_s),
+        outputs=_output_topics(tasks, writers, read, partitions_of, rate, input_bytes_per_s),
     )
 
 
 def row_of_values(listed: Ragged) -> IntArray:
-    """The row that each value is listed in, along `listed.values`."""
+    """Return the row of each value of a ragged array, along `listed.values`."""
     counts = listed.counts()
     return np.repeat(np.arange(len(counts)), counts)
 
 
-def total(rows: IntArray, amounts: FloatArray, num_rows: int) -> FloatArray:
-    """Add amounts up by row, shape (num_rows,)."""
+def sum_by_row(rows: IntArray, amounts: FloatArray, num_rows: int) -> FloatArray:
+    """Add up amounts by row, shape (num_rows,)."""
     return np.bincount(rows, weights=amounts, minlength=num_rows).astype(np.float64, copy=False)
 
 
 def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
-    """The tasks; what they read is added to `row_of`."""
+    """Return the tasks; add the partitions that they read to `row_of`."""
     topics = world.cluster.topics
     ids: list[TaskId] = []
     stateful: list[bool] = []
@@ -179,11 +185,11 @@ def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
     )
 
 
-def _as_leaders_list(tasks: TaskTable) -> IntArray:
-    """Leaders go through a hash map of subtopologies (`TopologyMetadata.Subtopology`), then through partitions."""
+def _in_leader_order(tasks: TaskTable) -> IntArray:
+    """Return the tasks by subtopology in the order of Java's hash map (`TopologyMetadata.Subtopology`), then partition."""
     ids = np.unique(tasks.subtopology)
-    ordered = [ids[place] for place in hash_order([31 * 31 + 31 * int(one) for one in ids])]
-    rows = [np.flatnonzero(tasks.subtopology == one) for one in ordered]
+    ordered = [ids[place] for place in hash_order([31 * 31 + 31 * int(id_) for id_ in ids])]
+    rows = [np.flatnonzero(tasks.subtopology == id_) for id_ in ordered]
     return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
 
 
@@ -191,7 +197,7 @@ def _num_tasks(cluster: Cluster, subtopology: Subtopology) -> int:
     return max(cluster.topics[topic].num_partitions for topic in subtopology.source_topics)
 
 
-def _written(world: World) -> list[str]:
+def _written_topics(world: World) -> list[str]:
     return sorted({name for part in world.application.subtopologies for name in part.written_topics})
 
 
@@ -232,23 +238,32 @@ def _record_bytes(changelogs: Changelogs, record: IntArray, num_tasks: int) -> F
     least, most = np.full(num_tasks, np.inf), np.zeros(num_tasks, dtype=np.float64)
     np.minimum.at(least, changelogs.task, sizes)
     np.maximum.at(most, changelogs.task, sizes)
-    records = total(changelogs.task, changelogs.restored_share / sizes, num_tasks)
+    records = sum_by_row(changelogs.task, changelogs.restored_share / sizes, num_tasks)
     mean = np.divide(1.0, records, out=np.ones(num_tasks), where=records > 0)
-    # Where all changelogs have records of one size, it is the mean to the last bit.
+    # If all changelogs have the same record size, this is the mean to the last bit.
     return np.where(records > 0, np.clip(mean, least, most), 1.0)
 
 
 def shares(rows: IntArray, *amounts: npt.NDArray[np.generic]) -> FloatArray:
-    """Which part of its row each entry is: by the first of the amounts that the row has any of, evenly if of none."""
+    """Return the fraction that each entry is of its row.
+
+    Args:
+        rows: shape (E,); the row of each entry.
+        amounts: measures by which to divide a row, each of shape (E,): the first one that is not 0 in the whole row is
+            used.
+
+    Returns:
+        Shape (E,); even fractions where all amounts of a row are 0.
+    """
     num_rows = int(rows.max(initial=-1)) + 1
     chosen = np.ones(len(rows), dtype=np.float64)
     for amount in reversed(amounts):
         measured = np.asarray(amount, dtype=np.float64)
-        chosen = np.where(total(rows, measured, num_rows)[rows] > 0, measured, chosen)
-    return chosen / total(rows, chosen, num_rows)[rows]
+        chosen = np.where(sum_by_row(rows, measured, num_rows)[rows] > 0, measured, chosen)
+    return chosen / sum_by_row(rows, chosen, num_rows)[rows]
 
 
-def _writing(
+def _output_topics(
     tasks: TaskTable,
     writers: Mapping[str, Sequence[int]],
     read: set[str],
@@ -256,10 +271,10 @@ def _writing(
     rate: IntArray,
     input_bytes_per_s: FloatArray,
 ) -> OutputTopics:
-    """All that is produced to a written topic comes from its writers, in proportion to what they get themselves."""
+    """Distribute what is produced to each written topic over its writers, in proportion to their own input."""
     rows = [np.flatnonzero(np.isin(tasks.subtopology, ids)) for ids in writers.values()]
     task = np.concatenate([*rows, np.empty(0, dtype=np.int64)])
-    topic = np.repeat(np.arange(len(rows)), [len(each) for each in rows]).astype(np.int64)
+    topic = np.repeat(np.arange(len(rows)), [len(tasks_of_topic) for tasks_of_topic in rows]).astype(np.int64)
     return OutputTopics(
         topics=tuple(writers),
         is_repartition=np.array([name in read for name in writers], dtype=np.bool_),

@@ -1,9 +1,9 @@
 """Whether a client that closes leaves its group: one rule for every event in which clients close.
 
-Classic protocol: the group waits for the session of a member that closes without a LeaveGroup request. By default,
-`KafkaStreams.close` sends none, for dynamic and for static members. Up to Kafka 4.1, `internal.leave.group.on.close`
-makes dynamic members send it. `CloseOptions` with `LEAVE_GROUP` makes every member leave; before 4.2,
-`leaveGroup(true)` does so for static members only.
+Classic protocol: a member that closes without a LeaveGroup request stays in the group until its session times out. By
+default, `KafkaStreams.close` sends none, for dynamic and for static members. Up to Kafka 4.1,
+`internal.leave.group.on.close` makes dynamic members send it. `CloseOptions` with `LEAVE_GROUP` makes every member
+leave; before 4.2, `leaveGroup(true)` does so for static members only.
 
 Streams protocol: a member always leaves, with a heartbeat of epoch -1, whatever `CloseOptions` say.
 
@@ -18,16 +18,20 @@ from simulator.world.world import GroupProtocol, World
 
 
 def leaves_on_close(world: World, client: str, leaves_group: bool | None) -> bool:
-    """Return whether the group learns at once that a client closes.
+    """Return whether a client leaves the group when it closes.
 
     Args:
         world: the group's protocol and configs, and which members are static.
-        client: its name.
-        leaves_group: what the event asks for (`CloseOptions.GroupMembershipOperation`); None for the configs' default.
+        client: name of the client.
+        leaves_group: the request of the event (`CloseOptions.GroupMembershipOperation`); None for the configs' default.
+
+    Returns:
+        False if the group removes the client after its session timeout only.
     """
     configs = world.application.group_configs
     if configs.protocol is GroupProtocol.STREAMS:
         return True
     if leaves_group is not None:
         return leaves_group
-    return configs.leave_group_on_close and not any(each.is_static for each in world.clients if each.name == client)
+    is_static = any(candidate.is_static for candidate in world.clients if candidate.name == client)
+    return configs.leave_group_on_close and not is_static

@@ -1,6 +1,6 @@
-"""What is simulated: a Kafka cluster, a Kafka Streams application on it, and what will happen to both.
+"""The input of a run: a Kafka cluster, a Kafka Streams application on it, and the disturbances of both.
 
-Everything here is frozen. A run starts from a `World` and never changes it; what changes lives in the run.
+All classes are frozen. A run starts from a `World` and never changes it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from assignors.replicas.state import TopicRetention
 from simulator.world.disturbances import Disturbance
 
 NO_LEADER = -1
+"""Broker id of the leader of a partition that has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +23,12 @@ class Broker:
     """A broker.
 
     Attributes:
-        rack: its `broker.rack`, None if it has none.
-        restore_bytes_per_s: what it can send to all clients that restore from it; None if that is no limit.
-        capacity_bytes: the capacity of its disks, None if unknown. Only strategies that plan reassignments use it.
-        capacity_bytes_per_s: what may be written to it, as leader and as follower, None if unknown; used likewise.
+        id: `broker.id`.
+        rack: `broker.rack`, None if it has none.
+        restore_bytes_per_s: what it can send to all restoring clients together; None for no limit.
+        capacity_bytes: the capacity of its disks, None if unknown. Only replica assignors use it.
+        capacity_bytes_per_s: how much may be written to it, as leader and as follower, None if unknown. Only replica
+            assignors use it.
     """
 
     id: int
@@ -37,23 +40,24 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic with its placement, traffic and size; every tuple has one entry a partition.
+    """A topic with its replicas, traffic and size; tuples have one entry per partition.
 
     Attributes:
+        name: its name.
         replicas: broker ids in replica order, the preferred leader first.
-        leaders: the broker that leads, NO_LEADER if none.
-        bytes_per_s: what is produced to the partition: the usual, which is the mean of a day where that was measured.
-        size_bytes: what the partition holds at the start.
-        record_bytes: the mean size of a record; turns bytes into offsets.
-        hourly_bytes_per_s: what was measured to be produced in each of the 24 hours of a day (UTC), a tuple like
-            `bytes_per_s` an hour, and 0 all day where that is 0; empty where nothing was measured.
+        leaders: broker id of the leader, NO_LEADER if none.
+        bytes_per_s: the usual production rate of the partition: the mean of a day if that was measured.
+        size_bytes: the size of the partition at the start.
+        record_bytes: the mean size of a record, which converts bytes into offsets.
+        hourly_bytes_per_s: the production rate measured in each of the 24 hours of a day (UTC), one tuple like
+            `bytes_per_s` per hour, and 0 all day where that is 0; empty if nothing was measured.
         in_sync: the in-sync replicas (ISR) of each partition at the start; empty if all replicas are in sync.
-        min_insync_replicas: `min.insync.replicas`: how many a partition needs to accept writes with `acks=all`.
+        min_insync_replicas: `min.insync.replicas`: the ISR size that writes with `acks=all` need.
         unclean_leader_election: `unclean.leader.election.enable`: whether a replica out of sync may lead if no in-sync
             replica is alive.
-        retention: how long and how much its partitions retain, None if unknown. Only strategies that plan reassignments
-            use it, as they do `has_rates`.
-        has_rates: whether `bytes_per_s` was given or measured; if not, a run simulates the 0 that it holds.
+        retention: how long and how much its partitions retain, None if unknown. Only replica assignors use it.
+        has_rates: whether `bytes_per_s` was given or measured; if not, it is 0, and a run simulates that. Only replica
+            assignors use it.
     """
 
     name: str
@@ -71,7 +75,7 @@ class Topic:
 
     @property
     def num_partitions(self) -> int:
-        """How many partitions the topic has."""
+        """The number of partitions."""
         return len(self.replicas)
 
 
@@ -79,8 +83,11 @@ class Topic:
 class Cluster:
     """The brokers and topics.
 
-    `reads_from_nearest_replica` says whether brokers set `replica.selector.class` to the rack-aware selector; without
-    it a consumer reads from the leader, wherever that is.
+    Attributes:
+        brokers: the brokers.
+        topics: the topics by name.
+        reads_from_nearest_replica: whether brokers set `replica.selector.class` to the rack-aware selector; without it
+            consumers read from leaders only.
     """
 
     brokers: tuple[Broker, ...]
@@ -89,13 +96,19 @@ class Cluster:
 
     @property
     def racks(self) -> tuple[str, ...]:
-        """The racks that brokers stand in, sorted."""
+        """The racks of the brokers, sorted."""
         return tuple(sorted({broker.rack for broker in self.brokers if broker.rack is not None}))
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A state store; `changelog` is its topic, None if logging is disabled."""
+    """A state store.
+
+    Attributes:
+        name: its name.
+        changelog: its changelog topic, None if logging is disabled.
+        persistent: whether it is on disk; an in-memory store is lost when its task closes.
+    """
 
     name: str
     changelog: str | None
@@ -104,9 +117,13 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Subtopology:
-    """A part of the topology that runs as one task a partition; stateful if any store is logged.
+    """A subtopology: it runs as one task per partition, and is stateful if any store has a changelog.
 
-    `written_topics` are the repartition and result topics that it writes; all that is produced to them comes from here.
+    Attributes:
+        id: its number.
+        source_topics: the topics that it reads.
+        stores: its state stores.
+        written_topics: the repartition and result topics that it writes; no other producer writes to them.
     """
 
     id: int
@@ -121,10 +138,11 @@ class Subtopology:
 
 
 class GroupProtocol(StrEnum):
-    """`group.protocol`: who assigns, and how members hear of it.
+    """`group.protocol`: who computes assignments, and how members receive them.
 
-    classic: a member leads the group and assigns; everybody joins anew for each rebalance. streams: the group
-    coordinator assigns, and each member comes to its target by itself (KIP-1071).
+    Attributes:
+        CLASSIC: a member, the leader, computes the assignment; all members rejoin for each rebalance.
+        STREAMS: the group coordinator computes it, and each member reconciles with its target by itself (KIP-1071).
     """
 
     CLASSIC = "classic"
@@ -133,26 +151,26 @@ class GroupProtocol(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupConfigs:
-    """The settings of the group's life, with Kafka's defaults.
+    """The configs of the group protocol, with Kafka's defaults.
 
     Attributes:
         protocol: `group.protocol`.
-        session_timeout_ms: `session.timeout.ms` (of the brokers, `group.streams.session.timeout.ms`): when a member
-            that crashed is missed.
-        heartbeat_interval_ms: `heartbeat.interval.ms`: how often a member of a classic group hears from it.
-        streams_heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`: the same of a streams group.
-        streams_assignment_interval_ms: `group.streams.assignment.interval.ms`: how long the coordinator of a streams
-            group lets pass between two targets at least (from Kafka 4.3 on; 0 before).
+        session_timeout_ms: `session.timeout.ms` (streams groups: `group.streams.session.timeout.ms` of the brokers):
+            after which time without a heartbeat the group removes a member.
+        heartbeat_interval_ms: `heartbeat.interval.ms`: the time between two heartbeats of a member of a classic group.
+        streams_heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`: the same in a streams group.
+        streams_assignment_interval_ms: `group.streams.assignment.interval.ms`: the minimum time between two targets of
+            a streams group (from Kafka 4.3 on; 0 before).
         max_poll_interval_ms: `max.poll.interval.ms`: how long members have to join a rebalance, and how long the
             leader may compute.
-        initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` of the brokers (of a streams group,
+        initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` (streams groups:
             `group.streams.initial.rebalance.delay.ms`): how long an empty group waits for more members.
-        leave_group_on_close: `internal.leave.group.on.close`: whether a client that closes leaves the group, as in
+        leave_group_on_close: `internal.leave.group.on.close`: whether a client that closes leaves the group, see
             `simulator.world.leave_on_close`.
-        state_cleanup_delay_ms: `state.cleanup.delay.ms`: how long a copy that is not assigned stays on disk.
-        rejoins_when_brokers_bounce: whether members with `client.rack` join anew when a broker goes or comes, as in
-            the releases before KAFKA-20778 was fixed.
-        leader_speed: how fast the group leader computes, as a multiple of the machine that Kafka was timed on.
+        state_cleanup_delay_ms: `state.cleanup.delay.ms`: how long an unassigned copy stays on disk.
+        rejoins_when_brokers_bounce: whether members with `client.rack` rejoin when a broker stops or starts, as in the
+            releases before the fix of KAFKA-20778.
+        leader_speed: the speed of the group leader, as a multiple of the machine on which Kafka was measured.
     """
 
     protocol: GroupProtocol = GroupProtocol.CLASSIC
@@ -172,8 +190,13 @@ class GroupConfigs:
 class Application:
     """A Kafka Streams application.
 
-    `acks_all` says whether its producers write with `acks=all` (Kafka's default since 3.0, and required for exactly
-    once), which `min.insync.replicas` holds for.
+    Attributes:
+        id: `application.id`.
+        subtopologies: its topology.
+        assignment_configs: the configs of the task assignor.
+        group_configs: the configs of the group protocol.
+        acks_all: whether its producers write with `acks=all` (Kafka's default since 3.0, and required for exactly-once),
+            to which `min.insync.replicas` applies.
     """
 
     id: str
@@ -186,8 +209,10 @@ class Application:
 class OffsetReports(StrEnum):
     """Which offsets of its copies a client reports when it joins.
 
-    current: those of that moment. stale: those of the rebalance before. never: none, as if it had no copy, unless the
-    task runs there.
+    Attributes:
+        CURRENT: the current ones.
+        STALE: those of the previous rebalance.
+        NEVER: none, as if it had no copy, except for running tasks.
     """
 
     CURRENT = "current"
@@ -197,13 +222,13 @@ class OffsetReports(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HeldTasks:
-    """What a client has at the start, where the application is running already.
+    """The tasks of a client at the start, if the application is already running.
 
     Attributes:
-        active: the tasks that it runs, one entry a thread.
-        standby: the standbys and warm-ups that it holds, one entry a thread.
-        lags: by how many records a copy is behind: of its tasks those that are not level, and of others those that lie
-            dormant on its disk.
+        active: its active tasks, one entry per thread.
+        standby: its standbys and warm-ups, one entry per thread.
+        lags: how many records a copy is behind: for assigned tasks that have not caught up, and for unassigned copies
+            on its disk.
     """
 
     active: tuple[tuple[TaskId, ...], ...] = ()
@@ -216,19 +241,19 @@ class Client:
     """A Kafka Streams process.
 
     Attributes:
-        name: how people call it; unique.
-        process_id: how the group calls it; a process that lost its disk, or has no persistent store, gets another one
-            when it starts again.
-        rack: where it stands.
-        announces_rack: whether `client.rack` says so.
+        name: its unique name in the scenario.
+        process_id: its id in the group; a process that lost its disk, or has no persistent store, gets another one when
+            it starts again.
+        rack: its rack, None if unknown.
+        announces_rack: whether it has `client.rack`.
         threads: `num.stream.threads`.
         tags: `client.tag.*`.
         restore_bytes_per_s: how fast it can read changelogs, over all its tasks.
-        records_per_s: how many source records a thread can process; None if that is no limit.
-        is_static: whether its members have a `group.instance.id`; only those of a classic group can.
+        records_per_s: how many source records a thread can process; None for no limit.
+        is_static: whether its members have a `group.instance.id`; possible in classic groups only.
         reports: which offsets it reports.
-        starts: whether it is a member from the start; if not, an event lets it join.
-        tasks: what it has at the start; nothing unless the world starts running.
+        starts: whether it is a member from the start; otherwise an event starts it.
+        tasks: its tasks at the start; empty unless the world starts running.
     """
 
     name: str
@@ -247,12 +272,12 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a cloud takes for a gigabyte (10⁹ bytes) that crosses from one rack to another.
+    """The price of a cloud provider for a gigabyte (10⁹ bytes) of cross-rack traffic.
 
     Attributes:
-        provider: whose price it is.
+        provider: the provider.
         usd_per_gb: the price.
-        as_of: when and where it was read.
+        as_of: date and source of the price.
     """
 
     provider: str
@@ -261,11 +286,12 @@ class Price:
 
 
 class Start(StrEnum):
-    """How an application comes into a run.
+    """The state of the application when a run begins.
 
-    warm: it has run before; all clients start at once, and what the first rebalance assigns is there already. cold: all
-    clients start at once, and every copy has to be restored from its changelog. running: it goes on with the group and
-    the tasks that its clients have.
+    Attributes:
+        WARM: it ran before; all clients start at once, and the copies of the first assignment have caught up.
+        COLD: all clients start at once, and every copy has to be restored from its changelog.
+        RUNNING: it continues with the group and the tasks that its clients have.
     """
 
     WARM = "warm"
@@ -275,14 +301,19 @@ class Start(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A cluster, an application, every client that will ever take part, and what happens when.
+    """The complete input of a run: a cluster, an application, all its clients, and the disturbances.
 
     Attributes:
+        name: name of the scenario.
+        cluster: the brokers and topics.
+        application: the Kafka Streams application.
+        clients: every client that ever takes part.
+        disturbances: the events.
         duration_ms: how long the run lasts.
-        start: how the application comes into it.
-        next_rebalance_ms: of a classic group that is running already, when the follow-up is due that its last
-            assignment asked for; None if it asked for none.
-        price: None where nobody said which cloud it runs in.
+        start: the state of the application when the run begins.
+        next_rebalance_ms: for a classic group that is already running, when its follow-up rebalance is due; None if its
+            last assignment requested none.
+        price: the price of cross-rack traffic; None if the cloud provider is unknown.
     """
 
     name: str

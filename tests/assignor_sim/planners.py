@@ -18,11 +18,11 @@ ABLE = Capabilities(
 
 def in_turn(state: ClusterState, request: PlanRequest, first: int = 0) -> IntArray:
     """Every partition on the next brokers, by id and name."""
-    allowed = np.flatnonzero(request.allowed(state))
+    allowed = np.flatnonzero(request.is_allowed(state))
     order = allowed[np.argsort(state.ids[allowed])]
     factors = request.factors(state)
     placed = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
-    for turn, row in enumerate(sorted(range(state.num_partitions), key=state.key), start=first):
+    for turn, row in enumerate(sorted(range(state.num_partitions), key=state.partition_id), start=first):
         for place in range(factors[row]):
             placed[row, place] = order[(turn + place) % len(order)]
     return placed
@@ -48,7 +48,7 @@ class InTurn:
         return Plan(PlanStatus.OPTIMAL, replicas, objective="replicas out of turn", value=0, bound=0, notes=(note,))
 
     def lp_text(self, state: ClusterState, request: PlanRequest) -> str:
-        return f"/* {state.num_partitions} partitions on {int(request.allowed(state).sum())} brokers */\n"
+        return f"/* {state.num_partitions} partitions on {int(request.is_allowed(state).sum())} brokers */\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Impossible:
     capabilities: ClassVar = ABLE
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
-        return Plan.none(PlanStatus.INFEASIBLE, f"{state.name(0)}: no room")
+        return Plan.without_replicas(PlanStatus.INFEASIBLE, f"{state.name(0)}: no room")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ COMMANDS = tuple(str(command.name) for command in app.registered_commands)
 def test_help_names_every_command_in_its_panel(shell: Shell) -> None:
     ended = shell("--help")
     assert ended.code == 0
-    for word in ("Scenarios", "Answers", "Results", *COMMANDS):
+    for word in ("Scenarios", "Simulation", "Results", *COMMANDS):
         assert word in ended.out
 
 
@@ -56,8 +56,8 @@ def test_list_says_whose_answers_an_assignor_gives(shell: Shell) -> None:
     assert "HighAvailabilityTaskAssignor" in table
 
 
-def test_validate_says_fine_or_every_mistake(shell: Shell, small: Path) -> None:
-    assert "small.yaml: fine" in shell("validate", "small.yaml", "order_processing").out
+def test_validate_says_ok_or_every_mistake(shell: Shell, small: Path) -> None:
+    assert "small.yaml: OK" in shell("validate", "small.yaml", "order_processing").out
     text = small.read_text().replace("racks: [az1], threads: 2, starts", "threds: 2, process_id: az9, starts")
     shell.write("bad.yaml", text)
     ended = shell("validate", "small.yaml", "bad.yaml")
@@ -65,7 +65,7 @@ def test_validate_says_fine_or_every_mistake(shell: Shell, small: Path) -> None:
     assert "process_id" in ended.err
     assert "threds" in ended.err
     assert "bad.yaml:15" in ended.err
-    assert "small.yaml: fine" in ended.out
+    assert "small.yaml: OK" in ended.out
 
 
 def test_schema_is_json_and_goes_where_it_is_told(shell: Shell) -> None:

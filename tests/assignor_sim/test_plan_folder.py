@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from typer.testing import CliRunner
 
+from assignor_sim.api.plan_comparison import folder_names
 from assignor_sim.cli import app
-from assignor_sim.plan_output import folder_names
 from tests.assignor_sim.test_plan import HERE, IN_TURN, files, folder, of_three, replicas, told
 
 __all__ = ["folder"]
@@ -91,9 +91,7 @@ def test_a_throttle_comes_with_scripts_for_every_batch(folder: Path) -> None:
     ]
     text = (folder / "out" / "batch-001" / "execute.sh").read_text()
     # Of three partitions with 1,000 bytes each, broker 3 gets one replica of each.
-    assert (
-        "# Execute batch 1 of 2: 3 partitions, 3,000 bytes to copy; at least 30s at 100 bytes/s per broker." in text
-    )
+    assert "# Execute batch 1 of 2: 3 partitions, 3,000 bytes to copy; at least 30s at 100 bytes/s per broker." in text
     assert "--execute --throttle 100 ;;" in text
     rows = pq.read_table(folder / "out" / "batches.parquet").to_pylist()
     assert [tuple(each.values()) for each in rows] == [

@@ -38,7 +38,7 @@ def test_the_plan_of_a_strategy_given_back_is_the_same_plan(folder: Path, option
         if name != "manifest.json":
             assert (folder / "ours" / name).read_bytes() == (folder / "theirs" / name).read_bytes(), name
     unequal = {"strategy", "status", "notes", "objective", "value", "bound", "aims", "folder", "shuffles"}
-    steady = {"again_replicas_moved", "again_leaders_changed", "distinct_plans"}
+    steady = {"rerun_replicas_moved", "rerun_leaders_changed", "distinct_plans"}
     mine, his = row(ours, "reassignment.json"), row(theirs, "InTurn")
     assert {key for key in mine if mine[key] != his[key]} <= unequal | steady
     assert mine["status"] == "given"
@@ -101,7 +101,7 @@ def test_a_plan_is_judged_beside_strategies_and_shown_on_the_page(folder: Path) 
 def test_its_own_replication_factor_is_right_unless_another_is_asked(folder: Path) -> None:
     name = given(folder, [{"topic": "pay", "partition": 0, "replicas": [1, 2, 3]}])
     found = row(of_three("--from", name, "--format", "json"), name)
-    assert (found["broken_replication_factor"], found["replicas_moved"], found["least_replicas_moved"]) == (0, 1, None)
+    assert (found["broken_replication_factor"], found["replicas_moved"], found["replicas_moved_bound"]) == (0, 1, None)
     assert found["notes"] == ["the replication factor of 1 partitions changes"]
     asked = row(of_three("--from", name, "--replication-factor", "2", "--format", "json"), name)
     assert asked["broken_replication_factor"] == 1
@@ -119,10 +119,10 @@ def test_only_the_topics_that_may_change_are_taken_from_it(folder: Path) -> None
     ended = of_three("--from", given(folder), "--topics", "pay", "--out", "out")
     assert ended.exit_code == 0, ended.output
     assert replicas(folder / "out" / "reassignment.json") == {"pay-1": (3, 1)}
-    assert "2 entries of other topics left out" in ended.stdout
+    assert "2 entries of other topics skipped" in ended.stdout
     none = of_three("--from", given(folder, PLAN[1:]), "--topics", "pay")
     assert none.exit_code == 2
-    assert none.stderr == "theirs.json: no entry is of the topics that may change (topics: pay)\n"
+    assert none.stderr == "theirs.json: no entry for the topics that may change (topics: pay)\n"
 
 
 def test_every_mistake_of_a_plan_is_named_with_its_line(folder: Path) -> None:

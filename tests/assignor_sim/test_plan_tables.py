@@ -10,10 +10,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor_sim.plan_tables import plan_tables
+from assignor_sim.api.plan_tables import plan_tables
 from assignors.model.columns import IntArray
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from reports.analysis.plans.plan_row import TODAY
 from reports.analysis.plans.tables import PLAN_SCHEMAS
@@ -74,7 +74,7 @@ def test_tables_have_their_schemas_and_count_every_replica_and_leader(world: tup
 def test_copies_and_moves_come_to_what_the_criteria_count(world: tuple[ClusterState, IntArray]) -> None:
     state, replicas = world
     made = tables(world)
-    expected = movement(state, replicas)
+    expected = measure_movement(state, replicas)
     for kind in ("move", "copy"):
         found = rows(made["moves"], kind=kind)
         assert summed(found, "replicas") == expected.replicas

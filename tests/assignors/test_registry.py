@@ -1,16 +1,40 @@
-"""Assignors are found by name; only those who ask by name on purpose get code imported."""
+"""Assignors are found by name, path, class, instance or function; only `load` and `resolve` import code."""
 
 from __future__ import annotations
 
+import pickle
 import sys
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assignors import registry
-from assignors.errors import UnknownAssignorError
+from assignors.errors import InvalidAssignmentError, UnknownAssignorError
+from assignors.model.assignment import TaskAssignment
+from assignors.model.state import ApplicationState
+from assignors.model.traffic_rates import TrafficRates
 from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.optimal import Optimal
+
+EMPTY = ApplicationState.of([], [])
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Assign no task."""
+
+    size: int = 1
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        return TaskAssignment(())
+
+
+def assign_nothing(state: ApplicationState) -> TaskAssignment:
+    """Assign no task."""
+    return TaskAssignment(())
 
 
 def test_a_built_in_assignor_is_found_by_name_and_alias() -> None:
@@ -23,19 +47,19 @@ def test_names_and_aliases_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
-def test_every_built_in_assignor_says_whose_answers_it_gives() -> None:
+def test_every_built_in_assignor_names_the_kafka_class_that_it_reimplements() -> None:
     for info in registry.built_in():
         assert info.summary
         assert bool(info.kafka_version) == bool(info.kafka_class)
 
 
-def test_an_unknown_name_is_told_what_there_is() -> None:
-    with pytest.raises(UnknownAssignorError, match=r"'fair' is not a built-in assignor .built in: high_availability"):
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(UnknownAssignorError, match=r"unknown assignor 'fair' .built in: high_availability"):
         registry.find("fair")
 
 
 def test_an_unknown_parameter_is_named() -> None:
-    with pytest.raises(UnknownAssignorError, match="assignor 'high_availability' cannot be built"):
+    with pytest.raises(UnknownAssignorError, match=r"cannot build assignor 'high_availability'.*speed"):
         registry.make(registry.find("ha"), {"speed": 3})
 
 
@@ -59,6 +83,79 @@ def test_an_installed_entry_point_is_loaded_by_its_name() -> None:
 
 @pytest.mark.usefixtures("plugin")
 def test_finding_never_imports_what_is_installed() -> None:
-    with pytest.raises(UnknownAssignorError, match="say so on the command line: --assignor theirs"):
+    with pytest.raises(UnknownAssignorError, match="name it on the command line: --assignor theirs"):
         registry.find("theirs")
+    with pytest.raises(UnknownAssignorError, match="name it on the command line: --assignor theirs"):
+        registry.resolve("theirs", may_import=False)
     assert "their_assignor" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["Nothing", "assign_nothing"])
+def test_an_import_path_names_a_class_or_a_function(name: str) -> None:
+    path = f"{__name__}:{name}"
+    resolved = registry.resolve(path)
+    assert (resolved.info.name, resolved.info.summary, resolved.label) == (path, "Assign no task.", path)
+    assert resolved.make().assign(EMPTY) == TaskAssignment(())
+
+
+@pytest.mark.parametrize("path", ["no_such_module:Assignor", f"{__name__}:Missing"])
+def test_an_import_that_fails_is_reported(path: str) -> None:
+    with pytest.raises(UnknownAssignorError, match=f"cannot import assignor '{path}'"):
+        registry.resolve(path)
+
+
+@pytest.mark.parametrize("value", [f"{__name__}:EMPTY", 3, None, str])
+def test_anything_else_is_no_assignor(value: Any) -> None:
+    with pytest.raises(UnknownAssignorError, match=r"is not an assignor .expected: a registered name"):
+        registry.resolve(value)
+
+
+def test_an_instance_of_a_built_in_assignor_resolves_to_its_name_and_parameters() -> None:
+    resolved = registry.resolve(Optimal(slack=1))
+    assert (resolved.info, dict(resolved.parameters)) == (registry.find("optimal"), {"slack": 1})
+    assert resolved.label == "optimal (slack=1)"
+    assert resolved.make() == Optimal(slack=1)
+    assert registry.resolve(HighAvailability()) == registry.ResolvedAssignor(
+        registry.find("ha"), {}, "high_availability"
+    )
+
+
+def test_rates_are_kept_but_not_shown_in_a_label() -> None:
+    rates = TrafficRates({})
+    resolved = registry.resolve(Optimal(minimises="bytes", rates=rates))  # type: ignore[arg-type]
+    assert resolved.label == "optimal (minimises=bytes)"
+    assert resolved.parameters["rates"] is rates
+
+
+def test_an_instance_of_another_class_is_used_as_it_is() -> None:
+    assignor = Nothing(size=2)
+    resolved = registry.resolve(assignor)
+    assert (resolved.info.name, resolved.label) == (f"{__name__}:Nothing", "Nothing (size=2)")
+    assert resolved.make() is assignor
+
+
+def test_a_class_is_built_without_parameters() -> None:
+    assert registry.resolve(HighAvailability).info is registry.find("ha")
+    resolved = registry.resolve(Nothing)
+    assert (resolved.info.name, resolved.label) == (f"{__name__}:Nothing", "Nothing")
+    assert resolved.make() == Nothing()
+
+
+def test_a_function_is_an_assignor() -> None:
+    resolved = registry.resolve(assign_nothing)
+    assert (resolved.info.name, resolved.label) == (f"{__name__}:assign_nothing", "assign_nothing")
+    assert resolved.make().assign(EMPTY) == TaskAssignment(())
+    assert pickle.loads(pickle.dumps(resolved)).make() == resolved.make()
+    assert registry.resolve(lambda state: TaskAssignment(())).label == "<lambda>"
+
+
+def test_a_function_must_return_an_assignment() -> None:
+    assignor = registry.resolve(lambda state: {}).make()  # type: ignore[arg-type,return-value]
+    with pytest.raises(InvalidAssignmentError, match=r"<lambda> returned dict .expected: TaskAssignment"):
+        assignor.assign(EMPTY)
+
+
+def test_a_resolved_assignor_resolves_to_itself() -> None:
+    resolved = registry.resolve("ha")
+    assert registry.resolve(resolved) is resolved
+    assert registry.resolve(resolved.info).info is resolved.info

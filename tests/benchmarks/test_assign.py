@@ -36,7 +36,7 @@ def read(path: Path) -> Any:
 def assign_from_nothing(assignor: TaskAssignor, state: ApplicationState) -> tuple[KafkaStreamsAssignment, ...]:
     """Assign with nothing worked out before, to the last of what a caller is told: each client's tasks."""
     known = state.partitions
-    partitions = PartitionTable(known.names, known.racks, known.in_rack, known.located)
+    partitions = PartitionTable(known.names, known.racks, known.in_rack, known.racks_known)
     return assignor.assign(dataclasses.replace(state, partitions=partitions)).assignment
 
 

@@ -52,7 +52,7 @@ def test_the_cheapest_assignment_of_uneven_clients_by_two_tags(measure: Measure,
     )
     for _ in range(20):
         life.join()
-    life.settle(HighAvailability().assign(life.state()))
+    life.apply(HighAvailability().assign(life.state()))
     life.leave()
     what = f"`optimal`, 200 × 19 after one left, {standbys} standbys apart by two tags"
     measure(proven, life.state(), Optimal(), rounds=3, what=what, goal_ms=60_000)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from scenarios.assignor_specs import run
 from scenarios.load import Scenario, load, loads
+from scenarios.run import run
 
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
 

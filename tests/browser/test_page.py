@@ -36,7 +36,7 @@ def hostile() -> str:
 
 
 def slider(shown: Page) -> Locator:
-    return shown.get_by_role("slider", name="Moment")
+    return shown.get_by_role("slider", name="Time")
 
 
 def panel(shown: Page, number: int) -> Locator:
@@ -60,7 +60,7 @@ def test_two_runs_go_in_step_from_round_to_round(open_page: Open) -> None:
     seek(shown, 2)
     for number in (1, 2):
         expect(panel(shown, number)).to_contain_text("Round 2 of 3, since 0:10:00")
-    restoring = "restoring its state, moved in this round"
+    restoring = "restoring state, moved in this round"
     assert chips(shown, 1, "late") == [f"0_1, {restoring}", f"1_1, {restoring}"]
     assert chips(shown, 2, "first") == ["0_0, running", f"0_1, {restoring}", "1_0, running", f"1_1, {restoring}"]
     expect(panel(shown, 1)).to_contain_text("2 running · 2 restoring · 1 copy · 2 moved in this round")
@@ -90,11 +90,11 @@ def test_every_change_can_be_a_step(open_page: Open) -> None:
 def test_a_warm_up_looks_different_from_a_standby(open_page: Open) -> None:
     shown = open_page(ordinary())
     seek(shown, 3)
-    warm = "warm-up: a copy that is to take the task over once it is caught up"
+    warm = "warm-up: a copy that takes over the task once it has caught up"
     assert f"1_0, {warm}" in chips(shown, 1, "first")
     assert "0_1, standby" in chips(shown, 1, "first")
     expect(shown.locator(".legend")).to_contain_text(warm)
-    expect(panel(shown, 1)).to_contain_text("2 copies (1 to warm up)")
+    expect(panel(shown, 1)).to_contain_text("2 copies (1 warm-up)")
 
 
 def test_play_goes_on_to_the_end_and_stops_there(open_page: Open) -> None:
@@ -137,13 +137,13 @@ def test_a_click_on_a_task_tells_its_story_in_both_runs(open_page: Open) -> None
     eager, calm = (section.locator("li").all_inner_texts() for section in told.locator("section").all())
     lines = [" ".join(text.split()) for text in eager]
     assert lines == [
-        "0:00:00, round 1 Given to away (az2). It ran at once.",
-        "0:00:00, round 1 A copy is kept on first (az1).",
+        "0:00:00, round 1 Given to away (az2). Ran immediately.",
+        "0:00:00, round 1 Standby added on first (az1).",
         "0:10:00, round 2 From away (az2) to late (az1): client lost. "
         "Balance, away → late: from 2 and 0 tasks a thread to 1 and 1. "
-        "It stood still for 90 s, 30 s of it to restore its state.",
+        "Down for 90 s, 30 s of it restoring state.",
     ]
-    assert "The copy on first (az1) becomes the task itself. It has no copy now." in " ".join(calm[-1].split())
+    assert "The copy on first (az1) becomes the active task. No copies remain." in " ".join(calm[-1].split())
     told.get_by_role("button", name="0:10:00, round 2").first.click()
     expect(slider(shown)).to_have_value("2")
     expect(panel(shown, 1).locator(".chip.marked").first).to_contain_text("0_1")
@@ -154,14 +154,14 @@ def test_a_story_tells_what_else_is_known_of_a_move(open_page: Open) -> None:
     shown.get_by_label("Find a task").fill("1_0")
     shown.keyboard.press("Enter")
     expect(shown.locator("aside section").first).to_contain_text(SENTENCE)
-    expect(shown.locator("aside section").first).to_contain_text("A copy warms up on first (az1).")
+    expect(shown.locator("aside section").first).to_contain_text("Warm-up added on first (az1).")
 
 
 def test_a_task_that_is_not_there_is_not_found(open_page: Open) -> None:
     shown = open_page(ordinary())
     shown.get_by_label("Find a task").fill("7_7")
     shown.keyboard.press("Enter")
-    expect(shown.get_by_role("status").get_by_text("no such task")).to_be_visible()
+    expect(shown.get_by_role("status").get_by_text("unknown task")).to_be_visible()
     expect(shown.locator("aside")).to_be_hidden()
 
 
@@ -180,7 +180,7 @@ def test_a_click_on_a_metric_puts_the_assignors_in_its_order(open_page: Open) ->
     shown = open_page(compared())
     heads = shown.locator("table.comparison thead th")
     came = heads.all_inner_texts()
-    row = shown.get_by_role("button", name="Tasks moved")
+    row = shown.get_by_role("button", name="Active task moves", exact=True)
     row.click()
     assert heads.all_inner_texts() == ["sticky", "HA none", "HA balance_subtopology", "HA min_traffic"]
     row.click()
@@ -188,7 +188,7 @@ def test_a_click_on_a_metric_puts_the_assignors_in_its_order(open_page: Open) ->
     assert shown.locator("th[aria-sort='descending']").count() == 1
     row.click()
     assert heads.all_inner_texts() == came
-    shown.get_by_role("button", name="Kafka's cost, stateful").click()
+    shown.get_by_role("button", name="Kafka's rack-aware cost, stateful tasks").click()
     assert heads.all_inner_texts()[-1] == "sticky"
 
 

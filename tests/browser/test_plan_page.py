@@ -67,7 +67,7 @@ def test_without_scripts_figures_and_tables_are_still_there(open_page: Open) -> 
     shown = open_page(ordinary(), scripts=False)
     expect(shown.locator("table.comparison")).to_be_visible()
     expect(shown.locator("figure .wide svg >> nth=0")).to_be_visible()
-    expect(shown.get_by_text("Click the name of a row")).to_be_hidden()
+    expect(shown.get_by_text("Click a row name")).to_be_hidden()
 
 
 def test_paper_is_light_and_has_the_matrices_without_controls(open_page: Open) -> None:

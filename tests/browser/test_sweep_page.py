@@ -60,9 +60,9 @@ def test_every_cell_has_a_mark_that_says_how_it_stands(open_page: Open) -> None:
         2,
         1,
     ]
-    cheapest = shown.get_by_role("button", name="rival, rate=1, standbys=0: on the front")
+    cheapest = shown.get_by_role("button", name="rival, rate=1, standbys=0: Pareto-optimal")
     cheapest.hover()
-    expect(readout(shown)).to_contain_text("rival with rate=1, standbys=0. On the front.")
+    expect(readout(shown)).to_contain_text("rival with rate=1, standbys=0. Pareto-optimal.")
     expect(readout(shown)).to_contain_text("$8.00 ($6.00 to $12.00)")
     assert shown.locator(".whiskers line").count() == 2
 
@@ -70,7 +70,7 @@ def test_every_cell_has_a_mark_that_says_how_it_stands(open_page: Open) -> None:
 def test_a_click_opens_the_cell_with_all_its_figures(open_page: Open) -> None:
     shown = open_page(ordinary())
     shown.get_by_role("button", name="rival, rate=5, standbys=0: dominated").click()
-    expect(cell(shown)).to_contain_text("Dominated by rival with rate=1, standbys=1. 3 runs, 100 % of them stable.")
+    expect(cell(shown)).to_contain_text("Dominated by rival with rate=1, standbys=1. 3 runs, 100 % stable.")
     assert cell(shown).locator("pre").inner_text() == (
         "assignor-sim run orders.yaml --assignor rival --seed 1 --seed 2 --seed 3 "
         "--set 'clients[0].restore=5' --set application.configs.num.standby.replicas=0"
@@ -82,7 +82,7 @@ def test_a_click_opens_the_cell_with_all_its_figures(open_page: Open) -> None:
         ["active_moves", "9", "6.75", "13.5", "7"],
         ["load_skew", "1", "0.75", "1.5", "0"],
     ]
-    cell(shown).get_by_role("button", name="Open the cell that dominates it").click()
+    cell(shown).get_by_role("button", name="Open the dominating cell").click()
     expect(cell(shown).locator("h4")).to_have_text("rival with rate=1, standbys=1")
     shown.keyboard.press("Escape")
     expect(cell(shown)).to_be_hidden()
@@ -96,32 +96,32 @@ def test_keys_lead_along_the_marks_and_open_them(open_page: Open) -> None:
     shown.keyboard.press("ArrowRight")
     expect(readout(shown)).to_contain_text("rival with rate=1, standbys=1")
     shown.keyboard.press("End")
-    expect(readout(shown)).to_contain_text("Left out: 1 of 3 runs came to no assignment")
+    expect(readout(shown)).to_contain_text("Left out: 1 of 3 runs ended without an assignment")
     shown.keyboard.press("Home")
     shown.keyboard.press("Enter")
     expect(cell(shown).locator("h4")).to_have_text("rival with rate=1, standbys=0")
     shown.keyboard.press("Escape")
     expect(shown.locator(".mark:focus")).to_have_attribute(
-        "aria-label", re.compile("^rival, rate=1, standbys=0: on the front")
+        "aria-label", re.compile("^rival, rate=1, standbys=0: Pareto-optimal")
     )
 
 
 def test_other_objectives_can_be_the_axes(open_page: Open) -> None:
     shown = open_page(ordinary())
-    shown.get_by_label("Across").select_option("Time to converge (worst event)")
+    shown.get_by_label("x axis").select_option("Time to converge (worst event)")
     chart = shown.locator("#sweep-1-front-here .sweep-picture")
     expect(chart).to_contain_text("Time to converge (worst event) (s)")
     expect(chart).to_contain_text("n/a")
-    expect(shown.get_by_role("button", name="Time to converge (worst event) not known of every run")).to_have_count(1)
+    expect(shown.get_by_role("button", name="Time to converge (worst event) unknown for some runs")).to_have_count(1)
 
 
 def test_cells_in_the_same_place_can_all_be_reached(open_page: Open) -> None:
     shown = open_page(ordinary())
-    shown.get_by_label("Across").select_option("Time to converge (worst event)")
-    shown.get_by_label("Up").select_option("Time to converge (worst event)")
+    shown.get_by_label("x axis").select_option("Time to converge (worst event)")
+    shown.get_by_label("y axis").select_option("Time to converge (worst event)")
     expect(marks(shown)).to_have_count(4)
     shown.locator(".mark.a-0").first.click()
-    expect(cell(shown)).to_contain_text("In the same place: rate=1, standbys=1")
+    expect(cell(shown)).to_contain_text("At the same position: rate=1, standbys=1")
     cell(shown).get_by_role("button", name="rate=1, standbys=1").click()
     expect(cell(shown).locator("h4")).to_have_text("steady with rate=1, standbys=1")
 
@@ -160,7 +160,7 @@ def test_heat_maps_of_any_factors_and_one_assignor(open_page: Open) -> None:
     choices.get_by_label("Metric").select_option("Time to converge (worst event)")
     expect(shown.locator("#sweep-1-heat-table caption")).to_have_text("Time to converge (worst event), rival")
     assert heat(shown)[1:] == [["1", "3 s", "3 s"], ["5", "n/a", "3 s"]]
-    choices.get_by_label("Metric").select_option("Tasks moved")
+    choices.get_by_label("Metric").select_option("Active task moves")
     shades = [each.get_attribute("class") for each in shown.locator("#sweep-1-heat-table td").all()]
     assert shades == ["heat-3", "heat-0", "heat-10", "heat-10"]
 
@@ -173,14 +173,16 @@ def forest(shown: Page) -> list[list[str]]:
 def test_differences_are_filtered_by_setting_and_counted(open_page: Open) -> None:
     shown = open_page(ordinary())
     part = shown.locator("#sweep-1-differences-here")
-    expect(part).to_contain_text("4 cells: surely less than the baseline in 3, surely more in 1, not sure in 0.")
+    expect(part).to_contain_text(
+        "4 cells: significantly lower than the baseline in 3, higher in 1, not significant in 0."
+    )
     assert forest(shown)[0] == ["rate=5, standbys=1", "+$8.00", "+$7.00", "+$9.00", "rival"]
     part.get_by_label("rate").select_option("1")
     assert [line[:2] for line in forest(shown)] == [["rate=1, standbys=1", "−$3.00"], ["rate=1, standbys=0", "−$2.00"]]
-    part.get_by_label("Metric").select_option("Tasks moved")
-    part.get_by_label("Order").select_option("least first")
+    part.get_by_label("Metric").select_option("Active task moves")
+    part.get_by_label("Order").select_option("lowest first")
     assert [line[:2] for line in forest(shown)] == [["rate=1, standbys=1", "+1"], ["rate=1, standbys=0", "+2"]]
-    expect(part).to_contain_text("surely more in 1, not sure in 1.")
+    expect(part).to_contain_text("higher in 1, not significant in 1.")
     part.get_by_role("button", name="rate=1, standbys=1").click()
     expect(cell(shown).locator("h4")).to_have_text("rival with rate=1, standbys=1")
 

@@ -29,7 +29,7 @@ class RandomApplication:
     configs: AssignmentConfigs
     clients: dict[ProcessId, KafkaStreamsState] = field(default_factory=dict)
     gone: list[KafkaStreamsState] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    history: list[str] = field(default_factory=list)
 
     @classmethod
     def from_seed(cls, seed: int) -> RandomApplication:
@@ -53,30 +53,30 @@ class RandomApplication:
             task_lags={task.id: END_OFFSET for task in self.tasks if task.is_stateful},
         )
         self.clients[process_id] = client
-        self.told.append(f"{process_id} joins")
+        self.history.append(f"{process_id} joins")
 
     def leave(self) -> None:
         process_id = self.chance.choice(sorted(self.clients))
         self.gone.append(self.clients.pop(process_id))
-        self.told.append(f"{process_id} leaves")
+        self.history.append(f"{process_id} leaves")
 
-    def come_back(self) -> None:
+    def rejoin(self) -> None:
         client = self.gone.pop(self.chance.randrange(len(self.gone)))
         lags = {task: max(lag, 0) for task, lag in client.task_lags.items()}
         self.clients[client.process_id] = dataclasses.replace(
             client, previous_active_tasks=(), previous_standby_tasks=(), task_lags=lags
         )
-        self.told.append(f"{client.process_id} comes back")
+        self.history.append(f"{client.process_id} comes back")
 
-    def something_happens(self) -> None:
+    def apply_random_event(self) -> None:
         if self.gone and self.chance.random() < 0.3:
-            self.come_back()
+            self.rejoin()
         elif len(self.clients) > 1 and self.chance.random() < 0.5:
             self.leave()
         else:
             self.join()
 
-    def settle(self, assignment: TaskAssignment) -> None:
+    def apply(self, assignment: TaskAssignment) -> None:
         """Everybody has caught up on what was assigned; copies that are not assigned any more are left behind."""
         stateful = {task.id for task in self.tasks if task.is_stateful}
         for given in assignment.assignment:
@@ -123,11 +123,11 @@ def random_configs(chance: random.Random) -> AssignmentConfigs:
     )
 
 
-def settle_down(life: RandomApplication, assignor: TaskAssignor, most_rounds: int) -> int | None:
+def rebalance_until_stable(life: RandomApplication, assignor: TaskAssignor, most_rounds: int) -> int | None:
     """Rebalance until nothing more is asked for; how many rounds that took, None if too many."""
     for rounds in range(1, most_rounds + 1):
         assignment = assignor.assign(life.state())
-        life.settle(assignment)
+        life.apply(assignment)
         if assignment.followup_rebalance_delay_ms is None:
             return rounds
     return None

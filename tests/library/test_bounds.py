@@ -17,4 +17,4 @@ def test_no_run_is_below_its_bound(stored: Path) -> None:
     runs = [run["figures"] for run in json.loads(stored.read_text(encoding="utf-8"))["runs"]]
     assert runs
     known = [run for run in runs if run["total_cost"] is not None]
-    assert all(run["least_total_cost"] <= run["total_cost"] for run in known)
+    assert all(run["total_cost_bound"] <= run["total_cost"] for run in known)

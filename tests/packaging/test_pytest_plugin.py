@@ -16,7 +16,7 @@ OWN_TEST = """
 import pytest
 
 def test_it_comes_to_rest(scenario, assignor_sim):
-    comparison = assignor_sim.compare(scenario, ["sticky"])
+    comparison = assignor_sim.run(scenario, ["sticky"])
     assert comparison.tables["runs"]["verdict"].to_pylist() == ["stable"]
 
 @pytest.mark.parametrize("scenario", ["../scenarios/small.yaml"], indirect=True)
@@ -58,7 +58,7 @@ def project(tmp_path: Path) -> Project:
 def test_scenarios_are_tests_that_fail_with_what_has_changed(project: Project) -> None:
     first = project.pytest("--assignor-scenarios", "scenarios", "-rs")
     assert first.returncode == 0, first.stdout
-    assert "nothing is stored: assignor-sim record small.yaml, or pytest --assignor-update" in first.stdout
+    assert "no stored results: assignor-sim record small.yaml, or pytest --assignor-update" in first.stdout
     assert project.pytest("--assignor-scenarios", "scenarios", "--assignor-update").returncode == 0
     passed = project.pytest("--assignor-scenarios", "scenarios", "-v")
     assert "scenarios/small.yaml::as_stored PASSED" in passed.stdout

@@ -1,4 +1,4 @@
-"""What leaves the house in a wheel or a source distribution: the packages with their data, and nothing else."""
+"""Contents of a wheel and of a source distribution: the packages with their data, and nothing else."""
 
 import tarfile
 import tomllib
@@ -13,9 +13,11 @@ from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from hatch_build import NESTED_PACKAGES, NestingError, rewrite_imports
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PACKAGES = {"assignor_sim", "assignors", "pipeline", "reports", "scenarios", "simulator"}
+PACKAGES = {"assignor_sim", *NESTED_PACKAGES}
 NOT_SHIPPED = {"__pycache__", ".DS_Store"}
 
 
@@ -54,24 +56,48 @@ def list_files(package: str) -> set[str]:
     return {path.as_posix() for path in files if not NOT_SHIPPED & set(path.parts)}
 
 
-def test_a_wheel_holds_the_packages_and_nothing_beside_them(names: set[str]) -> None:
+def test_a_wheel_installs_one_top_level_package(names: set[str]) -> None:
     folders = {PurePosixPath(name).parts[0] for name in names}
-    assert {folder for folder in folders if not folder.endswith(".dist-info")} == PACKAGES
+    assert {folder for folder in folders if not folder.endswith(".dist-info")} == {"assignor_sim"}
 
 
-@pytest.mark.parametrize("package", sorted(PACKAGES))
-def test_a_wheel_holds_every_file_of_a_package(names: set[str], package: str) -> None:
-    assert {name for name in names if PurePosixPath(name).parts[0] == package} == list_files(package)
+def test_a_wheel_has_every_file_of_the_packages(names: set[str]) -> None:
+    nested = {f"assignor_sim/{file}" for package in NESTED_PACKAGES for file in list_files(package)}
+    assert {name for name in names if name.startswith("assignor_sim/")} == nested | list_files("assignor_sim")
 
 
-@pytest.mark.parametrize("package", sorted(PACKAGES))
-def test_every_package_says_that_it_is_typed(names: set[str], package: str) -> None:
-    assert f"{package}/py.typed" in names
+def test_a_wheel_is_typed(names: set[str]) -> None:
+    assert "assignor_sim/py.typed" in names
 
 
-def test_a_wheel_holds_the_shipped_scenarios_and_their_schema(names: set[str]) -> None:
-    assert "scenarios/schema.json" in names
-    assert [name for name in names if name.startswith("scenarios/library/") and name.endswith(".yaml")]
+def test_a_wheel_has_the_shipped_scenarios_and_their_schema(names: set[str]) -> None:
+    assert "assignor_sim/scenarios/schema.json" in names
+    library = "assignor_sim/scenarios/library/"
+    assert [name for name in names if name.startswith(library) and name.endswith(".yaml")]
+
+
+def test_imports_are_rewritten_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        nested = archive.read("assignor_sim/scenarios/run.py").decode().splitlines()
+    plain = (ROOT / "scenarios" / "run.py").read_text(encoding="utf-8").splitlines()
+    changed = [(before, after) for before, after in zip(plain, nested, strict=True) if before != after]
+    assert changed
+    for before, after in changed:
+        assert after == before.replace("from ", "from assignor_sim.", 1)
+
+
+def test_a_module_that_cannot_be_nested_stops_the_build() -> None:
+    for code in ("import reports.analysis", 'name = f"reports.{module}"'):
+        with pytest.raises(NestingError, match="example"):
+            rewrite_imports(code, "example.py", ROOT)
+
+
+def test_strings_that_name_modules_are_rewritten() -> None:
+    code = 'a = "scenarios.run"\nb = files("reports")\nc = "reports.unknown"\nd = "scenarios"\n'
+    expected = (
+        'a = "assignor_sim.scenarios.run"\nb = files("assignor_sim.reports")\nc = "reports.unknown"\nd = "scenarios"\n'
+    )
+    assert rewrite_imports(code, "example.py", ROOT) == expected
 
 
 def test_a_wheel_has_its_command_and_its_licence(wheel: Path) -> None:
@@ -91,9 +117,9 @@ def test_a_wheel_cannot_be_published_by_mistake(metadata: Message) -> None:
     assert "Private :: Do Not Upload" in metadata.get_all("Classifier", [])
 
 
-def test_a_source_distribution_leaves_tests_and_tools_at_home(tmp_path: Path) -> None:
+def test_a_source_distribution_leaves_out_tests_and_tools(tmp_path: Path) -> None:
     sdist = next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
     with tarfile.open(sdist) as archive:
         entries = {PurePosixPath(name).parts[1] for name in archive.getnames()}
-    documents = {"CHANGELOG.md", "LICENSE", "README.md", "PKG-INFO", "pyproject.toml", ".gitignore"}
+    documents = {"CHANGELOG.md", "LICENSE", "README.md", "PKG-INFO", "pyproject.toml", ".gitignore", "hatch_build.py"}
     assert entries == PACKAGES | documents

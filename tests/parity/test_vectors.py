@@ -34,7 +34,9 @@ def test_every_answer_is_kafkas(name: str, assignor: str, strategy: str, order: 
     wrong_answers = {
         problem.id: found
         for problem in problems
-        if (found := answer_differences(problem.expected_in(order) or {}, solve_problem(problem, name, order=order)))
+        if (
+            found := answer_differences(problem.expected_answer(order) or {}, solve_problem(problem, name, order=order))
+        )
     }
     assert problems
     assert not wrong_answers

@@ -13,8 +13,9 @@ import pyarrow as pa
 from pipeline.sweep.design import load_sweep
 from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
 from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
-from scenarios.assignor_specs import assignor_specs, run
+from scenarios.assignor_specs import assignor_specs
 from scenarios.load import load as load_scenario
+from scenarios.run import run
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.examples import SWEEP, write_sweep

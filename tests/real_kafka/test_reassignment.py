@@ -19,8 +19,8 @@ from scenarios.kafka.formats.reassignment import parse_reassignment, reassignmen
 from scenarios.kafka.plan_files.changes import partitions_to_elect, replica_changes
 from scenarios.kafka.plan_files.files import REASSIGNMENT, plan_files
 from scenarios.load import load
-from simulator.brokers.reassignment import ReassignmentStep
 from simulator.timeline import timeline
+from simulator.world.changes import ReassignmentStep
 from tests.assignor_sim.conftest import Shell
 from tests.real_kafka.reassigning import RECORDS, Operator, ReplicasAndLeader, replicas_and_leaders
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster

@@ -131,7 +131,7 @@ def test_the_order_of_lists_does_not_matter(world: World, assignor: TaskAssignor
 @given(worlds(), assignors(), st.booleans())
 def test_asking_for_reasons_changes_nothing(world: World, assignor: TaskAssignor, break_evens: bool) -> None:
     """A run that is asked why tasks moved has the figures of one that is not."""
-    asked = figures_of(simulate(world, assignor, question=ExplanationRequest(None, break_evens=break_evens)))
+    asked = figures_of(simulate(world, assignor, explain=ExplanationRequest(None, break_evens=break_evens)))
     check_same(asked, figures(world, assignor), but=("reasons", "cycles"))
 
 
@@ -145,7 +145,7 @@ def test_the_end_does_not_reach_back(world: World, assignor: TaskAssignor, until
     for name in ("rounds", "assignments", "moves", "traffic"):
         for tables in (whole, short):
             tables[name] = [row for row in tables[name] if row["round"] in done]
-    for name in ("lives", "events"):
+    for name in ("task_states", "events"):
         for tables in (whole, short):
             tables[name] = [row for row in tables[name] if row["at_ms"] < until_ms]
     for outages in (whole["unavailable_partitions"], short["unavailable_partitions"]):
@@ -201,10 +201,10 @@ OF_PARTITIONS = tuple(
     f"{table}.{column}"
     for table in ("runs", "rounds")
     for column in (
-        "remote_source_partitions",
-        "least_remote_source_partitions",
+        "cross_rack_source_partitions",
+        "cross_rack_source_partitions_bound",
         "total_cost",
-        "least_total_cost",
+        "total_cost_bound",
         "moves_rack",
         "moves_balance",
     )

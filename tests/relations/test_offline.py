@@ -8,7 +8,8 @@ from hypothesis import given
 from assignors.model.assignment import TaskAssignor
 from assignors.model.ids import TopicPartition
 from simulator.flows.execution import Execution
-from simulator.timeline import BrokersDown, BrokersUp, timeline
+from simulator.timeline import timeline
+from simulator.world.changes import BrokersDown, BrokersUp
 from simulator.world.disturbances import BrokerBounce, BrokerLoss, RackOutage
 from simulator.world.world import World
 from tests.relations.figures import run
@@ -27,14 +28,14 @@ class Offline:
         self._topics = world.cluster.topics
 
     def __call__(self, execution: Execution) -> None:
-        layout, copies = execution._layout, execution.restoration.copies
-        offline = np.array([self._is_offline(name, execution._now_ms) for name in layout.partitions], dtype=np.bool_)
+        layout, copies = execution.layout, execution.restoration.copies
+        offline = np.array([self._is_offline(name, execution.now_ms) for name in layout.partitions], dtype=np.bool_)
         for task in range(len(layout.tasks)):
             reads, logs = layout.tasks.source.row(task), layout.tasks.changelog.row(task)
             if offline[reads].any() or offline[logs].any():
                 assert execution.processing.rate[task] == 0, layout.tasks.ids[task]
             if offline[logs].any():
-                assert not execution.restoration._rate[copies.task == task].any(), layout.tasks.ids[task]
+                assert not execution.restoration.rate[copies.task == task].any(), layout.tasks.ids[task]
 
     def _is_offline(self, name: TopicPartition, now_ms: int) -> bool:
         """Return whether all replicas are lost; at the very moment of a change that depends on the order of changes."""

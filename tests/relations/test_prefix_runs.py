@@ -42,15 +42,15 @@ class Sums:
         copies = restoration.copies
         now = dict.fromkeys(zip(copies.task.tolist(), copies.client.tolist(), strict=True), 0.0)
         for place in now:
-            now[place] = self._since.get(place, float(restoration._held[place]))
+            now[place] = self._since.get(place, float(restoration.held_bytes[place]))
         for place in self._since.keys() - now.keys():
-            self.read += float(restoration._held[place]) - self._since[place]
+            self.read += float(restoration.held_bytes[place]) - self._since[place]
         self._since = now
         self.last = execution
 
     def total(self) -> float:
         """Return the sum up to the end of the run."""
-        held = self.last.restoration._held
+        held = self.last.restoration.held_bytes
         return self.read + sum(float(held[place]) - since for place, since in self._since.items())
 
 
@@ -77,8 +77,8 @@ def test_restored_bytes_are_what_copies_lacked_when_they_were_given(world: World
     sums = Sums()
     trace = run(without_tables(world), assignor, sums)
     if trace.rounds:
-        assert trace.after.restored_bytes == pytest.approx(sums.total(), rel=1e-9, abs=5)
-        assert trace.after.restored_again_bytes == 0
+        assert trace.final_totals.restored_bytes == pytest.approx(sums.total(), rel=1e-9, abs=5)
+        assert trace.final_totals.restored_again_bytes == 0
 
 
 def without_tables(world: World) -> World:
@@ -112,8 +112,8 @@ def test_more_bandwidth_restores_no_later(world: World, assignor: TaskAssignor, 
     )
     traces = [run(each, assignor) for each in (dataclasses.replace(slow, clients=clients), slow)]
     if course(traces[0]) == course(traces[1]):
-        assert (traces[0].down_ms <= traces[1].down_ms + 2 * len(traces[1].rounds)).all()
-        assert (traces[0].out_of_reach_ms <= traces[1].out_of_reach_ms + 2 * len(traces[1].rounds)).all()
+        assert (traces[0].downtime_ms <= traces[1].downtime_ms + 2 * len(traces[1].rounds)).all()
+        assert (traces[0].unqueryable_ms <= traces[1].unqueryable_ms + 2 * len(traces[1].rounds)).all()
 
 
 AT_REST = WorldLimits(events=(*CLIENT_EVENTS, TrafficChange), is_limited=False)
@@ -133,9 +133,9 @@ def check_at_rest(world: World, assignor: TaskAssignor) -> None:
     sums = Sums()
     short = run(world, assignor, sums)
     longer = run(dataclasses.replace(world, duration_ms=world.duration_ms + MINUTE), assignor)
-    assume(short.rounds and short.rounds[-1].settled_at_ms is not None and len(short.rounds) == len(longer.rounds))
-    level, _ = sums.last.restoration.level()
-    assume(level.all() and sums.last.running.all() and short.after.waiting_s.max() < 1e-6)
+    assume(short.rounds and short.rounds[-1].reconciled_at_ms is not None and len(short.rounds) == len(longer.rounds))
+    level = sums.last.restoration.caught_up()
+    assume(level.all() and sums.last.running.all() and short.final_totals.backlog_s.max() < 1e-6)
     [before], [after] = figures_of(short)["runs"], figures_of(longer)["runs"]
     if before["cross_rack_bytes"] is not None:
         grown = after["cross_rack_bytes"] - before["cross_rack_bytes"]
@@ -151,19 +151,19 @@ class Photograph:
     def __init__(self, world: World, at_ms: int) -> None:
         self._world = world
         self._at_ms = at_ms
-        self.taken: World | None = None
+        self.captured: World | None = None
         self.is_level = False
-        self.down_ms = np.zeros(0)
+        self.downtime_ms = np.zeros(0)
 
     def __call__(self, execution: Execution) -> None:
-        if execution._now_ms == self._at_ms and self.taken is None:
-            self.taken = self._take(execution)
-            self.down_ms = execution.standing().down_ms
-            self.is_level = bool(execution.restoration.level()[0].all())
+        if execution.now_ms == self._at_ms and self.captured is None:
+            self.captured = self._take(execution)
+            self.downtime_ms = execution.totals().downtime_ms
+            self.is_level = bool(execution.restoration.caught_up().all())
 
     def _take(self, execution: Execution) -> World:
-        fleet, ids = execution._fleet, execution._layout.tasks.ids
-        end = {ids[row]: round(size) for row, size in enumerate(execution.restoration._end.tolist())}
+        fleet, ids = execution.fleet, execution.layout.tasks.ids
+        end = {ids[row]: round(size) for row, size in enumerate(execution.restoration.end_bytes.tolist())}
         topics = dict(self._world.cluster.topics)
         for part in self._world.application.subtopologies:
             for store in part.stores:
@@ -218,22 +218,22 @@ def test_a_run_cut_in_two_is_one_run(world: World, assignor: TaskAssignor, data:
     if cut_ms == BETWEEN_MS:
         cut_ms -= beat_ms
     changed_ms = max((each.at_ms for each in timeline(world)), default=0)
-    assume(last.settled_at_ms is not None and cut_ms > max(last.settled_at_ms, changed_ms))
+    assume(last.reconciled_at_ms is not None and cut_ms > max(last.reconciled_at_ms, changed_ms))
     later = data.draw(st.lists(disturbances(world, CUT), min_size=1, max_size=3))
     photograph = Photograph(world, cut_ms)
     then = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS + cut_ms) for each in later)
     one = dataclasses.replace(world, disturbances=(*early, TrafficChange(cut_ms, 1.0), *then), duration_ms=DURATION_MS)
     went_on = run(one, assignor, photograph)
-    assert photograph.taken is not None
-    assume(photograph.is_level and any(each.starts for each in photograph.taken.clients))
+    assert photograph.captured is not None
+    assume(photograph.is_level and any(each.starts for each in photograph.captured.clients))
     due_ms = None if last.followup_delay_ms is None else last.at_ms + last.followup_delay_ms - cut_ms
     again = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS) for each in later)
     other = run(
         dataclasses.replace(
-            photograph.taken, disturbances=again, next_rebalance_ms=due_ms, duration_ms=DURATION_MS - cut_ms
+            photograph.captured, disturbances=again, next_rebalance_ms=due_ms, duration_ms=DURATION_MS - cut_ms
         ),
         assignor,
     )
     assert told(other, INITIAL_ROUND, 0) == told(went_on, last.number, cut_ms)
-    down_ms = went_on.after.down_ms - photograph.down_ms
-    assert other.after.down_ms == pytest.approx(down_ms, abs=1_000 + 0.01 * DURATION_MS)
+    downtime_ms = went_on.final_totals.downtime_ms - photograph.downtime_ms
+    assert other.final_totals.downtime_ms == pytest.approx(downtime_ms, abs=1_000 + 0.01 * DURATION_MS)

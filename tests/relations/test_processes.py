@@ -19,8 +19,8 @@ from ruamel.yaml import YAML
 from assignors.model.assignment import TaskAssignor
 from pipeline.worker import RUN_SCHEMA, SweepInputs, simulate_chunks
 from scenarios.assignor_specs import assignor_specs
-from scenarios.assignor_specs import run as simulate_scenario
 from scenarios.load import loads
+from scenarios.run import run as simulate_scenario
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
 from simulator.run import simulate

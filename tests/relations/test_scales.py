@@ -110,7 +110,7 @@ def test_twice_the_traffic_is_twice_the_bytes(world: World, assignor: TaskAssign
     larger = dataclasses.replace(world, disturbances=scaled)
     usual = dataclasses.replace(world, disturbances=(TrafficChange(0, 1.0), *world.disturbances))
     columns = [each for each in BYTES if each[1] != "cross_rack_bytes_per_s"]
-    waiting = ("runs.most_waiting_ms", "tasks.most_waiting_ms", "events")
+    waiting = ("runs.max_processing_delay_ms", "tasks.max_processing_delay_ms", "events")
     check_same(figures(larger, assignor), in_units(figures(usual, assignor), factor, columns), but=waiting, exact=False)
 
 
@@ -135,7 +135,7 @@ def test_a_later_time_of_day_does_not_matter(world: World, assignor: TaskAssigno
     then = dataclasses.replace(now, disturbances=shifted, duration_ms=world.duration_ms + later_ms)
     expected = figures(now, assignor)
     # A warm start lets input wait from the first rebalance on; without one, input waits from the beginning of the run.
-    but = () if expected["rounds"] else ("runs.most_waiting_ms", "tasks.most_waiting_ms")
+    but = () if expected["rounds"] else ("runs.max_processing_delay_ms", "tasks.max_processing_delay_ms")
     # A partition that no event makes unavailable is so from the beginning of the run, however long that is.
     if any(outage["from_ms"] == 0 for outage in expected["unavailable_partitions"]):
         but = (*but, "unavailable_partitions", "runs.worst_unavailable_ms")
@@ -144,7 +144,7 @@ def test_a_later_time_of_day_does_not_matter(world: World, assignor: TaskAssigno
 
 def earlier(tables: Figures, by_ms: int) -> Figures:
     """Subtract a time from every moment."""
-    moments = ("at_ms", "asked_at_ms", "from_ms", "until_ms")
+    moments = ("at_ms", "requested_at_ms", "from_ms", "until_ms")
     return {
         name: [{column: value - by_ms if column in moments else value for column, value in row.items()} for row in rows]
         for name, rows in tables.items()

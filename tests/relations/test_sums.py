@@ -16,7 +16,7 @@ from assignors.model.assignment import TaskAssignor
 from simulator.flows.execution import Execution
 from simulator.flows.traffic import TrafficKind
 from simulator.results.trace import Trace
-from simulator.timeline import TrafficScaled
+from simulator.world.changes import TrafficScaled
 from simulator.world.world import Start, Topic, World
 from tests.relations.figures import Row, figures, figures_of, run, total
 from tests.relations.relation import relation
@@ -30,7 +30,7 @@ STILL_BROKERS = WorldLimits(events=(*CLIENT_EVENTS, *OTHER_EVENTS))
 
 def carried(trace: Trace, *kinds: TrafficKind) -> float:
     """Add up the bytes of some kinds, of all if none is named."""
-    return math.fsum(float(each.bytes[kind].sum()) for each in trace.rounds for kind in kinds or TrafficKind)
+    return math.fsum(float(each.traffic[kind].sum()) for each in trace.rounds for kind in kinds or TrafficKind)
 
 
 class Last:
@@ -70,7 +70,7 @@ def test_what_is_produced_is_processed_or_waits(world: World, assignor: TaskAssi
     """Bytes read from sources plus bytes that wait are the bytes produced, in any hour of the day."""
     trace = run(world, assignor)
     if trace.rounds:
-        waiting = trace.after.waiting_s * trace.layout.input_bytes_per_s
+        waiting = trace.final_totals.backlog_s * trace.layout.input_bytes_per_s
         processed = carried(trace, *READS)
         assert processed + waiting.sum() == pytest.approx(produced_bytes(trace).sum(), rel=1e-9, abs=1)
 
@@ -85,7 +85,7 @@ def test_changelogs_grow_by_what_is_written(world: World, assignor: TaskAssignor
         return
     own = {store.changelog for part in world.application.subtopologies for store in part.stores}
     sources = {name for part in world.application.subtopologies for name in part.source_topics}
-    grown = float((last.execution.restoration._end - trace.layout.state_bytes).sum())
+    grown = float((last.execution.restoration.end_bytes - trace.layout.state_bytes).sum())
     written = carried(trace, TrafficKind.CHANGELOG_WRITE)
     if own & sources:
         assert grown >= written - 1
@@ -169,22 +169,22 @@ def test_the_states_of_a_task_divide_its_time(world: World, assignor: TaskAssign
     tables = figures_of(trace)
     begins_ms = trace.rounds[0].at_ms if trace.rounds else world.duration_ms
     steps: dict[str, list[Row]] = defaultdict(list)
-    for each in tables["lives"]:
+    for each in tables["task_states"]:
         steps[each["task"]].append(each)
     for task in tables["tasks"]:
         found = intervals(steps[task["task"]], world.duration_ms)
         assert all(since <= until for _, _, since, until in found)
         running = sum(max(0, until - max(since, begins_ms)) for state, _, since, until in found if state == "running")
-        assert task["down_ms"] == world.duration_ms - begins_ms - running
+        assert task["downtime_ms"] == world.duration_ms - begins_ms - running
         assert all((client is None) == (state == "unassigned") for state, client, _, _ in found), found
     [row] = tables["runs"]
-    down = [task["down_ms"] for task in tables["tasks"]]
-    assert row["down_ms"] == sum(down) == total(tables["rounds"], "down_ms")
-    assert row["worst_down_ms"] == max(down)
-    assert row["mean_down_ms"] == pytest.approx(sum(down) / len(down))
-    assert row["mean_down_ms"] <= row["worst_down_ms"]
-    assert row["p99_down_ms"] == pytest.approx(np.percentile(down, 99))
-    assert row["most_waiting_ms"] == max(task["most_waiting_ms"] for task in tables["tasks"])
+    down = [task["downtime_ms"] for task in tables["tasks"]]
+    assert row["downtime_ms"] == sum(down) == total(tables["rounds"], "downtime_ms")
+    assert row["worst_downtime_ms"] == max(down)
+    assert row["mean_downtime_ms"] == pytest.approx(sum(down) / len(down))
+    assert row["mean_downtime_ms"] <= row["worst_downtime_ms"]
+    assert row["p99_downtime_ms"] == pytest.approx(np.percentile(down, 99))
+    assert row["max_processing_delay_ms"] == max(task["max_processing_delay_ms"] for task in tables["tasks"])
 
 
 def alive(trace: Trace) -> dict[str, list[tuple[int, int]]]:
@@ -212,7 +212,7 @@ def test_tasks_run_on_clients_that_are_up(world: World, assignor: TaskAssignor) 
     trace = run(world, assignor)
     up = alive(trace)
     steps: dict[str, list[Row]] = defaultdict(list)
-    for each in figures_of(trace)["lives"]:
+    for each in figures_of(trace)["task_states"]:
         steps[each["task"]].append(each)
     for listed in steps.values():
         for state, client, since, until in intervals(listed, world.duration_ms):
@@ -226,12 +226,12 @@ def test_counters_never_fall(world: World, assignor: TaskAssignor) -> None:
     """Bytes, downtime and moves of each round are at least 0, and rounds, events and states follow in time."""
     tables = figures(world, assignor)
     for each in tables["rounds"]:
-        assert min(each["restored_bytes"], each["down_ms"], each["withheld_tasks"], each["thread_moves"]) >= 0
-        assert each["asked_at_ms"] <= each["at_ms"] <= each["until_ms"]
+        assert min(each["restored_bytes"], each["downtime_ms"], each["withheld_tasks"], each["thread_moves"]) >= 0
+        assert each["requested_at_ms"] <= each["at_ms"] <= each["until_ms"]
     for before, after in pairwise(tables["rounds"]):
         assert before["until_ms"] == after["at_ms"]
         assert before["round"] < after["round"]
-    for name in ("events", "lives"):
+    for name in ("events", "task_states"):
         moments = [each["at_ms"] for each in tables[name]]
         assert moments == sorted(moments)
         assert not moments or moments[-1] < world.duration_ms or moments[-1] == tables["rounds"][-1]["until_ms"]

@@ -40,7 +40,7 @@ def results(runs: Mapping[str, Sequence[Held]] | None = None, **names: str) -> d
             copies += [{**keys[label], "round": number, **copy} for copy in _copies(of_round, names)]
             if number > 1 and changed:
                 moves += [{**keys[label], **move} for move in _moves(number, held[number - 2], of_round, names)]
-    tables = sample_runs.tables([{"assignor": label, "rounds": len(held)} for label, held in every.items()], rounds)
+    tables = sample_runs.tables([{"assignor": label, "rebalances": len(held)} for label, held in every.items()], rounds)
     steps = [
         {**move, "step": 1, "kind": "least_loaded", "step_to": move["to_client"], "load_to": 1.5}
         for move in moves

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from assignor_sim.plan_tables import batch_rows, plan_tables
+from assignor_sim.api.plan_tables import batch_rows, plan_tables
 from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.state import BrokerState, ClusterState
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PlanResults
@@ -52,7 +52,7 @@ def results(
     arrays = {name: np.array([[row_of[id] for id in ids] for ids in rows]) for name, rows in chosen.items()}
     rows = [PlanRow(TODAY, figures=_figures(state, state.replicas), aims=frozenset(CRITERIA))]
     for name, replicas in arrays.items():
-        moved = movement(state, replicas)
+        moved = measure_movement(state, replicas)
         figures = {**_figures(state, replicas), "replicas_moved": moved.replicas, "bytes_moved": moved.bytes}
         aims = frozenset({"storage"} if name == greedy else CRITERIA)
         rows.append(PlanRow(name, "feasible", figures=figures, aims=aims, changes=3, elections=1, notes=(name,)))
@@ -82,5 +82,5 @@ def _figures(state: ClusterState, replicas: Any) -> dict[str, float | None]:
         "storage_bytes_range": found.bytes_range,
         "leaders_range": found.leaders_range,
         "topic_leaders_range": found.topic_leaders_range,
-        **{f"broken_{rule}": times for rule, times in found.broken.items()},
+        **{f"broken_{rule}": times for rule, times in found.violations.items()},
     }

@@ -41,12 +41,12 @@ STANDBYS: dict[str, tuple[Mapping[str, str], ...]] = {
 def player_runs(name: Mapping[str, str] | None = None) -> dict[str, pa.Table]:
     """The tables; `name` says what clients, racks, tasks and assignors are called instead."""
     called = name or {}
-    rows: dict[str, Rows] = {"clients": [], "assignments": [], "moves": [], "lives": [], "reasons": []}
+    rows: dict[str, Rows] = {"clients": [], "assignments": [], "moves": [], "task_states": [], "reasons": []}
     for assignor in OWNERS:
         rows["clients"] += _clients()
         rows["assignments"] += _assignments(assignor)
         rows["moves"] += _moves(assignor)
-        rows["lives"] += _lives(assignor)
+        rows["task_states"] += _lives(assignor)
         rows["reasons"] += _reasons(assignor)
         for of_table in rows.values():
             for row in of_table:
@@ -60,7 +60,7 @@ def player_runs(name: Mapping[str, str] | None = None) -> dict[str, pa.Table]:
             for minute, event in ((9, "away goes down"), (20, "away starts"))
         ],
         [
-            {"assignor": assignor, "task": task, "down_ms": 1_000 * n}
+            {"assignor": assignor, "task": task, "downtime_ms": 1_000 * n}
             for assignor in OWNERS
             for n, task in enumerate(TASKS)
         ],

@@ -14,7 +14,7 @@ FIGURES: dict[str, Any] = {
     "verdict": "stable",
     "cause": None,
     "active_moves": 4,
-    "down_ms": 9_000,
+    "downtime_ms": 9_000,
     "cross_rack_bytes": 1.5e9,
     "cross_rack_usd": None,
     "active_cost": 0,

@@ -46,7 +46,7 @@ STANDING: dict[tuple[int, int], int | tuple[int, int]] = {
     (2, 1): (1, 1),
     (3, 0): 5,
 }
-LEFT_OUT = "1 of 3 runs came to no assignment"
+LEFT_OUT = "1 of 3 runs ended without an assignment"
 BEST = {"cross_rack_usd": (0, 1, 0), "active_moves": (3, 0, 0), "time_to_converge_ms": (0, 0, 1)}
 SHARES = {"cross_rack_usd": (0.6, 0.1, 0.05), "active_moves": (0.0, 0.02, 0.7), "time_to_converge_ms": (0.1, 0.0, 0.8)}
 

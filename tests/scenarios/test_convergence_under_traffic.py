@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scenarios.assignor_specs import run
 from scenarios.load import load
+from scenarios.run import run
 from scenarios.shipped import find_scenario
 from simulator.results.tabulation import tabulate
 from tests.scenarios.ingested_folders import rate_row, write_ingested_folder

@@ -16,11 +16,11 @@ from assignors.optimum.byte_costs import ByteCostTerms, byte_costs
 from assignors.optimum.capacity_bounds import active_shares, standby_shares
 from assignors.optimum.costs import Priority
 from assignors.tasks.optimal import Optimal
-from scenarios.assignor_specs import AssignorSpec, assignor_specs, make_assignor, run
-from scenarios.captured_rounds import capture_rounds
+from scenarios.assignor_specs import AssignorSpec, assignor_specs, make_assignor
 from scenarios.language.errors import ScenarioError
 from scenarios.load import AssignorChoice, Scenario, load, loads
 from scenarios.mean_traffic import mean_traffic
+from scenarios.run import run
 from scenarios.shipped import find_scenario
 from simulator.results.tabulation import tabulate
 
@@ -46,7 +46,7 @@ def crossing(scenario: Scenario, one: AssignorSpec) -> float:
 
 
 def at_rest(scenario: Scenario, one: AssignorSpec) -> tuple[ApplicationState, AssignmentColumns]:
-    last = capture_rounds(scenario, one)[-1]
+    last = run(scenario, one, capture=True).captured_rounds[-1]
     return last.state, last.columns
 
 

@@ -64,11 +64,11 @@ def test_all_mistakes_of_a_file_are_told_at_once_by_line() -> None:
             text = text.replace(case.before, case.after)
     assert mistakes_in(text) == [
         "s.yaml:6: cluster.topics[0].bytes_per_s: '4 MB' is not a rate, such as 40 MB/s or 10 Mbit/s "
-        "(a size or bits, then /s; a bare number is in bytes per second)",
-        "s.yaml:10: application.configs.num.standby.replica: not a config that is known here "
+        "(a size or bits, then /s; a number without a unit is in bytes per second)",
+        "s.yaml:10: application.configs.num.standby.replica: unknown or misplaced config "
         "(did you mean 'num.standby.replicas'?)",
         f"s.yaml:18: clients[1].process_id: 'abc' is not a process id (a UUID, such as {PROCESS_ID})",
-        "s.yaml:20: events[0].scale_out.clients: there already at 30m: app-0, app-1, app-2",
+        "s.yaml:20: events[0].scale_out.clients: already present at 30m: app-0, app-1, app-2",
         "s.yaml:22: speed: unknown key (did you mean 'seeds'?)",
     ]
 
@@ -120,8 +120,8 @@ def test_a_list_of_many_names_is_shortened() -> None:
     text = with_events("{at: 1h, rack_outage: {rack: az9}}").replace("racks: [az1, az2, az3], threads", "threads")
     text = text.replace("{count: 3, racks: [az1, az2, az3]}\n", f"{{count: 30, racks: [{racks}]}}\n")
     text = text.replace(", rack: az1", "")
-    listed = "(racks: r00, r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, … (30 in all))"
-    assert mistakes_in(text) == [f"s.yaml:20: events[0].rack_outage.rack: 'az9' is not a rack {listed}"]
+    listed = "(racks: r00, r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, … (30 in total))"
+    assert mistakes_in(text) == [f"s.yaml:20: events[0].rack_outage.rack: unknown rack 'az9' {listed}"]
 
 
 def test_a_long_or_unprintable_value_is_shown_short_and_on_one_line() -> None:
@@ -137,6 +137,5 @@ def test_more_tasks_and_clients_than_can_be_simulated_are_refused() -> None:
     )
     text = text.replace("{count: 900, racks: [az1, az2, az3]}", "{count: 3, racks: [az1, az2, az3]}")
     assert mistakes_in(text) == [
-        "s.yaml:1: 30,004 tasks on 901 clients are 27,033,604 pairs of the two, "
-        "more than the 20,000,000 that can be simulated"
+        "s.yaml:1: 30,004 tasks on 901 clients are 27,033,604 pairs, more than the 20,000,000 that can be simulated"
     ]

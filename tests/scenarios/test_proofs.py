@@ -7,14 +7,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from scenarios.assignor_specs import assignor_specs, run
+from scenarios.assignor_specs import assignor_specs
 from scenarios.load import load
-from scenarios.proofs import run_with_proofs
+from scenarios.run import run
 from scenarios.shipped import find_scenario
 from simulator.results.tabulation import tabulate
 
-BOUND = "least_total_cost"
-OF_BOUNDS = (BOUND, "mean_least_total_cost", "worst_cost_round", "worst_total_cost", "worst_least_total_cost")
+BOUND = "total_cost_bound"
+OF_BOUNDS = (BOUND, "mean_total_cost_bound", "worst_cost_round", "worst_total_cost", "worst_total_cost_bound")
 """What may differ: bounds, and what is taken of the round that is furthest above its own."""
 
 
@@ -22,7 +22,7 @@ def tables_of(name: str, assignor: str) -> tuple[dict[str, pa.Table], dict[str, 
     """The tables of a run, without proofs and with them."""
     scenario = load(find_scenario(Path(name)))
     [one] = assignor_specs(scenario, [assignor])
-    traces = (run(scenario, one), run_with_proofs(scenario, one, 60.0))
+    traces = (run(scenario, one), run(scenario, one, prove=60.0))
     plain, proven = (tabulate(trace, assignor, 1) for trace in traces)
     return plain, proven
 
@@ -43,11 +43,11 @@ def test_only_bounds_differ_from_the_run_without_proofs(name: str, assignor: str
             assert proven[table].select(columns).equals(plain[table].select(columns)), table
     assert len(plain["proofs"]) == 0
     rounds, proofs = proven["rounds"].to_pylist(), proven["proofs"].to_pylist()
-    assert [row["relaxed_total_cost"] for row in proofs] == plain["rounds"][BOUND].to_pylist()
+    assert [row["relaxed_total_cost_bound"] for row in proofs] == plain["rounds"][BOUND].to_pylist()
     assert [row[BOUND] for row in proofs] == [row[BOUND] for row in rounds]
-    assert all(row[BOUND] == row["cheapest_total_cost"] for row in proofs)
+    assert all(row[BOUND] == row["best_known_total_cost"] for row in proofs)
     assert all(row[BOUND] <= row["total_cost"] for row in rounds)
     [of_run] = proven["runs"].to_pylist()
     assert [of_run[BOUND]] == [row[BOUND] for row in rounds if row["round"] == of_run["deciding_round"]]
-    assert of_run["mean_least_total_cost"] >= plain["runs"]["mean_least_total_cost"].to_pylist()[0]
-    assert any(row[BOUND] > row["relaxed_total_cost"] for row in proofs)
+    assert of_run["mean_total_cost_bound"] >= plain["runs"]["mean_total_cost_bound"].to_pylist()[0]
+    assert any(row[BOUND] > row["relaxed_total_cost_bound"] for row in proofs)

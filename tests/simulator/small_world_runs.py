@@ -61,4 +61,4 @@ def ran_on(trace: Trace, row: int, number: int = 0) -> np.ndarray:
 
 
 def down_s(trace: Trace) -> list[float]:
-    return (trace.down_ms / 1000).tolist()
+    return (trace.downtime_ms / 1000).tolist()

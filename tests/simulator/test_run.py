@@ -28,8 +28,8 @@ def test_a_group_starts_after_the_initial_delay_which_is_longer_while_members_co
 def test_a_warm_start_is_stable_at_once() -> None:
     trace = run(world())
     assert trace.rounds[0].restoring == 0
-    assert trace.after.restored_bytes == 0
-    assert not trace.down_ms.any()
+    assert trace.final_totals.restored_bytes == 0
+    assert not trace.downtime_ms.any()
     verdict = convergence(trace)
     assert (verdict.verdict, verdict.round, verdict.time_to_converge_ms) == (Verdict.STABLE, 1, 0)
     [start] = verdict.events
@@ -39,34 +39,34 @@ def test_a_warm_start_is_stable_at_once() -> None:
 def test_a_cold_start_restores_everything_first() -> None:
     trace = run(dataclasses.replace(world(), start=Start.COLD))
     assert trace.rounds[0].restoring == 6
-    assert trace.after.restored_bytes == pytest.approx(GIGABYTES)
+    assert trace.final_totals.restored_bytes == pytest.approx(GIGABYTES)
     stateful = trace.layout.tasks.stateful
-    assert set(trace.down_ms[~stateful].tolist()) == {0}
-    assert set(trace.down_ms[stateful].tolist()) == {60 * SECOND, 120 * SECOND}, "one or two a client, at 10 MB/s"
+    assert set(trace.downtime_ms[~stateful].tolist()) == {0}
+    assert set(trace.downtime_ms[stateful].tolist()) == {60 * SECOND, 120 * SECOND}, "one or two a client, at 10 MB/s"
 
 
 def test_a_crash_is_noticed_a_session_timeout_after_the_last_heartbeat() -> None:
     trace = run(world(), Crash(HOUR + 1_000, ("c1",)))
     second = trace.rounds[1]
-    assert second.asked_at_ms == HOUR + 45 * SECOND, "hearts beat every three seconds, last at the hour"
+    assert second.requested_at_ms == HOUR + 45 * SECOND, "hearts beat every three seconds, last at the hour"
     assert second.at_ms == HOUR + 48 * SECOND, "the others learn of it with their next heartbeat"
     assert members(trace)[1] == [0, 2, 3]
-    assert trace.lives.story(int(ran_on(trace, 1)[0]))[:2] == ["6 s: running on c1", "3601 s: unassigned"]
+    assert trace.task_states.describe(int(ran_on(trace, 1)[0]))[:2] == ["6 s: running on c1", "3601 s: unassigned"]
 
 
 def test_a_bounce_shorter_than_the_session_timeout_waits_for_the_old_member_to_be_missed() -> None:
     trace = run(world(), RollingBounce(HOUR, ("c0", "c1"), down_ms=20 * SECOND, pause_ms=MINUTE))
     asked, after = HOUR + 20 * SECOND, HOUR + 45 * SECOND
-    assert (trace.rounds[1].asked_at_ms, trace.rounds[1].at_ms) == (asked, after)
+    assert (trace.rounds[1].requested_at_ms, trace.rounds[1].at_ms) == (asked, after)
     assert len(trace.rounds) == 3, "one rebalance a client"
     assert members(trace)[-1] == [0, 1, 2, 3]
-    assert set(trace.down_ms[ran_on(trace, 0)].tolist()) == {45 * SECOND}
-    assert trace.after.restored_bytes == 0, "its disk is there"
+    assert set(trace.downtime_ms[ran_on(trace, 0)].tolist()) == {45 * SECOND}
+    assert trace.final_totals.restored_bytes == 0, "its disk is there"
 
 
 def test_a_bounce_of_clients_that_say_that_they_leave_waits_for_nobody() -> None:
     trace = run(with_group(world(), leave_group_on_close=True), RollingBounce(HOUR, ("c1",), 60 * SECOND, 0))
-    assert [each.asked_at_ms for each in trace.rounds[1:3]] == [HOUR, HOUR + 3 * SECOND]
+    assert [each.requested_at_ms for each in trace.rounds[1:3]] == [HOUR, HOUR + 3 * SECOND]
     assert members(trace)[1] == [0, 2, 3]
 
 
@@ -75,8 +75,8 @@ def test_a_bounce_of_static_members_costs_no_rebalance() -> None:
     trace = run(base, RollingBounce(HOUR, ("c0", "c1"), down_ms=20 * SECOND, pause_ms=MINUTE))
     assert at(trace) == [6 * SECOND]
     bounced = np.isin(trace.rounds[0].owner, (0, 1))
-    assert set(trace.down_ms[bounced].tolist()) == {20 * SECOND}
-    assert not trace.down_ms[~bounced].any()
+    assert set(trace.downtime_ms[bounced].tolist()) == {20 * SECOND}
+    assert not trace.downtime_ms[~bounced].any()
     verdict = convergence(trace)
     assert (verdict.verdict, verdict.rebalances, verdict.time_to_converge_ms) == (Verdict.STABLE, 0, 0)
 
@@ -84,32 +84,32 @@ def test_a_bounce_of_static_members_costs_no_rebalance() -> None:
 def test_a_static_member_that_is_away_too_long_is_missed_like_any_other() -> None:
     base = with_clients(world(), is_static=True)
     trace = run(base, RollingBounce(HOUR, ("c0",), down_ms=MINUTE, pause_ms=0))
-    assert trace.rounds[1].asked_at_ms == HOUR + 45 * SECOND
+    assert trace.rounds[1].requested_at_ms == HOUR + 45 * SECOND
     assert members(trace)[-1] == [0, 1, 2, 3]
 
 
 def test_a_static_member_that_was_down_when_tasks_were_handed_out_gets_its_own_when_it_is_back() -> None:
     slow = with_group(rack_aware(with_clients(world(), is_static=True)), leader_speed=1e-5)
     free = run(slow)
-    assert at(free) == [6 * SECOND + round(free.rounds[0].computing_ms)]
+    assert at(free) == [6 * SECOND + round(free.rounds[0].leader_compute_ms)]
     trace = run(slow, Crash(10 * SECOND, ("c1",), 20 * SECOND))
     assert at(trace) == at(free), "nobody noticed"
     own = ran_on(trace, 1)
-    assert (trace.lives.state[own] == TaskState.RUNNING).all()
-    assert trace.down_ms[own].min() == 30 * SECOND - at(trace)[0]
+    assert (trace.task_states.state[own] == TaskState.RUNNING).all()
+    assert trace.downtime_ms[own].min() == 30 * SECOND - at(trace)[0]
 
 
 def test_a_leader_that_dies_while_it_computes_assigns_nothing() -> None:
     slow = with_group(rack_aware(world()), leader_speed=1e-5)
     trace = run(slow, Crash(10 * SECOND, ("c0",)))
     assert [each.number for each in trace.rounds] == [2], "the first assignment was never handed out"
-    assert trace.rounds[0].asked_at_ms >= 51 * SECOND
+    assert trace.rounds[0].requested_at_ms >= 51 * SECOND
     assert members(trace) == [[1, 2, 3]]
 
 
 def test_a_client_that_leaves_says_so() -> None:
     trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
-    assert (trace.rounds[1].asked_at_ms, trace.rounds[1].at_ms) == (HOUR, HOUR + 3 * SECOND)
+    assert (trace.rounds[1].requested_at_ms, trace.rounds[1].at_ms) == (HOUR, HOUR + 3 * SECOND)
     assert trace.rounds[1].reason == "c1 left"
 
 
@@ -124,7 +124,7 @@ def test_an_assignment_is_dropped_when_somebody_joins_while_the_leader_computes(
     trace = run(slow, Join(10 * SECOND, ("late",)))
     assert [each.number for each in trace.rounds] == [2]
     assert members(trace) == [[0, 1, 2, 3, 4]]
-    assert trace.rounds[0].asked_at_ms == 10 * SECOND
+    assert trace.rounds[0].requested_at_ms == 10 * SECOND
     assert trace.rounds[0].restoring == 0, "it is a warm start all the same"
 
 
@@ -148,11 +148,11 @@ def test_a_task_that_moves_is_given_back_in_one_round_and_given_in_the_next() ->
     trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
     second, third = trace.rounds[1:3]
     assert len(second.withheld)
-    assert second.settled_at_ms is None
-    assert third.reason == "tasks to hand over"
+    assert second.reconciled_at_ms is None
+    assert third.reason == "follow-up rebalance: revoked tasks can be assigned"
     assert len(third.withheld) == 0
-    assert third.settled_at_ms == third.at_ms
-    steps = [(steps.at_ms, steps.state) for steps in trace.lives.steps if second.withheld[0] in steps.tasks]
+    assert third.reconciled_at_ms == third.at_ms
+    steps = [(steps.at_ms, steps.state) for steps in trace.task_states.transitions if second.withheld[0] in steps.tasks]
     assert steps[:4] == [
         (6 * SECOND, TaskState.ASSIGNED),
         (6 * SECOND, TaskState.RUNNING),
@@ -166,7 +166,7 @@ def test_who_gave_back_and_who_waits_join_at_once_and_others_with_their_next_hea
     [*_, last_but_one, last] = trace.rounds
     concerned = {*trace.rounds[-3].owner[last_but_one.withheld], *last_but_one.owner[last_but_one.withheld]}
     assert concerned < set(last.members.tolist()), "not all of them"
-    assert (last.asked_at_ms, last.at_ms) == (last_but_one.at_ms, last_but_one.at_ms + 3 * SECOND)
+    assert (last.requested_at_ms, last.at_ms) == (last_but_one.at_ms, last_but_one.at_ms + 3 * SECOND)
     assert (down_s(trace))[int(last_but_one.withheld[0])] >= 3
 
 
@@ -177,17 +177,17 @@ def test_scaling_out_moves_state_only_when_the_new_client_has_caught_up() -> Non
     assert (second.owner[stateful] != 4).all(), "nothing with state runs on a client that has none yet"
     assert second.standbys(5)[:, 4].any(), "but it warms up"
     assert (trace.rounds[-1].owner[stateful] == 4).any(), "and gets its share in the end"
-    asked = [each.asked_at_ms for each in trace.rounds if each.reason == "follow-up"]
-    settled = [each.settled_at_ms for each in trace.rounds if each.followup_delay_ms and each.settled_at_ms]
+    asked = [each.requested_at_ms for each in trace.rounds if each.reason == "follow-up"]
+    settled = [each.reconciled_at_ms for each in trace.rounds if each.followup_delay_ms and each.reconciled_at_ms]
     assert asked == [at_ms + 10 * MINUTE for at_ms in settled], "it probes as long as something warms up"
     assert convergence(trace).verdict is Verdict.STABLE
-    assert not trace.down_ms[stateful & (trace.rounds[0].owner == trace.rounds[-1].owner)].any()
+    assert not trace.downtime_ms[stateful & (trace.rounds[0].owner == trace.rounds[-1].owner)].any()
 
 
 def test_a_follow_up_whose_leader_is_down_waits_for_it() -> None:
     base = with_group(with_late(with_clients(world(), is_static=True), "late"), session_timeout_ms=HOUR)
     trace = run(base, Join(HOUR, ("late",)), Crash(HOUR + 9 * MINUTE, ("c0",), 5 * MINUTE))
-    followups = [each.asked_at_ms for each in trace.rounds if each.reason == "follow-up"]
+    followups = [each.requested_at_ms for each in trace.rounds if each.reason == "follow-up"]
     assert followups[0] == HOUR + 14 * MINUTE
     assert convergence(trace).verdict is Verdict.STABLE
 
@@ -198,8 +198,8 @@ def test_a_task_in_memory_that_goes_to_another_thread_is_restored_again() -> Non
     kept = run(with_late(base, "late"), *comes_and_goes)
     trace = run(with_late(in_memory(base), "late"), *comes_and_goes)
     assert sum(each.thread_moves for each in trace.rounds) >= 1
-    assert trace.after.restored_again_bytes > 0
-    assert kept.after.restored_again_bytes == 0, "what is on disk stays there"
+    assert trace.final_totals.restored_again_bytes > 0
+    assert kept.final_totals.restored_again_bytes == 0, "what is on disk stays there"
 
 
 def test_a_client_is_there_at_once_only_if_every_thread_gives_back_or_waits() -> None:

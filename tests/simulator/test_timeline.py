@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from assignors.model.configs import AssignmentConfigs
-from simulator.timeline import ClientDown, ClientUp, timeline
+from simulator.timeline import timeline
+from simulator.world.changes import ClientDown, ClientUp
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -77,7 +78,7 @@ def test_a_rolling_bounce_takes_one_client_after_the_other() -> None:
 
 def test_a_client_that_crashes_goes_down() -> None:
     base = with_group(world(), protocol=GroupProtocol.STREAMS, leave_group_on_close=True)
-    assert not any(down.says_so for down in downs(base, Crash(HOUR, ("c0",), MINUTE), RackOutage(2 * HOUR, "az1")))
+    assert not any(down.leaves_group for down in downs(base, Crash(HOUR, ("c0",), MINUTE), RackOutage(2 * HOUR, "az1")))
 
 
 def test_a_rollout_brings_new_configs_with_each_start() -> None:

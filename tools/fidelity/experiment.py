@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from scenarios.captured_rounds import CapturedRound
 from scenarios.kafka.live.observe import observe_cluster
 from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.scenario_writer import scenario_text
-from simulator.results.trace import Trace
+from simulator.results.trace import CapturedRound, Trace
 from tools.fidelity.applications import COMMON, PROBING_INTERVAL_MS, SESSION_TIMEOUT_MS, TestedApplication
 from tools.fidelity.coordinator_log import target_assignment_times_ms
 from tools.fidelity.leader_log import LeaderDecision, parse_leader_decisions, replay, warmed_up_early

@@ -12,11 +12,10 @@ import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import TaskId
-from scenarios.assignor_specs import assignor_specs
-from scenarios.captured_rounds import CapturedRound, run_and_capture
 from scenarios.language.yaml_reader import read_yaml
 from scenarios.load import loads
-from simulator.results.trace import Round, Trace
+from scenarios.run import run
+from simulator.results.trace import CapturedRound, Round, Trace
 from tools.fidelity.applications import PROBING_INTERVAL_MS
 
 
@@ -114,14 +113,15 @@ def simulate_document(
         ScenarioError: The scenario is invalid.
     """
     scenario = loads(json.dumps(document), source)
-    return run_and_capture(scenario, assignor_specs(scenario, [assignor])[0])
+    trace = run(scenario, assignor, capture=True)
+    return trace, tuple(trace.captured_rounds)
 
 
 def predict_period(trace: Trace, from_ms: int, until_ms: int) -> GroupPrediction:
     """Return the prediction for a period of simulated time: `from_ms` inclusive, `until_ms` exclusive."""
     in_period = [round for round in trace.rounds if from_ms <= round.at_ms < until_ms]
     before_end = [round for round in trace.rounds if round.at_ms < until_ms]
-    settled_ms = in_period[-1].settled_at_ms if in_period else None
+    settled_ms = in_period[-1].reconciled_at_ms if in_period else None
     return GroupPrediction(
         tasks=_task_distribution(trace, before_end[-1]),
         rounds=len(in_period),

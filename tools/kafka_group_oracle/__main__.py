@@ -66,7 +66,7 @@ def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: P
         order_matters += problem.expected_hash_order is not None
         for order in CollectionOrder:
             ours = solve_problem(problem, "random", info, order)
-            found = answer_differences(problem.expected_in(order) or {}, ours)
+            found = answer_differences(problem.expected_answer(order) or {}, ours)
             if found:
                 print(f"{problem.id}, {order}: {found[0][:300]}", file=sys.stderr)
                 wrong.append(line)

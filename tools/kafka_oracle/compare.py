@@ -88,7 +88,7 @@ def recorded_answers(problems: Iterable[Problem]) -> Candidate:
     by_problem = {id(found.problem): found for found in problems}
 
     def look_up(problem: Json, order: CollectionOrder) -> Json | None:
-        expected = by_problem[id(problem)].expected_in(order)
+        expected = by_problem[id(problem)].expected_answer(order)
         return None if expected is None else dict(expected)
 
     return look_up

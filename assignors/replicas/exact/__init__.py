@@ -1,1 +1,1 @@
-"""The parts of the exact flow: what is asked, how even it can be, and a flow for each stage."""
+"""The flows of the exact strategy, one per stage."""

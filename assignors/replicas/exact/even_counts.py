@@ -1,8 +1,8 @@
-"""How even counts can be, and the arcs of a flow that make them so.
+"""The most even counts that are possible, and the flow arcs that enforce them.
 
-A placement is *evenest* if the sum of the squares of its counts is least. Counts that partitions can bring about (by
-who holds their replicas, or who of those leads) form an M-convex set: the evenest ones then have the least maximum and
-the greatest minimum at once, whatever strictly convex measure one takes.
+A placement is *most even* if the sum of its squared counts is minimal. The achievable counts (replicas per broker, or
+leaders per broker given the replicas) form an M-convex set. Its most even elements therefore have the lowest maximum
+and the highest minimum at once, for every strictly convex measure.
 
 Source: Frank and Murota, "Decreasing minimization on M-convex sets".
 """
@@ -20,79 +20,81 @@ from assignors.replicas.normalized_problem import NormalizedProblem
 
 
 class CountRange(NamedTuple):
-    """The least and the most that a broker has."""
+    """The lowest and the highest count of a broker."""
 
     least: int
     most: int
 
 
-def widening_ranges(total: int, num_brokers: int, scarcest: int) -> Iterator[CountRange]:
-    """Spans around the mean, each wider than the last: the first that admits a placement holds the evenest one.
+def widening_ranges(total: int, num_brokers: int, max_of_scarcest: int) -> Iterator[CountRange]:
+    """Yield ranges around the mean in widening order; the first feasible one contains the most even counts.
 
     Args:
-        total: what is to be shared out.
-        num_brokers: among how many.
-        scarcest: the most that the broker can have that can have least.
+        total: the sum of all counts.
+        num_brokers: the number of brokers.
+        max_of_scarcest: the highest possible count of the broker for which that is lowest.
     """
     low, remainder = divmod(total, num_brokers)
     high = low + (remainder > 0)
-    low = min(low, scarcest)
+    low = min(low, max_of_scarcest)
     width = 0
     while width < 2 * total:
         yield CountRange(max(low - width, 0), min(high + width, total))
         width = max(1, 2 * width)
 
 
-def convex_cost_arcs(nodes: IntArray, sizes: IntArray, span: CountRange, sinks: tuple[int, int], step: int) -> Arcs:
-    """Arcs from nodes to two sinks by which each of the brokers behind a node gets as many as a span admits.
+def convex_cost_arcs(
+    nodes: IntArray, sizes: IntArray, count_range: CountRange, sinks: tuple[int, int], step: int
+) -> Arcs:
+    """Return arcs from nodes to two sinks that give each broker a count within a range, at convex cost.
 
     Args:
-        nodes: where the flow comes from.
-        sizes: how many brokers are behind each.
-        span: what each may have.
-        sinks: where the least goes that each must have, and where the rest goes.
-        step: by how much the second beyond the least costs more than the first, the third more than the second.
+        nodes: the tails of the arcs.
+        sizes: the number of brokers behind each node.
+        count_range: the counts that a broker may have.
+        sinks: the sink of the required lowest counts, and the sink of the rest.
+        step: the cost difference between one unit above the lowest count and the next.
     """
-    rises = np.arange(span.most - span.least)
-    base = Arcs(nodes, np.full(len(nodes), sinks[0]), span.least * sizes, np.zeros(len(nodes), dtype=np.int64))
+    steps = np.arange(count_range.most - count_range.least)
+    base = Arcs(nodes, np.full(len(nodes), sinks[0]), count_range.least * sizes, np.zeros(len(nodes), dtype=np.int64))
     rest = Arcs(
-        np.repeat(nodes, len(rises)),
-        np.full(len(nodes) * len(rises), sinks[1]),
-        np.repeat(sizes, len(rises)),
-        np.tile(rises * step, len(nodes)),
+        np.repeat(nodes, len(steps)),
+        np.full(len(nodes) * len(steps), sinks[1]),
+        np.repeat(sizes, len(steps)),
+        np.tile(steps * step, len(nodes)),
     )
     return Arcs.joined(base, rest)
 
 
-def replica_count_range(question: NormalizedProblem) -> CountRange:
-    """The least and the most replicas that a broker has in the evenest placement that racks admit.
+def replica_count_range(problem: NormalizedProblem) -> CountRange:
+    """Return the range of replica counts in the most even placement that racks allow.
 
-    Brokers of a rack can always share evenly, and partitions of one replication factor are alike, so a flow from
+    The brokers of a rack can always share evenly, and partitions of one replication factor are equivalent, so a flow from
     factors to racks finds it.
 
     Raises:
-        ValueError: no placement keeps to the limits of racks.
+        ValueError: no placement meets the rack limits.
     """
-    sizes = question.rack_sizes
-    total, brokers = int(question.factors.sum()), question.num_brokers
-    pairs = np.stack([question.factors, question.rack_limits], axis=1)
+    sizes = problem.rack_sizes
+    total, brokers = int(problem.factors.sum()), problem.num_brokers
+    pairs = np.stack([problem.factors, problem.rack_limits], axis=1)
     kinds, counts = np.unique(pairs, axis=0, return_counts=True)
     kind, rack = np.indices((len(kinds), len(sizes))).reshape(2, -1)
-    room = counts[kind] * np.minimum(kinds[kind, 1], sizes[rack])
-    shared = Arcs(kind, len(kinds) + rack, room, np.zeros(len(kind), dtype=np.int64))
+    capacity = counts[kind] * np.minimum(kinds[kind, 1], sizes[rack])
+    rack_arcs = Arcs(kind, len(kinds) + rack, capacity, np.zeros(len(kind), dtype=np.int64))
     first = len(kinds) + len(sizes)
-    for span in widening_ranges(total, brokers, question.num_partitions):
-        stairs = convex_cost_arcs(len(kinds) + np.arange(len(sizes)), sizes, span, (first, first + 1), 1)
-        arcs = Arcs.joined(shared, stairs)
-        supply = np.concatenate([counts * kinds[:, 0], np.zeros(len(sizes)), sink_demands(total, brokers, span)])
+    for count_range in widening_ranges(total, brokers, problem.num_partitions):
+        broker_arcs = convex_cost_arcs(len(kinds) + np.arange(len(sizes)), sizes, count_range, (first, first + 1), 1)
+        arcs = Arcs.joined(rack_arcs, broker_arcs)
+        supply = np.concatenate([counts * kinds[:, 0], np.zeros(len(sizes)), sink_demands(total, brokers, count_range)])
         flows = min_cost_flow(arcs, supply.astype(np.int64))
         if flows is not None:
             held = np.bincount(rack, flows[: len(rack)], minlength=len(sizes)).astype(np.int64)
             return CountRange(int((held // sizes).min()), int((-(-held // sizes)).max()))
-    raise ValueError("the racks do not take all replicas")
+    raise ValueError("the racks cannot hold all replicas within their limits")
 
 
-def sink_demands(total: int, num_brokers: int, span: CountRange) -> IntArray:
-    """What the two sinks of a staircase demand."""
-    least = span.least * num_brokers
+def sink_demands(total: int, num_brokers: int, count_range: CountRange) -> IntArray:
+    """Return the demands of the two sinks of `convex_cost_arcs`."""
+    least = count_range.least * num_brokers
     return np.array([-least, least - total])

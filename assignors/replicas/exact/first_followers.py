@@ -1,7 +1,7 @@
-"""The first followers by which leaders stay evenest if any broker is down, with fewest changes: a minimum-cost flow.
+"""First followers that keep leader counts most even if any broker is down, with the fewest changes, by a min-cost flow.
 
-If a broker is down, each partition that it leads goes to its first follower. What that does to the others does not
-hang on who follows whom elsewhere, so every broker's loss is a flow of its own; they are solved as one.
+If a broker is down, the first follower of each of its partitions becomes leader. The followers of one broker's
+partitions do not affect those of another's, so the problem separates by leader; one flow solves all of them together.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from assignors.replicas.state import NO_BROKER
 
 
 class _FollowerChoices(NamedTuple):
-    """Who may follow first; an entry for each follower of each partition that has a choice, by partition.
+    """The possible first followers: one entry per follower of each partition with a choice, sorted by partition.
 
     Attributes:
         partition: the partition.
         broker: the follower.
-        pair: of leader and follower; pairs are numbered from 0.
-        level: what the follower leads at least if the leader is down, by pair.
-        cost: what it costs to have it follow first.
-        step: what it costs that a broker has to lead one more; more than all changes together.
+        pair: the number of the pair of leader and follower.
+        level: by pair, the minimum number of partitions that the follower leads if the leader is down.
+        cost: the cost of this follower as first follower.
+        step: the cost of one more partition led by a broker; higher than the cost of all changes together.
     """
 
     partition: IntArray
@@ -36,74 +36,78 @@ class _FollowerChoices(NamedTuple):
     step: int
 
 
-def choose_first_followers(question: NormalizedProblem, table: IntArray) -> IntArray:
-    """Shape (P,); who shall follow first, places in `Question.brokers`; NOBODY where there is no choice.
+def choose_first_followers(problem: NormalizedProblem, table: IntArray) -> IntArray:
+    """Return the first follower of each partition, shape (P,), as index in `NormalizedProblem.brokers`; NO_BROKER for no choice.
 
     Args:
-        question: the question.
-        table: shape (P, W); who holds replicas, the leader first.
+        problem: the current replicas.
+        table: shape (P, W); the planned replicas, the leader first.
     """
     chosen = np.full(len(table), NO_BROKER, dtype=np.int64)
-    free = np.flatnonzero((table != NO_BROKER).sum(axis=1) > 2)
-    if not len(free):
+    with_choice = np.flatnonzero((table != NO_BROKER).sum(axis=1) > 2)
+    if not len(with_choice):
         return chosen
-    heirs = _follower_choices(question, table, free)
-    is_contested = np.isin(heirs.partition, heirs.partition[np.bincount(heirs.pair)[heirs.pair] > 1])
-    for part, choose in ((is_contested, _choose_by_flow), (~is_contested, _choose_cheapest)):
+    choices = _follower_choices(problem, table, with_choice)
+    is_contested = np.isin(choices.partition, choices.partition[np.bincount(choices.pair)[choices.pair] > 1])
+    for part, select in ((is_contested, _choose_by_flow), (~is_contested, _choose_cheapest)):
         entries = np.flatnonzero(part)
-        taken = entries[choose(heirs, entries)] if len(entries) else entries
-        chosen[heirs.partition[taken]] = heirs.broker[taken]
+        taken = entries[select(choices, entries)] if len(entries) else entries
+        chosen[choices.partition[taken]] = choices.broker[taken]
     return chosen
 
 
-def _follower_choices(question: NormalizedProblem, table: IntArray, free: IntArray) -> _FollowerChoices:
-    brokers = question.num_brokers
-    row, place = np.nonzero(table[free, 1:] != NO_BROKER)
-    partition = free[row]
-    broker = table[partition, place + 1]
+def _follower_choices(problem: NormalizedProblem, table: IntArray, with_choice: IntArray) -> _FollowerChoices:
+    brokers = problem.num_brokers
+    row, position = np.nonzero(table[with_choice, 1:] != NO_BROKER)
+    partition = with_choice[row]
+    broker = table[partition, position + 1]
     pairs, pair = np.unique(table[partition, 0] * brokers + broker, return_inverse=True)
     level = _forced_leads(table, brokers, pairs)
     room = MAX_COST // (len(row) * 3 * (int(level.max()) + len(row)))
-    ties = NUM_TIE_BREAKERS if (NUM_TIE_BREAKERS * len(free) + NUM_TIE_BREAKERS + 1) * len(free) < room else 0
-    tie = question.ties(partition, broker, ties) if ties else np.zeros(len(row), dtype=np.int64)
-    change = ties * len(free) + 1
+    ties = (
+        NUM_TIE_BREAKERS
+        if (NUM_TIE_BREAKERS * len(with_choice) + NUM_TIE_BREAKERS + 1) * len(with_choice) < room
+        else 0
+    )
+    tie = problem.ties(partition, broker, ties) if ties else np.zeros(len(row), dtype=np.int64)
+    change = ties * len(with_choice) + 1
     return _FollowerChoices(
-        partition, broker, pair, level, np.where(place > 0, change + tie, 0), (change + ties) * len(free) + 1
+        partition, broker, pair, level, np.where(position > 0, change + tie, 0), (change + ties) * len(with_choice) + 1
     )
 
 
 def _forced_leads(table: IntArray, brokers: int, pairs: IntArray) -> IntArray:
-    """What the second of each pair of brokers leads for certain if the first is down; less what every broker leads."""
+    """Return how many partitions the follower of each pair leads for certain if the leader is down, above the minimum."""
     leaders = np.bincount(table[:, 0], minlength=brokers)
     is_forced = (table != NO_BROKER).sum(axis=1) == 2
     forced = np.sort(table[is_forced, 0] * brokers + table[is_forced, 1])
     inherited = np.searchsorted(forced, pairs, side="right") - np.searchsorted(forced, pairs, side="left")
-    settled: IntArray = leaders[pairs % brokers] - leaders.min() + inherited
-    return settled
+    forced_counts: IntArray = leaders[pairs % brokers] - leaders.min() + inherited
+    return forced_counts
 
 
-def _choose_cheapest(heirs: _FollowerChoices, entries: IntArray) -> IntArray:
-    """Which entries to take where no two partitions have a pair of brokers in common: the cheapest of each."""
-    partition = heirs.partition[entries]
-    cost = heirs.cost[entries] + heirs.step * heirs.level[heirs.pair[entries]]
+def _choose_cheapest(choices: _FollowerChoices, entries: IntArray) -> IntArray:
+    """Return the cheapest entry of each partition, if no two partitions share a pair of brokers."""
+    partition = choices.partition[entries]
+    cost = choices.cost[entries] + choices.step * choices.level[choices.pair[entries]]
     order = np.lexsort((cost, partition))
     first: IntArray = order[np.diff(partition[order], prepend=-1) != 0]
     return first
 
 
-def _choose_by_flow(heirs: _FollowerChoices, entries: IntArray) -> IntArray:
-    """Which entries to take where they have: those that a flow takes from partitions by pairs to a sink."""
-    _, row = np.unique(heirs.partition[entries], return_inverse=True)
-    pairs, pair, counts = np.unique(heirs.pair[entries], return_inverse=True, return_counts=True)
-    num_rows, one = int(row.max()) + 1, np.ones(len(row), dtype=np.int64)
+def _choose_by_flow(choices: _FollowerChoices, entries: IntArray) -> IntArray:
+    """Return the entries that a min-cost flow from partitions through pairs to a sink selects."""
+    _, row = np.unique(choices.partition[entries], return_inverse=True)
+    pairs, pair, counts = np.unique(choices.pair[entries], return_inverse=True, return_counts=True)
+    num_rows, ones = int(row.max()) + 1, np.ones(len(row), dtype=np.int64)
     sink = num_rows + len(pairs)
-    rise = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    level = np.repeat(heirs.level[pairs], counts) + rise
-    to_pairs = Arcs(row, num_rows + pair, one, heirs.cost[entries])
-    stairs = Arcs(num_rows + np.repeat(np.arange(len(pairs)), counts), sink * one, one, heirs.step * level)
+    rank_in_pair = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    level = np.repeat(choices.level[pairs], counts) + rank_in_pair
+    to_pairs = Arcs(row, num_rows + pair, ones, choices.cost[entries])
+    to_sink = Arcs(num_rows + np.repeat(np.arange(len(pairs)), counts), sink * ones, ones, choices.step * level)
     supply = np.zeros(sink + 1, dtype=np.int64)
     supply[:num_rows], supply[sink] = 1, -num_rows
-    flows = min_cost_flow(Arcs.joined(to_pairs, stairs), supply)
+    flows = min_cost_flow(Arcs.joined(to_pairs, to_sink), supply)
     if flows is None:
-        raise ValueError("a partition has nobody to follow its leader")
+        raise ValueError("a partition has no follower")
     return np.flatnonzero(flows[: len(row)])

@@ -1,6 +1,6 @@
-"""The order of replicas within partitions, changed as little as can be.
+"""The order of replicas within partitions, with as few changes as possible.
 
-Tables have shape (P, W), as `Question.held`.
+Tables have shape (P, W), as `NormalizedProblem.held`.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.state import NO_BROKER
 
 
-def keep_order(question: NormalizedProblem, pairs: IntArray) -> IntArray:
-    """Replicas that stay keep their places; those that are added take the places of those that go, then new ones.
+def keep_order(problem: NormalizedProblem, pairs: IntArray) -> IntArray:
+    """Return the replicas in order: kept replicas keep their positions; added ones fill the gaps first, then the end.
 
     Args:
-        question: who holds what today.
-        pairs: who shall: partition x brokers + broker, sorted.
+        problem: the current replicas.
+        pairs: the wanted replicas, as sorted pairs (partition * brokers + broker).
     """
-    width = int(question.factors.max(initial=0))
-    old = np.full((question.num_partitions, max(width, question.held.shape[1])), NO_BROKER, dtype=np.int64)
-    old[:, : question.held.shape[1]] = question.held
-    number = np.arange(question.num_partitions)[:, None] * question.num_brokers + old
-    stays = (old != NO_BROKER) & np.isin(number, pairs)
-    table = np.where(stays, old, NO_BROKER)
-    partition, broker = np.divmod(np.setdiff1d(pairs, number[stays]), question.num_brokers)
-    turn = np.arange(len(partition)) - np.searchsorted(partition, partition)
-    gap = np.argsort(stays, axis=1, kind="stable")
-    table[partition, gap[partition, turn]] = broker
-    behind = np.argsort(table == NO_BROKER, axis=1, kind="stable")
-    return np.take_along_axis(table, behind, axis=1)[:, :width]
+    width = int(problem.factors.max(initial=0))
+    old = np.full((problem.num_partitions, max(width, problem.held.shape[1])), NO_BROKER, dtype=np.int64)
+    old[:, : problem.held.shape[1]] = problem.held
+    pair = np.arange(problem.num_partitions)[:, None] * problem.num_brokers + old
+    is_kept = (old != NO_BROKER) & np.isin(pair, pairs)
+    table = np.where(is_kept, old, NO_BROKER)
+    partition, broker = np.divmod(np.setdiff1d(pairs, pair[is_kept]), problem.num_brokers)
+    rank_in_partition = np.arange(len(partition)) - np.searchsorted(partition, partition)
+    gaps_first = np.argsort(is_kept, axis=1, kind="stable")
+    table[partition, gaps_first[partition, rank_in_partition]] = broker
+    replicas_first = np.argsort(table == NO_BROKER, axis=1, kind="stable")
+    return np.take_along_axis(table, replicas_first, axis=1)[:, :width]
 
 
-def swap_to_position(table: IntArray, place: int, broker: IntArray) -> IntArray:
-    """In every partition the broker named for it changes places with the one at that place; NOBODY changes nothing."""
+def swap_to_position(table: IntArray, position: int, broker: IntArray) -> IntArray:
+    """Swap the given broker of each partition with the broker at a position; NO_BROKER leaves a partition unchanged."""
     rows = np.flatnonzero(broker != NO_BROKER)
     if not len(rows):
         return table
-    here = (table[rows] == broker[rows, None]).argmax(axis=1)
+    current_position = (table[rows] == broker[rows, None]).argmax(axis=1)
     changed = table.copy()
-    changed[rows, here] = table[rows, place]
-    changed[rows, place] = broker[rows]
+    changed[rows, current_position] = table[rows, position]
+    changed[rows, position] = broker[rows]
     return changed

@@ -1,7 +1,7 @@
-"""The placement with evenest counts that copies least: a minimum-cost flow over few arcs, and a proof that few will do.
+"""The most even placement that copies least: a min-cost flow over few arcs, and a proof that these suffice.
 
-A unit of flow is a replica: it goes from its partition through the rack, where one can be crowded, to a broker, and on
-to a sink that demands even counts.
+A unit of flow is a replica. It goes from its partition through the rack, if the rack limit may bind, to a broker, and
+on to a sink that requires even counts.
 """
 
 from __future__ import annotations
@@ -19,201 +19,207 @@ from assignors.replicas.normalized_problem import NUM_TIE_BREAKERS, NormalizedPr
 from assignors.replicas.state import NO_BROKER
 
 FIRST_SAMPLE_SIZE = 4
-"""How many candidates to draw at first for each reason to draw any."""
+"""The number of candidates per sample in the first flow."""
 DENSE_PAIRS = 200_000
-"""Up to so many pairs of partitions and brokers are all tried at once, and break ties by topics."""
+"""The maximum number of pairs of partitions and brokers that are all candidates and balance the counts per topic."""
 TIE_BREAKING_PAIRS = 1_000_000
-"""Up to so many break ties by hash."""
+"""The maximum number of pairs with ties broken by hash."""
 ARCS_PER_S = 200_000
-"""What counts as a second of the time limit."""
+"""The number of arcs that counts as one second of the time limit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplicaPlacement:
-    """Who holds what.
+    """The brokers that hold each partition.
 
     Attributes:
-        pairs: sorted, as in `candidates`.
-        value: what has to be copied, in the unit that was asked for.
-        bound: what every evenest placement has to copy at least.
-        span: the least and the most replicas that a broker has.
+        pairs: sorted pairs, as in `candidates`.
+        value: the weight of the copied replicas.
+        bound: a lower bound on the copied weight of every most even placement.
+        count_range: the lowest and the highest replica count of a broker.
     """
 
     pairs: IntArray
     value: int
     bound: int
-    span: CountRange
+    count_range: CountRange
 
 
-def place(question: NormalizedProblem, weight: IntArray | None = None, time_limit_s: float = 60.0) -> ReplicaPlacement:
-    """Find the evenest placement that copies least.
+def place(problem: NormalizedProblem, weight: IntArray | None = None, time_limit_s: float = 60.0) -> ReplicaPlacement:
+    """Find the most even placement that copies least.
 
     Args:
-        question: the question; it has an answer, as `planning.plan` sees to.
-        weight: shape (P,); what it costs to copy a replica; 1 each if None. Of those that cost the same, the one with
-            fewest replicas copied is taken.
-        time_limit_s: when to stop looking for a proof, in seconds as arcs of flows solved (200,000 a second, whatever
-            the machine), so that the same question has the same answer everywhere. There is an answer in any case.
+        problem: a feasible problem, as `planning.plan` ensures.
+        weight: shape (P,); the cost of copying a replica; 1 each if None. Ties are broken by the number of copied
+            replicas.
+        time_limit_s: the time limit of the proof in seconds, counted in arcs of solved flows (200,000 per second), so that
+            the result does not depend on the machine. A placement is always returned.
     """
-    search = _Search(question, weight)
-    pairs = search.first()
-    arcs, wanted = 0, FIRST_SAMPLE_SIZE
+    search = _Search(problem, weight)
+    pairs = search.first_candidates()
+    arcs, num_samples = 0, FIRST_SAMPLE_SIZE
     while True:
         network = _ReplicaNetwork(search, pairs)
         flows = min_cost_flow(network.arcs, network.supply)
         arcs += len(network.arcs.tail)
         if flows is None:
-            wanted *= 2
-            pairs = search.more(wanted)
+            num_samples *= 2
+            pairs = search.sample(num_samples)
             continue
         taken = flows[: len(network.pairs)] > 0
-        value = network.copied(taken)
-        missing = search.nothing if value <= search.bound else network.missing(flows, wanted)
-        if not len(missing):
+        value = network.copied_weight(taken)
+        candidates_to_add = (
+            search.no_pairs if value <= search.bound else network.improving_candidates(flows, num_samples)
+        )
+        if not len(candidates_to_add):
             return search.placement(network.pairs[taken], value)
         if arcs > time_limit_s * ARCS_PER_S:
             return search.placement(network.pairs[taken], search.bound)
-        wanted *= 2
-        pairs = np.union1d(pairs, missing)
+        num_samples *= 2
+        pairs = np.union1d(pairs, candidates_to_add)
 
 
 class _Search:
-    """What does not change from flow to flow."""
+    """The data that all flows of one search share."""
 
-    nothing = np.empty(0, dtype=np.int64)
+    no_pairs = np.empty(0, dtype=np.int64)
 
-    def __init__(self, question: NormalizedProblem, weight: IntArray | None) -> None:
-        self.question = question
-        self.span = replica_count_range(question)
-        self.held = question.held_pairs
-        self.lacking = min_added_replicas(question)
+    def __init__(self, problem: NormalizedProblem, weight: IntArray | None) -> None:
+        self.problem = problem
+        self.count_range = replica_count_range(problem)
+        self.held = problem.held_pairs
+        self.min_added = min_added_replicas(problem)
         self.is_weighted = weight is not None
-        self.weight = np.ones(question.num_partitions, dtype=np.int64) if weight is None else weight
-        self.bound = int((self.lacking * self.weight).sum())
+        self.weight = np.ones(problem.num_partitions, dtype=np.int64) if weight is None else weight
+        self.bound = int((self.min_added * self.weight).sum())
         if weight is None:
-            self.bound = max(self.bound, min_added_by_counts(question, self.span))
+            self.bound = max(self.bound, min_added_by_counts(problem, self.count_range))
         self.is_preferred = np.isin(self.held, self._preferred())
 
-    def first(self) -> IntArray:
-        """The candidates to begin with."""
-        if self.question.num_partitions * self.question.num_brokers <= DENSE_PAIRS:
-            return candidates.all_candidates(self.question)
-        return self.more(FIRST_SAMPLE_SIZE)
+    def first_candidates(self) -> IntArray:
+        """Return the candidates of the first flow."""
+        if self.problem.num_partitions * self.problem.num_brokers <= DENSE_PAIRS:
+            return candidates.all_candidates(self.problem)
+        return self.sample(FIRST_SAMPLE_SIZE)
 
-    def more(self, wanted: int) -> IntArray:
-        """More of them."""
-        if wanted >= self.question.num_brokers:
-            return candidates.all_candidates(self.question)
-        return candidates.sample_candidates(self.question, self.span, self.lacking, wanted)
+    def sample(self, num_samples: int) -> IntArray:
+        """Return a sample of candidates, or all of them."""
+        if num_samples >= self.problem.num_brokers:
+            return candidates.all_candidates(self.problem)
+        return candidates.sample_candidates(self.problem, self.count_range, self.min_added, num_samples)
 
     def placement(self, pairs: IntArray, bound: int) -> ReplicaPlacement:
-        partition = candidates.new_pairs(pairs, self.held) // self.question.num_brokers
-        return ReplicaPlacement(np.sort(pairs), int(self.weight[partition].sum()), bound, self.span)
+        partition = candidates.new_pairs(pairs, self.held) // self.problem.num_brokers
+        return ReplicaPlacement(np.sort(pairs), int(self.weight[partition].sum()), bound, self.count_range)
 
     def _preferred(self) -> IntArray:
-        first = self.question.held[:, 0]
-        there = np.flatnonzero(first != NO_BROKER)
-        return there * self.question.num_brokers + first[there]
+        first = self.problem.held[:, 0]
+        present = np.flatnonzero(first != NO_BROKER)
+        return present * self.problem.num_brokers + first[present]
 
 
 class _ReplicaNetwork:
-    """The flow over the replicas that are there and some candidates."""
+    """The flow network over current replicas and some candidates."""
 
-    def __init__(self, search: _Search, fresh: IntArray) -> None:
-        question = search.question
-        self.search, self.question = search, question
-        self.pairs = np.concatenate([search.held, fresh])
+    def __init__(self, search: _Search, candidate_pairs: IntArray) -> None:
+        problem = search.problem
+        self.search, self.problem = search, problem
+        self.pairs = np.concatenate([search.held, candidate_pairs])
         self.is_new = np.arange(len(self.pairs)) >= len(search.held)
-        self.partition, self.broker = np.divmod(self.pairs, question.num_brokers)
-        self.rack = question.rack[self.broker]
-        self._group()
-        self.first_share = question.num_partitions + len(self.crowd_partition)
-        few = len(self.pairs) <= DENSE_PAIRS
-        self.shares = TopicShares.of(question, self.partition, self.broker) if few else TopicShares.none()
+        self.partition, self.broker = np.divmod(self.pairs, problem.num_brokers)
+        self.rack = problem.rack[self.broker]
+        self._add_rack_nodes()
+        self.first_share = problem.num_partitions + len(self.crowd_partition)
+        has_topic_nodes = len(self.pairs) <= DENSE_PAIRS
+        self.shares = TopicShares.of(problem, self.partition, self.broker) if has_topic_nodes else TopicShares.none()
         self.first_broker = self.first_share + len(self.shares)
         self.head = self.first_share + self.shares.of_pair if len(self.shares) else self.first_broker + self.broker
-        self.num_nodes = self.first_broker + question.num_brokers + 2
+        self.num_nodes = self.first_broker + problem.num_brokers + 2
         self.arcs = self._arcs(*self._costs())
         self.supply = np.zeros(self.num_nodes, dtype=np.int64)
-        self.supply[: question.num_partitions] = question.factors
-        self.supply[-2:] = sink_demands(int(question.factors.sum()), question.num_brokers, search.span)
+        self.supply[: problem.num_partitions] = problem.factors
+        self.supply[-2:] = sink_demands(int(problem.factors.sum()), problem.num_brokers, search.count_range)
 
-    def copied(self, taken: BoolArray) -> int:
-        """What the flow copies."""
+    def copied_weight(self, taken: BoolArray) -> int:
+        """Return the weight of the replicas that the flow copies."""
         return int(self.search.weight[self.partition[taken & self.is_new]].sum())
 
-    def missing(self, flows: IntArray, each: int) -> IntArray:
-        """Candidates that are not there and might make the flow cheaper, up to so many a partition and rack; none if
-        none does: then the flow is proven to be the cheapest of all."""
-        question, weight = self.question, self.search.weight
+    def improving_candidates(self, flows: IntArray, limit_per_rack: int) -> IntArray:
+        """Return further candidates that might make the flow cheaper, up to a number per partition and rack.
+
+        If there are none, the flow is proven optimal over all candidates.
+        """
+        problem, weight = self.problem, self.search.weight
         plain = self._arcs(np.where(self.is_new, weight[self.partition], 0), 0, self._plain_step())
         length = distances(plain, flows, self.num_nodes)
-        of_broker = length[self.first_broker : self.first_broker + question.num_brokers]
+        of_broker = length[self.first_broker : self.first_broker + problem.num_brokers]
         used = flows[: len(self.pairs)] > 0
         reach = length[self.head] - plain.cost[: len(self.pairs)]
         known = np.sort(self.pairs)
-        found = []
-        for rack in range(len(question.rack_sizes)):
-            ours = used & (self.rack == rack)
-            from_here = length[: question.num_partitions].copy()
-            full = np.bincount(self.partition[ours], minlength=len(from_here)) >= question.rack_limits
-            behind = np.full(len(from_here), np.iinfo(np.int64).max)
-            np.minimum.at(behind, self.partition[ours], reach[ours])
-            limit = np.where(full, behind, from_here) + np.where(full, 0, weight)
-            limit[full] += weight[full]
-            found.append(candidates.new_pairs(self._beyond(limit, of_broker, rack, each), known))
-        return np.concatenate(found)
+        candidate_lists = []
+        for rack in range(len(problem.rack_sizes)):
+            in_rack = used & (self.rack == rack)
+            distance_limit = length[: problem.num_partitions].copy()
+            is_full = np.bincount(self.partition[in_rack], minlength=len(distance_limit)) >= problem.rack_limits
+            via_replicas = np.full(len(distance_limit), np.iinfo(np.int64).max)
+            np.minimum.at(via_replicas, self.partition[in_rack], reach[in_rack])
+            limit = np.where(is_full, via_replicas, distance_limit) + np.where(is_full, 0, weight)
+            limit[is_full] += weight[is_full]
+            candidate_lists.append(
+                candidates.new_pairs(self._farther_brokers(limit, of_broker, rack, limit_per_rack), known)
+            )
+        return np.concatenate(candidate_lists)
 
-    def _beyond(self, limit: IntArray, of_broker: IntArray, rack: int, each: int) -> IntArray:
-        """Pairs with the brokers of a rack that are farther away than the limits of partitions."""
-        brokers = np.flatnonzero(self.question.rack == rack)
+    def _farther_brokers(self, limit: IntArray, of_broker: IntArray, rack: int, limit_per_rack: int) -> IntArray:
+        """Return pairs with the brokers of a rack whose distance exceeds the limit of the partition."""
+        brokers = np.flatnonzero(self.problem.rack == rack)
         brokers = brokers[np.argsort(-of_broker[brokers], kind="stable")]
         count = np.searchsorted(-of_broker[brokers], -limit, side="left")
         partition = np.flatnonzero(count)
         count = count[partition]
-        turn = (self.question.partition_hash[partition] % count.astype(np.uint64)).astype(np.int64)
+        turn = (self.problem.partition_hash[partition] % count.astype(np.uint64)).astype(np.int64)
         pairs = []
-        for number in range(min(each, int(count.max(initial=0)))):
-            live = number < count
-            spot = (turn[live] + number) % count[live]
-            pairs.append(partition[live] * self.question.num_brokers + brokers[spot])
-        return np.concatenate(pairs) if pairs else self.search.nothing
+        for number in range(min(limit_per_rack, int(count.max(initial=0)))):
+            has_more = number < count
+            index = (turn[has_more] + number) % count[has_more]
+            pairs.append(partition[has_more] * self.problem.num_brokers + brokers[index])
+        return np.concatenate(pairs) if pairs else self.search.no_pairs
 
-    def _group(self) -> None:
-        """See which racks some partition could crowd: only they need nodes."""
-        racks = len(self.question.rack_sizes)
+    def _add_rack_nodes(self) -> None:
+        """Add nodes for pairs of partition and rack whose limit may bind."""
+        racks = len(self.problem.rack_sizes)
         place = self.partition * racks + self.rack
         groups, group, sizes = np.unique(place, return_inverse=True, return_counts=True)
-        crowds = sizes > self.question.rack_limits[groups // racks]
-        self.crowd_partition = groups[crowds] // racks
-        number = self.question.num_partitions + np.cumsum(crowds) - 1
-        self.tail = np.where(crowds, number, groups // racks)[group]
+        is_limited = sizes > self.problem.rack_limits[groups // racks]
+        self.crowd_partition = groups[is_limited] // racks
+        number = self.problem.num_partitions + np.cumsum(is_limited) - 1
+        self.tail = np.where(is_limited, number, groups // racks)[group]
 
     def _arcs(self, cost: IntArray, topic_step: int, step: int) -> Arcs:
-        question = self.question
+        problem = self.problem
         ones, none = np.ones(len(self.pairs), dtype=np.int64), np.zeros(len(self.crowd_partition), dtype=np.int64)
-        to_rack = question.num_partitions + np.arange(len(self.crowd_partition))
-        brokers = self.first_broker + np.arange(question.num_brokers)
+        to_rack = problem.num_partitions + np.arange(len(self.crowd_partition))
+        brokers = self.first_broker + np.arange(problem.num_brokers)
         sinks = (self.num_nodes - 2, self.num_nodes - 1)
         return Arcs.joined(
             Arcs(self.tail, self.head, ones, cost),
-            Arcs(self.crowd_partition, to_rack, question.rack_limits[self.crowd_partition], none),
+            Arcs(self.crowd_partition, to_rack, problem.rack_limits[self.crowd_partition], none),
             self.shares.arcs(self.first_share, self.first_broker, topic_step),
-            convex_cost_arcs(brokers, np.ones(len(brokers), dtype=np.int64), self.search.span, sinks, step),
+            convex_cost_arcs(brokers, np.ones(len(brokers), dtype=np.int64), self.search.count_range, sinks, step),
         )
 
     def _plain_step(self) -> int:
-        """More than the cost of copying everything, if counts are not as even as can be."""
-        span, factors = self.search.span, self.question.factors
-        return int((factors * self.search.weight).sum()) + 1 if span.most - span.least > 1 else 0
+        """Return a cost above that of copying everything; 0 if counts differ by at most 1 in any case."""
+        count_range, factors = self.search.count_range, self.problem.factors
+        return int((factors * self.search.weight).sum()) + 1 if count_range.most - count_range.least > 1 else 0
 
     def _costs(self) -> tuple[IntArray, int, int]:
-        """What arcs from partitions cost, and how steep the stairs of topics and of brokers are.
+        """Return the costs of arcs from partitions, and the cost steps of topics and of brokers.
 
-        Ties are broken by topics and by hash where the numbers fit and there are not too many pairs, else by the order
-        of names: different costs make the flow several times slower.
+        Topics and hashes break ties if the costs fit and there are not too many pairs; otherwise the order of names does.
+        Many different costs make the flow several times slower.
         """
-        width = self.search.span.most - self.search.span.least
+        width = self.search.count_range.most - self.search.count_range.least
         for ties in (NUM_TIE_BREAKERS, 1, 0) if len(self.pairs) <= TIE_BREAKING_PAIRS else (0,):
             costs = cost, topic_step, step = self._costs_with(ties)
             topics = topic_step * int(self.shares.counts.max(initial=0))
@@ -222,36 +228,43 @@ class _ReplicaNetwork:
         return costs
 
     def _costs_with(self, ties: int) -> tuple[IntArray, int, int]:
-        """All ties together weigh less than a step of a topic, all of those less than a replica, and all replicas less
-        than a unit of weight."""
-        replicas = int(self.question.factors.sum())
+        """Return the costs with this number of tie breakers.
+
+        All ties together cost less than one topic step, all topic steps less than one replica, and all replicas less than one
+        unit of weight.
+        """
+        replicas = int(self.problem.factors.sum())
         tie = np.zeros(len(self.pairs), dtype=np.int64)
         if ties:
-            tie = self.question.ties(self.partition, self.broker, ties) + 1
+            tie = self.problem.ties(self.partition, self.broker, ties) + 1
             tie[: len(self.search.held)][self.search.is_preferred] = 0
         topic_step = ties * replicas + 1 if ties else 0
-        topics = topic_step * int(self.shares.rises.sum())
+        topics = topic_step * int(self.shares.steps.sum())
         copy = ties * replicas + topics + 1
-        weigh = (copy + ties) * replicas + topics + 1 if self.search.is_weighted else 0
-        cost = tie + np.where(self.is_new, weigh * self.search.weight[self.partition] + copy, 0)
-        dearest = weigh * int((self.search.weight * self.question.factors).sum()) + (copy + ties) * replicas
-        return cost, topic_step, dearest + topics + 1 if self._plain_step() else 0
+        weight_cost = (copy + ties) * replicas + topics + 1 if self.search.is_weighted else 0
+        cost = tie + np.where(self.is_new, weight_cost * self.search.weight[self.partition] + copy, 0)
+        max_total = weight_cost * int((self.search.weight * self.problem.factors).sum()) + (copy + ties) * replicas
+        return cost, topic_step, max_total + topics + 1 if self._plain_step() else 0
 
 
-def min_added_replicas(question: NormalizedProblem) -> IntArray:
-    """Shape (P,); how many replicas of each partition have to be added, whatever brokers have."""
-    racks = len(question.rack_sizes)
-    partition, place = np.nonzero(question.held != NO_BROKER)
-    flat = partition * racks + question.rack[question.held[partition, place]]
+def min_added_replicas(problem: NormalizedProblem) -> IntArray:
+    """Return the minimum number of replicas that each partition must add for the rules alone, shape (P,)."""
+    racks = len(problem.rack_sizes)
+    partition, place = np.nonzero(problem.held != NO_BROKER)
+    flat = partition * racks + problem.rack[problem.held[partition, place]]
     groups, sizes = np.unique(flat, return_counts=True)
-    kept = np.minimum(sizes, question.rack_limits[groups // racks])
-    stay = np.bincount(groups // racks, kept, minlength=question.num_partitions).astype(np.int64)
-    lacks: IntArray = np.maximum(question.factors - stay, 0)
-    return lacks
+    kept = np.minimum(sizes, problem.rack_limits[groups // racks])
+    kept_counts = np.bincount(groups // racks, kept, minlength=problem.num_partitions).astype(np.int64)
+    added: IntArray = np.maximum(problem.factors - kept_counts, 0)
+    return added
 
 
-def min_added_by_counts(question: NormalizedProblem, span: CountRange) -> int:
-    """How many replicas have to be added for every broker to have as many as a span admits, whatever they are of."""
-    counts = np.bincount(question.held[question.held != NO_BROKER], minlength=question.num_brokers)
-    grown = int(question.factors.sum() - counts.sum())
-    return max(int(np.maximum(span.least - counts, 0).sum()), int(np.maximum(counts - span.most, 0).sum()) + grown, 0)
+def min_added_by_counts(problem: NormalizedProblem, count_range: CountRange) -> int:
+    """Return the minimum number of replicas to add so that every broker's count is within a range."""
+    counts = np.bincount(problem.held[problem.held != NO_BROKER], minlength=problem.num_brokers)
+    increase = int(problem.factors.sum() - counts.sum())
+    return max(
+        int(np.maximum(count_range.least - counts, 0).sum()),
+        int(np.maximum(counts - count_range.most, 0).sum()) + increase,
+        0,
+    )

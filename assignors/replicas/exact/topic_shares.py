@@ -1,4 +1,4 @@
-"""What brokers have of each topic, as nodes that a flow passes on its way to the brokers."""
+"""Nodes for pairs of topic and broker, which a flow passes to balance the counts per topic."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from assignors.replicas.normalized_problem import NormalizedProblem
 
 @dataclass(frozen=True, eq=False)
 class TopicShares:
-    """Shares of topics.
+    """The nodes for pairs of topic and broker.
 
     Attributes:
-        of_pair: which share each pair of a partition and a broker adds to; empty if topics do not count.
-        broker: whose each share is.
-        counts: how many pairs may add to it.
+        of_pair: the node of each pair of a partition and a broker; empty if topics are not balanced.
+        broker: the broker of each node.
+        counts: the maximum flow through each node.
     """
 
     of_pair: IntArray
@@ -27,30 +27,32 @@ class TopicShares:
     counts: IntArray
 
     @classmethod
-    def of(cls, question: NormalizedProblem, partition: IntArray, broker: IntArray) -> TopicShares:
-        """The shares that pairs add to."""
-        keys = question.topic[partition] * question.num_brokers + broker
+    def of(cls, problem: NormalizedProblem, partition: IntArray, broker: IntArray) -> TopicShares:
+        """Return the nodes for these pairs."""
+        keys = problem.topic[partition] * problem.num_brokers + broker
         shares, of_pair, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        return cls(of_pair, shares % question.num_brokers, counts)
+        return cls(of_pair, shares % problem.num_brokers, counts)
 
     @classmethod
     def none(cls) -> TopicShares:
-        """No shares: the flow goes to brokers straight."""
-        nothing = np.empty(0, dtype=np.int64)
-        return cls(nothing, nothing, nothing)
+        """Return no nodes: the flow goes to brokers directly."""
+        no_entries = np.empty(0, dtype=np.int64)
+        return cls(no_entries, no_entries, no_entries)
 
     def __len__(self) -> int:
         return len(self.broker)
 
     @cached_property
-    def rises(self) -> IntArray:
-        """By how many steps what comes to a share costs more than the first: an entry for all that may come, by share;
-        their sum over what comes is least where shares of a topic are evenest."""
-        rises: IntArray = np.arange(self.counts.sum()) - np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
-        return rises
+    def steps(self) -> IntArray:
+        """The cost steps of each node's units of flow: 0 for the first, 1 for the second, and so on, by node.
+
+        Their sum is minimal if the counts of each topic are most even.
+        """
+        steps: IntArray = np.arange(self.counts.sum()) - np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
+        return steps
 
     def arcs(self, first_share: int, first_broker: int, step: int) -> Arcs:
-        """Arcs from shares to brokers, an entry for each of `rises`."""
+        """Return arcs from nodes to brokers, one per entry of `steps`."""
         share = np.repeat(np.arange(len(self)), self.counts)
-        one = np.ones(len(share), dtype=np.int64)
-        return Arcs(first_share + share, first_broker + self.broker[share], one, step * self.rises)
+        ones = np.ones(len(share), dtype=np.int64)
+        return Arcs(first_share + share, first_broker + self.broker[share], ones, step * self.steps)

@@ -1,1 +1,1 @@
-"""Cruise Control's goals, and the cluster as they move it."""
+"""Cruise Control's goals, and the cluster model that they change."""

@@ -1,4 +1,4 @@
-"""The goals of counts: brokers hold and lead about equally much.
+"""The goals of counts: balanced replicas and leaders per broker.
 
 Source: LinkedIn Cruise Control, `analyzer.goals`: `ReplicaDistributionAbstractGoal`, `ReplicaDistributionGoal`,
 `LeaderReplicaDistributionGoal`.
@@ -16,7 +16,7 @@ from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
 
 
 class _CountGoal(Goal):
-    """Every broker has between a lower and an upper limit of something, both off the average by a margin."""
+    """Soft goal: the count of every broker is within a margin of the average."""
 
     def __init__(self, margin: float) -> None:
         super().__init__()
@@ -34,21 +34,27 @@ class _CountGoal(Goal):
     @abstractmethod
     def _count(self, model: ClusterModel, broker: int) -> int: ...
 
-    def _may_pass(self, model: ClusterModel, source: int, destination: int) -> bool:
-        """Whether one may go from broker to broker without either leaving its limits."""
-        takes = self._count(model, destination) + 1 <= (self._upper if model.is_allowed(destination) else 0)
-        return takes and (not model.is_allowed(source) or self._count(model, source) - 1 >= self._lower)
+    def _keeps_limits(self, model: ClusterModel, source: int, destination: int) -> bool:
+        """Return whether one unit may move between brokers without either leaving its limits."""
+        upper = self._upper if model.is_allowed(destination) else 0
+        if self._count(model, destination) + 1 > upper:
+            return False
+        return not model.is_allowed(source) or self._count(model, source) - 1 >= self._lower
 
     def _receivers(self, model: ClusterModel) -> list[int]:
-        """Who may get another, the one that has least first."""
+        """Return the brokers below the upper limit, the lowest count first."""
         below = [broker for broker in model.allowed if self._count(model, broker) < self._upper]
         return sorted(below, key=lambda broker: self._count(model, broker))
 
-    def _draw_in(
-        self, board: GoalActions, broker: int, shed: Callable[[int], list[int]], rank: Callable[[int], tuple[int, ...]]
+    def _pull_replicas(
+        self,
+        actions: GoalActions,
+        broker: int,
+        movable: Callable[[int], list[int]],
+        rank: Callable[[int], tuple[int, ...]],
     ) -> bool:
-        """Draw replicas in from whoever ranks first, until there are enough; returns whether there are."""
-        model = board.model
+        """Pull replicas from the brokers that rank first; return whether the lower limit is reached."""
+        model = actions.model
         sources = [
             (*rank(source), source)
             for source in range(len(model.held))
@@ -57,8 +63,8 @@ class _CountGoal(Goal):
         heapify(sources)
         while sources:
             source = heappop(sources)[-1]
-            for row in shed(source):
-                if board.move(row, source, [broker]) is None:
+            for row in movable(source):
+                if actions.move(row, source, [broker]) is None:
                     continue
                 if self._count(model, broker) >= self._lower:
                     return True
@@ -69,113 +75,113 @@ class _CountGoal(Goal):
 
 
 class ReplicaDistributionGoal(_CountGoal):
-    """Brokers hold about equally many replicas."""
+    """Balance the number of replicas per broker."""
 
     name = "ReplicaDistributionGoal"
 
     def accepts(self, model: ClusterModel, action: Action) -> bool:
-        """Swaps and leads change no count; a move must leave both brokers within their limits."""
-        return action.kind is not ActionKind.MOVE or self._may_pass(model, action.source, action.destination)
+        """Return whether a move leaves both brokers within their limits; swaps and leadership transfers change no count."""
+        return action.kind is not ActionKind.MOVE or self._keeps_limits(model, action.source, action.destination)
 
-    def improve(self, broker: int, board: GoalActions) -> None:
-        """Shed to those that hold least, or draw in from those that hold most."""
-        model = board.model
+    def improve(self, broker: int, actions: GoalActions) -> None:
+        """Move replicas to the brokers with fewest replicas, or from those with most."""
+        model = actions.model
         has_too_many = not model.is_allowed(broker) or len(model.held[broker]) > self._upper
         has_too_few = model.is_allowed(broker) and len(model.held[broker]) < self._lower
         if has_too_many:
-            self._shed(board, broker)
+            self._push_replicas(actions, broker)
         elif has_too_few and (not model.new or broker in model.new):
-            self._draw_in(
-                board,
+            self._pull_replicas(
+                actions,
                 broker,
-                shed=lambda source: self._in_order(model, source),
+                movable=lambda source: self._movable_replicas(model, source),
                 rank=lambda source: (model.is_allowed(source), -len(model.held[source])),
             )
 
     def _count(self, model: ClusterModel, broker: int) -> int:
         return len(model.held[broker])
 
-    def _shed(self, board: GoalActions, broker: int) -> None:
-        model = board.model
+    def _push_replicas(self, actions: GoalActions, broker: int) -> None:
+        model = actions.model
         limit = self._upper if model.is_allowed(broker) else 0
-        for row in self._in_order(model, broker):
+        for row in self._movable_replicas(model, broker):
             receivers = self._receivers(model)
             if self.is_last_resort:
                 receivers = sorted(model.allowed, key=lambda other: len(model.held[other]))
-            if board.move(row, broker, receivers) is not None and len(model.held[broker]) <= limit:
+            if actions.move(row, broker, receivers) is not None and len(model.held[broker]) <= limit:
                 return
 
-    def _in_order(self, model: ClusterModel, broker: int) -> list[int]:
-        """What came during the search first, then the smallest."""
+    def _movable_replicas(self, model: ClusterModel, broker: int) -> list[int]:
+        """Return the replicas that may leave: those that arrived during the search first, then the smallest."""
         return model.sheddable(broker, lambda row: (not model.is_immigrant(row, broker), model.sizes[row]))
 
 
 class LeaderReplicaDistributionGoal(_CountGoal):
-    """Brokers lead about equally many partitions: by handing leads over first, then by moving what leads."""
+    """Balance the number of leaders per broker: by leadership transfers first, then by moving leader replicas."""
 
     name = "LeaderReplicaDistributionGoal"
 
     def accepts(self, model: ClusterModel, action: Action) -> bool:
-        """A lead that goes from one broker to another must leave both within their limits."""
-        leads = model.replicas[action.row][0] == action.source
+        """Return whether an action that changes leader counts leaves both brokers within their limits."""
+        is_leader = model.replicas[action.row][0] == action.source
         if action.kind is not ActionKind.SWAP:
-            return not leads or self._may_pass(model, action.source, action.destination)
-        comes_back = model.replicas[action.other][0] == action.destination
-        if leads == comes_back:
+            return not is_leader or self._keeps_limits(model, action.source, action.destination)
+        other_is_leader = model.replicas[action.other][0] == action.destination
+        if is_leader == other_is_leader:
             return True
-        giver, taker = (action.source, action.destination) if leads else (action.destination, action.source)
-        return self._may_pass(model, giver, taker)
+        giver, taker = (action.source, action.destination) if is_leader else (action.destination, action.source)
+        return self._keeps_limits(model, giver, taker)
 
-    def improve(self, broker: int, board: GoalActions) -> None:
-        """Hand leads over, or take them over; where that is not enough, move replicas that lead."""
-        model = board.model
+    def improve(self, broker: int, actions: GoalActions) -> None:
+        """Transfer leadership to or from other brokers; if that is not enough, move leader replicas."""
+        model = actions.model
         if not model.is_allowed(broker):
             if self.is_last_resort:
-                self._empty(board, broker)
-        elif model.leads[broker] > self._upper:
-            if not self._hand_over(board, broker):
-                self._move_leaders_out(board, broker)
-        elif model.leads[broker] < self._lower and not self._take_over(board, broker):
-            self._draw_in(
-                board,
+                self._drain(actions, broker)
+        elif model.num_leaders[broker] > self._upper:
+            if not self._transfer_leadership(actions, broker):
+                self._move_leaders_out(actions, broker)
+        elif model.num_leaders[broker] < self._lower and not self._acquire_leadership(actions, broker):
+            self._pull_replicas(
+                actions,
                 broker,
-                shed=lambda source: self._leaders(model, source) if model.is_allowed(source) else [],
-                rank=lambda source: (-model.leads[source],),
+                movable=lambda source: self._leaders(model, source) if model.is_allowed(source) else [],
+                rank=lambda source: (-model.num_leaders[source],),
             )
 
     def _count(self, model: ClusterModel, broker: int) -> int:
-        return model.leads[broker]
+        return model.num_leaders[broker]
 
     def _leaders(self, model: ClusterModel, broker: int) -> list[int]:
         return [row for row in model.sheddable(broker) if model.replicas[row][0] == broker]
 
-    def _hand_over(self, board: GoalActions, broker: int) -> bool:
-        """Give leads to followers; returns whether that is enough. While brokers are emptied, no lead changes hands."""
-        model = board.model
-        for row in [] if model.is_healing else self._leaders(model, broker):
+    def _transfer_leadership(self, actions: GoalActions, broker: int) -> bool:
+        """Transfer leadership to followers; return whether that is enough. No transfer happens while brokers are drained."""
+        model = actions.model
+        for row in [] if model.is_draining else self._leaders(model, broker):
             followers = [other for other in model.replicas[row] if other != broker]
-            board.hand_over(row, sorted(followers, key=lambda other: (model.leads[other], other)))
-            if model.leads[broker] <= self._upper:
+            actions.transfer_leadership(row, sorted(followers, key=lambda other: (model.num_leaders[other], other)))
+            if model.num_leaders[broker] <= self._upper:
                 return True
         return False
 
-    def _take_over(self, board: GoalActions, broker: int) -> bool:
-        """Take the lead of what it follows; returns whether that is enough."""
-        model = board.model
-        for row in [] if model.is_healing else model.replicas_of(broker):
+    def _acquire_leadership(self, actions: GoalActions, broker: int) -> bool:
+        """Take the leadership of partitions that the broker follows; return whether that is enough."""
+        model = actions.model
+        for row in [] if model.is_draining else model.replicas_of(broker):
             if model.replicas[row][0] != broker:
-                board.hand_over(row, [broker])
-            if model.leads[broker] >= self._lower:
+                actions.transfer_leadership(row, [broker])
+            if model.num_leaders[broker] >= self._lower:
                 return True
         return False
 
-    def _move_leaders_out(self, board: GoalActions, broker: int) -> None:
-        for row in self._leaders(board.model, broker):
-            board.move(row, broker, self._receivers(board.model))
-            if board.model.leads[broker] <= self._upper:
+    def _move_leaders_out(self, actions: GoalActions, broker: int) -> None:
+        for row in self._leaders(actions.model, broker):
+            actions.move(row, broker, self._receivers(actions.model))
+            if actions.model.num_leaders[broker] <= self._upper:
                 return
 
-    def _empty(self, board: GoalActions, broker: int) -> None:
-        model = board.model
+    def _drain(self, actions: GoalActions, broker: int) -> None:
+        model = actions.model
         for row in model.replicas_of(broker):
-            board.move(row, broker, sorted(model.allowed, key=lambda other: len(model.held[other])))
+            actions.move(row, broker, sorted(model.allowed, key=lambda other: len(model.held[other])))

@@ -1,4 +1,4 @@
-"""The goals of disks: no broker is too full, and all are about equally full.
+"""The goals of disks: a maximum disk utilization, and balanced disk utilization.
 
 Source: LinkedIn Cruise Control, `analyzer.goals`: `CapacityGoal`, `DiskCapacityGoal`, `ResourceDistributionGoal`,
 `DiskUsageDistributionGoal`.
@@ -14,7 +14,7 @@ from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
 
 
 class DiskCapacityGoal(Goal):
-    """No broker holds more than a share of what its disks take; this must be met."""
+    """Hard goal: no broker uses more than a share of its disk capacity."""
 
     name = "DiskCapacityGoal"
     is_hard = True
@@ -24,41 +24,49 @@ class DiskCapacityGoal(Goal):
         self._threshold = threshold
 
     def prepare(self, model: ClusterModel) -> None:
-        """See that all that is held fits at all."""
+        """Check that all replicas fit in total.
+
+        Raises:
+            GoalError: the replicas exceed the limits of all brokers together.
+        """
         limit = self._threshold * sum(model.capacity[broker] for broker in model.allowed)
         if sum(model.bytes) > limit:
-            raise GoalError(f"{self.name}: {sum(model.bytes)} bytes are held, all brokers together take {limit:.0f}")
+            raise GoalError(f"{self.name}: {sum(model.bytes)} bytes exceed the limit of all brokers, {limit:.0f} bytes")
 
     def accepts(self, model: ClusterModel, action: Action) -> bool:
-        """Whoever holds more afterwards must stay below its limit."""
+        """Return whether the broker that grows stays below its limit."""
         if action.kind is ActionKind.LEADERSHIP:
             return True
         growth = _growth(model, action)
-        grower = action.destination if growth >= 0 else action.source
-        return model.bytes[grower] + abs(growth) < model.capacity[grower] * self._threshold
+        growing = action.destination if growth >= 0 else action.source
+        return model.bytes[growing] + abs(growth) < model.capacity[growing] * self._threshold
 
-    def improve(self, broker: int, board: GoalActions) -> None:
-        """Move replicas to the emptiest brokers, the largest first, until it holds no more than it may."""
-        model = board.model
-        for row in self._in_order(model, broker):
+    def improve(self, broker: int, actions: GoalActions) -> None:
+        """Move the largest replicas to the brokers with lowest utilization, until the broker is within its limit.
+
+        Raises:
+            GoalError: the broker still exceeds its limit.
+        """
+        model = actions.model
+        for row in self._movable_replicas(model, broker):
             if not self._is_over(model, broker):
                 return
-            board.move(row, broker, self._receivers(model))
+            actions.move(row, broker, self._receivers(model))
         if self._is_over(model, broker):
             held, limit = model.bytes[broker], max(0.0, model.capacity[broker] * self._threshold)
-            who = broker_ids(model, [broker])
-            raise GoalError(f"{self.name}: broker {who} is left with {held} bytes, {limit:.0f} may be")
+            broker_id = broker_ids(model, [broker])
+            raise GoalError(f"{self.name}: broker {broker_id} still holds {held} bytes, its limit is {limit:.0f}")
 
     def unmet(self, model: ClusterModel) -> str:
-        """The brokers that hold more than they may."""
-        over = [broker for broker in range(len(model.held)) if self._is_over(model, broker)]
-        return f"{self.name}: {broker_ids(model, over)} too full" if over else ""
+        """Return the brokers above their limits; empty if there are none."""
+        full_brokers = [broker for broker in range(len(model.held)) if self._is_over(model, broker)]
+        return f"{self.name}: {broker_ids(model, full_brokers)} above the disk limit" if full_brokers else ""
 
     def _is_over(self, model: ClusterModel, broker: int) -> bool:
         return bool(model.held[broker]) and model.bytes[broker] > model.capacity[broker] * self._threshold
 
-    def _in_order(self, model: ClusterModel, broker: int) -> list[int]:
-        """What came during the search first, then the largest."""
+    def _movable_replicas(self, model: ClusterModel, broker: int) -> list[int]:
+        """Return the replicas that may leave: those that arrived during the search first, then the largest."""
         return model.replicas_of(broker, lambda row: (not model.is_immigrant(row, broker), -model.sizes[row]))
 
     def _receivers(self, model: ClusterModel) -> list[int]:
@@ -67,7 +75,7 @@ class DiskCapacityGoal(Goal):
 
 
 class DiskUsageDistributionGoal(Goal):
-    """Brokers use about the same share of their disks: by moving replicas, then by swapping them."""
+    """Soft goal: balance the disk utilization of brokers, by moves first, then by swaps."""
 
     name = "DiskUsageDistributionGoal"
 
@@ -76,17 +84,17 @@ class DiskUsageDistributionGoal(Goal):
         self._margin = margin
 
     def prepare(self, model: ClusterModel) -> None:
-        """Set the limits about the average share that is used."""
+        """Set the limits around the average utilization."""
         average = sum(model.bytes) / max(1, sum(model.capacity[broker] for broker in model.allowed))
         self._upper = average * (1 + self._margin)
         self._lower = average * max(0, 1 - self._margin)
 
     def brokers_in_turn(self, model: ClusterModel) -> list[int]:
-        """The new brokers alone, if there are any."""
+        """Return the new brokers only, if there are any."""
         return sorted(model.new) or super().brokers_in_turn(model)
 
     def is_self_satisfied(self, model: ClusterModel, action: Action) -> bool:
-        """Both brokers must be within the limit towards which they go; a swap must change something."""
+        """Return whether both brokers stay within the limit that they approach; a swap must change the bytes."""
         if self.is_last_resort and not model.is_allowed(action.source):
             return action.kind is ActionKind.MOVE
         growth = _growth(model, action)
@@ -95,7 +103,7 @@ class DiskUsageDistributionGoal(Goal):
         return self._keeps_limits(model, action.source, action.destination, growth)
 
     def accepts(self, model: ClusterModel, action: Action) -> bool:
-        """Brokers within their limits must stay there; others must not become less alike."""
+        """Return whether brokers within their limits stay there, and the difference of other brokers does not grow."""
         if action.kind is ActionKind.LEADERSHIP:
             return True
         growth, source, destination = _growth(model, action), action.source, action.destination
@@ -110,17 +118,17 @@ class DiskUsageDistributionGoal(Goal):
         after = before - abs(growth) / model.capacity[giver] - abs(growth) / model.capacity[taker]
         return abs(after) < abs(before)
 
-    def improve(self, broker: int, board: GoalActions) -> None:
-        """Move replicas out, or in; where that is not enough, swap them."""
-        model = board.model
+    def improve(self, broker: int, actions: GoalActions) -> None:
+        """Move replicas away from or to the broker; if that is not enough, swap replicas."""
+        model = actions.model
         has_too_much, has_too_little = not self._is_below(model, broker, 0), not self._is_above(model, broker, 0)
-        if has_too_much and not self._shed(board, broker) and model.is_allowed(broker):
-            self._swap_out(board, broker)
-        if model.is_allowed(broker) and has_too_little and not self._draw_in(board, broker):
-            self._swap_in(board, broker)
+        if has_too_much and not self._push_replicas(actions, broker) and model.is_allowed(broker):
+            self._swap_out(actions, broker)
+        if model.is_allowed(broker) and has_too_little and not self._pull_replicas(actions, broker):
+            self._swap_in(actions, broker)
 
     def unmet(self, model: ClusterModel) -> str:
-        """The brokers outside their limits."""
+        """Return the brokers outside their limits; empty if there are none."""
         outside = [
             broker
             for broker in model.allowed
@@ -145,20 +153,20 @@ class DiskUsageDistributionGoal(Goal):
         below = [broker for broker in model.allowed if model.utilization(broker) < self._upper]
         return sorted(below, key=model.utilization)
 
-    def _shed(self, board: GoalActions, broker: int) -> bool:
-        """Move replicas away, the largest first; returns whether that is enough."""
-        model = board.model
+    def _push_replicas(self, actions: GoalActions, broker: int) -> bool:
+        """Move replicas away, the largest first; return whether that is enough."""
+        model = actions.model
         for row in model.sheddable(broker, lambda row: (not model.is_immigrant(row, broker), -model.sizes[row])):
             if model.is_allowed(broker) and not model.sizes[row]:
                 break
-            board.move(row, broker, self._receivers(model))
+            actions.move(row, broker, self._receivers(model))
             if self._is_below(model, broker, 0):
                 return True
         return not model.held[broker]
 
-    def _draw_in(self, board: GoalActions, broker: int) -> bool:
-        """Move replicas in, from the fullest broker, the largest first; returns whether that is enough."""
-        model = board.model
+    def _pull_replicas(self, actions: GoalActions, broker: int) -> bool:
+        """Move the largest replicas from the broker with highest utilization; return whether that is enough."""
+        model = actions.model
         if model.new and broker not in model.new:
             return False
         fuller = [source for source in model.allowed if model.utilization(source) > self._lower]
@@ -167,7 +175,7 @@ class DiskUsageDistributionGoal(Goal):
         while sources:
             source = -heappop(sources)[1]
             for row in _largest_first(model, source):
-                if not model.sizes[row] or board.move(row, source, [broker]) is None:
+                if not model.sizes[row] or actions.move(row, source, [broker]) is None:
                     continue
                 if self._is_above(model, broker, 0):
                     return True
@@ -176,59 +184,59 @@ class DiskUsageDistributionGoal(Goal):
                     break
         return False
 
-    def _swap_out(self, board: GoalActions, broker: int) -> None:
-        """Exchange its largest replicas for smaller ones of the emptiest brokers, until it is not too full."""
-        model = board.model
+    def _swap_out(self, actions: GoalActions, broker: int) -> None:
+        """Swap its largest replicas for smaller ones of brokers with low utilization, until it is below the upper limit."""
+        model = actions.model
         largest = max((model.sizes[row] for row in model.sheddable(broker)), default=0)
         _exchange(
-            board,
+            actions,
             broker,
             [other for other in model.allowed if model.held[other] and model.utilization(other) < self._upper],
             rank=lambda other: (model.utilization(other), other),
-            given=lambda: [row for row in _largest_first(model, broker) if model.sizes[row]],
-            taken=lambda other: [row for row in _smallest_first(model, other) if model.sizes[row] < largest],
+            offered=lambda: [row for row in _largest_first(model, broker) if model.sizes[row]],
+            wanted=lambda other: [row for row in _smallest_first(model, other) if model.sizes[row] < largest],
             is_enough=lambda: self._is_below(model, broker, 0),
         )
 
-    def _swap_in(self, board: GoalActions, broker: int) -> None:
-        """Exchange its smallest replicas for larger ones of the fullest brokers, until it is not too empty."""
-        model = board.model
+    def _swap_in(self, actions: GoalActions, broker: int) -> None:
+        """Swap its smallest replicas for larger ones of brokers with high utilization, until it is above the lower limit."""
+        model = actions.model
         smallest = min((model.sizes[row] for row in model.sheddable(broker)), default=0)
         _exchange(
-            board,
+            actions,
             broker,
             [other for other in model.allowed if model.utilization(other) > self._lower],
             rank=lambda other: (-model.utilization(other), -other),
-            given=lambda: _smallest_first(model, broker),
-            taken=lambda other: [row for row in _largest_first(model, other) if model.sizes[row] > smallest],
+            offered=lambda: _smallest_first(model, broker),
+            wanted=lambda other: [row for row in _largest_first(model, other) if model.sizes[row] > smallest],
             is_enough=lambda: self._is_above(model, broker, 0),
         )
 
 
 def _exchange(
-    board: GoalActions,
+    actions: GoalActions,
     broker: int,
     partners: list[int],
     *,
     rank: Callable[[int], tuple[float, int]],
-    given: Callable[[], list[int]],
-    taken: Callable[[int], list[int]],
+    offered: Callable[[], list[int]],
+    wanted: Callable[[int], list[int]],
     is_enough: Callable[[], bool],
 ) -> None:
-    """Swap replicas of a broker with its partners, those that rank first first; one that swapped is asked again."""
+    """Swap replicas of a broker with its partners in rank order; a partner that swapped is queued again."""
     queue = [(rank(partner), partner) for partner in partners]
     heapify(queue)
     while queue:
         partner = heappop(queue)[1]
-        offered = taken(partner)
-        if any(board.swap(row, broker, offered, partner) for row in given()):
+        candidates = wanted(partner)
+        if any(actions.swap(row, broker, candidates, partner) for row in offered()):
             if is_enough():
                 return
             heappush(queue, (rank(partner), partner))
 
 
 def _growth(model: ClusterModel, action: Action) -> int:
-    """How many bytes more the destination of a move or swap will hold; 0 if only the lead changes hands."""
+    """Return by how many bytes the destination of a move or swap grows; 0 for a leadership transfer."""
     if action.kind is ActionKind.LEADERSHIP:
         return 0
     return model.sizes[action.row] - (model.sizes[action.other] if action.kind is ActionKind.SWAP else 0)

@@ -1,4 +1,4 @@
-"""What a goal is, and the board on which goals make their moves.
+"""Goals, and the actions by which they change the cluster.
 
 Source: LinkedIn Cruise Control, `analyzer.goals.AbstractGoal`, `analyzer.goals.GoalUtils`.
 """
@@ -12,16 +12,16 @@ from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
 
 
 class GoalError(Exception):
-    """A goal that must be met cannot be; the message says which, and where."""
+    """A hard goal that cannot be met; the message names the goal and the partition or broker."""
 
 
 class Goal(ABC):
-    """An aim that is pursued once, in its turn, and then guarded against all later ones.
+    """A goal that optimizes once, in its turn, and must accept all actions of later goals.
 
     Attributes:
-        name: what it is called.
-        is_hard: whether there is no plan without it.
-        is_last_resort: whether brokers that are to be emptied are emptied at the cost of this goal.
+        name: its name in Cruise Control.
+        is_hard: whether the plan fails if the goal is not met.
+        is_last_resort: whether to drain brokers at the cost of this goal.
     """
 
     name: str
@@ -32,43 +32,43 @@ class Goal(ABC):
 
     @abstractmethod
     def prepare(self, model: ClusterModel) -> None:
-        """Set the limits for the cluster as it is.
+        """Set the limits for the current cluster.
 
         Raises:
-            GoalError: no placement can meet them.
+            GoalError: no placement can meet the limits.
         """
 
     @abstractmethod
     def accepts(self, model: ClusterModel, action: Action) -> bool:
-        """Whether a later goal may do this."""
+        """Return whether a later goal may apply this action."""
 
     def is_self_satisfied(self, model: ClusterModel, action: Action) -> bool:
-        """Whether it may itself do this, in its own turn."""
+        """Return whether this goal may apply the action in its own turn."""
         if self.is_last_resort and not model.is_allowed(action.source):
             return action.kind is ActionKind.MOVE
         return self.accepts(model, action)
 
     def brokers_in_turn(self, model: ClusterModel) -> list[int]:
-        """The brokers that it deals with, by id."""
+        """Return the brokers to improve, by id."""
         return list(range(len(model.held)))
 
     @abstractmethod
-    def improve(self, broker: int, board: GoalActions) -> None:
-        """Do what it can for one broker.
+    def improve(self, broker: int, actions: GoalActions) -> None:
+        """Improve one broker.
 
         Raises:
-            GoalError: that is not enough, and it must be.
+            GoalError: a hard goal cannot be met.
         """
 
     @abstractmethod
     def unmet(self, model: ClusterModel) -> str:
-        """What it did not reach, in words; empty if it is met."""
+        """Return a description of what is not met; empty if the goal is met."""
 
 
 class GoalActions:
-    """The cluster, the goal whose turn it is, and those that had theirs.
+    """Applies the actions of the current goal to the cluster.
 
-    Every action must be legitimate, content the goal whose turn it is, and be accepted by all earlier ones.
+    An action must be legitimate, satisfy the current goal, and be accepted by all earlier goals.
     """
 
     def __init__(self, model: ClusterModel, goal: Goal, earlier: Sequence[Goal]) -> None:
@@ -77,15 +77,15 @@ class GoalActions:
         self._earlier = earlier
 
     def move(self, row: int, source: int, candidates: Iterable[int]) -> int | None:
-        """Move a replica to the first candidate that may have it; returns that broker."""
-        return self._first(ActionKind.MOVE, row, source, candidates)
+        """Move a replica to the first possible candidate; return that broker, or None."""
+        return self._apply_first(ActionKind.MOVE, row, source, candidates)
 
-    def hand_over(self, row: int, candidates: Iterable[int]) -> int | None:
-        """Let the first candidate that may lead a partition; returns that broker."""
-        return self._first(ActionKind.LEADERSHIP, row, self.model.replicas[row][0], candidates)
+    def transfer_leadership(self, row: int, candidates: Iterable[int]) -> int | None:
+        """Transfer leadership to the first possible candidate; return that broker, or None."""
+        return self._apply_first(ActionKind.LEADERSHIP, row, self.model.replicas[row][0], candidates)
 
     def swap(self, row: int, source: int, others: Sequence[int], destination: int) -> bool:
-        """Exchange a replica for the first that may come back of some others."""
+        """Swap a replica with the first possible replica of `others`; return whether a swap was applied."""
         for other in self._swappable(row, source, others, destination):
             action = Action(ActionKind.SWAP, row, source, destination, other)
             if self.model.is_legitimate(action):
@@ -96,11 +96,11 @@ class GoalActions:
                     return True
         return False
 
-    def _first(self, kind: ActionKind, row: int, source: int, candidates: Iterable[int]) -> int | None:
+    def _apply_first(self, kind: ActionKind, row: int, source: int, candidates: Iterable[int]) -> int | None:
         for broker in self.model.may_receive(row, source, candidates):
             action = Action(kind, row, source, broker)
-            is_good = self.model.is_legitimate(action) and self._goal.is_self_satisfied(self.model, action)
-            if is_good and self._is_accepted(action):
+            is_possible = self.model.is_legitimate(action) and self._goal.is_self_satisfied(self.model, action)
+            if is_possible and self._is_accepted(action):
                 self.model.apply(action)
                 return broker
         return None
@@ -109,7 +109,7 @@ class GoalActions:
         return all(goal.accepts(self.model, action) for goal in self._earlier)
 
     def _swappable(self, row: int, source: int, others: Sequence[int], destination: int) -> Sequence[int]:
-        """Where there are new brokers, old ones get back what was theirs and exchange nothing among themselves."""
+        """Return the replicas that may be swapped in; existing brokers swap only with new brokers, if there are any."""
         model = self.model
         if not model.new:
             return others
@@ -121,6 +121,6 @@ class GoalActions:
 
 
 def broker_ids(model: ClusterModel, brokers: Sequence[int]) -> str:
-    """Brokers as a goal names them: the first dozen, and how many more."""
+    """Return the ids of brokers for a message: the first 12, and the number of further ones."""
     shown = ", ".join(str(model.state.ids[broker]) for broker in brokers[:12])
     return f"{shown} and {len(brokers) - 12} more" if len(brokers) > 12 else shown

@@ -1,4 +1,4 @@
-"""A cluster while goals move replicas about in it, and the actions by which they do.
+"""A cluster that goals change, and the actions that change it.
 
 Source: LinkedIn Cruise Control, `model.ClusterModel`, `model.Replica`, `analyzer.BalancingAction`.
 """
@@ -12,18 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from assignors.model.columns import NO_RACK
-from assignors.replicas.broker_loads import count_leaders
+from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker, count_leaders, fixed_bytes_per_broker
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.replica_lists import replica_lists
 from assignors.replicas.state import NO_BROKER, ClusterState
-from assignors.replicas.storage import bytes_per_broker, capacity_bytes, fixed_bytes
 
 Order = Callable[[int], tuple[float, ...]]
-"""What partitions are sorted by, the lowest first."""
+"""A sort key for partitions, in ascending order."""
 
 
 class ActionKind(Enum):
-    """What may be done: a replica moves, two replicas change places, a follower takes over the lead."""
+    """A replica moves, two replicas swap brokers, or a follower becomes leader."""
 
     MOVE = auto()
     SWAP = auto()
@@ -34,11 +33,11 @@ class Action(NamedTuple):
     """A change of the cluster.
 
     Attributes:
-        kind: what is done.
+        kind: the kind of change.
         row: the partition.
-        source: the broker that gives its replica, or the lead, away.
-        destination: the broker that gets it.
-        other: the partition whose replica comes back in a swap, NOBODY otherwise.
+        source: the broker that loses the replica or the leadership.
+        destination: the broker that receives it.
+        other: the partition whose replica returns in a swap; NO_BROKER otherwise.
     """
 
     kind: ActionKind
@@ -49,25 +48,25 @@ class Action(NamedTuple):
 
 
 class ClusterModel:
-    """Who holds what at the moment. Partitions and brokers are rows of the state.
+    """The current placement. Partitions and brokers are rows of the state.
 
     Args:
         state: the cluster, with brokers by id and partitions by topic and number.
-        request: names the brokers that may hold replicas; all others are to be emptied.
-        only_new_receive: whether brokers that hold nothing are new, if there are any.
+        request: the brokers that may hold replicas; all others are drained.
+        only_new_receive: whether brokers without replicas count as new.
 
     Attributes:
-        state: as given.
-        replicas: by partition, in replica order; the first leads.
+        state: the initial cluster.
+        replicas: by partition, its brokers in replica order; the first is the leader.
         held: by broker, its partitions.
-        leads: by broker, how many partitions it leads.
-        bytes: by broker, what it holds, topics that may not change included.
-        sizes: by partition, in bytes; 0 where nobody said.
-        capacity: by broker, in bytes; -1 for one that is to be emptied, so that whatever it holds is too much.
-        rack: by broker; one without a rack is a rack of its own.
+        num_leaders: by broker, the number of partitions that it leads.
+        bytes: by broker, the size of its replicas, including topics that may not change.
+        sizes: by partition, its size in bytes; 0 if unknown.
+        capacity: by broker, in bytes; -1 for a broker to drain, so that any replica exceeds it.
+        rack: by broker; a broker without a rack is a rack of its own.
         allowed: the brokers that may hold replicas, by id.
-        new: the new brokers, by row. If there are any, they alone receive.
-        is_healing: whether brokers have to be emptied. If so, all others shed only what came during the search.
+        new: the new brokers, by row. If there are any, only they receive replicas.
+        is_draining: whether brokers are drained. If so, other brokers only lose replicas that arrived during the search.
     """
 
     def __init__(self, state: ClusterState, request: PlanRequest, *, only_new_receive: bool) -> None:
@@ -80,47 +79,47 @@ class ClusterModel:
             for broker in brokers:
                 self.held[broker].add(row)
         self._immigrants: list[set[int]] = [set() for _ in range(num_brokers)]
-        self.leads: list[int] = count_leaders(state.replicas, num_brokers).tolist()
-        fixed = np.where(request.allowed(state), fixed_bytes(state), 0)
+        self.num_leaders: list[int] = count_leaders(state.replicas, num_brokers).tolist()
+        fixed = np.where(request.is_allowed(state), fixed_bytes_per_broker(state), 0)
         self.bytes: list[int] = (bytes_per_broker(state.replicas, sizes, num_brokers) + fixed).tolist()
         self.sizes: list[int] = sizes.tolist()
-        self.capacity: list[int] = np.where(request.allowed(state), capacity_bytes(state), -1).tolist()
+        self.capacity: list[int] = np.where(request.is_allowed(state), capacity_per_broker(state), -1).tolist()
         self.rack: list[int] = np.where(
             state.rack == NO_RACK, num_brokers + np.arange(num_brokers), state.rack
         ).tolist()
-        self.allowed: list[int] = np.flatnonzero(request.allowed(state)).tolist()
+        self.allowed: list[int] = np.flatnonzero(request.is_allowed(state)).tolist()
         self.new = frozenset(broker for broker in self.allowed if only_new_receive and not self.held[broker])
-        self.is_healing = any(self.held[broker] for broker in self.brokers_to_drain())
+        self.is_draining = any(self.held[broker] for broker in self.brokers_to_drain())
         self._topic, self._number = state.topic.tolist(), state.partition.tolist()
         self._origin = {(row, broker): broker for row, brokers in enumerate(self.replicas) for broker in brokers}
 
     def brokers_to_drain(self) -> list[int]:
-        """The brokers that may not hold replicas."""
+        """Return the brokers that may not hold replicas."""
         return sorted(set(range(len(self.held))) - set(self.allowed))
 
     def is_allowed(self, broker: int) -> bool:
-        """Whether a broker may hold replicas."""
+        """Return whether a broker may hold replicas."""
         return self.capacity[broker] >= 0
 
     def origin(self, row: int, broker: int) -> int:
-        """Where the replica that a broker holds was in the beginning."""
+        """Return the initial broker of a replica."""
         return self._origin[row, broker]
 
     def is_immigrant(self, row: int, broker: int) -> bool:
-        """Whether the replica came during the search."""
+        """Return whether a replica arrived during the search."""
         return row in self._immigrants[broker]
 
     def replicas_of(self, broker: int, order: Order = lambda row: ()) -> list[int]:
-        """The partitions that a broker holds, in that order; then by number, origin and topic."""
-        return self._in_order(self.held[broker], broker, order)
+        """Return the partitions on a broker in this order; then by number, initial broker and topic."""
+        return self._sort(self.held[broker], broker, order)
 
     def sheddable(self, broker: int, order: Order = lambda row: ()) -> list[int]:
         """Those of them that it may shed."""
-        if not self.is_healing or not self.is_allowed(broker):
+        if not self.is_draining or not self.is_allowed(broker):
             return self.replicas_of(broker, order)
-        return self._in_order(self._immigrants[broker], broker, order)
+        return self._sort(self._immigrants[broker], broker, order)
 
-    def _in_order(self, rows: Iterable[int], broker: int, order: Order) -> list[int]:
+    def _sort(self, rows: Iterable[int], broker: int, order: Order) -> list[int]:
         return sorted(
             rows, key=lambda row: (order(row), self._number[row], self._origin[row, broker], self._topic[row])
         )
@@ -132,26 +131,26 @@ class ClusterModel:
         return self.bytes[broker] / self.capacity[broker] if self.capacity[broker] else float("inf")
 
     def racks_of(self, row: int, *, but: int) -> list[int]:
-        """The racks of a partition's replicas, save that on one broker."""
+        """Return the racks of a partition's replicas, without the replica on one broker."""
         return [self.rack[broker] for broker in self.replicas[row] if broker != but]
 
     def may_receive(self, row: int, source: int, brokers: Iterable[int]) -> list[int]:
-        """Those of the brokers that may get a replica: where there are new ones, these, or where it came from."""
+        """Return the brokers that may receive a replica: if there are new brokers, only these and its initial broker."""
         if not self.new:
             return list(brokers)
         return [broker for broker in brokers if broker in self.new or broker == self._origin[row, source]]
 
     def is_legitimate(self, action: Action) -> bool:
-        """Whether it can be done at all: nobody holds a partition twice, and only its leader hands a lead over."""
+        """Return whether an action is possible: no broker gets a second replica, and only the leader transfers leadership."""
         if action.kind is ActionKind.LEADERSHIP:
             return self.replicas[action.row][0] == action.source and action.row in self.held[action.destination]
-        is_new_there = action.row not in self.held[action.destination]
-        return is_new_there and (action.kind is ActionKind.MOVE or action.other not in self.held[action.source])
+        is_absent = action.row not in self.held[action.destination]
+        return is_absent and (action.kind is ActionKind.MOVE or action.other not in self.held[action.source])
 
     def apply(self, action: Action) -> None:
-        """Do it."""
+        """Apply an action."""
         if action.kind is ActionKind.LEADERSHIP:
-            self._lead(action)
+            self._transfer_leadership(action)
             return
         self._move(action.row, action.source, action.destination)
         if action.kind is ActionKind.SWAP:
@@ -160,8 +159,8 @@ class ClusterModel:
     def _move(self, row: int, source: int, destination: int) -> None:
         brokers = self.replicas[row]
         if brokers[0] == source:
-            self.leads[source] -= 1
-            self.leads[destination] += 1
+            self.num_leaders[source] -= 1
+            self.num_leaders[destination] += 1
         brokers[brokers.index(source)] = destination
         self.held[source].remove(row)
         self.held[destination].add(row)
@@ -172,9 +171,9 @@ class ClusterModel:
         if origin != destination:
             self._immigrants[destination].add(row)
 
-    def _lead(self, action: Action) -> None:
+    def _transfer_leadership(self, action: Action) -> None:
         brokers = self.replicas[action.row]
-        place = brokers.index(action.destination)
-        brokers[0], brokers[place] = action.destination, action.source
-        self.leads[action.source] -= 1
-        self.leads[action.destination] += 1
+        position = brokers.index(action.destination)
+        brokers[0], brokers[position] = action.destination, action.source
+        self.num_leaders[action.source] -= 1
+        self.num_leaders[action.destination] += 1

@@ -1,4 +1,4 @@
-"""The goals of racks, both of which must be met.
+"""The goals of racks; both are hard goals.
 
 Source: LinkedIn Cruise Control, `analyzer.goals`: `AbstractRackAwareGoal`, `RackAwareGoal`,
 `RackAwareDistributionGoal`.
@@ -14,7 +14,7 @@ from assignors.replicas.goals.model import Action, ActionKind, ClusterModel
 
 
 class _RackGoal(Goal):
-    """What both goals of racks have in common: they look at partitions one by one, and count racks."""
+    """The common part of rack goals: they check partitions one by one and count racks."""
 
     is_hard = True
 
@@ -29,27 +29,27 @@ class _RackGoal(Goal):
         return action.kind is ActionKind.MOVE or self._fits(model, action.other, action.destination, action.source)
 
     def is_self_satisfied(self, model: ClusterModel, action: Action) -> bool:
-        """Everything: it asks for nothing that it does not want."""
+        """Return True: this goal only proposes actions that it accepts."""
         return True
 
-    def improve(self, broker: int, board: GoalActions) -> None:
-        model = board.model
+    def improve(self, broker: int, actions: GoalActions) -> None:
+        model = actions.model
         for row in model.replicas_of(broker):
             if model.is_allowed(broker) and self._may_stay(model, row, broker):
                 continue
-            if board.move(row, broker, self._destinations(model, row, broker)) is None:
-                self._give_up(model, row, broker)
+            if actions.move(row, broker, self._destinations(model, row, broker)) is None:
+                self._handle_no_destination(model, row, broker)
 
     def unmet(self, model: ClusterModel) -> str:
         for row, brokers in enumerate(model.replicas):
             if not self._is_met(model, row):
                 racks = [model.state.brokers[broker].rack for broker in brokers]
-                return f"{model.state.name(row)}: {self.name} is not met by racks {racks}"
+                return f"{model.state.name(row)}: racks {racks} do not meet {self.name}"
         return ""
 
-    def _give_up(self, model: ClusterModel, row: int, broker: int) -> None:
-        who = broker_ids(model, [broker])
-        raise GoalError(f"{model.state.name(row)}: {self.name} finds no broker for its replica on {who}")
+    def _handle_no_destination(self, model: ClusterModel, row: int, broker: int) -> None:
+        broker_id = broker_ids(model, [broker])
+        raise GoalError(f"{model.state.name(row)}: {self.name} finds no broker for its replica on {broker_id}")
 
     def _counts(self, model: ClusterModel, row: int) -> Counter[int]:
         return Counter(model.rack[broker] for broker in model.replicas[row])
@@ -73,12 +73,17 @@ class RackAwareGoal(_RackGoal):
     name = "RackAwareGoal"
 
     def prepare(self, model: ClusterModel) -> None:
-        """Count racks; there must be one for every replica of a partition."""
+        """Count racks; there must be one per replica of a partition.
+
+        Raises:
+            GoalError: a partition has more replicas than there are racks.
+        """
         super().prepare(model)
         for row, brokers in enumerate(model.replicas):
             if len(brokers) > self._num_racks:
                 raise GoalError(
-                    f"{model.state.name(row)}: {self.name} needs {len(brokers)} racks, there are {self._num_racks}"
+                    f"{model.state.name(row)}: {self.name} requires {len(brokers)} racks, the cluster has "
+                    f"{self._num_racks}"
                 )
 
     def _fits(self, model: ClusterModel, row: int, source: int, destination: int) -> bool:
@@ -95,36 +100,36 @@ class RackAwareGoal(_RackGoal):
 
 
 class RackAwareDistributionGoal(_RackGoal):
-    """All racks hold equally many replicas of a partition, or one more."""
+    """The numbers of a partition's replicas per rack differ by at most 1."""
 
     name = "RackAwareDistributionGoal"
 
-    def _give_up(self, model: ClusterModel, row: int, broker: int) -> None:
-        """Leave it: a later move of the partition may still mend it."""
+    def _handle_no_destination(self, model: ClusterModel, row: int, broker: int) -> None:
+        """Keep the replica: a later move of the partition may still fix its racks."""
 
     def _fits(self, model: ClusterModel, row: int, source: int, destination: int) -> bool:
         counts = self._counts(model, row)
-        left, entered = model.rack[source], model.rack[destination]
-        return left == entered or counts[entered] < counts[left]
+        source_rack, destination_rack = model.rack[source], model.rack[destination]
+        return source_rack == destination_rack or counts[destination_rack] < counts[source_rack]
 
     def _may_stay(self, model: ClusterModel, row: int, broker: int) -> bool:
         counts = self._counts(model, row)
         share, extra = divmod(len(model.replicas[row]), self._num_racks)
-        present = counts[model.rack[broker]]
-        if present <= share:
+        num_in_rack = counts[model.rack[broker]]
+        if num_in_rack <= share:
             return True
-        above = sum(count > share for count in counts.values())
-        return present <= share + (extra > 0) and above <= extra
+        num_racks_above = sum(count > share for count in counts.values())
+        return num_in_rack <= share + (extra > 0) and num_racks_above <= extra
 
     def _destinations(self, model: ClusterModel, row: int, broker: int) -> list[int]:
         counts = self._counts(model, row)
         counts[model.rack[broker]] -= 1
         share, extra = divmod(len(model.replicas[row]), self._num_racks)
         most = share + (sum(count > share for count in counts.values()) < extra)
-        open_to_it = [
+        destinations = [
             other for other in model.allowed if counts[model.rack[other]] < most and other not in model.replicas[row]
         ]
-        return sorted(open_to_it, key=lambda other: counts[model.rack[other]])
+        return sorted(destinations, key=lambda other: counts[model.rack[other]])
 
     def _is_met(self, model: ClusterModel, row: int) -> bool:
         counts = self._counts(model, row).values()

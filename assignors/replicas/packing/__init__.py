@@ -1,1 +1,1 @@
-"""The parts of packing: what has to fit, how it fits without a search, and the search."""
+"""Bin packing of replicas: the problem, first-fit heuristics, and the search."""

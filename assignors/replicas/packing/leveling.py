@@ -1,4 +1,4 @@
-"""Leveling the utilization of brokers without a search."""
+"""A heuristic that balances the utilization of brokers by single moves."""
 
 from __future__ import annotations
 
@@ -13,47 +13,48 @@ from assignors.replicas.packing.problem import PER_MILLE, PackingProblem
 FloatArray = npt.NDArray[np.float64]
 
 _STEP = 1 / PER_MILLE
-"""A move has to lower the higher of two utilizations by more than this."""
+"""A move must lower the higher of two utilizations by more than this."""
 
 
 def level_utilization(problem: PackingProblem, chosen: BoolArray) -> BoolArray:
-    """Return a placement, shape (P, B), in which no single move lowers the utilization of the brokers that it concerns.
+    """Return a placement, shape (P, B), in which no single move lowers the higher utilization of its two brokers.
 
-    Guarantees: the result fits, and its peak is not higher than before. Its own result stays as it is.
-    Priority: the broker with the highest utilization gives first; of its replicas and the brokers that take them, the
-    pair after which the higher utilization of the two brokers is lowest; then the lowest partition and broker.
-    Complexity: O(P·B) for each move.
+    Guarantees: the result fits, and its peak is not higher than before. The function is idempotent.
+    Priority: the broker with the highest utilization gives first; among its moves, the one with the lowest higher
+    utilization of both brokers; then the lowest partition and broker.
+    Complexity: O(P·B) per move.
 
     Args:
-        problem: what has to fit.
-        chosen: a placement that fits.
+        problem: the packing problem.
+        chosen: a placement that fits, shape (P, B).
     """
-    board = _BrokerLoads.of(problem, chosen.copy())
-    settled = np.zeros(problem.shape[1], dtype=np.bool_)
-    while not settled.all():
-        used = board.used.max(axis=0)
-        source = int(np.where(settled, -1.0, used).argmax())
-        rows = np.flatnonzero(board.chosen[:, source])
-        after = board.higher_after(source, rows)
+    loads = _BrokerLoads.of(problem, chosen.copy())
+    is_done = np.zeros(problem.shape[1], dtype=np.bool_)
+    while not is_done.all():
+        used = loads.used.max(axis=0)
+        source = int(np.where(is_done, -1.0, used).argmax())
+        rows = np.flatnonzero(loads.chosen[:, source])
+        after = loads.higher_after(source, rows)
         if not after.size or after.min() > used[source] - _STEP:
-            settled[source] = True
+            is_done[source] = True
             continue
-        place, target = divmod(int(after.argmin()), problem.shape[1])
-        board.move(int(rows[place]), source, target)
-        settled[:] = False
-    return board.chosen
+        index, target = divmod(int(after.argmin()), problem.shape[1])
+        loads.move(int(rows[index]), source, target)
+        is_done[:] = False
+    return loads.chosen
 
 
 @dataclass(slots=True)
 class _BrokerLoads:
-    """A placement and what brokers carry; R resources.
+    """A placement and the loads of brokers; R resources.
 
     Attributes:
+        problem: the packing problem.
         chosen: shape (P, B).
-        weights: shape (R, P); what a replica takes of each resource.
+        weights: shape (R, P); the load of one replica.
         capacities: shape (R, B).
         usable: shape (R, B); the capacities less the headroom.
-        loads: shape (R, B); what brokers carry.
+        loads: shape (R, B); the loads of brokers.
         in_rack: shape (P, number of racks); replicas of each partition by rack.
     """
 
@@ -82,14 +83,14 @@ class _BrokerLoads:
         return shares
 
     def higher_after(self, source: int, rows: IntArray) -> FloatArray:
-        """Return the higher utilization of both brokers after each move, shape (len(rows), B); inf if it cannot be."""
+        """Return the higher utilization of both brokers after each move, shape (len(rows), B); inf for impossible moves."""
         problem, weights = self.problem, self.weights[:, rows]
-        left = ((self.loads[:, source, None] - weights) / self.capacities[:, source, None]).max(axis=0)
+        source_utilization = ((self.loads[:, source, None] - weights) / self.capacities[:, source, None]).max(axis=0)
         loads = self.loads[:, None, :] + weights[:, :, None]
-        higher = np.maximum((loads / self.capacities[:, None, :]).max(axis=0), left[:, None])
-        crowd = self.in_rack[rows][:, problem.rack] + (problem.rack != problem.rack[source])
-        cannot = self.chosen[rows] | (crowd > problem.rack_limits[rows, None])
-        result: FloatArray = np.where(cannot | (loads > self.usable[:, None, :]).any(axis=0), np.inf, higher)
+        higher = np.maximum((loads / self.capacities[:, None, :]).max(axis=0), source_utilization[:, None])
+        in_target_rack = self.in_rack[rows][:, problem.rack] + (problem.rack != problem.rack[source])
+        is_impossible = self.chosen[rows] | (in_target_rack > problem.rack_limits[rows, None])
+        result: FloatArray = np.where(is_impossible | (loads > self.usable[:, None, :]).any(axis=0), np.inf, higher)
         return result
 
     def move(self, row: int, source: int, target: int) -> None:

@@ -1,4 +1,4 @@
-"""Replicas with sizes and rates, and brokers whose disks and networks take so much of them: a bin packing."""
+"""Bin packing of replicas with sizes and rates onto brokers with disk and network capacities."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import NamedTuple
 import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
+from assignors.replicas.broker_loads import bytes_per_broker, fixed_bytes_per_broker
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.state import ClusterState, broker_membership
-from assignors.replicas.storage import bytes_per_broker, fixed_bytes
 
 UNLIMITED = np.iinfo(np.int64).max // 4
-"""Stands for the network capacity of a broker of which nobody said one."""
+"""The network capacity of a broker whose capacity is unknown."""
 
 PER_MILLE = 1_000
-"""Utilizations are counted in thousandths of a capacity, rounded up."""
+"""The unit of utilizations: thousandths of a capacity, rounded up."""
 
 
 class Resource(NamedTuple):
-    """A resource that brokers have limits of.
+    """A limited resource of brokers.
 
     Attributes:
-        weight: shape (P,); what a replica of each partition takes.
-        capacities: shape (B,); headroom included.
-        fixed: shape (B,); what the partitions take that may not change.
+        weight: shape (P,); the load of a replica of each partition.
+        capacities: shape (B,); including headroom.
+        fixed: shape (B,); the load of partitions that may not change.
     """
 
     weight: IntArray
@@ -35,7 +35,7 @@ class Resource(NamedTuple):
 
 
 class BrokerRates(NamedTuple):
-    """What is written to one replica of each partition that may change, and of each that may not."""
+    """The write rates of one replica of each partition that may change, and of each that may not."""
 
     planned: IntArray
     fixed: IntArray
@@ -43,25 +43,25 @@ class BrokerRates(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackingProblem:
-    """What has to fit; P partitions, B brokers that may hold replicas.
+    """A packing problem with P partitions and B allowed brokers.
 
     Attributes:
-        question: the partitions and brokers.
-        factor: shape (P,); replicas of each partition.
-        size_bytes: shape (P,); what one takes on disk.
-        bytes_per_s: shape (P,); what is written to one.
-        disk_bytes: shape (B,); the capacity of the disks, headroom included.
-        network_bytes_per_s: shape (B,); the capacity of the network, headroom included; UNLIMITED where unknown.
-        fixed_bytes: shape (B,); what the partitions take there that may not change.
-        fixed_bytes_per_s: shape (B,); what is written to those.
-        capacity_bytes: shape (B,); how much of the disks may be used, for the others.
-        capacity_bytes_per_s: shape (B,); how much of the network may be used; UNLIMITED where unknown.
-        rack: shape (B,); the rack of each broker, zero throughout if racks do not matter.
-        most_in_a_rack: shape (P,); how many replicas of a partition a rack may hold.
-        held: shape (P, B); who holds what.
+        normalized: the partitions and brokers.
+        factor: shape (P,); the replication factors.
+        size_bytes: shape (P,); the size of a replica.
+        bytes_per_s: shape (P,); the write rate of a replica.
+        disk_bytes: shape (B,); the disk capacity, including headroom.
+        network_bytes_per_s: shape (B,); the network capacity, including headroom; UNLIMITED if unknown.
+        fixed_bytes: shape (B,); the size of replicas that may not change.
+        fixed_bytes_per_s: shape (B,); the write rate of replicas that may not change.
+        capacity_bytes: shape (B,); the usable disk capacity for other replicas.
+        capacity_bytes_per_s: shape (B,); the usable network capacity for other replicas; UNLIMITED if unknown.
+        rack: shape (B,); the rack of each broker; all 0 if racks do not constrain the plan.
+        rack_limits: shape (P,); the maximum number of replicas of a partition in one rack.
+        held: shape (P, B); the current replicas.
     """
 
-    question: NormalizedProblem
+    normalized: NormalizedProblem
     factor: IntArray
     size_bytes: IntArray
     bytes_per_s: IntArray
@@ -76,35 +76,40 @@ class PackingProblem:
     held: BoolArray
 
     @classmethod
-    def of(cls, question: NormalizedProblem, rates: BrokerRates, headroom: float) -> PackingProblem:
-        """Build the problem for a cluster whose partitions have sizes, and whose brokers have capacities.
+    def of(cls, normalized: NormalizedProblem, rates: BrokerRates, headroom: float) -> PackingProblem:
+        """Build the problem for a cluster with partition sizes and broker capacities.
 
         Args:
-            question: the cluster.
-            rates: what is written to one replica of each partition.
+            normalized: the cluster.
+            rates: the write rates of replicas.
             headroom: the share of every capacity to keep free.
         """
-        state = question.told.state
+        state = normalized.canonical.state
         assert state.size_bytes is not None
-        brokers = [state.brokers[row] for row in question.brokers]
+        brokers = [state.brokers[row] for row in normalized.brokers]
         disk = [broker.capacity_bytes or 0 for broker in brokers]
         network = [broker.capacity_bytes_per_s for broker in brokers]
         usable = 1 - Fraction(str(headroom))
-        fixed, fixed_rate = fixed_bytes(state)[question.brokers], _fixed_rates(state, rates.fixed)[question.brokers]
+        fixed_bytes, fixed_rate = (
+            fixed_bytes_per_broker(state)[normalized.brokers],
+            _fixed_rates(state, rates.fixed)[normalized.brokers],
+        )
         return cls(
-            question=question,
-            factor=question.factors,
+            normalized=normalized,
+            factor=normalized.factors,
             size_bytes=state.size_bytes,
             bytes_per_s=rates.planned,
             disk_bytes=np.array(disk, dtype=np.int64),
-            network_bytes_per_s=_known(network),
-            fixed_bytes=fixed,
+            network_bytes_per_s=_with_unlimited(network),
+            fixed_bytes=fixed_bytes,
             fixed_bytes_per_s=fixed_rate,
-            capacity_bytes=_left([int(each * usable) for each in disk], fixed),
-            capacity_bytes_per_s=_left([None if each is None else int(each * usable) for each in network], fixed_rate),
-            rack=question.rack,
-            rack_limits=question.rack_limits,
-            held=broker_membership(question.held, len(brokers)),
+            capacity_bytes=_subtract_fixed([int(capacity * usable) for capacity in disk], fixed_bytes),
+            capacity_bytes_per_s=_subtract_fixed(
+                [None if capacity is None else int(capacity * usable) for capacity in network], fixed_rate
+            ),
+            rack=normalized.rack,
+            rack_limits=normalized.rack_limits,
+            held=broker_membership(normalized.held, len(brokers)),
         )
 
     @property
@@ -114,7 +119,7 @@ class PackingProblem:
 
     @property
     def resources(self) -> list[Resource]:
-        """The resources that brokers have limits for: disk, and network where any broker has one."""
+        """The limited resources: disk, and network if any broker has a network capacity."""
         disk = Resource(self.size_bytes, self.disk_bytes, self.fixed_bytes)
         if (self.network_bytes_per_s == UNLIMITED).all():
             return [disk]
@@ -129,8 +134,8 @@ class PackingProblem:
             if capacity < UNLIMITED
         )
 
-    def least_peak(self) -> int:
-        """Return a lower bound of `peak` over all placements: all replicas cut up at will, or the largest one."""
+    def min_peak(self) -> int:
+        """Return a lower bound of `peak` over all placements: with divisible replicas, and for the largest replica."""
         return max(
             max(
                 -(-int((weight * self.factor).sum() + fixed.sum()) * PER_MILLE // int(sum(capacities.tolist()))),
@@ -141,38 +146,41 @@ class PackingProblem:
         )
 
     def preference(self) -> IntArray:
-        """Brokers in the order in which they are taken into use.
+        """Return the brokers in the order in which they are taken into use.
 
-        One of each rack by turns; in a rack those that take much, then those that hold much, then by id.
+        Racks take turns; within a rack, brokers are sorted by capacity and by current replicas, both descending, then
+        by id.
         """
-        holds = self.held.sum(axis=0)
-        order = np.lexsort((np.arange(len(holds)), -holds, -self.capacity_bytes_per_s, -self.capacity_bytes))
-        turn = np.empty(len(order), dtype=np.int64)
+        num_replicas = self.held.sum(axis=0)
+        order = np.lexsort(
+            (np.arange(len(num_replicas)), -num_replicas, -self.capacity_bytes_per_s, -self.capacity_bytes)
+        )
+        turn_in_rack = np.empty(len(order), dtype=np.int64)
         for rack in np.unique(self.rack):
             members = order[self.rack[order] == rack]
-            turn[members] = np.arange(len(members))
-        return order[np.argsort(turn[order], kind="stable")]
+            turn_in_rack[members] = np.arange(len(members))
+        return order[np.argsort(turn_in_rack[order], kind="stable")]
 
-    def least_brokers(self) -> int:
-        """So many brokers at least: the largest ones that take all bytes, all rates, and the highest factor.
+    def min_brokers(self) -> int:
+        """Return a lower bound on the number of brokers: the largest brokers that hold all bytes, all rates, and the highest factor.
 
-        Racks ask for as much by themselves: some replicas have to be in a rack, since the others may not have more.
+        The bound is also computed per rack, for the replicas that must be in the rack because other racks are limited.
         """
         everywhere = np.ones(len(self.rack), dtype=np.bool_)
         racks = [self.rack == rack for rack in np.unique(self.rack)]
         room = np.minimum(self.rack_limits[:, None], [brokers.sum() for brokers in racks])
         forced = np.maximum(self.factor[:, None] - (room.sum(axis=1)[:, None] - room), 0)
-        by_rack = sum(self._fewest(brokers, forced[:, place]) for place, brokers in enumerate(racks))
-        return max(self._fewest(everywhere, self.factor), by_rack)
+        by_rack = sum(self.min_brokers_for(brokers, forced[:, rack]) for rack, brokers in enumerate(racks))
+        return max(self.min_brokers_for(everywhere, self.factor), by_rack)
 
-    def _fewest(self, brokers: BoolArray, replicas: IntArray) -> int:
-        """The fewest of these brokers that take so many replicas of each partition, cut up at will."""
-        disk = _fewest(self.capacity_bytes[brokers], int((self.size_bytes * replicas).sum()))
-        network = _fewest(self.capacity_bytes_per_s[brokers], int((self.bytes_per_s * replicas).sum()))
+    def min_brokers_for(self, brokers: BoolArray, replicas: IntArray) -> int:
+        """Return the fewest of these brokers that hold this number of replicas of each partition, if replicas are divisible."""
+        disk = _min_count(self.capacity_bytes[brokers], int((self.size_bytes * replicas).sum()))
+        network = _min_count(self.capacity_bytes_per_s[brokers], int((self.bytes_per_s * replicas).sum()))
         return max(disk, network, int(replicas.max()))
 
     def fits(self, chosen: BoolArray) -> bool:
-        """Whether a placement, shape (P, B), keeps to everything."""
+        """Return whether a placement, shape (P, B), meets all limits."""
         in_rack = np.zeros((len(chosen), int(self.rack.max()) + 1), dtype=np.int64)
         np.add.at(in_rack.T, self.rack, chosen.T.astype(np.int64))
         return bool(
@@ -182,48 +190,49 @@ class PackingProblem:
             and (in_rack <= self.rack_limits[:, None]).all()
         )
 
-    def misfit(self) -> str | None:
-        """Why nothing can fit, as far as one look tells: a partition that too few brokers take, or all together."""
-        takes = (self.size_bytes[:, None] <= self.capacity_bytes) & (
+    def infeasibility(self) -> str | None:
+        """Return why no placement fits, if simple checks find it: a partition that fits on too few brokers, or the total load."""
+        fits = (self.size_bytes[:, None] <= self.capacity_bytes) & (
             self.bytes_per_s[:, None] <= self.capacity_bytes_per_s
         )
-        short = np.flatnonzero(takes.sum(axis=1) < self.factor)
+        short = np.flatnonzero(fits.sum(axis=1) < self.factor)
         if len(short):
             row = int(short[0])
             rate = f" at {self.bytes_per_s[row]:,} bytes/s" if len(self.resources) > 1 else ""
             return (
-                f"{self.question.told.state.name(row)}: {self.factor[row]} replicas of {self.size_bytes[row]:,} bytes"
-                f"{rate} need as many brokers that take one, {takes[row].sum()} do"
+                f"{self.normalized.canonical.state.name(row)}: {self.factor[row]} replicas of {self.size_bytes[row]:,} bytes"
+                f"{rate} fit on {fits[row].sum()} brokers only"
             )
-        for what, asked, there in (
+        for unit, required, available in (
             ("bytes", self.size_bytes * self.factor, self.capacity_bytes),
             ("bytes/s", self.bytes_per_s * self.factor, self.capacity_bytes_per_s),
         ):
-            if asked.sum() > there.astype(object).sum():
-                return f"all partitions: they come to {asked.sum():,} {what}, brokers take {there.sum():,}"
+            if required.sum() > available.astype(object).sum():
+                return f"all partitions: {required.sum():,} {unit} exceed the capacity of {available.sum():,} {unit}"
         return None
 
 
 def _fixed_rates(state: ClusterState, rates: IntArray) -> IntArray:
-    """Return what is written on each broker to partitions that may not change, shape (B,)."""
+    """Return the write rate on each broker of partitions that may not change, shape (B,)."""
     if state.fixed is None:
         return np.zeros(len(state.brokers), dtype=np.int64)
     return bytes_per_broker(state.fixed.replicas, rates, len(state.brokers))
 
 
-def _left(usable: list[int | None] | list[int], fixed: IntArray) -> IntArray:
-    """Return what is left of capacities."""
-    left = [
-        UNLIMITED if each is None else max(each - taken, 0) for each, taken in zip(usable, fixed.tolist(), strict=True)
+def _subtract_fixed(usable: list[int | None] | list[int], fixed: IntArray) -> IntArray:
+    """Return the remaining capacities."""
+    remaining = [
+        UNLIMITED if capacity is None else max(capacity - fixed_load, 0)
+        for capacity, fixed_load in zip(usable, fixed.tolist(), strict=True)
     ]
-    return np.array(left, dtype=np.int64)
+    return np.array(remaining, dtype=np.int64)
 
 
-def _known(capacities: list[int | None]) -> IntArray:
+def _with_unlimited(capacities: list[int | None]) -> IntArray:
     return np.array([UNLIMITED if capacity is None else capacity for capacity in capacities], dtype=np.int64)
 
 
-def _fewest(capacities: IntArray, total: int) -> int:
-    """The fewest capacities that come to a total."""
+def _min_count(capacities: IntArray, total: int) -> int:
+    """Return the smallest number of capacities whose sum reaches a total."""
     sums = np.cumsum(np.minimum(np.sort(capacities)[::-1], total))
     return int(np.searchsorted(sums, total)) + 1 if total else 0

@@ -1,7 +1,7 @@
-"""Search for placements that use few brokers, or level their utilization, and then move little, by CP-SAT.
+"""CP-SAT search for placements that use few brokers or have a low peak utilization, and then move little.
 
-Guarantees: one worker, a fixed seed and deterministic time, so that the same problem gives the same answer; the clock
-ends only what takes far longer than that, and then `was_cut_off` says so.
+Guarantees: one worker, a fixed seed and deterministic time, so that the same problem gives the same placement. The
+wall-clock limit only ends searches that take far longer, and `was_cut_off` reports that.
 Complexity: strongly NP-hard; P·B binaries.
 Source: OR-Tools' CP-SAT.
 """
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 ObjectArray = npt.NDArray[np.object_]
 
 _DETERMINISTIC_TIME_PER_S = 0.3
-"""What CP-SAT's deterministic time comes to in a second, about."""
+"""CP-SAT's approximate deterministic time per second."""
 
 _WALL_FACTOR = 4.0
-"""The clock ends a search that takes so many times longer than it should."""
+"""The wall-clock limit of a search, as a multiple of its time limit."""
 
 
 @dataclass(slots=True)
 class PackingSearch:
-    """A problem, and what a search found out about it.
+    """A search, and what it proved about the problem.
 
     Attributes:
-        problem: what has to fit.
-        time_limit_s: how long each search may take, about.
-        is_infeasible: whether a search proved that nothing fits.
-        was_cut_off: whether the clock ended a search.
+        problem: the packing problem.
+        time_limit_s: the approximate time limit of each search.
+        is_infeasible: whether a search proved that no placement fits.
+        was_cut_off: whether the wall-clock limit ended a search.
     """
 
     problem: PackingProblem
@@ -47,85 +47,85 @@ class PackingSearch:
     was_cut_off: bool = False
 
     def fewest_brokers(self, hint: BoolArray | None) -> tuple[BoolArray | None, int]:
-        """The placement in the fewest brokers that it finds, shape (P, B), or None; and how few are not ruled out.
+        """Return the placement with the fewest brokers found, shape (P, B), or None; and a lower bound on their number.
 
         Args:
-            hint: a placement to begin with.
+            hint: an initial placement.
         """
         from ortools.sat.python import cp_model
 
         model = cp_model.CpModel()
         cells = self._cells(model, np.arange(self.problem.shape[1]))
         used = [model.new_bool_var("") for _ in range(self.problem.shape[1])]
-        self._limit(model, cells, np.arange(self.problem.shape[1]), used)
-        for first, second in self._alike():
+        self._add_limits(model, cells, np.arange(self.problem.shape[1]), used)
+        for first, second in self._symmetric_pairs():
             model.add_implication(used[second], used[first])
-        model.add(cp_model.LinearExpr.sum(used) >= self.problem.least_brokers())
+        model.add(cp_model.LinearExpr.sum(used) >= self.problem.min_brokers())
         model.minimize(cp_model.LinearExpr.sum(used))
         if hint is not None:
-            _hint(model, cells, hint)
-        solver, found = self._solve(model, cells)
-        least = self.problem.least_brokers()
-        return found, least if found is None else max(least, math.ceil(solver.best_objective_bound - 1e-6))
+            _add_hint(model, cells, hint)
+        solver, placement = self._solve(model, cells)
+        least = self.problem.min_brokers()
+        return placement, least if placement is None else max(least, math.ceil(solver.best_objective_bound - 1e-6))
 
-    def fewest_moves(self, packed: BoolArray) -> BoolArray:
-        """Return the placement in the same brokers that adds fewest replicas, as far as the search finds one."""
+    def reduce_moves(self, packed: BoolArray) -> BoolArray:
+        """Return the placement on the same brokers with the fewest added replicas found."""
         brokers = np.flatnonzero(packed.any(axis=0))
-        model, cells = self._placement(brokers)
+        model, cells = self._model_of_brokers(brokers)
         return self._move_least(model, cells, brokers, packed)
 
     def lowest_peak(self, hint: BoolArray | None) -> tuple[BoolArray | None, int]:
         """Return the placement with the lowest peak utilization found, shape (P, B), or None; and a lower bound.
 
         Args:
-            hint: a placement to begin with.
+            hint: an initial placement.
         """
-        everybody, least = np.arange(self.problem.shape[1]), self.problem.least_peak()
-        model, cells = self._placement(everybody)
+        all_brokers, least = np.arange(self.problem.shape[1]), self.problem.min_peak()
+        model, cells = self._model_of_brokers(all_brokers)
         peak = model.new_int_var(least, max(least, PER_MILLE), "")
         for load, capacity in self._loads(cells):
             model.add(load * PER_MILLE <= capacity * peak)
         model.minimize(peak)
         if hint is not None:
-            _hint(model, cells, hint)
-        solver, found = self._solve(model, cells)
-        return found, least if found is None else max(least, math.ceil(solver.best_objective_bound - 1e-6))
+            _add_hint(model, cells, hint)
+        solver, placement = self._solve(model, cells)
+        return placement, least if placement is None else max(least, math.ceil(solver.best_objective_bound - 1e-6))
 
-    def least_excess(self, leveled: BoolArray) -> BoolArray:
-        """Return a placement with no higher peak and the least utilization above the mean, in total, that it finds.
+    def reduce_excess(self, leveled: BoolArray) -> BoolArray:
+        """Return a placement with no higher peak and the lowest total utilization above the mean found.
 
-        Of these it takes one that adds few replicas.
+        Among such placements it returns one that adds few replicas.
         """
-        model, cells = self._level(self.problem.peak(leveled))
+        model, cells = self._model_below_peak(self.problem.peak(leveled))
         excess = self._excess(model, cells)
         model.minimize(excess)
-        _hint(model, cells, leveled)
-        solver, found = self._solve(model, cells)
-        if found is None:
+        _add_hint(model, cells, leveled)
+        solver, placement = self._solve(model, cells)
+        if placement is None:
             return leveled
         most = round(solver.objective_value)
-        model, cells = self._level(self.problem.peak(leveled))
+        model, cells = self._model_below_peak(self.problem.peak(leveled))
         model.add(self._excess(model, cells) <= most)
-        return self._move_least(model, cells, np.arange(self.problem.shape[1]), found)
+        return self._move_least(model, cells, np.arange(self.problem.shape[1]), placement)
 
-    def _placement(self, brokers: IntArray) -> tuple[cp_model.CpModel, ObjectArray]:
-        """Return a model of every placement that fits these brokers, and its cells."""
+    def _model_of_brokers(self, brokers: IntArray) -> tuple[cp_model.CpModel, ObjectArray]:
+        """Return a model of all placements on these brokers, and its cells."""
         from ortools.sat.python import cp_model
 
         model = cp_model.CpModel()
         cells = self._cells(model, brokers)
-        self._limit(model, cells, brokers, None)
+        self._add_limits(model, cells, brokers, None)
         return model, cells
 
-    def _level(self, peak: int) -> tuple[cp_model.CpModel, ObjectArray]:
-        """Return a model of every placement with no higher peak, and its cells."""
-        model, cells = self._placement(np.arange(self.problem.shape[1]))
+    def _model_below_peak(self, peak: int) -> tuple[cp_model.CpModel, ObjectArray]:
+        """Return a model of all placements with no higher peak, and its cells."""
+        model, cells = self._model_of_brokers(np.arange(self.problem.shape[1]))
         for load, capacity in self._loads(cells):
             model.add(load * PER_MILLE <= capacity * peak)
         return model, cells
 
     def _loads(self, cells: ObjectArray) -> list[tuple[cp_model.LinearExprT, int]]:
-        """Return what every broker carries of each resource that it has a limit of, and that limit."""
+        """Return the load of every limited resource of every broker, and its limit."""
         from ortools.sat.python.cp_model import LinearExpr
 
         return [
@@ -136,10 +136,10 @@ class PackingSearch:
         ]
 
     def _excess(self, model: cp_model.CpModel, cells: ObjectArray) -> cp_model.LinearExprT:
-        """Return by how many thousandths brokers are above the mean utilization of a resource, in total."""
+        """Return the total utilization above the mean, in thousandths."""
         from ortools.sat.python.cp_model import LinearExpr
 
-        problem, most = self.problem, max(PER_MILLE, self.problem.least_peak())
+        problem, most = self.problem, max(PER_MILLE, self.problem.min_peak())
         excesses = []
         for weight, capacities, fixed in problem.resources:
             limited = capacities[capacities < UNLIMITED]
@@ -158,32 +158,32 @@ class PackingSearch:
         from ortools.sat.python import cp_model
 
         model.maximize(cp_model.LinearExpr.sum(cells[self.problem.held[:, brokers]].tolist()))
-        _hint(model, cells, packed[:, brokers])
-        _, found = self._solve(model, cells)
-        if found is None:
+        _add_hint(model, cells, packed[:, brokers])
+        _, placement = self._solve(model, cells)
+        if placement is None:
             return packed
-        spread = np.zeros_like(packed)
-        spread[:, brokers] = found
-        return spread if (spread & self.problem.held).sum() >= (packed & self.problem.held).sum() else packed
+        widened = np.zeros_like(packed)
+        widened[:, brokers] = placement
+        return widened if (widened & self.problem.held).sum() >= (packed & self.problem.held).sum() else packed
 
     def _cells(self, model: cp_model.CpModel, brokers: IntArray) -> ObjectArray:
         names = range(self.problem.shape[0] * len(brokers))
         cells = np.array([model.new_bool_var("") for _ in names], dtype=object)
         return cells.reshape(self.problem.shape[0], len(brokers))
 
-    def _limit(
+    def _add_limits(
         self, model: cp_model.CpModel, cells: ObjectArray, brokers: IntArray, used: list[cp_model.IntVar] | None
     ) -> None:
-        """Every replica somewhere, no rack crowded, no broker too full; one that is not in use is empty."""
+        """Add constraints: replication factors, rack limits, and capacities; an unused broker is empty."""
         from ortools.sat.python.cp_model import LinearExpr
 
         problem = self.problem
         for row, factor in enumerate(problem.factor.tolist()):
             model.add(LinearExpr.sum(cells[row].tolist()) == factor)
         for rack in np.unique(problem.rack[brokers]).tolist():
-            there = problem.rack[brokers] == rack
-            for row in np.flatnonzero(problem.rack_limits < there.sum()).tolist():
-                model.add(LinearExpr.sum(cells[row, there].tolist()) <= int(problem.rack_limits[row]))
+            in_rack = problem.rack[brokers] == rack
+            for row in np.flatnonzero(problem.rack_limits < in_rack.sum()).tolist():
+                model.add(LinearExpr.sum(cells[row, in_rack].tolist()) <= int(problem.rack_limits[row]))
         for column, broker in enumerate(brokers.tolist()):
             is_used = 1 if used is None else used[broker]
             loads = [(problem.size_bytes, problem.capacity_bytes), (problem.bytes_per_s, problem.capacity_bytes_per_s)]
@@ -194,15 +194,15 @@ class PackingSearch:
             if used is not None:
                 model.add(LinearExpr.sum(cells[:, column].tolist()) <= len(cells) * used[broker])
 
-    def _alike(self) -> list[tuple[int, int]]:
-        """Brokers that nothing tells apart, each with the one that is taken into use before it."""
+    def _symmetric_pairs(self) -> list[tuple[int, int]]:
+        """Return pairs of equivalent brokers; the first of a pair is taken into use before the second."""
         problem, pairs = self.problem, []
         last: dict[tuple[int, int, int], int] = {}
         for broker in problem.preference().tolist():
-            kind = (problem.capacity_bytes[broker], problem.capacity_bytes_per_s[broker], problem.rack[broker])
-            if kind in last:
-                pairs.append((last[kind], broker))
-            last[kind] = broker
+            attributes = (problem.capacity_bytes[broker], problem.capacity_bytes_per_s[broker], problem.rack[broker])
+            if attributes in last:
+                pairs.append((last[attributes], broker))
+            last[attributes] = broker
         return pairs
 
     def _solve(self, model: cp_model.CpModel, cells: ObjectArray) -> tuple[cp_model.CpSolver, BoolArray | None]:
@@ -223,6 +223,6 @@ class PackingSearch:
         return solver, values.reshape(cells.shape)
 
 
-def _hint(model: cp_model.CpModel, cells: ObjectArray, values: BoolArray) -> None:
+def _add_hint(model: cp_model.CpModel, cells: ObjectArray, values: BoolArray) -> None:
     for cell, value in zip(cells.ravel().tolist(), values.ravel().tolist(), strict=True):
         model.add_hint(cell, value)

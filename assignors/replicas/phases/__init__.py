@@ -1,1 +1,1 @@
-"""Flows over one thing at a time: leaders, replicas, first followers."""
+"""Flows that balance one quantity at a time: leaders, replicas, or first followers."""

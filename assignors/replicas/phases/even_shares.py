@@ -1,7 +1,7 @@
-"""How far bins are from equal shares, in whole numbers.
+"""Deviation of bins from equal shares, in integers.
 
-A bin is whatever holds things that can be counted: a broker its replicas, a broker and a topic the leaders there, a
-leader and a first follower the partitions they share. Bins of one group are to hold equally much.
+A bin holds countable items: a broker its replicas, a broker and a topic the leaders there, or a leader and a first
+follower their common partitions. The bins of one group should hold equal numbers.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from assignors.model.columns import BoolArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class EvenShares:
-    """What N bins hold, and what their shares are.
+    """The loads of N bins and their targets.
 
-    A share is what a group is to hold, by its bins. It is seldom whole: a bin that holds it rounded down or up is even.
+    The share of a bin is the total of its group divided by the number of bins. It is rarely an integer: a bin with its share
+    rounded down or up is even.
 
     Attributes:
-        load: shape (N,); what each bin holds.
-        group: shape (N,); the number of its group.
-        total: shape (groups,); what the bins of each group are to hold together. Over all groups this is what they
-            hold now.
+        load: shape (N,); the load of each bin.
+        group: shape (N,); the group of each bin.
+        total: shape (groups,); the target total of each group. Their sum is the sum of all loads.
     """
 
     load: IntArray
@@ -33,14 +33,14 @@ class EvenShares:
 
     @classmethod
     def within(cls, load: IntArray, group: IntArray, num_groups: int) -> EvenShares:
-        """Groups that keep what they hold."""
+        """Build shares for groups that keep their total."""
         total = np.zeros(num_groups, dtype=np.int64)
         np.add.at(total, group, load)
         return cls(load, group, total)
 
     @property
     def num_groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.total)
 
     @cached_property
@@ -61,36 +61,36 @@ class EvenShares:
 
     @cached_property
     def _excess(self) -> IntArray:
-        """Load less share, times the size of the group: whole, where a float's remainder would be off."""
+        """Load minus share, times the size of the group: an integer, free of rounding errors."""
         excess: IntArray = self.load * self._size - self.total[self.group]
         return excess
 
     @cached_property
     def is_over(self) -> BoolArray:
-        """Which hold more than their share, by however little."""
+        """Whether each bin is above its share."""
         over: BoolArray = self._excess > 0
         return over
 
     @cached_property
     def is_under(self) -> BoolArray:
-        """Which hold less."""
+        """Whether each bin is below its share."""
         under: BoolArray = self._excess < 0
         return under
 
     @cached_property
     def must_give(self) -> IntArray:
-        """How much more a bin holds than its share rounded up."""
+        """The load of each bin above its share rounded up."""
         amount: IntArray = np.maximum(self._excess, 0) // self._size
         return amount
 
     @cached_property
     def must_take(self) -> IntArray:
-        """How much less a bin holds than its share rounded down."""
+        """The load that each bin lacks to its share rounded down."""
         amount: IntArray = np.maximum(-self._excess, 0) // self._size
         return amount
 
     def residue(self, is_member: BoolArray) -> IntArray:
-        """Shape (groups,); what rounding takes from the bins of each group that are over, or under, in whole units."""
+        """Return the sum of the fractional deviations of the member bins of each group, in whole units, shape (groups,)."""
         rest = np.zeros(self.num_groups, dtype=np.int64)
         members = np.flatnonzero(is_member)
         np.add.at(rest, self.group[members], np.abs(self._excess[members]) % self._size[members])
@@ -100,7 +100,7 @@ class EvenShares:
 
     @cached_property
     def distance(self) -> int:
-        """How much is where it should not be: 0 where every bin is even."""
+        """The total deviation; 0 if every bin is even."""
         return int(self.must_give.sum() + self.must_take.sum())
 
     @cached_property
@@ -111,7 +111,7 @@ class EvenShares:
         return uneven
 
     def spread(self) -> IntArray:
-        """Shape (groups,); the most less the least."""
+        """Return the maximum minus the minimum load of each group, shape (groups,)."""
         most = np.full(self.num_groups, -1, dtype=np.int64)
         least = np.full(self.num_groups, np.iinfo(np.int64).max, dtype=np.int64)
         np.maximum.at(most, self.group, self.load)

@@ -1,7 +1,7 @@
-"""Which of a partition's replicas comes first, so that all come first equally often.
+"""Balance of the first replicas of partitions, so that all brokers come first equally often.
 
-The same question is asked twice: who of the replicas leads, so that brokers lead equally many partitions; and who of
-the followers is the first, so that each leader's partitions fall to all brokers alike if it goes down.
+It balances leaders (the first replica) over brokers, and first followers over brokers for each leader, so that the
+partitions of a failed leader are spread evenly.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from assignors.replicas.state import NO_BROKER
 def balance_first_replicas(
     candidates: IntArray, group: IntArray, num_groups: int, method: BalancingMethod
 ) -> tuple[IntArray, EvenShares]:
-    """Choose who comes first of each partition's candidates.
+    """Choose the first of each partition's candidates.
 
     Args:
-        candidates: shape (P, W); rows of brokers, the one that comes first now first, NOBODY behind the last; every
-            partition has one.
-        group: shape (P,); the group of each partition. Within a group, every broker that is a candidate of any of its
-            partitions is to come first equally often.
-        num_groups: how many groups there are.
-        method: how.
+        candidates: shape (P, W); rows of brokers, the current first one first, padded with NO_BROKER; every partition has
+            at least one.
+        group: shape (P,); the group of each partition. Within a group, all candidate brokers should come first equally
+            often.
+        num_groups: the number of groups.
+        method: the balancing method.
 
     Returns:
-        Shape (P,), the column of the chosen candidate; and how often each (group, broker) comes first then.
+        The column of the chosen candidate, shape (P,), and how often each (group, broker) comes first.
     """
     bins, bin_group = _bins(candidates, group)
     column = np.zeros(len(candidates), dtype=np.int64)
@@ -39,7 +39,7 @@ def balance_first_replicas(
         if not chosen.any():
             return column, shares
         changed = column.copy()
-        changed[chosen] = _handed_on(bins[chosen], column[chosen], shares, method)
+        changed[chosen] = _transfer_by_flow(bins[chosen], column[chosen], shares, method)
         new = _shares(bins, changed, bin_group, num_groups)
         if method.checks and new.distance >= shares.distance:
             return column, shares
@@ -48,21 +48,21 @@ def balance_first_replicas(
             return column, shares
 
 
-def swap_columns(replicas: IntArray, place: int, column: IntArray) -> IntArray:
-    """The same replicas, where in each partition the one at a place has changed places with that of `column`."""
+def swap_columns(replicas: IntArray, position: int, column: IntArray) -> IntArray:
+    """Return the replicas with the replica at a position and the one in `column` swapped in each partition."""
     rows = np.arange(len(replicas))
-    moved = replicas.copy()
-    moved[:, place], moved[rows, column] = replicas[rows, column], replicas[:, place]
-    return moved
+    swapped = replicas.copy()
+    swapped[:, position], swapped[rows, column] = replicas[rows, column], replicas[:, position]
+    return swapped
 
 
 def _bins(candidates: IntArray, group: IntArray) -> tuple[IntArray, IntArray]:
-    """Candidates as (group, broker) pairs, numbered without gaps, and the group of each."""
-    there = candidates != NO_BROKER
+    """Return the candidates as numbers of (group, broker) pairs, and the group of each pair."""
+    is_candidate = candidates != NO_BROKER
     width = int(candidates.max(initial=0)) + 1
-    keys, number = np.unique((group[:, None] * width + candidates)[there], return_inverse=True)
+    keys, number = np.unique((group[:, None] * width + candidates)[is_candidate], return_inverse=True)
     bins = np.full(candidates.shape, NO_BROKER, dtype=np.int64)
-    bins[there] = number
+    bins[is_candidate] = number
     return bins, keys // width
 
 
@@ -71,8 +71,8 @@ def _shares(bins: IntArray, column: IntArray, bin_group: IntArray, num_groups: i
     return EvenShares.within(np.bincount(first, minlength=len(bin_group)), bin_group, num_groups)
 
 
-def _handed_on(bins: IntArray, column: IntArray, shares: EvenShares, method: BalancingMethod) -> IntArray:
-    """The columns after one flow: from who comes first, by way of the partition, to another of its candidates."""
+def _transfer_by_flow(bins: IntArray, column: IntArray, shares: EvenShares, method: BalancingMethod) -> IntArray:
+    """Return the columns after one flow from the first replicas through partitions to other candidates."""
     num_bins, rows = len(shares.load), np.arange(len(bins))
     is_other = bins != NO_BROKER
     is_other[rows, column] = False

@@ -1,7 +1,7 @@
-"""Which part of a flow between bins does any good: the rest changes places and leaves everything as uneven.
+"""Pruning of a flow between bins: the part that does not improve balance is removed.
 
-Source: Pinterest, "Using graph algorithms to optimize Kafka operations, part 2": weakly connected components, of which
-those that do not reduce the skew are left out. Paths go further: a component that reduces it may still hold paths that
+Source: Pinterest, "Using graph algorithms to optimize Kafka operations, part 2": weakly connected components that do
+not reduce the skew are left out. Pruning by path removes more: a component that reduces the skew may contain paths that
 do not.
 """
 
@@ -15,16 +15,16 @@ from assignors.replicas.phases.even_shares import EvenShares
 
 
 def prune_by_component(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArray) -> IntArray:
-    """Leave out weakly connected components in which no bin gives what it must give, or takes what it must take.
+    """Remove weakly connected components in which no bin gives what it must give, or takes what it must take.
 
     Args:
         shares: the bins, which are the first nodes.
         arcs: the graph.
-        num_nodes: how many nodes it has.
-        flows: what each arc carries.
+        num_nodes: the number of nodes.
+        flows: the flow on each arc.
 
     Returns:
-        What each arc still carries.
+        The remaining flow on each arc.
 
     Complexity: O(arcs · log(nodes)).
     """
@@ -37,48 +37,51 @@ def prune_by_component(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: In
 
 
 def prune_by_path(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArray) -> IntArray:
-    """Keep the fewest hops of a flow by which bins give what they must, and take what they must, as they do by all.
+    """Keep the fewest hops of a flow with which bins give and take as much of their excess as with the whole flow.
 
-    Arguments and result are those of `pruned_by_component`.
+    Arguments and result are those of `prune_by_component`.
 
-    Guarantees: within the arcs that the flow uses, nothing cheaper makes bins as even.
+    Guarantees: within the arcs that the flow uses, no cheaper flow balances the bins equally.
 
-    Complexity: a cheapest flow over these arcs.
+    Complexity: a min-cost flow over these arcs.
+
+    Raises:
+        ValueError: the arcs do not carry a flow between bins.
     """
     gives, takes = _useful(shares, arcs, num_nodes, flows)
-    sent = _sent(arcs, num_nodes, flows)[: len(gives)]
-    used, bins, world = np.flatnonzero(flows > 0), np.arange(len(gives)), np.full(len(gives), num_nodes)
+    net_outflow = _net_outflow(arcs, num_nodes, flows)[: len(gives)]
+    used, bins, outside = np.flatnonzero(flows > 0), np.arange(len(gives)), np.full(len(gives), num_nodes)
     nothing = np.zeros(len(gives), dtype=np.int64)
-    part = Arcs(arcs.tail[used], arcs.head[used], flows[used], arcs.cost[used])
-    more = Arcs(world, bins, np.maximum(sent, 0) - gives, nothing)
-    less = Arcs(bins, world, np.maximum(-sent, 0) - takes, nothing)
+    used_arcs = Arcs(arcs.tail[used], arcs.head[used], flows[used], arcs.cost[used])
+    entering = Arcs(outside, bins, np.maximum(net_outflow, 0) - gives, nothing)
+    leaving = Arcs(bins, outside, np.maximum(-net_outflow, 0) - takes, nothing)
     supply = np.zeros(num_nodes + 1, dtype=np.int64)
     supply[: len(gives)] = gives - takes
     supply[num_nodes] = -supply.sum()
-    cheapest = min_cost_flow(Arcs.joined(part, more, less), supply)
+    cheapest = min_cost_flow(Arcs.joined(used_arcs, entering, leaving), supply)
     if cheapest is None:
-        raise ValueError("what the arcs carry is no flow between bins")
+        raise ValueError("the arcs do not carry a flow between bins")
     kept = np.zeros_like(flows)
     kept[used] = cheapest[: len(used)]
     return kept
 
 
 def _useful(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArray) -> tuple[IntArray, IntArray]:
-    """Shape (bins,) each; how much of what a bin sends it must give, and of what it receives it must take."""
-    sent = _sent(arcs, num_nodes, flows)[: len(shares.load)]
-    return np.clip(sent, 0, shares.must_give), np.clip(-sent, 0, shares.must_take)
+    """Return how much of its outflow each bin must give, and how much of its inflow it must take, shape (bins,) each."""
+    net_outflow = _net_outflow(arcs, num_nodes, flows)[: len(shares.load)]
+    return np.clip(net_outflow, 0, shares.must_give), np.clip(-net_outflow, 0, shares.must_take)
 
 
-def _sent(arcs: Arcs, num_nodes: int, flows: IntArray) -> IntArray:
-    """Shape (nodes,); what leaves each node, less what enters it."""
-    sent = np.zeros(num_nodes, dtype=np.int64)
-    np.add.at(sent, arcs.tail, flows)
-    np.subtract.at(sent, arcs.head, flows)
-    return sent
+def _net_outflow(arcs: Arcs, num_nodes: int, flows: IntArray) -> IntArray:
+    """Return the outflow of each node minus its inflow, shape (nodes,)."""
+    net_outflow = np.zeros(num_nodes, dtype=np.int64)
+    np.add.at(net_outflow, arcs.tail, flows)
+    np.subtract.at(net_outflow, arcs.head, flows)
+    return net_outflow
 
 
 def _components(tail: IntArray, head: IntArray, num_nodes: int) -> IntArray:
-    """Shape (nodes,); the lowest node that each hangs together with, whatever the arcs' direction."""
+    """Return the lowest node of each node's weakly connected component, shape (nodes,)."""
     label = np.arange(num_nodes)
     while True:
         low = np.minimum(label[tail], label[head])

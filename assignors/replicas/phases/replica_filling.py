@@ -1,10 +1,10 @@
-"""Partitions that have too few replicas get them: one more node feeds all of them.
+"""Placement of missing replicas, by a flow from an additional node.
 
-Too few are those of a partition that is to have more, that had some on a broker which goes out of use, or too many in
-one rack. None is ever moved for another; what is uneven then is for later.
+Replicas are missing if the replication factor rises, a broker is decommissioned, or a rack exceeds its limit. This
+phase moves no other replica; later phases balance.
 
-Source: the added node is that of Appier's "Kafka reassignment 方案" for raising the replication factor; it serves here
-for everything that must be placed.
+Source: the additional node is that of Appier's "Kafka reassignment 方案" for raising the replication factor; here it
+serves all missing replicas.
 """
 
 from __future__ import annotations
@@ -20,96 +20,96 @@ from assignors.replicas.state import NO_BROKER
 
 
 def keep_allowed_replicas(rules: PlacementRules, replicas: IntArray, num_brokers: int) -> IntArray:
-    """What may stay where it is.
+    """Return the replicas that may stay.
 
     Args:
         rules: the rules.
         replicas: shape (P, W); rows of the state's brokers.
-        num_brokers: how many brokers the state has.
+        num_brokers: the number of brokers in the state.
 
     Returns:
-        Shape (P, at least W); the same in the numbers of the rules' brokers, with NOBODY wherever there shall be a
-        replica and none may stay. Of a crowded rack the replicas on the fullest brokers go, the last in their order.
+        Replicas by index of the rules' brokers, shape (P, at least W); NO_BROKER for missing replicas. In a rack above its
+        limit, replicas on the brokers with most replicas are removed, the last in replica order first.
     """
     number = np.full(num_brokers + 1, NO_BROKER, dtype=np.int64)
     number[rules.brokers] = np.arange(len(rules.brokers))
     kept = np.full((len(replicas), max(replicas.shape[1], int(rules.factor.max()))), NO_BROKER, dtype=np.int64)
     kept[:, : replicas.shape[1]] = number[replicas]
-    crowded = (rules.room(kept) < 0).any(axis=1)
+    exceeds_limit = (rules.free_slots(kept) < 0).any(axis=1)
     load = rules.shares(kept).load
-    for row in np.flatnonzero(crowded):
-        _thin_out(rules, kept[row], int(rules.rack_limits[row]), load)
+    for row in np.flatnonzero(exceeds_limit):
+        _remove_above_limit(rules, kept[row], int(rules.rack_limits[row]), load)
     return kept
 
 
-def _thin_out(rules: PlacementRules, held: IntArray, most: int, load: IntArray) -> None:
-    """Take replicas of one partition out of racks that hold more than so many."""
+def _remove_above_limit(rules: PlacementRules, held: IntArray, limit: int, load: IntArray) -> None:
+    """Remove replicas of one partition from racks above the limit, in place."""
     rack = np.where(held == NO_BROKER, NO_BROKER, rules.rack[held])
-    for place in np.unique(rack[rack != NO_BROKER]):
-        columns = np.flatnonzero(rack == place)
+    for number in np.unique(rack[rack != NO_BROKER]):
+        columns = np.flatnonzero(rack == number)
         fullest = sorted(columns.tolist(), key=lambda column: (-load[held[column]], -column))
-        for column in fullest[: max(len(columns) - most, 0)]:
+        for column in fullest[: max(len(columns) - limit, 0)]:
             load[held[column]] -= 1
             held[column] = NO_BROKER
 
 
 def fill_missing_replicas(rules: PlacementRules, replicas: IntArray) -> IntArray:
-    """Place what is missing.
+    """Place the missing replicas.
 
     Args:
-        rules: the rules; every partition can hold as many replicas as it shall.
-        replicas: shape (P, W), as `with_gaps` leaves them.
+        rules: the rules; they must be feasible for every partition.
+        replicas: shape (P, W), from `keep_allowed_replicas`.
 
     Returns:
-        The same without gaps. Brokers below their share come first; those at it hold as little more as can be.
+        The replicas without gaps. Brokers below their share come first; others exceed it as little as possible.
 
-    Complexity: a largest flow for each of O(log P) limits, and a cheapest flow.
+    Complexity: a max flow for each of O(log P) limits, and a min-cost flow.
     """
     gaps = (replicas == NO_BROKER) & (np.arange(replicas.shape[1]) < rules.factor[:, None])
     rows = np.flatnonzero(gaps.any(axis=1))
     if not len(rows):
         return replicas
-    arriving = _arrived(rules, replicas, rows, gaps.sum(axis=1))
-    full = replicas.copy()
-    full[gaps] = arriving[:, 1]
-    return full
+    arriving = _placed_replicas(rules, replicas, rows, gaps.sum(axis=1))
+    filled = replicas.copy()
+    filled[gaps] = arriving[:, 1]
+    return filled
 
 
-def _arrived(rules: PlacementRules, replicas: IntArray, rows: IntArray, missing: IntArray) -> IntArray:
-    """Row and broker of each replica that is placed, sorted."""
-    everybody = np.arange(len(rules.brokers))
-    width = None if len(rows) * len(everybody) <= DENSE else WIDTH
-    nothing = np.zeros((0, 2), dtype=np.int64)
-    placing = ReplicaMoveGraph.of(rules, replicas, nothing, destinations(rules, replicas, rows, everybody, width))
+def _placed_replicas(rules: PlacementRules, replicas: IntArray, rows: IntArray, missing: IntArray) -> IntArray:
+    """Return row and broker of each placed replica, sorted."""
+    all_brokers = np.arange(len(rules.brokers))
+    width = None if len(rows) * len(all_brokers) <= DENSE else WIDTH
+    no_departures = np.zeros((0, 2), dtype=np.int64)
+    graph = ReplicaMoveGraph.of(rules, replicas, no_departures, destinations(rules, replicas, rows, all_brokers, width))
     shares = rules.shares(replicas)
-    arcs, source = _network(placing, shares, missing, _least_excess(placing, shares, missing))
-    return placing.arrived(max_flow_min_cost(arcs, source, source + 1, source + 2))
+    arcs, source = _network(graph, shares, missing, _min_excess(graph, shares, missing))
+    return graph.arrivals(max_flow_min_cost(arcs, source, source + 1, source + 2))
 
 
-def _least_excess(placing: ReplicaMoveGraph, shares: EvenShares, missing: IntArray) -> int:
-    """How many replicas above its share, rounded up, the fullest of the brokers that take any has to hold."""
+def _min_excess(graph: ReplicaMoveGraph, shares: EvenShares, missing: IntArray) -> int:
+    """Return the minimum number of replicas above its share, rounded up, that some receiving broker must hold."""
 
     def fits(excess: int) -> bool:
-        arcs, source = _network(placing, shares, missing, excess)
+        arcs, source = _network(graph, shares, missing, excess)
         return bool(max_flow(arcs, source, source + 1)[arcs.tail == source].sum() == missing.sum())
 
-    low, high = 0, 0
-    while high < missing.sum() and not fits(high):
-        low, high = high + 1, 2 * high + 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle + 1, high)
-    return high
+    lower, upper = 0, 0
+    while upper < missing.sum() and not fits(upper):
+        lower, upper = upper + 1, 2 * upper + 1
+    while lower < upper:
+        middle = (lower + upper) // 2
+        lower, upper = (lower, middle) if fits(middle) else (middle + 1, upper)
+    return upper
 
 
-def _network(placing: ReplicaMoveGraph, shares: EvenShares, missing: IntArray, excess: int) -> tuple[Arcs, int]:
-    """The placing with the added node in front, its number, and behind the brokers a sink, numbered next."""
-    source, brokers, wanting = placing.num_nodes, np.arange(len(shares.load)), np.flatnonzero(missing)
-    above = np.clip(shares.ceiling + excess - np.maximum(shares.load, shares.floor), 0, None)
+def _network(graph: ReplicaMoveGraph, shares: EvenShares, missing: IntArray, excess: int) -> tuple[Arcs, int]:
+    """Return the graph with an additional source node, and its number; the next number is the sink."""
+    source, brokers, incomplete = graph.num_nodes, np.arange(len(shares.load)), np.flatnonzero(missing)
+    excess_capacity = np.clip(shares.ceiling + excess - np.maximum(shares.load, shares.floor), 0, None)
     arcs = Arcs.joined(
-        placing.arcs,
-        arcs_between(source, placing.partition[wanting], missing[wanting]),
+        graph.arcs,
+        arcs_between(source, graph.partition[incomplete], missing[incomplete]),
         arcs_between(brokers, source + 1, shares.must_take),
-        arcs_between(brokers, source + 1, above, cost=1),
+        arcs_between(brokers, source + 1, excess_capacity, cost=1),
     )
     return arcs, source

@@ -1,4 +1,4 @@
-"""Replicas evened out over brokers: from those that hold too many, by way of partitions, to those with too few."""
+"""Balance of replicas over brokers, by a flow from brokers with too many through partitions to brokers with too few."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from assignors.replicas.state import NO_BROKER
 
 
 def balance_replicas(rules: PlacementRules, replicas: IntArray, method: BalancingMethod) -> tuple[IntArray, EvenShares]:
-    """Move replicas until brokers hold equally many.
+    """Move replicas until replica counts are even.
 
     Args:
-        rules: where replicas may go.
-        replicas: shape (P, W); who holds what, in the numbers of the rules' brokers; no rack crowded.
-        method: how.
+        rules: the rules.
+        replicas: shape (P, W); the current replicas, by index of the rules' brokers, within rack limits.
+        method: the balancing method.
 
     Returns:
-        Who holds what then, and how much each broker does. A replica that arrives takes the place of one that left.
+        The new replicas, and the replica counts of brokers. An arriving replica takes the position of one that left.
     """
     shares = rules.shares(replicas)
     while not method.checks or shares.distance:
-        changed = _moved(rules, replicas, shares, method)
+        changed = _move_by_flow(rules, replicas, shares, method)
         new = rules.shares(changed)
         if method.checks and new.distance >= shares.distance:
             break
@@ -34,8 +34,8 @@ def balance_replicas(rules: PlacementRules, replicas: IntArray, method: Balancin
     return replicas, shares
 
 
-def _moved(rules: PlacementRules, replicas: IntArray, shares: EvenShares, method: BalancingMethod) -> IntArray:
-    """Who holds what after one flow."""
+def _move_by_flow(rules: PlacementRules, replicas: IntArray, shares: EvenShares, method: BalancingMethod) -> IntArray:
+    """Return the replicas after one flow."""
     rows = np.arange(len(replicas))
     # By broker, not by the order of replicas: what one run ends with, another then sees as the same network.
     row, column = np.nonzero(replicas != NO_BROKER)
@@ -43,11 +43,11 @@ def _moved(rules: PlacementRules, replicas: IntArray, shares: EvenShares, method
     is_small = len(replicas) * len(rules.brokers) <= DENSE
     takers = np.arange(len(rules.brokers)) if is_small else np.flatnonzero(shares.is_under)
     for width in (None,) if is_small else (WIDTH, 8 * WIDTH):
-        placing = ReplicaMoveGraph.of(rules, replicas, leaving, destinations(rules, replicas, rows, takers, width))
-        flow = balance_bins(shares, placing.arcs, placing.num_nodes, len(rules.brokers), method)
+        graph = ReplicaMoveGraph.of(rules, replicas, leaving, destinations(rules, replicas, rows, takers, width))
+        flow = balance_bins(shares, graph.arcs, graph.num_nodes, len(rules.brokers), method)
         if flow.is_full:
             break
-    left, arrived = placing.left(flow.flows), placing.arrived(flow.flows)
+    departures, arrivals = graph.departures(flow.flows), graph.arrivals(flow.flows)
     moved = replicas.copy()
-    moved[left[:, 0], left[:, 1]] = arrived[:, 1]
+    moved[departures[:, 0], departures[:, 1]] = arrivals[:, 1]
     return moved

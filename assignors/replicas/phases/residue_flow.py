@@ -1,16 +1,17 @@
-"""The flow that evens bins out: from those that hold too much, over what they may hand on, to those with too little.
+"""The flow that balances bins: from bins with too much through possible transfers to bins with too little.
 
-Guarantees: no bin that is over its share ends below it rounded down, none that is under ends above it rounded up. With
-costs `fixed` and the residue, every bin ends even where that is possible at all.
+Guarantees: no bin above its share ends below it rounded down, and none below ends above it rounded up. With costs
+`fixed` and the residue, every bin ends even if that is possible.
 
-Priority: the size of the flow; what bins must give and take, before what only rounding left over (`fixed`); few hops.
+Priority: the size of the flow; with `fixed`, whole units that bins must give and take before the residue of rounding;
+few hops.
 
-Complexity: one largest and one cheapest flow over the arcs given, and O(bins) more.
+Complexity: one max flow and one min-cost flow over the arcs, and O(bins) more.
 
-Source: Pinterest, "Using graph algorithms to optimize Kafka operations, part 2". With its costs a unit by way of the
-residue saves a hop at the price of one, so where the flow cannot fill all arcs, it may leave a bin with too much that
-only a longer chain would have relieved. A residue dearer than any chain (`fixed`) never does: growing a flow never
-empties an arc at the source or the sink, so a largest flow exists that fills as many of the others as can be filled.
+Source: Pinterest, "Using graph algorithms to optimize Kafka operations, part 2". With its costs, a unit through the
+residue saves a hop at the price of one. So if the flow cannot fill all arcs, it may leave a bin uneven that only a
+longer chain would relieve. A residue that costs more than any chain (`fixed`) prevents this: augmenting a flow never
+empties an arc at the source or the sink, so a max flow exists that fills as many of the other arcs as possible.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ Pruning = Literal["none", "component", "path"]
 
 @dataclass(frozen=True, slots=True)
 class BalancingMethod:
-    """How bins are evened out; each part can be left out, to see what it is good for.
+    """The method of balancing; each part can be disabled to measure its effect.
 
     Attributes:
-        residue: whether what is lost by rounding flows by way of two nodes that a group shares.
-        costs: none: any largest flow will do; published: a hop and a unit of the residue cost 1 each; fixed: a unit of
-            the residue costs more than any chain of hops.
-        pruning: which part of the flow is taken; none: all; component: the weakly connected components that make
-            something more even; path: the fewest hops that make it as even.
-        checks: whether groups that are even stay out, and the flow is taken only if it makes something more even, and
-            then repeated until none does. Otherwise it is taken once.
+        residue: whether the remainders of rounding flow through two nodes per group.
+        costs: none: any max flow; published: a hop and a unit of the residue cost 1 each; fixed: a unit of the residue
+            costs more than any chain of hops.
+        pruning: the part of the flow to apply. none: all; component: the weakly connected components that improve balance;
+            path: the fewest hops with the same balance.
+        checks: whether to skip even groups, apply the flow only if it improves balance, and repeat it until it does not.
+            Otherwise the flow is applied once.
 
     Raises:
-        ValueError: costs or pruning is none of these.
+        ValueError: costs or pruning is unknown.
     """
 
     residue: bool = True
@@ -52,18 +53,18 @@ class BalancingMethod:
     checks: bool = True
 
     def __post_init__(self) -> None:
-        for name, value, known in (("costs", self.costs, Costs), ("pruning", self.pruning, Pruning)):
-            if value not in get_args(known):
-                raise ValueError(f"{name} '{value}' is none of {', '.join(get_args(known))}")
+        for name, value, allowed in (("costs", self.costs, Costs), ("pruning", self.pruning, Pruning)):
+            if value not in get_args(allowed):
+                raise ValueError(f"unknown {name} '{value}' ({name}: {', '.join(get_args(allowed))})")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BalancingFlow:
-    """A flow from bin to bin.
+    """A flow between bins.
 
     Attributes:
-        flows: what each arc carries.
-        is_full: whether nothing more could flow, whatever the arcs between bins: all that can leave bins does.
+        flows: the flow on each arc.
+        is_full: whether all arcs at the source are full, so that no further arcs could increase the flow.
     """
 
     flows: IntArray
@@ -71,27 +72,27 @@ class BalancingFlow:
 
 
 def balance_bins(
-    shares: EvenShares, arcs: Arcs, num_nodes: int, longest: int, method: BalancingMethod
+    shares: EvenShares, arcs: Arcs, num_nodes: int, max_chain: int, method: BalancingMethod
 ) -> BalancingFlow:
-    """Find the flow.
+    """Compute the flow.
 
     Args:
         shares: the bins, which are the first nodes.
-        arcs: what may go from bins to others, by way of the other nodes; those that cost are the hops.
-        num_nodes: how many nodes they have, bins included.
-        longest: how many bins one chain of hops can leave.
-        method: how.
+        arcs: the possible transfers between bins, through other nodes; the arcs with a cost are hops.
+        num_nodes: the number of nodes, including bins.
+        max_chain: the maximum number of hops in a chain.
+        method: the balancing method.
     """
-    residue_cost = 1 if method.costs == "published" else longest + 1
+    residue_cost = 1 if method.costs == "published" else max_chain + 1
     ends = _ends(shares, num_nodes, residue_cost if method.residue else None)
-    whole = Arcs.joined(arcs, ends)
+    network = Arcs.joined(arcs, ends)
     source, sink, last = num_nodes, num_nodes + 1, num_nodes + 2 + 2 * shares.num_groups
     if method.costs == "none":
-        everything = max_flow(whole, source, sink)
+        all_flows = max_flow(network, source, sink)
     else:
-        everything = max_flow_min_cost(whole, source, sink, last)
-    is_full = bool((everything == whole.capacity)[whole.tail == source].all())
-    flows = everything[: len(arcs.tail)]
+        all_flows = max_flow_min_cost(network, source, sink, last)
+    is_full = bool((all_flows == network.capacity)[network.tail == source].all())
+    flows = all_flows[: len(arcs.tail)]
     if method.pruning == "component":
         flows = prune_by_component(shares, arcs, num_nodes, flows)
     elif method.pruning == "path":
@@ -100,24 +101,24 @@ def balance_bins(
 
 
 def _ends(shares: EvenShares, source: int, residue_cost: int | None) -> Arcs:
-    """The arcs at source and sink; with the residue, if it has a cost: two nodes a group, one at either end."""
+    """Return the arcs at the source and the sink; a residue with a cost adds two nodes per group, one at either end."""
     sink, first = source + 1, source + 2
     groups = np.arange(shares.num_groups)
-    spares, spaces = first + groups, first + shares.num_groups + groups
+    surplus_nodes, deficit_nodes = first + groups, first + shares.num_groups + groups
     over, under = np.flatnonzero(shares.is_over), np.flatnonzero(shares.is_under)
     direct = (arcs_between(source, over, shares.must_give[over]), arcs_between(under, sink, shares.must_take[under]))
     if residue_cost is None:
         return Arcs.joined(*direct)
     return Arcs.joined(
         *direct,
-        arcs_between(source, spares, shares.residue(shares.is_over), residue_cost),
-        arcs_between(spares[shares.group[over]], over),
-        arcs_between(under, spaces[shares.group[under]]),
-        arcs_between(spaces, sink, shares.residue(shares.is_under), residue_cost),
+        arcs_between(source, surplus_nodes, shares.residue(shares.is_over), residue_cost),
+        arcs_between(surplus_nodes[shares.group[over]], over),
+        arcs_between(under, deficit_nodes[shares.group[under]]),
+        arcs_between(deficit_nodes, sink, shares.residue(shares.is_under), residue_cost),
     )
 
 
 def arcs_between(tail: IntArray | int, head: IntArray | int, capacity: IntArray | int = 1, cost: int = 0) -> Arcs:
-    """Arcs that share what is given as one number."""
+    """Return arcs; a single number applies to all of them."""
     columns = np.broadcast_arrays(*(np.asarray(column, dtype=np.int64) for column in (tail, head, capacity, cost)))
     return Arcs(*(np.ascontiguousarray(column) for column in columns))

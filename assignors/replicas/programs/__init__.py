@@ -1,1 +1,1 @@
-"""Integer programmes over who holds what: their limits, ways to solve them, and what comes of it."""
+"""Integer programs for replica placement: constraints, solution methods, and conversion to plans."""

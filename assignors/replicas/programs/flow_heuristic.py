@@ -1,9 +1,9 @@
-"""A placement within the limits of a placement programme, found fast by flows: replicas first, then who leads.
+"""A fast heuristic: find a placement that meets all limits by two flows, replicas first, then leaders.
 
-Guarantees: what is found meets every limit; the replicas are those worth most, were there only one role.
-Priority: replicas, then leaders among them; so the whole may be worth less than it could.
-Complexity: two min-cost flows: as in `pooled.spread`, and over an arc for every replica.
-Source: phases one and two of Appier, "Kafka reassignment", with limits for means.
+Guarantees: the placement meets every limit. Its replicas have the highest weight possible with a single role.
+Priority: replicas, then leaders among them. The total weight may be below the optimum.
+Complexity: two min-cost flows: as in `pooled_program.disaggregate`, and over one arc per replica.
+Source: phases one and two of Appier, "Kafka reassignment", with limits in place of means.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from assignors.replicas.programs.placement_program import Cells, LimitScope, Rol
 from assignors.replicas.programs.pooled_program import disaggregate
 
 LEADER = 0
-"""The first role; whoever does not have it, has the second."""
+"""The first role; all other replicas have the second."""
 
 
-def place_by_flow(programme: RoleProgram, carried: IntArray) -> RoleAssignment | None:
-    """Find a placement; None if flows find none.
+def place_by_flow(program: RoleProgram, flow_values: IntArray) -> RoleAssignment | None:
+    """Find a placement; return None if the flows find none.
 
     Args:
-        programme: one or two roles, whose limits count one for each replica.
-        carried: what the relaxation of the programme of one role carries.
+        program: a program with one or two roles, whose limits count each replica as 1.
+        flow_values: the values of the flow relaxation of `program.of_one_role()`.
     """
-    placed = disaggregate(programme.of_one_role(), carried)
-    if placed is None or programme.num_roles == 1:
-        return placed
-    leads = _carry_leaders(programme, placed.cells)
-    return None if leads is None else RoleAssignment(placed.cells, np.where(leads, LEADER, LEADER + 1))
+    placement = disaggregate(program.of_one_role(), flow_values)
+    if placement is None or program.num_roles == 1:
+        return placement
+    is_leader = _carry_leaders(program, placement.cells)
+    return None if is_leader is None else RoleAssignment(placement.cells, np.where(is_leader, LEADER, LEADER + 1))
 
 
-def _carry_leaders(programme: RoleProgram, cells: Cells) -> BoolArray | None:
-    """Which of the cells lead: partition to broker to sink."""
-    num_partitions, num_brokers = len(programme.held), programme.num_brokers
-    of_broker = [limit for limit in programme.limits if limit.group is LimitScope.BROKER and limit.roles == (LEADER,)]
-    worth = programme.objective(cells).reshape(programme.num_roles, len(cells))
-    gain = np.rint(worth[LEADER] - worth[LEADER + 1]).astype(np.int64)
-    lower, upper = of_broker[0].lower.astype(np.int64), of_broker[0].upper.astype(np.int64)
+def _carry_leaders(program: RoleProgram, cells: Cells) -> BoolArray | None:
+    """Return a mask of the cells that lead, by a flow from partitions through brokers to a sink."""
+    num_partitions, num_brokers = len(program.held), program.num_brokers
+    leader_limits = [limit for limit in program.limits if limit.scope is LimitScope.BROKER and limit.roles == (LEADER,)]
+    weight = program.objective(cells).reshape(program.num_roles, len(cells))
+    gain = np.rint(weight[LEADER] - weight[LEADER + 1]).astype(np.int64)
+    lower, upper = leader_limits[0].lower.astype(np.int64), leader_limits[0].upper.astype(np.int64)
     brokers = num_partitions + np.arange(num_brokers)
     sink = np.full(num_brokers, num_partitions + num_brokers)
     to_broker = Arcs(cells.partition, num_partitions + cells.broker, np.ones_like(gain), -gain)
@@ -48,5 +48,5 @@ def _carry_leaders(programme: RoleProgram, cells: Cells) -> BoolArray | None:
     flows = min_cost_flow(Arcs.joined(to_broker, to_sink), supply)
     if flows is None:
         return None
-    leads: BoolArray = flows[: len(cells)] > 0
-    return leads
+    is_leader: BoolArray = flows[: len(cells)] > 0
+    return is_leader

@@ -1,10 +1,10 @@
-"""What no placement is worth more than, found fast by one flow.
+"""An upper bound on the weight of a placement, by one min-cost flow.
 
-Guarantees: every placement is a flow here that costs what the placement is worth; so the cheapest flow is a bound.
-What a flow cannot say is left out: that a broker has one role of a partition, and that a rack's share of a partition
-is shared by roles. With one role there is nothing left out, and the flow is as good as the pooled programme.
+Guarantees: every placement is a flow whose negated cost is the weight of the placement, so the cheapest flow gives an
+upper bound. A flow cannot express that a broker has at most one role of a partition, nor that roles share a rack's
+limit for a partition. With one role nothing is relaxed, and the flow is as good as the pooled program.
 Complexity: a min-cost flow over P·(W + 2R)·K + 2·B·K arcs.
-Source: the network relaxation of an integer programme with side constraints, as in R. K. Ahuja, T. L. Magnanti and
+Source: the network relaxation of an integer program with side constraints, as in R. K. Ahuja, T. L. Magnanti and
 J. B. Orlin, "Network Flows" (1993), chapter 16.
 """
 
@@ -25,17 +25,17 @@ class FlowRelaxation:
     """The cheapest flow.
 
     Attributes:
-        worth: what no placement is worth more than.
-        values: what is carried, as the variables of the pooled programme have it.
+        bound: an upper bound on the weight of every placement.
+        values: the flow, as values of the variables of the pooled program.
     """
 
-    worth: float
+    bound: float
     values: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _BoundedArcs:
-    """Arcs, of whose capacity so much is carried in any case."""
+    """Arcs with a lower bound on their flow."""
 
     arcs: Arcs
     lower: IntArray
@@ -50,20 +50,20 @@ class _BoundedArcs:
         return cls(Arcs(tail, head, capacity, cost), np.zeros(len(tail), dtype=np.int64))
 
 
-def relax_to_flow(programme: RoleProgram) -> FlowRelaxation | None:
-    """Relax a programme whose limits count one for each replica; None if there is no placement."""
-    nodes = _Nodes(len(programme.held), programme.num_racks, programme.num_brokers, programme.num_roles)
-    roles = range(programme.num_roles)
+def relax_to_flow(program: RoleProgram) -> FlowRelaxation | None:
+    """Solve the flow relaxation of a program whose limits count each replica as 1; return None if it is infeasible."""
+    nodes = _Nodes(len(program.held), program.num_racks, program.num_brokers, program.num_roles)
+    roles = range(program.num_roles)
     parts = [
-        *(_kept(programme, nodes, role) for role in roles),
-        *(_into_pools(programme, nodes, role) for role in roles),
-        *(_out_of_pools(programme, nodes, role) for role in roles),
+        *(_kept(program, nodes, role) for role in roles),
+        *(_into_pools(program, nodes, role) for role in roles),
+        *(_out_of_pools(program, nodes, role) for role in roles),
     ]
     num_values = sum(len(part.lower) for part in parts)
-    parts += [*(_apart(programme, nodes, role) for role in roles), *_to_sink(programme, nodes)]
+    parts += [*(_apart(program, nodes, role) for role in roles), *_to_sink(program, nodes)]
     supply = np.zeros(nodes.count, dtype=np.int64)
     for role in roles:
-        supply[nodes.partition(role)] = _factors(programme, role)
+        supply[nodes.partition(role)] = _factors(program, role)
     supply[-1] = -supply.sum()
     arcs, lower = Arcs.joined(*(part.arcs for part in parts)), np.concatenate([part.lower for part in parts])
     np.subtract.at(supply, arcs.tail, lower)
@@ -77,7 +77,7 @@ def relax_to_flow(programme: RoleProgram) -> FlowRelaxation | None:
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """Numbers of nodes; partitions, their racks, pools and takers are there once a role."""
+    """The numbering of the nodes. Partitions, their racks, pools and per-role brokers exist once per role."""
 
     partitions: int
     racks: int
@@ -105,7 +105,7 @@ class _Nodes:
 
     @property
     def count(self) -> int:
-        """All of them; the last is the sink."""
+        """The number of nodes; the last node is the sink."""
         return self.roles * self._of_a_role + self.brokers + self.racks + 1
 
     @property
@@ -113,71 +113,73 @@ class _Nodes:
         return self.partitions * (1 + self.racks) + self.racks + self.brokers
 
 
-def _kept(programme: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
-    """A partition's replicas in a rack, to the brokers that hold it."""
-    cells = programme.held_cells()
-    worth, lowest = (
+def _kept(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
+    """Arcs for kept replicas: from a partition's rack node to the broker in this role."""
+    cells = program.held_cells()
+    weight, lowest = (
         np.rint(values.reshape(nodes.roles, len(cells))[role]).astype(np.int64)
-        for values in (programme.objective(cells), programme.lowest(cells))
+        for values in (program.objective(cells), program.lower_bounds(cells))
     )
-    tail = nodes.split(role)[cells.partition * nodes.racks + programme.rack[cells.broker]]
-    return _BoundedArcs(Arcs(tail, nodes.taker(role)[cells.broker], np.ones_like(worth), -worth), lowest)
+    tail = nodes.split(role)[cells.partition * nodes.racks + program.rack[cells.broker]]
+    return _BoundedArcs(Arcs(tail, nodes.taker(role)[cells.broker], np.ones_like(weight), -weight), lowest)
 
 
-def _into_pools(programme: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
-    """A partition's replicas in a rack, to the rack's pool."""
-    cost = -np.repeat(np.rint(programme.new_worth).astype(np.int64), nodes.racks)
+def _into_pools(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
+    """Arcs for new replicas: from a partition's rack node to the pool of that rack."""
+    cost = -np.repeat(np.rint(program.new_weight).astype(np.int64), nodes.racks)
     head = np.tile(nodes.pool(role), nodes.partitions)
     return _BoundedArcs.free(nodes.split(role), head, np.full(len(cost), nodes.brokers), cost)
 
 
-def _out_of_pools(programme: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
-    """A rack's pool, to its brokers."""
-    many = np.full(nodes.brokers, nodes.partitions)
-    return _BoundedArcs.free(nodes.pool(role)[programme.rack], nodes.taker(role), many, np.zeros_like(many))
+def _out_of_pools(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
+    """Arcs from a rack's pool to the brokers of the rack."""
+    num_partitions = np.full(nodes.brokers, nodes.partitions)
+    return _BoundedArcs.free(
+        nodes.pool(role)[program.rack], nodes.taker(role), num_partitions, np.zeros_like(num_partitions)
+    )
 
 
-def _apart(programme: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
-    """A partition's replicas, to its racks."""
+def _apart(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
+    """Arcs from partitions to their rack nodes."""
     num_splits = nodes.partitions * nodes.racks
-    ends = _ends(programme, LimitScope.PARTITION_AND_RACK, _every_role(programme), num_splits)
+    ends = _ends(program, LimitScope.PARTITION_AND_RACK, _every_role(program), num_splits)
     return _BoundedArcs.between(np.repeat(nodes.partition(role), nodes.racks), nodes.split(role), *ends)
 
 
-def _to_sink(programme: RoleProgram, nodes: _Nodes) -> list[_BoundedArcs]:
-    """A broker in each role, to the broker, to its rack, to the sink."""
-    every_role = _every_role(programme)
-    of_broker = _ends(programme, LimitScope.BROKER, every_role, nodes.brokers)
-    of_rack = _ends(programme, LimitScope.RACK, every_role, nodes.racks)
+def _to_sink(program: RoleProgram, nodes: _Nodes) -> list[_BoundedArcs]:
+    """Arcs from a broker in each role to the broker, to its rack, and to the sink."""
+    every_role = _every_role(program)
+    of_broker = _ends(program, LimitScope.BROKER, every_role, nodes.brokers)
+    of_rack = _ends(program, LimitScope.RACK, every_role, nodes.racks)
     parts = [
-        _BoundedArcs.between(nodes.broker(), nodes.rack()[programme.rack], *of_broker),
+        _BoundedArcs.between(nodes.broker(), nodes.rack()[program.rack], *of_broker),
         _BoundedArcs.between(nodes.rack(), np.full(nodes.racks, nodes.count - 1), *of_rack),
     ]
     for role in every_role:
-        ends = of_broker if nodes.roles == 1 else _ends(programme, LimitScope.BROKER, (role,), nodes.brokers)
+        ends = of_broker if nodes.roles == 1 else _ends(program, LimitScope.BROKER, (role,), nodes.brokers)
         parts.append(_BoundedArcs.between(nodes.taker(role), nodes.broker(), *ends))
     return parts
 
 
-def _every_role(programme: RoleProgram) -> tuple[int, ...]:
-    return tuple(range(programme.num_roles))
+def _every_role(program: RoleProgram) -> tuple[int, ...]:
+    return tuple(range(program.num_roles))
 
 
-def _factors(programme: RoleProgram, role: int) -> IntArray:
-    """How many replicas of each partition have a role: what is asked for it, or what other roles leave."""
-    every_role = _every_role(programme)
-    asked = {limit.roles: limit.lower for limit in programme.limits if limit.group is LimitScope.PARTITION}
-    if (role,) in asked:
-        return asked[role,].astype(np.int64)
-    rest: FloatArray = asked[every_role] - sum(lower for roles, lower in asked.items() if roles != every_role)
+def _factors(program: RoleProgram, role: int) -> IntArray:
+    """Return the number of replicas of each partition in a role: its own limit, or what the other roles leave."""
+    every_role = _every_role(program)
+    limits_by_roles = {limit.roles: limit.lower for limit in program.limits if limit.scope is LimitScope.PARTITION}
+    if (role,) in limits_by_roles:
+        return limits_by_roles[role,].astype(np.int64)
+    rest: FloatArray = limits_by_roles[every_role] - sum(
+        lower for roles, lower in limits_by_roles.items() if roles != every_role
+    )
     return rest.astype(np.int64)
 
 
-def _ends(
-    programme: RoleProgram, group: LimitScope, roles: tuple[int, ...], size: int
-) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper ends of the limit on a group for these roles; no limits if there is none."""
-    for limit in programme.limits:
-        if limit.group is group and limit.roles == roles:
+def _ends(program: RoleProgram, scope: LimitScope, roles: tuple[int, ...], size: int) -> tuple[FloatArray, FloatArray]:
+    """Return the lower and upper limits of a scope for these roles; no limits by default."""
+    for limit in program.limits:
+        if limit.scope is scope and limit.roles == roles:
             return limit.lower, limit.upper
-    return np.zeros(size), np.full(size, float(len(programme.held) * programme.num_brokers))
+    return np.zeros(size), np.full(size, float(len(program.held) * program.num_brokers))

@@ -1,8 +1,8 @@
-"""Placement programmes in the LP format of lp_solve.
+"""Placement programs in the LP format of lp_solve.
 
-Source: the LP-format of lp_solve 5.5 (objective `max: …;`, constraints that end in semicolons, sections `bin` and
-`int`), and the names of variables in the README of killerwhile/kafka-assignment-optimizer: `t1b19p6_l` is topic 1 at
-broker 19, partition 6, as a leader.
+Source: the LP format of lp_solve 5.5 (objective `max: …;`, constraints that end in semicolons, sections `bin` and
+`int`), and the variable names in the README of killerwhile/kafka-assignment-optimizer: `t1b19p6_l` is topic 1 on
+broker 19, partition 6, as leader.
 """
 
 from __future__ import annotations
@@ -18,78 +18,80 @@ from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.programs.placement_program import LimitScope, RoleProgram
 
 
-def to_lp_text(question: NormalizedProblem, placement: RoleProgram, suffixes: Sequence[str]) -> str:
-    """The programme over all cells, with every constraint, even one that others imply.
+def to_lp_text(problem: NormalizedProblem, program: RoleProgram, suffixes: Sequence[str]) -> str:
+    """Return the program over all cells as text, including constraints that others imply.
 
     Args:
-        question: says what partitions and brokers are called.
-        placement: the programme.
-        suffixes: what the name of a variable ends in, by role.
+        problem: the names of partitions and brokers.
+        program: the program to write.
+        suffixes: the suffix of variable names, by role.
     """
-    cells = placement.all_cells()
-    programme = placement.programme(cells, is_full=True)
-    names = _names(question, cells.partition, cells.broker, suffixes)
-    return "".join(f"{line}\n" for line in _lines(question, placement, programme, names))
+    cells = program.all_cells()
+    linear_program = program.linear_program(cells, is_full=True)
+    names = _names(problem, cells.partition, cells.broker, suffixes)
+    return "".join(f"{line}\n" for line in _lines(problem, program, linear_program, names))
 
 
-def _names(question: NormalizedProblem, partition: IntArray, broker: IntArray, suffixes: Sequence[str]) -> list[str]:
-    state = question.told.state
+def _names(problem: NormalizedProblem, partition: IntArray, broker: IntArray, suffixes: Sequence[str]) -> list[str]:
+    state = problem.canonical.state
     topics, partitions = (state.topic[partition] + 1).tolist(), state.partition[partition].tolist()
-    brokers = state.ids[question.brokers[broker]].tolist()
+    brokers = state.ids[problem.brokers[broker]].tolist()
     cells = [f"t{t}b{b}p{p}" for t, b, p in zip(topics, brokers, partitions, strict=True)]
     return [cell + suffix for suffix in suffixes for cell in cells]
 
 
 def _lines(
-    question: NormalizedProblem, placement: RoleProgram, programme: LinearProgram, names: Sequence[str]
+    problem: NormalizedProblem, program: RoleProgram, linear_program: LinearProgram, names: Sequence[str]
 ) -> Iterator[str]:
-    for number, topic in enumerate(question.told.state.topics, start=1):
+    for number, topic in enumerate(problem.canonical.state.topics, start=1):
         yield f"// t{number} is {topic}"
-    yield "// What is there, by what it is worth that it stays"
-    yield f"max: {_objective(programme, names)};"
-    titles, both = dict(_titles(placement)), _with_both_ends(placement)
-    starts = np.searchsorted(programme.row, np.arange(len(programme.lower) + 1)).tolist()
+    yield "// Weight of kept replicas"
+    yield f"max: {_objective(linear_program, names)};"
+    titles, rows_with_both_limits = dict(_titles(program)), _rows_with_both_limits(program)
+    starts = np.searchsorted(linear_program.row, np.arange(len(linear_program.lower) + 1)).tolist()
     for row, (start, end) in enumerate(pairwise(starts)):
         if row in titles:
             yield f"// {titles[row]}"
         if start < end:
-            columns, sizes = programme.column[start:end].tolist(), programme.coefficient[start:end].tolist()
+            columns, sizes = linear_program.column[start:end].tolist(), linear_program.coefficient[start:end].tolist()
             total = _sum(zip(sizes, (names[i] for i in columns), strict=True))
-            least, most = float(programme.lower[row]), float(programme.upper[row])
-            yield from _constraint(row, total, least, most, is_single=end - start == 1, is_both=row in both)
+            least, most = float(linear_program.lower[row]), float(linear_program.upper[row])
+            yield from _constraint(
+                row, total, least, most, is_single=end - start == 1, is_both=row in rows_with_both_limits
+            )
     yield "// All variables are binary"
     yield "bin"
     yield f"{', '.join(names)};"
 
 
-def _objective(programme: LinearProgram, names: Sequence[str]) -> str:
-    valued = np.flatnonzero(programme.objective).tolist()
-    return " + ".join(f"{programme.objective[i]:.12g} {names[i]}" for i in valued)
+def _objective(linear_program: LinearProgram, names: Sequence[str]) -> str:
+    nonzero = np.flatnonzero(linear_program.objective).tolist()
+    return " + ".join(f"{linear_program.objective[i]:.12g} {names[i]}" for i in nonzero)
 
 
-def _titles(placement: RoleProgram) -> Iterator[tuple[int, str]]:
+def _titles(program: RoleProgram) -> Iterator[tuple[int, str]]:
     row = 0
-    for limit in placement.limits:
-        yield row, f"{limit.what.capitalize()} of every {limit.group.value}"
+    for limit in program.limits:
+        yield row, f"{limit.counted.capitalize()} per {limit.scope.value}"
         row += len(limit.lower)
-    for own in placement.own:
-        yield row, own.name
+    for user_row in program.user_rows:
+        yield row, user_row.name
         row += 1
-    yield row, "No broker leads a partition and follows, too"
+    yield row, "A broker has at most one role per partition"
 
 
-def _with_both_ends(placement: RoleProgram) -> frozenset[int]:
-    """Return the rows of brokers and racks, whose lower end is written even if it is zero."""
+def _rows_with_both_limits(program: RoleProgram) -> frozenset[int]:
+    """Return the rows of brokers and racks, whose lower limit is written even if it is 0."""
     row, rows = 0, set[int]()
-    for limit in placement.limits:
-        if limit.group in (LimitScope.BROKER, LimitScope.RACK):
+    for limit in program.limits:
+        if limit.scope in (LimitScope.BROKER, LimitScope.RACK):
             rows.update(range(row, row + len(limit.lower)))
         row += len(limit.lower)
     return frozenset(rows)
 
 
 def _sum(terms: Iterable[tuple[float, str]]) -> str:
-    """Return a sum as text; a factor of one is left out."""
+    """Return a sum as text; a factor of 1 is omitted."""
     parts = []
     for size, name in terms:
         sign = "-" if size < 0 else "+"
@@ -98,7 +100,10 @@ def _sum(terms: Iterable[tuple[float, str]]) -> str:
 
 
 def _constraint(row: int, total: str, lower: float, upper: float, *, is_single: bool, is_both: bool) -> Iterator[str]:
-    """A row of one variable has a label, without which lp_solve takes it for a bound, and forgets it at `bin`."""
+    """Yield the lines of a constraint.
+
+    A row with a single variable needs a label: without one, lp_solve reads it as a bound, which `bin` then overrides.
+    """
     labels = (f"most{row}: ", f"least{row}: ") if is_single else ("", "")
     if lower == upper:
         yield f"{labels[0]}{total} = {upper:.12g};"

@@ -1,11 +1,11 @@
-"""Integer programmes over cells: which partition has a replica at which broker, and in which role.
+"""Integer programs over cells: which broker holds which partition, and in which role.
 
-A cell is a partition and a broker; every cell has a variable a role. What a cell is worth is up to who sets the
-programme, and is the same for all brokers that hold no replica of the partition yet; so are the limits, whose rows
-are groups of cells.
+A cell is a pair of a partition and a broker, with one binary variable per role. The caller sets the objective weight of
+a cell. All brokers without a replica of a partition have the same weight for it. Each row of a limit covers a group of
+cells.
 
-Complexity: the whole programme has P·B·K variables, and a coefficient for each in every limit.
-Source: the programmes of killerwhile/kafka-assignment-optimizer and everpeace/kafka-reassign-optimizer.
+Complexity: the program over all cells has P·B·K variables, each with one coefficient per limit.
+Source: the programs of killerwhile/kafka-assignment-optimizer and everpeace/kafka-reassign-optimizer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assignors.replicas.state import NO_BROKER
 
 
 class LimitScope(Enum):
-    """What the cells of a row have in common."""
+    """The attribute that the cells of one row have in common."""
 
     PARTITION = "partition"
     BROKER = "broker"
@@ -33,19 +33,19 @@ class LimitScope(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadLimit:
-    """How much the cells of each group may come to.
+    """A lower and an upper limit on the load of each group of cells.
 
     Attributes:
-        what: what is counted, as a reader is told of it: "leaders of broker".
-        group: what the cells have in common.
-        lower: shape (G,); the least that the cells of each group may come to.
-        upper: shape (G,); the most.
+        counted: the counted items, as messages name them, for example "leaders".
+        scope: the attribute that defines the groups.
+        lower: shape (G,); the lower limit of each group.
+        upper: shape (G,); the upper limit of each group.
         roles: the roles that count.
-        weight: shape (P,); what a replica of a partition counts; None for one each.
+        weight: shape (P,); the load of one replica of a partition; None for 1.
     """
 
-    what: str
-    group: LimitScope
+    counted: str
+    scope: LimitScope
     lower: FloatArray
     upper: FloatArray
     roles: tuple[int, ...]
@@ -54,7 +54,7 @@ class LoadLimit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Some cells, sorted by partition, then broker; both shape (C,)."""
+    """Some cells, sorted by partition, then broker; both arrays have shape (C,)."""
 
     partition: IntArray
     broker: IntArray
@@ -65,11 +65,11 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleAssignment:
-    """Who has what.
+    """The cells that hold a replica, and the role of each replica.
 
     Attributes:
         cells: C cells with a replica.
-        role: shape (C,); the role of each.
+        role: shape (C,); the role of each replica.
     """
 
     cells: Cells
@@ -78,25 +78,25 @@ class RoleAssignment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleProgram:
-    """A programme over P partitions, B brokers that may hold replicas, and K roles.
+    """A program over P partitions, B allowed brokers, and K roles.
 
     Attributes:
-        rack: shape (B,); the rack of each broker, zero throughout if racks do not matter.
-        held: shape (P, W); places of brokers that hold a replica, NOBODY for none or for one that may not.
-        worth: shape (P, W, K); what it is worth that a replica stays, in each role.
-        new_worth: shape (P,); what a new replica is worth.
-        is_pinned: shape (P, W); which replicas stay in the first role, come what may.
-        limits: what has to hold.
-        own: further rows, of the user's own constraints. They are part of the program over all cells alone.
+        rack: shape (B,); the rack of each broker; all 0 if racks do not constrain the plan.
+        held: shape (P, W); indices of brokers that hold a replica; NO_BROKER for no replica or a broker that is not allowed.
+        weight: shape (P, W, K); the objective weight of keeping a replica, by its new role.
+        new_weight: shape (P,); the objective weight of a new replica.
+        is_pinned: shape (P, W); the replicas that must stay in the first role.
+        limits: the limits that a placement must meet.
+        user_rows: rows of the user's constraints. Only the program over all cells includes them.
     """
 
     rack: IntArray
     held: IntArray
-    worth: FloatArray
-    new_worth: FloatArray
+    weight: FloatArray
+    new_weight: FloatArray
     is_pinned: BoolArray
     limits: tuple[LoadLimit, ...]
-    own: tuple[UserConstraintRow, ...] = ()
+    user_rows: tuple[UserConstraintRow, ...] = ()
 
     @property
     def num_brokers(self) -> int:
@@ -106,89 +106,90 @@ class RoleProgram:
     @property
     def num_roles(self) -> int:
         """K."""
-        return int(self.worth.shape[2])
+        return int(self.weight.shape[2])
 
     def of_one_role(self) -> RoleProgram:
-        """The programme in which every replica is worth what it is worth in its best role; no placement is worth more.
+        """Return the relaxation with one role, in which each replica has the weight of its best role.
 
-        Limits on single roles, and the user's own constraints, are left out.
+        Its optimum is an upper bound for this program. Limits on single roles and the user's constraints are left out.
         """
         every_role = tuple(range(self.num_roles))
         limits = tuple(replace(limit, roles=(0,)) for limit in self.limits if limit.roles == every_role)
-        return replace(self, worth=self.worth.max(axis=2, keepdims=True), limits=limits, own=())
+        return replace(self, weight=self.weight.max(axis=2, keepdims=True), limits=limits, user_rows=())
 
     @property
     def num_rows(self) -> int:
-        """How many rows the limits have."""
+        """The number of rows of all limits."""
         return sum(len(limit.lower) for limit in self.limits)
 
-    def group(self, limit: LoadLimit, partition: IntArray, broker: IntArray) -> IntArray:
-        """The row, of a limit's own, that cells are in; partitions and brokers are broadcast."""
-        ways: dict[LimitScope, Callable[[], IntArray]] = {
+    def group_of(self, limit: LoadLimit, partition: IntArray, broker: IntArray) -> IntArray:
+        """Return the group of each cell under a limit; partitions and brokers are broadcast."""
+        group_functions: dict[LimitScope, Callable[[], IntArray]] = {
             LimitScope.PARTITION: lambda: partition,
             LimitScope.BROKER: lambda: broker,
             LimitScope.RACK: lambda: self.rack[broker],
             LimitScope.PARTITION_AND_RACK: lambda: partition * self.num_racks + self.rack[broker],
         }
-        return ways[limit.group]()
+        return group_functions[limit.scope]()
 
     @property
     def num_racks(self) -> int:
-        """R, up to the last rack that a broker stands in."""
+        """R: the highest rack number plus 1."""
         return int(self.rack.max()) + 1
 
     def all_cells(self) -> Cells:
-        """All P·B of them."""
+        """Return all P·B cells."""
         return self.cells(np.arange(len(self.held) * self.num_brokers))
 
     def held_cells(self) -> Cells:
-        """Those that hold a replica."""
+        """Return the cells that hold a replica."""
         row, place = np.nonzero(self.held != NO_BROKER)
         return self.cells(row * self.num_brokers + self.held[row, place])
 
     def cells(self, flat: IntArray) -> Cells:
-        """The cells with these numbers, partition times B plus broker, each once."""
+        """Return the cells with these numbers (partition * B + broker), without duplicates."""
         unique = np.unique(flat)
         return Cells(unique // self.num_brokers, unique % self.num_brokers)
 
     def flat(self, cells: Cells) -> IntArray:
-        """Their numbers."""
+        """Return the numbers of cells."""
         return cells.partition * self.num_brokers + cells.broker
 
-    def programme(self, cells: Cells, *, is_full: bool = False) -> LinearProgram:
-        """The programme over some cells; all others stay empty.
-
-        Variables are the cells' roles, all cells of the first role first. Rows are those of the limits, the user's own,
-        and one a cell, unless others imply these.
+    def linear_program(self, cells: Cells, *, is_full: bool = False) -> LinearProgram:
+        """Build the program over some cells; all other cells stay empty.
 
         Args:
-            cells: which.
-            is_full: whether to state rows that others imply.
+            cells: the cells that may hold a replica.
+            is_full: whether to include rows that other rows imply.
+
+        Returns:
+            The program. Its variables are the cells by role: all cells in the first role, then all in the second. Its rows are
+            those of the limits, the user's constraints, and at most one role per cell unless other rows imply that.
         """
         num_cell_rows = len(cells) if is_full and self.num_roles > 1 else self.num_cell_rows(cells)
         rows, columns, coefficients = self._coefficients(cells, num_cell_rows)
-        own_lower, own_upper = ([getattr(own, end) for own in self.own] for end in ("lower", "upper"))
-        lower = np.concatenate([*(limit.lower for limit in self.limits), own_lower, np.zeros(num_cell_rows)])
-        upper = np.concatenate([*(limit.upper for limit in self.limits), own_upper, np.ones(num_cell_rows)])
-        objective, lowest = self.objective(cells), self.lowest(cells)
+        user_lower, user_upper = ([getattr(row, end) for row in self.user_rows] for end in ("lower", "upper"))
+        lower = np.concatenate([*(limit.lower for limit in self.limits), user_lower, np.zeros(num_cell_rows)])
+        upper = np.concatenate([*(limit.upper for limit in self.limits), user_upper, np.ones(num_cell_rows)])
+        objective, lowest = self.objective(cells), self.lower_bounds(cells)
         return build_program(objective, lowest, np.ones(len(objective)), (rows, columns, coefficients), lower, upper)
 
     def _coefficients(self, cells: Cells, num_cell_rows: int) -> tuple[IntArray, IntArray, FloatArray]:
         rows, columns, coefficients = [], [], []
         first_row, index = 0, np.arange(len(cells))
         for limit in self.limits:
-            group = self.group(limit, cells.partition, cells.broker)
+            group = self.group_of(limit, cells.partition, cells.broker)
             weight = np.ones(len(cells)) if limit.weight is None else limit.weight[cells.partition]
             for role in limit.roles:
                 rows.append(first_row + group)
                 columns.append(role * len(cells) + index)
                 coefficients.append(weight)
             first_row += len(limit.lower)
-        for own in self.own:
-            place, is_there = self._among(cells, own.cell)
-            rows.append(np.full(int(is_there.sum()), first_row))
-            columns.append(own.role[is_there] * len(cells) + place[is_there])
-            coefficients.append(own.coefficient[is_there])
+        for user_row in self.user_rows:
+            index_in_cells, is_included = self._locate(cells, user_row.cell)
+            rows.append(np.full(int(is_included.sum()), first_row))
+            columns.append(user_row.role[is_included] * len(cells) + index_in_cells[is_included])
+            coefficients.append(user_row.coefficient[is_included])
             first_row += 1
         for role in range(self.num_roles if num_cell_rows else 0):
             rows.append(first_row + index)
@@ -197,45 +198,47 @@ class RoleProgram:
         return np.concatenate(rows), np.concatenate(columns), np.concatenate(coefficients)
 
     def num_cell_rows(self, cells: Cells) -> int:
-        """A cell has one role at most; where a rack has one replica of a partition at most, so it has anyway."""
-        is_said = any(limit.group is LimitScope.PARTITION_AND_RACK and limit.upper.max() <= 1 for limit in self.limits)
-        return len(cells) if self.num_roles > 1 and not is_said else 0
+        """Return the number of rows "at most one role per cell"; 0 if other rows imply them."""
+        is_implied = any(
+            limit.scope is LimitScope.PARTITION_AND_RACK and limit.upper.max() <= 1 for limit in self.limits
+        )
+        return len(cells) if self.num_roles > 1 and not is_implied else 0
 
     def objective(self, cells: Cells) -> FloatArray:
-        """What each variable is worth."""
-        objective = np.tile(self.new_worth[cells.partition], (self.num_roles, 1))
-        row, place, where = self._find(cells, self.held != NO_BROKER)
-        objective[:, where] = self.worth[row, place].T
+        """Return the objective weight of each variable."""
+        objective = np.tile(self.new_weight[cells.partition], (self.num_roles, 1))
+        row, position, index = self._locate_replicas(cells, self.held != NO_BROKER)
+        objective[:, index] = self.weight[row, position].T
         return objective.ravel()
 
-    def lowest(self, cells: Cells) -> FloatArray:
-        """The least each variable may be: one where a replica is pinned."""
-        lowest = np.zeros((self.num_roles, len(cells)))
-        _, _, where = self._find(cells, self.is_pinned & (self.held != NO_BROKER))
-        lowest[0, where] = 1
-        return lowest.ravel()
+    def lower_bounds(self, cells: Cells) -> FloatArray:
+        """Return the lower bound of each variable: 1 where a replica is pinned."""
+        lower = np.zeros((self.num_roles, len(cells)))
+        _, _, index = self._locate_replicas(cells, self.is_pinned & (self.held != NO_BROKER))
+        lower[0, index] = 1
+        return lower.ravel()
 
-    def _find(self, cells: Cells, chosen: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
-        """The chosen replicas that are among the cells: their rows, columns, and places there."""
-        row, place = np.nonzero(chosen)
-        where, is_there = self._among(cells, row * self.num_brokers + self.held[row, place])
-        return row[is_there], place[is_there], where[is_there]
+    def _locate_replicas(self, cells: Cells, chosen: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the rows, positions and cell indices of the chosen replicas that are among the cells."""
+        row, position = np.nonzero(chosen)
+        index, is_included = self._locate(cells, row * self.num_brokers + self.held[row, position])
+        return row[is_included], position[is_included], index[is_included]
 
-    def _among(self, cells: Cells, wanted: IntArray) -> tuple[IntArray, BoolArray]:
-        """Return where cells, given by number, are among some cells, and whether they are."""
-        there = self.flat(cells)
-        where = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
-        return where, there[where] == wanted
+    def _locate(self, cells: Cells, numbers: IntArray) -> tuple[IntArray, BoolArray]:
+        """Return the index of each cell number in `cells`, and whether it is included."""
+        known = self.flat(cells)
+        index = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+        return index, known[index] == numbers
 
     def satisfies_user_constraints(self, placement: RoleAssignment) -> bool:
-        """Return whether a placement keeps the user's own constraints."""
+        """Return whether a placement satisfies the user's constraints."""
         cell = self.flat(placement.cells)
-        return all(own.lower <= own.sum_over(cell, placement.role) <= own.upper for own in self.own)
+        return all(row.lower <= row.sum_over(cell, placement.role) <= row.upper for row in self.user_rows)
 
-    def row_name(self, row: int) -> tuple[LoadLimit, int] | UserConstraintRow:
-        """The limit that a row belongs to and the row's group, or the user's own constraint."""
+    def limit_of_row(self, row: int) -> tuple[LoadLimit, int] | UserConstraintRow:
+        """Return the limit and the group that a row belongs to, or the row of a user's constraint."""
         for limit in self.limits:
             if row < len(limit.lower):
                 return limit, row
             row -= len(limit.lower)
-        return self.own[row]
+        return self.user_rows[row]

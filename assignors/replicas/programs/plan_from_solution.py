@@ -1,4 +1,4 @@
-"""From a solved placement programme to a plan, or to the reason why there is none."""
+"""Conversion of a solved placement program to a plan, or to the reason why there is no plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assignors.replicas.programs.user_constraints import UserConstraintRow
 
 
 def to_plan(
-    question: NormalizedProblem,
+    problem: NormalizedProblem,
     solution: RoleProgramSolution,
     time_limit_s: float,
     *,
@@ -22,39 +22,39 @@ def to_plan(
     value: float | None = None,
     bound: float | None = None,
 ) -> Plan:
-    """What a strategy answers; `replicas` and what follows only where the solution holds a placement."""
+    """Return the plan of a solution; `replicas` and what follows are given only if the solution holds a placement."""
     if replicas is None:
-        return _nothing(question, solution, time_limit_s)
+        return _no_plan(problem, solution, time_limit_s)
     notes = []
     if not solution.is_optimal:
-        notes.append(f"not proven to be the best: nothing is better than {bound:.12g}, this is {value:.12g}")
+        notes.append(f"not proven optimal: the bound is {bound:.12g}, this plan has {value:.12g}")
     if solution.was_cut_off:
-        notes.append("stopped by the clock; another run may come out differently")
+        notes.append("the search hit its wall-clock limit; another run may give a different plan")
     status = PlanStatus.OPTIMAL if solution.is_optimal else PlanStatus.FEASIBLE
     is_proven = bound is not None and np.isfinite(bound)
     return Plan(status, replicas, "", objective, value, bound if is_proven else None, tuple(notes))
 
 
-def _nothing(question: NormalizedProblem, solution: RoleProgramSolution, time_limit_s: float) -> Plan:
-    if solution.lack is not None:
-        if isinstance(solution.lack, UserConstraintRow):
-            reason = f"constraint '{solution.lack.name}' cannot hold within the other limits"
+def _no_plan(problem: NormalizedProblem, solution: RoleProgramSolution, time_limit_s: float) -> Plan:
+    if solution.violated_limit is not None:
+        if isinstance(solution.violated_limit, UserConstraintRow):
+            reason = f"constraint '{solution.violated_limit.name}' cannot be met within the other limits"
         else:
-            reason = _lack(question, *solution.lack)
-        return Plan.none(PlanStatus.INFEASIBLE, reason)
+            reason = _limit_message(problem, *solution.violated_limit)
+        return Plan.without_replicas(PlanStatus.INFEASIBLE, reason)
     if solution.is_infeasible:
-        return Plan.none(PlanStatus.INFEASIBLE, "no whole replicas keep to every limit at once; give the limits room")
-    return Plan.none(
-        PlanStatus.FAILED, f"nothing was found that {time_limit_s:g} s are enough for; there may be a plan"
-    )
+        return Plan.without_replicas(
+            PlanStatus.INFEASIBLE, "no integer solution meets all limits at once; relax the limits"
+        )
+    return Plan.without_replicas(PlanStatus.FAILED, f"no plan found within {time_limit_s:g} s; a plan may exist")
 
 
-def _lack(question: NormalizedProblem, limit: LoadLimit, group: int) -> str:
-    state = question.told.state
-    rack = state.rack[question.brokers[question.rack == group]]
+def _limit_message(problem: NormalizedProblem, limit: LoadLimit, group: int) -> str:
+    state = problem.canonical.state
+    rack = state.rack[problem.brokers[problem.rack == group]]
     names = {
         LimitScope.PARTITION: lambda: state.name(group),
-        LimitScope.BROKER: lambda: f"broker {state.ids[question.brokers[group]]}",
+        LimitScope.BROKER: lambda: f"broker {state.ids[problem.brokers[group]]}",
         LimitScope.RACK: lambda: f"rack {state.racks[rack[0]]}",
     }
-    return f"{names[limit.group]()} cannot have {limit.lower[group]:.12g} {limit.what} within the other limits"
+    return f"{names[limit.scope]()} cannot have {limit.lower[group]:.12g} {limit.counted} within the other limits"

@@ -1,1 +1,1 @@
-"""The parts of topicmappr's strategies."""
+"""Common parts of topicmappr's strategies."""

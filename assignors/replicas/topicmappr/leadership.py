@@ -1,4 +1,4 @@
-"""topicmappr's `--optimize-leadership`: whoever leads much for what it follows goes to the back of the list.
+"""topicmappr's `--optimize-leadership`: brokers with a high ratio of leaders to followers move to the end of the lists.
 
 Source: DataDog/kafka-kit, `mapper/partitions.go` (`OptimizeLeaderFollower`, `replicasByLeaderFollowerRatio`).
 """
@@ -11,34 +11,33 @@ from assignors.replicas.topicmappr.rebuild import ReplicaLists
 
 
 def order_by_ratio(replicas: ReplicaLists, num_brokers: int) -> None:
-    """Sort every list by the brokers' ratio of leaders to followers, in place; as often as the first list is long.
+    """Sort every list by the brokers' ratio of leaders to followers, in place; the first list's length is the number of passes.
 
-    Ratios are those of the moment at which a list is sorted. A broker that follows nowhere comes behind all that do.
-    The ratio is not the number of leaders: where brokers hold unlike numbers of replicas, leaders may end up less even
-    than they were.
+    A list is sorted by the ratios at that moment. A broker that follows no partition comes last. The ratio is not the number
+    of leaders: if brokers hold different numbers of replicas, leaders may become less even.
 
     Args:
-        replicas: one list a partition, by topic and number.
+        replicas: one list per partition, by topic and number.
         num_brokers: B.
     """
-    leads, follows = [0] * num_brokers, [0] * num_brokers
+    num_leaders, num_followers = [0] * num_brokers, [0] * num_brokers
     for row in replicas:
-        _count(row, leads, follows, 1)
+        _count(row, num_leaders, num_followers, 1)
 
     def ratio(broker: int) -> tuple[bool, float]:
-        if follows[broker]:
-            return False, leads[broker] / follows[broker]
-        return True, leads[broker]
+        if num_followers[broker]:
+            return False, num_leaders[broker] / num_followers[broker]
+        return True, num_leaders[broker]
 
     for _ in range(len(replicas[0]) if replicas else 0):
         for row in replicas:
-            turned = sorted(row, key=ratio)
-            _count(row, leads, follows, -1)
-            _count(turned, leads, follows, 1)
-            row[:] = turned
+            reordered = sorted(row, key=ratio)
+            _count(row, num_leaders, num_followers, -1)
+            _count(reordered, num_leaders, num_followers, 1)
+            row[:] = reordered
 
 
-def _count(brokers: Sequence[int], leads: list[int], follows: list[int], step: int) -> None:
-    leads[brokers[0]] += step
+def _count(brokers: Sequence[int], num_leaders: list[int], num_followers: list[int], step: int) -> None:
+    num_leaders[brokers[0]] += step
     for broker in brokers[1:]:
-        follows[broker] += step
+        num_followers[broker] += step

@@ -1,4 +1,4 @@
-"""topicmappr's rebalance: one large partition at a time goes from a broker that is short of storage to the freest one.
+"""topicmappr's rebalance: one large partition at a time moves from a broker short of storage to the one with most free.
 
 Source: DataDog/kafka-kit, `cmd/topicmappr/commands`: `reassignments.go` (`computeReassignmentBundles`,
 `determineOffloadTargets`), `planner.go` (`planRelocationsForBroker`); `mapper/stats.go`.
@@ -16,16 +16,16 @@ from assignors.replicas.topicmappr.rebuild import ReplicaLists
 
 @dataclass(frozen=True, slots=True)
 class RelocationRules:
-    """What is there before anything moves, and what may move. Brokers and partitions are rows of the state.
+    """The initial placement, and the limits of moves. Brokers and partitions are rows of the state.
 
     Attributes:
         replicas: by partition.
         sizes: by partition, in bytes.
         by_size: the partitions, the largest first.
-        members: the brokers that hold or may hold something, by id.
-        rack: by broker; NO_RACK where racks do not matter.
-        partition_limit: how many of a broker's partitions are looked at.
-        min_partition_bytes: the least size that is moved.
+        members: the brokers that hold or may hold replicas, by id.
+        rack: by broker; NO_RACK if racks are ignored.
+        partition_limit: the number of a broker's partitions to try.
+        min_partition_bytes: the minimum size of a moved partition.
         within_rack: whether moves stay within a rack.
     """
 
@@ -41,89 +41,108 @@ class RelocationRules:
 
 @dataclass(slots=True)
 class Relocation:
-    """Moves that were found with one tolerance.
+    """The moves found with one tolerance.
 
     Attributes:
-        free: by broker, the bytes that are free afterwards.
-        tolerance: how far from the mean a move might bring a broker.
-        moves: by partition, who takes over from whom.
+        free: by broker, the free bytes after the moves.
+        tolerance: the maximum deviation from the mean after a move.
+        moves: by partition, the new broker by old broker.
     """
 
     free: list[int]
     tolerance: float
     moves: dict[int, dict[int, int]] = field(default_factory=dict)
 
-    def spread(self, members: Sequence[int]) -> tuple[int, float]:
-        """Range and standard deviation of free bytes, in bytes; the tool counts the range's upper end from 0."""
+    def free_bytes_spread(self, members: Sequence[int]) -> tuple[int, float]:
+        """Return range and standard deviation of free bytes; like the tool, with a maximum of at least 0."""
         free = [self.free[broker] for broker in members]
         return max(0, *free) - min(free), pstdev(free)
 
-    def applied(self, replicas: ReplicaLists) -> ReplicaLists:
-        """The replicas after the moves."""
-        return [[self.moves.get(row, {}).get(who, who) for who in lists] for row, lists in enumerate(replicas)]
+    def apply_to(self, replicas: ReplicaLists) -> ReplicaLists:
+        """Return the replicas after the moves."""
+        return [
+            [self.moves.get(row, {}).get(broker, broker) for broker in brokers] for row, brokers in enumerate(replicas)
+        ]
 
 
-def short_of_storage(rules: RelocationRules, free: Sequence[int], threshold: float, threshold_bytes: int) -> list[int]:
-    """The brokers to relieve, that which has least free first.
+def find_short_brokers(
+    rules: RelocationRules, free: Sequence[int], threshold: float, threshold_bytes: int
+) -> list[int]:
+    """Return the brokers to relieve, the one with fewest free bytes first.
 
     Args:
         rules: the cluster.
-        free: by broker, the bytes that are free.
-        threshold: how far below the harmonic mean of what is free a broker is that is short; 0 for all that hold
-            something.
-        threshold_bytes: how little a broker has free that is short, among those that hold something; 0 to go by
-            `threshold`.
+        free: by broker, the free bytes.
+        threshold: the minimum deviation below the harmonic mean of free bytes; 0 for all brokers with replicas.
+        threshold_bytes: the limit of free bytes for brokers with replicas; 0 to use `threshold`.
     """
     holders = {broker for replicas in rules.replicas for broker in replicas}
     if threshold_bytes > 0:
-        short = [broker for broker in rules.members if broker in holders and free[broker] < threshold_bytes]
+        brokers_to_relieve = [
+            broker for broker in rules.members if broker in holders and free[broker] < threshold_bytes
+        ]
     elif threshold > 0:
         positive = [free[broker] for broker in rules.members if free[broker] > 0]
         mean = len(positive) / sum(1 / bytes_free for bytes_free in positive) if positive else 0.0
-        short = [broker for broker in rules.members if positive and (mean - free[broker]) / mean > threshold]
+        brokers_to_relieve = [
+            broker for broker in rules.members if positive and (mean - free[broker]) / mean > threshold
+        ]
     else:
-        short = [broker for broker in rules.members if broker in holders]
-    return sorted(short, key=lambda broker: free[broker])
+        brokers_to_relieve = [broker for broker in rules.members if broker in holders]
+    return sorted(brokers_to_relieve, key=lambda broker: free[broker])
 
 
-def relocate(rules: RelocationRules, free: Sequence[int], short: Sequence[int], tolerance: float) -> Relocation:
-    """Relieve brokers; of all tolerances the one that leaves the least range, then deviation, of free bytes.
+def relocate(
+    rules: RelocationRules, free: Sequence[int], brokers_to_relieve: Sequence[int], tolerance: float
+) -> Relocation:
+    """Relieve brokers; return the relocation with the lowest range, then deviation, of free bytes over all tolerances.
 
     Args:
         rules: the cluster.
-        free: by broker, the bytes that are free.
-        short: the brokers to relieve, in turn.
-        tolerance: how far from the mean of what is free a move may bring a broker; 0 to try what the tool tries.
+        free: by broker, the free bytes.
+        brokers_to_relieve: the brokers to relieve, in turn.
+        tolerance: the maximum deviation from the mean after a move; 0 to try all tolerances of the tool.
     """
-    found = (_relocated(rules, free, short, tried) for tried in ([tolerance] if tolerance else _tolerances()))
-    return min(found, key=lambda relocation: relocation.spread(rules.members))
+    relocations = (
+        _relocate_with(rules, free, brokers_to_relieve, candidate)
+        for candidate in ([tolerance] if tolerance else _tolerances())
+    )
+    return min(relocations, key=lambda relocation: relocation.free_bytes_spread(rules.members))
 
 
 def _tolerances() -> list[float]:
-    """0.01, 0.02 and so on, summed up as the tool does it, rounding errors included."""
-    tried = [0.01]
-    while tried[-1] + 0.01 < 0.99:
-        tried.append(tried[-1] + 0.01)
-    return tried
+    """Return 0.01, 0.02 and so on, summed like the tool, including rounding errors."""
+    tolerances = [0.01]
+    while tolerances[-1] + 0.01 < 0.99:
+        tolerances.append(tolerances[-1] + 0.01)
+    return tolerances
 
 
-def _relocated(rules: RelocationRules, free: Sequence[int], short: Sequence[int], tolerance: float) -> Relocation:
+def _relocate_with(
+    rules: RelocationRules, free: Sequence[int], brokers_to_relieve: Sequence[int], tolerance: float
+) -> Relocation:
     relocation = Relocation(list(free), tolerance)
-    held = {source: [row for row in rules.by_size if source in rules.replicas[row]] for source in short}
-    # The tool adds up those that found nothing over all rounds, so it may stop while others still could move.
-    fruitless = 0
-    while fruitless < len(short):
-        for source in short:
-            row = _move_one(rules, relocation, source, held[source], set(short))
+    partitions = {
+        source: [row for row in rules.by_size if source in rules.replicas[row]] for source in brokers_to_relieve
+    }
+    # The tool counts failed brokers over all rounds, so it may stop although other brokers could still move replicas.
+    num_failed = 0
+    while num_failed < len(brokers_to_relieve):
+        for source in brokers_to_relieve:
+            row = _move_one(rules, relocation, source, partitions[source], set(brokers_to_relieve))
             if row is None:
-                fruitless += 1
+                num_failed += 1
             else:
-                held[source].remove(row)
+                partitions[source].remove(row)
     return relocation
 
 
 def _move_one(
-    rules: RelocationRules, relocation: Relocation, source: int, held: Sequence[int], short: Collection[int]
+    rules: RelocationRules,
+    relocation: Relocation,
+    source: int,
+    partitions: Sequence[int],
+    brokers_to_relieve: Collection[int],
 ) -> int | None:
     free = relocation.free
     positive = [free[broker] for broker in rules.members if free[broker] > 0]
@@ -131,13 +150,15 @@ def _move_one(
         return None
     mean = sum(positive) / len(positive)
     ranked = sorted(rules.members, key=lambda broker: -free[broker])
-    for row in held[: rules.partition_limit]:
+    for row in partitions[: rules.partition_limit]:
         size = rules.sizes[row]
         if size < rules.min_partition_bytes:
             return None
         planned = relocation.moves.get(row, {})
-        others = {*rules.replicas[row], *planned.values()} - {source}
-        freest = _freest(rules, source, others, [broker for broker in ranked if broker not in short], free)
+        excluded = {*rules.replicas[row], *planned.values()} - {source}
+        freest = _freest(
+            rules, source, excluded, [broker for broker in ranked if broker not in brokers_to_relieve], free
+        )
         if freest is None or free[source] + size > mean * (1 + relocation.tolerance):
             continue
         if free[freest] - size < mean * (1 - relocation.tolerance):
@@ -150,11 +171,11 @@ def _move_one(
 
 
 def _freest(
-    rules: RelocationRules, source: int, others: Collection[int], ranked: Sequence[int], free: Sequence[int]
+    rules: RelocationRules, source: int, excluded: Collection[int], ranked: Sequence[int], free: Sequence[int]
 ) -> int | None:
-    racks = {rules.rack[broker] for broker in others} - {NO_RACK}
+    racks = {rules.rack[broker] for broker in excluded} - {NO_RACK}
     for broker in ranked:
-        if broker in others:
+        if broker in excluded:
             continue
         if rules.within_rack and rules.rack[broker] == rules.rack[source]:
             return broker

@@ -1,4 +1,4 @@
-"""How topicmappr's rebuild fills places: whoever may stay stays, and every gap goes to the broker that ranks first.
+"""topicmappr's rebuild: allowed replicas stay, and every gap goes to the first broker by rank.
 
 Source: DataDog/kafka-kit, `mapper`: `partitions.go` (`placeByPosition`, `placeByPartition`), `constraints.go`
 (`SelectBroker`, `passesWithParams`), `brokers.go` (`SortPseudoShuffle`, `SortByStorage`).
@@ -17,81 +17,81 @@ from assignors.replicas.state import NO_BROKER, ClusterState
 from assignors.replicas.topicmappr.go_random import GoRandom
 
 ReplicaLists = list[list[int]]
-"""Rows of brokers for each row of the state, the preferred leader first; NOBODY is a gap."""
+"""Rows of brokers for each row of the state, the preferred leader first; NO_BROKER is a gap."""
 
 
 class NoBrokerError(Exception):
-    """No broker may take this place of a partition."""
+    """No broker may take this position of a partition."""
 
-    def __init__(self, row: int, place: int) -> None:
-        super().__init__(row, place)
+    def __init__(self, row: int, position: int) -> None:
+        super().__init__(row, position)
         self.row = row
-        self.place = place
+        self.position = position
 
     def as_plan(self, state: ClusterState, constraint: str) -> Plan:
-        """What a strategy answers that came to this."""
-        reason = f"{state.name(self.row)}: no broker is left for replica {self.place + 1} that {constraint}"
-        return Plan.none(PlanStatus.FAILED, reason)
+        """Return the failed plan; the constraint says why a broker is excluded."""
+        reason = f"{state.name(self.row)}: no broker for replica {self.position + 1}: every broker {constraint}"
+        return Plan.without_replicas(PlanStatus.FAILED, reason)
 
 
 class BrokerCandidates:
-    """The brokers that may receive replicas, and what they have taken so far.
+    """The brokers that may receive replicas, and their scores.
 
-    They rank by score, the lowest first, then by row; every replica that one takes adds its cost to its score. By
-    count, the score is how many replicas they hold, and brokers of one score are shuffled for every choice. By storage,
-    it is the bytes that are free, negated, and nobody takes more than that.
+    Brokers rank by score, the lowest first, then by row; a broker that receives a replica adds its cost to its score. By
+    count, the score is the number of replicas, and brokers with the same score are shuffled for every choice. By storage,
+    the score is the negated number of free bytes, and no broker takes more than that.
 
     Args:
         state: the cluster, with brokers by id.
-        request: names who stays; everybody else is replaced.
-        score: what each broker of the state starts with.
-        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from
-            which on they need not.
-        by_storage: whether they rank by storage.
+        request: the brokers that may keep replicas; all others are replaced.
+        score: the initial score of each broker.
+        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from which
+            on they may share racks.
+        by_storage: whether to rank by storage.
     """
 
     def __init__(
         self, state: ClusterState, request: PlanRequest, score: Sequence[float], min_rack_ids: int, *, by_storage: bool
     ) -> None:
-        self._stays = [*request.allowed(state).tolist(), False]
+        self._is_allowed = [*request.is_allowed(state).tolist(), False]
         self._rack = state.rack.tolist() if request.rack_aware else [NO_RACK] * len(state.brokers)
-        self._ranked = sorted((score[row], row) for row in range(len(state.brokers)) if self._stays[row])
+        self._ranked = sorted((score[row], row) for row in range(len(state.brokers)) if self._is_allowed[row])
         self._score = list(score)
         self._min_rack_ids = min_rack_ids
         self._by_storage = by_storage
 
     def fill(self, old: Sequence[int], new: Sequence[int], cost: float, seed: int) -> int | None:
-        """Choose who has the next place of a partition, by row: who has it now if it stays; None if nobody may.
+        """Choose the broker of the next position of a partition: the current broker if it may stay; None if no broker may.
 
         Args:
-            old: who had which place; those that are replaced count neither as holders nor as racks.
-            new: who will, as far as that is settled.
-            cost: what is added to the score of a broker that takes it anew.
-            seed: for the shuffling.
+            old: the current brokers by position; replaced brokers count neither as holders nor for racks.
+            new: the new brokers of earlier positions.
+            cost: the cost added to the score of a new broker.
+            seed: the seed of the shuffle.
         """
-        present = old[len(new)]
-        if self._stays[present]:
-            return present
-        holders = {broker for broker in (*old, *new) if self._stays[broker]}
-        racks = {self._rack[broker] for broker in holders} - {NO_RACK}
-        is_spread = 0 < self._min_rack_ids <= len(racks)
-        for score, broker in self._in_turn(seed):
-            if broker in holders:
+        current = old[len(new)]
+        if self._is_allowed[current]:
+            return current
+        kept_brokers = {broker for broker in (*old, *new) if self._is_allowed[broker]}
+        racks = {self._rack[broker] for broker in kept_brokers} - {NO_RACK}
+        may_share_rack = 0 < self._min_rack_ids <= len(racks)
+        for score, broker in self._by_rank(seed):
+            if broker in kept_brokers:
                 continue
-            has_room = not self._by_storage or score + cost <= 0
-            # The tool lets a broker whose rack is there already in without a look at its storage.
-            if is_spread if self._rack[broker] in racks else has_room:
+            has_storage = not self._by_storage or score + cost <= 0
+            # The tool does not check the storage of a broker whose rack already holds a replica.
+            if may_share_rack if self._rack[broker] in racks else has_storage:
                 self._charge(broker, cost)
                 return broker
         return None
 
-    def _in_turn(self, seed: int) -> Iterator[tuple[float, int]]:
+    def _by_rank(self, seed: int) -> Iterator[tuple[float, int]]:
         if self._by_storage or len(self._ranked) <= 2:
             yield from self._ranked
             return
         random = GoRandom(seed)
-        for _, run in groupby(self._ranked, key=lambda ranked: ranked[0]):
-            brokers = list(run)
+        for _, same_score in groupby(self._ranked, key=lambda ranked: ranked[0]):
+            brokers = list(same_score)
             random.shuffle(brokers)
             yield from brokers
 
@@ -104,16 +104,19 @@ class BrokerCandidates:
 def place_by_position(
     candidates: BrokerCandidates, old: ReplicaLists, order: Sequence[int], costs: Sequence[float]
 ) -> ReplicaLists:
-    """Fill all first places, then all second ones, and so on.
+    """Fill the first position of all partitions, then the second, and so on.
 
     Args:
-        candidates: who may receive replicas.
-        old: where they are, and the gaps.
-        order: the rows in the order in which they are served.
-        costs: by row, what a replica costs the broker that takes it.
+        candidates: the brokers that may receive replicas.
+        old: the current replicas and the gaps.
+        order: the rows in the order in which they are filled.
+        costs: by row, the cost of a replica.
+
+    Returns:
+        The new replicas.
 
     Raises:
-        NoBrokerError: a place that nobody may take.
+        NoBrokerError: no broker may take a position.
     """
     new: ReplicaLists = [[] for _ in old]
     for position in range(max(map(len, old), default=0)):
@@ -126,7 +129,7 @@ def place_by_position(
 def place_by_partition(
     candidates: BrokerCandidates, old: ReplicaLists, order: Sequence[int], costs: Sequence[float]
 ) -> ReplicaLists:
-    """Fill all places of a partition, then those of the next; arguments and errors as in `place_by_position`."""
+    """Fill all positions of a partition, then those of the next; arguments and errors as in `place_by_position`."""
     new: ReplicaLists = [[] for _ in old]
     for row in order:
         for _ in old[row]:
@@ -142,7 +145,7 @@ def _fill(candidates: BrokerCandidates, old: list[int], new: list[int], cost: fl
 
 
 def replica_slots(state: ClusterState, request: PlanRequest, *, is_stripped: bool) -> ReplicaLists:
-    """Where replicas are, cut or filled up with gaps to what is asked; nothing but gaps if it is to be stripped."""
+    """Return the current replicas, truncated or padded with gaps to the requested factor; gaps only if `is_stripped`."""
     factors = request.factors(state).tolist()
     if is_stripped:
         return [[NO_BROKER] * factor for factor in factors]

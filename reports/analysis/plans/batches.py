@@ -1,4 +1,4 @@
-"""The batches of a plan as the cells of a table."""
+"""The batches of a plan as a table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _COLUMNS: Final[Mapping[str, tuple[str, NumberFormat]]] = {
     "replicas": ("Replicas to copy", format_count),
     "bytes": ("Bytes to copy", format_bytes),
     "elections": ("Elections", format_count),
-    "least_ms": ("Time, at least", format_duration),
+    "least_ms": ("Minimum time", format_duration),
 }
 
 
 def batch_grid(results: PlanResults, strategy: str) -> Grid:
-    """Return a line per batch of a plan; the time is left out where no batch has one."""
+    """Return one line per batch of a plan; without the column of minimum times if no batch has one."""
     rows = [row for row in results.tables["batches"].to_pylist() if row["strategy"] == strategy]
     shown = [name for name in _COLUMNS if name != "least_ms" or any(row[name] is not None for row in rows)]
     lines = tuple((str(row["batch"]), tuple(_cell(row[name], _COLUMNS[name][1]) for name in shown)) for row in rows)

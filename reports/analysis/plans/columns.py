@@ -1,4 +1,4 @@
-"""What stands in the table of plans, column by column; docs/reference/plan-criteria.md has a section on each."""
+"""The columns of the table of plans; docs/reference/plan-criteria.md has a section on each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class PlanColumn:
     """A column of the table.
 
     Attributes:
-        title: in full.
-        header: in two short lines.
-        criterion: which of the criteria it is about.
-        cell: the figure of a row, and a note below it, either of which may be empty.
-        figures: the keys whose sum is the figure.
-        meaning: a sentence for readers of a page.
+        title: full title.
+        header: short title in two lines.
+        criterion: the criterion that it belongs to.
+        cell: value and note of a row; either may be empty.
+        figures: keys of the metrics whose sum is the value.
+        meaning: definition, in one sentence.
     """
 
     title: str
@@ -39,7 +39,7 @@ class PlanColumn:
     meaning: str
 
     def value(self, row: PlanRow) -> float | None:
-        """Return the figure without rounding; None if it is unknown or does not apply."""
+        """Return the value without rounding; None if it is unknown or not applicable."""
         known = [value for name in self.figures if (value := row.figures.get(name)) is not None]
         return sum(known) if known else None
 
@@ -63,7 +63,7 @@ def _broken(row: PlanRow) -> tuple[str, str]:
 def _moved(row: PlanRow) -> tuple[str, str]:
     if row.strategy == TODAY:
         return "", ""
-    least = row.figures.get("least_replicas_moved")
+    least = row.figures.get("replicas_moved_bound")
     return _count(row, "replicas_moved"), "" if least is None else f"of {format_count(least)}"
 
 
@@ -85,8 +85,8 @@ def _changed(row: PlanRow) -> tuple[str, str]:
 def _again(row: PlanRow) -> tuple[str, str]:
     if row.figures.get("shuffles") is None:
         return "", ""
-    leaders = row.figures.get("again_leaders_changed")
-    return _count(row, "again_replicas_moved"), f"{format_count(leaders)} led" if leaders else ""
+    leaders = row.figures.get("rerun_leaders_changed")
+    return _count(row, "rerun_replicas_moved"), f"{format_count(leaders)} led" if leaders else ""
 
 
 def _distinct(row: PlanRow) -> tuple[str, str]:
@@ -109,7 +109,7 @@ COLUMNS: Final = (
         "storage",
         _storage,
         ("storage_bytes_range",),
-        "Bytes on the fullest broker minus those on the emptiest; below, the coefficient of variation (cv).",
+        "Maximum minus minimum bytes per broker; below, the coefficient of variation (cv).",
     ),
     PlanColumn(
         "Replicas",
@@ -117,15 +117,15 @@ COLUMNS: Final = (
         "storage",
         _replicas,
         ("replicas_range",),
-        "Replicas on the fullest broker minus those on the emptiest; below, the same within the worst topic.",
+        "Maximum minus minimum replicas per broker; below, the same within the worst topic.",
     ),
     PlanColumn(
-        "Rules broken",
-        "rules\nbroken",
+        "Rule violations",
+        "rule\nviolations",
         "constraints",
         _broken,
         tuple(_RULES),
-        "Broken rules: wrong replication factor, a broker twice, a broker that may hold no replica, a crowded rack.",
+        "Violated rules: wrong replication factor, duplicate broker, excluded broker, too many replicas in one rack.",
     ),
     PlanColumn(
         "Replicas moved",
@@ -133,7 +133,7 @@ COLUMNS: Final = (
         "movement",
         _moved,
         ("replicas_moved",),
-        "Replicas to copy to another broker; below, the fewest moves that make replicas even.",
+        "Replicas to copy to another broker; below, the minimum number of moves that balances replicas.",
     ),
     PlanColumn(
         "Bytes copied",
@@ -141,7 +141,7 @@ COLUMNS: Final = (
         "movement",
         _copied,
         ("bytes_moved",),
-        "Size of these replicas.",
+        "Total size of the moved replicas.",
     ),
     PlanColumn(
         "Leaders",
@@ -149,7 +149,7 @@ COLUMNS: Final = (
         "leadership",
         _leaders,
         ("leaders_range",),
-        "Most minus fewest partitions of which a broker is the preferred leader; below, within the worst topic.",
+        "Maximum minus minimum preferred leaders per broker; below, the same within the worst topic.",
     ),
     PlanColumn(
         "Leaders changed",
@@ -157,39 +157,39 @@ COLUMNS: Final = (
         "movement",
         _changed,
         ("leaders_changed_by_order", "leaders_changed_by_copy"),
-        "Partitions that get another preferred leader; below, how many of them a new replica will lead.",
+        "Partitions with another preferred leader; below, those that a new replica leads.",
     ),
     PlanColumn(
-        "Second run",
-        "second\nrun",
+        "Moves when re-run",
+        "moves\nre-run",
         "determinism",
         _again,
-        ("again_replicas_moved",),
-        "Replicas moved if the strategy plans again after its plan is carried out; below, leaders changed.",
+        ("rerun_replicas_moved",),
+        "Replicas moved if the strategy runs again on the cluster after its own plan; below, leaders changed.",
     ),
     PlanColumn(
-        "Distinct plans",
-        "distinct\nplans",
+        "Different plans over shuffled input",
+        "different\nplans",
         "determinism",
         _distinct,
         ("distinct_plans",),
-        "Different plans for the same cluster in shuffled order; 1 is stable.",
+        "Number of different plans for the same cluster with shuffled input; 1 means that the order has no influence.",
     ),
     PlanColumn(
-        "Broker down",
-        "broker\ndown",
+        "Leader imbalance after broker failure",
+        "broker\nfailure",
         "failover",
         _down("broker"),
         ("broker_down_range",),
-        "Leader max−min after the loss of the worst broker; below, partitions without a leader.",
+        "Maximum minus minimum leaders per broker if the worst broker fails; below, partitions without a leader.",
     ),
     PlanColumn(
-        "Rack down",
-        "rack\ndown",
+        "Leader imbalance after rack failure",
+        "rack\nfailure",
         "failover",
         _down("rack"),
         ("rack_down_range",),
-        "Leader max−min after the loss of the worst rack; below, partitions without a leader.",
+        "Maximum minus minimum leaders per broker if the worst rack fails; below, partitions without a leader.",
     ),
 )
 

@@ -17,7 +17,13 @@ LEVELS: Final = ("broker", "rack")
 
 @dataclass(frozen=True, slots=True)
 class LoadMeasure:
-    """What a broker has: the column of the table `brokers`, the title, and how to write it."""
+    """A measure of the load of a broker.
+
+    Attributes:
+        name: column of the table `brokers`.
+        title: title of the measure.
+        write: formats a value.
+    """
 
     name: str
     title: str
@@ -36,12 +42,13 @@ class LoadDistribution:
     """A measure by broker or by rack.
 
     Attributes:
+        measure: the measure.
         level: one of `LEVELS`.
         names: broker ids, sorted by rack, or names of racks.
-        groups: the rack of each broker; empty where no broker has one, or by rack.
-        may_hold: for each name, whether plans may place replicas there.
-        before: for each name, the value before any plan.
-        after: the values by strategy.
+        groups: rack of each broker; empty if no broker has one, or if the level is rack.
+        may_hold: whether plans may index replicas there, by name.
+        before: current values.
+        after: values after each plan, by strategy.
     """
 
     measure: LoadMeasure
@@ -54,51 +61,49 @@ class LoadDistribution:
 
     @property
     def title(self) -> str:
-        """The measure and the level in words."""
+        """Title of the measure and the level."""
         return f"{self.measure.title} per {self.level}"
 
     def even(self, strategy: str) -> float:
-        """Return the share of each broker or rack that may hold replicas, if all had the same."""
+        """Return the value of each broker or rack that may hold replicas if all were equal."""
         return sum(self.after[strategy]) / max(1, sum(self.may_hold))
 
 
-def loads(results: PlanResults) -> list[LoadDistribution]:
-    """Return each measure by broker and, if there are at least two racks, by rack; unknown measures are left out.
-
-    Raises:
-        TableError: there is no table `brokers`.
-    """
+def load_distributions(results: PlanResults) -> list[LoadDistribution]:
+    """Return each known measure by broker and, with at least two racks, by rack."""
     rows: dict[str, list[Mapping[str, Any]]] = {}
     for row in results.tables["brokers"].to_pylist():
         rows.setdefault(row["strategy"], []).append(row)
     levels = LEVELS if len({row["rack"] for row in rows[TODAY]} - {None}) > 1 else LEVELS[:1]
     known = [measure for measure in MEASURES if all(row[measure.name] is not None for row in rows[TODAY])]
-    return [_load(measure, level, rows, results.planned) for measure in known for level in levels]
+    return [_distribution(measure, level, rows, results.planned) for measure in known for level in levels]
 
 
 def load_grid(load: LoadDistribution) -> Grid:
-    """Return the numbers of a figure: a line per broker or rack, a column for today and for each strategy."""
+    """Return the values as a table: one line per broker or rack, one column per strategy, current values first."""
     columns = [load.before, *load.after.values()]
     lines = tuple(
         (
-            _line_name(load, place),
-            tuple(Cell(load.measure.write(column[place]), (), column[place]) for column in columns),
+            _line_name(load, index),
+            tuple(Cell(load.measure.write(column[index]), (), column[index]) for column in columns),
         )
-        for place in range(len(load.names))
+        for index in range(len(load.names))
     )
     return Grid((TODAY, *load.after), lines)
 
 
 def used_grid(results: PlanResults) -> Grid | None:
-    """Return which part of each broker's disks is used; None unless sizes and all capacities are known."""
+    """Return the used share of each broker's disks; None if a size or all capacities are unknown."""
     rows = results.tables["brokers"].to_pylist()
     if any(row["bytes"] is None for row in rows) or all(row["capacity_bytes"] is None for row in rows):
         return None
-    found: dict[int, dict[str, Cell]] = {}
+    cells_by_broker: dict[int, dict[str, Cell]] = {}
     for row in rows:
-        found.setdefault(row["broker"], {})[row["strategy"]] = _used(row)
+        cells_by_broker.setdefault(row["broker"], {})[row["strategy"]] = _used(row)
     columns = (TODAY, *results.planned)
-    return Grid(columns, tuple((str(id), tuple(cells[name] for name in columns)) for id, cells in found.items()))
+    return Grid(
+        columns, tuple((str(id), tuple(cells[name] for name in columns)) for id, cells in cells_by_broker.items())
+    )
 
 
 def _used(row: Mapping[str, Any]) -> Cell:
@@ -108,11 +113,11 @@ def _used(row: Mapping[str, Any]) -> Cell:
     return Cell(f"{percent:.0f} %", (f"of {format_bytes(row['capacity_bytes'])}",), percent)
 
 
-def _line_name(load: LoadDistribution, place: int) -> str:
-    return f"{load.names[place]} ({load.groups[place]})" if load.groups else load.names[place]
+def _line_name(load: LoadDistribution, index: int) -> str:
+    return f"{load.names[index]} ({load.groups[index]})" if load.groups else load.names[index]
 
 
-def _load(
+def _distribution(
     measure: LoadMeasure, level: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], planned: Sequence[str]
 ) -> LoadDistribution:
     brokers = sorted(rows[TODAY], key=lambda row: (row["rack"] is None, row["rack"] or "", row["broker"]))
@@ -122,10 +127,10 @@ def _load(
     values = {name: _in_order(rows[name], ids, measure.name) for name in (TODAY, *planned)}
     if level == "rack":
         names = list(dict.fromkeys(racks))
-        held = [any(may for may, rack in zip(may_hold, racks, strict=True) if rack == name) for name in names]
-        summed = {key: _by_rack(of_one, racks, names) for key, of_one in values.items()}
+        rack_may_hold = [any(may for may, rack in zip(may_hold, racks, strict=True) if rack == name) for name in names]
+        summed = {key: _by_rack(broker_values, racks, names) for key, broker_values in values.items()}
         before = summed.pop(TODAY)
-        return LoadDistribution(measure, level, tuple(names), (), tuple(held), before, summed)
+        return LoadDistribution(measure, level, tuple(names), (), tuple(rack_may_hold), before, summed)
     before = values.pop(TODAY)
     groups = tuple(racks) if set(racks) != {NO_RACK} else ()
     return LoadDistribution(measure, level, tuple(map(str, ids)), groups, tuple(may_hold), before, values)

@@ -1,4 +1,4 @@
-"""A strategy and what its plan comes to, as plain figures."""
+"""A strategy with the metrics of its plan."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 TODAY: Final = "today"
-"""The name of the row about the cluster as it stands."""
+"""Name of the row on the current cluster."""
 
 CRITERIA: Final = ("storage", "constraints", "movement", "leadership", "determinism", "failover")
-"""What plans are judged by."""
+"""Criteria by which plans are compared."""
 
 _DOWN = ("range", "mean_range", "most_leaders", "leaderless")
 
 FIGURES: Final = (
     "storage_bytes_range", "storage_bytes_cv", "replicas_range", "topic_replicas_range",
     "broken_replication_factor", "broken_duplicate", "broken_forbidden_broker", "broken_rack",
-    "replicas_moved", "bytes_moved", "least_replicas_moved",
+    "replicas_moved", "bytes_moved", "replicas_moved_bound",
     "leaders_range", "topic_leaders_range", "leaders_out_of_sync",
     "leaders_changed_by_order", "leaders_changed_by_copy",
-    "again_replicas_moved", "again_leaders_changed", "distinct_plans", "shuffles",
+    "rerun_replicas_moved", "rerun_leaders_changed", "distinct_plans", "shuffles",
     *(f"{what}_down_{figure}" for what in ("broker", "rack") for figure in _DOWN),
 )  # fmt: skip
-"""The names of all figures, as they stand in JSON."""
+"""Keys of all metrics of plans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +31,19 @@ class PlanRow:
     """A strategy in the comparison.
 
     Attributes:
-        strategy: its name, or TODAY.
-        status: how it came out; empty for TODAY.
-        reason: why it has no plan, if it has none.
-        figures: by the names in FIGURES; what is missing or None is not known or makes no sense.
-        aims: which of the CRITERIA it was made for.
-        notes: what else its user should know.
-        objective: what it makes as small or as large as it can, in words; empty if nothing as a whole.
-        value: what the plan comes to in that.
-        bound: what no plan can be better than, as it proved.
-        changes: how many partitions change.
-        elections: how many partitions need their preferred leader to be elected.
-        batches: in how many steps the plan is written.
-        folder: where its files are, if they were written.
+        strategy: name of the strategy, or TODAY.
+        status: status of the plan; empty for TODAY.
+        reason: why there is no plan; empty if there is one.
+        figures: metrics by the keys FIGURES; missing or None if unknown or not applicable.
+        aims: the CRITERIA that the strategy optimizes.
+        notes: further notes for the user.
+        objective: description of the objective; empty without a single objective.
+        value: value of the objective.
+        bound: proven bound of the objective.
+        changes: number of changed partitions.
+        elections: number of partitions that need a preferred leader election.
+        batches: number of batches of the plan.
+        folder: folder with the files of the plan; None if they were not written.
     """
 
     strategy: str
@@ -62,17 +62,17 @@ class PlanRow:
 
     @property
     def has_plan(self) -> bool:
-        """Whether there are figures to show."""
+        """Whether there are metrics to show."""
         return bool(self.figures)
 
 
 def records(rows: Sequence[PlanRow]) -> list[dict[str, Any]]:
-    """The rows as mappings for scripts, always with the same keys, in full precision."""
+    """Return the rows as records for JSON, with the same keys for all rows."""
     return [dict(_record(row)) for row in rows]
 
 
 def parse_plan_rows(records: Sequence[Mapping[str, Any]]) -> list[PlanRow]:
-    """Read rows back from what `records` made of them."""
+    """Return rows from their records."""
     return [_row(record) for record in records]
 
 

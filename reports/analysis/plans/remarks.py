@@ -1,4 +1,4 @@
-"""What is said about a plan beside its figures: in a terminal and on a page."""
+"""Remarks on a plan, for terminals and pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reports.analysis.plans.plan_row import PlanRow
 
 
 def remarks(row: PlanRow) -> Iterator[str]:
-    """Yield why there is no plan, what the plan optimizes, its notes, and where its files are."""
+    """Yield the reason for a missing plan, the objective, notes, and the location of the files."""
     if row.reason:
         yield f"{status_words(row.status)}: {row.reason}"
     if row.objective and row.value is not None:
@@ -24,12 +24,12 @@ def remarks(row: PlanRow) -> Iterator[str]:
 def _proof(row: PlanRow) -> str:
     if row.bound is None:
         return ""
-    return ", proven to be best" if row.bound == row.value else f", with {format_number(row.bound)} as proven bound"
+    return ", proven optimal" if row.bound == row.value else f", proven bound {format_number(row.bound)}"
 
 
 def _files(row: PlanRow) -> str:
-    written = f"{_number(row.changes or 0, 'partition')}, {_number(row.elections or 0, 'election')}"
-    return written if row.batches is None else f"{written}, {_number(row.batches, 'batch')}"
+    text = f"{_number(row.changes or 0, 'partition')}, {_number(row.elections or 0, 'election')}"
+    return text if row.batches is None else f"{text}, {_number(row.batches, 'batch')}"
 
 
 def _number(count: int, what: str) -> str:
@@ -38,5 +38,5 @@ def _number(count: int, what: str) -> str:
 
 
 def status_words(status: str) -> str:
-    """Write a status as words."""
+    """Return a status as text."""
     return status.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Plan folders, as `assignor-sim plan --out` writes them."""
+"""Plan folders that `assignor-sim plan --out` writes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from typing import Any
 from reports.analysis.comparison import TableError, Tables
 from reports.analysis.plans.plan_row import PlanRow, parse_plan_rows
 from reports.analysis.plans.tables import PLAN_SCHEMAS
+from simulator.results.renamed_keys import rename_keys, warn_of_old_keys
 from simulator.results.result_directory import MANIFEST, ResultsError, read_results
 
 PLAN_KIND = "plan"
-"""What the manifest of a plan folder calls it."""
+"""Value of `kind` in the manifest of a plan folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanResults:
-    """What a plan folder holds.
+    """The content of a plan folder.
 
     Attributes:
         rows: the cluster before any plan, then one row per strategy.
-        tables: those of `PLAN_SCHEMAS`.
-        manifest: the cluster, the request, versions and the command.
+        tables: the tables of `PLAN_SCHEMAS`.
+        manifest: cluster, request, versions and command.
     """
 
     rows: tuple[PlanRow, ...]
@@ -33,17 +34,17 @@ class PlanResults:
 
     @property
     def title(self) -> str:
-        """The name of the cluster with its size."""
+        """Name and size of the cluster."""
         return str(self.manifest["title"])
 
     @property
     def source(self) -> str:
-        """What the user calls the cluster."""
+        """Name of the cluster that the user gave."""
         return str(self.manifest["cluster"]["source"])
 
     @property
     def planned(self) -> list[str]:
-        """The strategies that have a plan."""
+        """Strategies that have a plan."""
         return [row.strategy for row in self.rows[1:] if row.has_plan]
 
 
@@ -57,18 +58,18 @@ def is_plan_directory(directory: Path) -> bool:
 
 
 def read_plans(directories: Sequence[Path]) -> list[PlanResults]:
-    """Read plan folders; of several, each manifest gets a `directory`.
+    """Return the content of plan folders; of several folders, each manifest gets its `directory`.
 
     Raises:
         ResultsError: a folder cannot be read.
-        TableError: a folder lacks a table, because an earlier version wrote it.
+        TableError: a folder lacks a table because an earlier version wrote it.
     """
-    found = [_read(directory) for directory in directories]
-    if len(found) == 1:
-        return found
+    results = [_read(directory) for directory in directories]
+    if len(results) == 1:
+        return results
     return [
-        PlanResults(each.rows, each.tables, {"directory": str(directory), **each.manifest})
-        for directory, each in zip(directories, found, strict=True)
+        PlanResults(result.rows, result.tables, {"directory": str(directory), **result.manifest})
+        for directory, result in zip(directories, results, strict=True)
     ]
 
 
@@ -76,8 +77,10 @@ def _read(directory: Path) -> PlanResults:
     tables, manifest = read_results(directory)
     for name in PLAN_SCHEMAS:
         if name not in tables:
-            raise TableError(f"{directory}: the table {name!r} is missing; plan again with this version")
+            raise TableError(f"{directory}: table {name!r} is missing; plan again with this version")
     try:
-        return PlanResults(tuple(parse_plan_rows(manifest["plans"])), tables, manifest)
+        records = [rename_keys(record) for record in manifest["plans"]]
+        warn_of_old_keys(str(directory), (key for _, old in records for key in old))
+        return PlanResults(tuple(parse_plan_rows([record for record, _ in records])), tables, manifest)
     except (KeyError, TypeError, AttributeError) as error:
         raise ResultsError(f"{directory / MANIFEST}: not the manifest of a plan: {error!r}") from error

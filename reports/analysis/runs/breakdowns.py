@@ -1,6 +1,6 @@
-"""Sums and what they are made of, one an assignor: what bars show and tables tell.
+"""Breakdowns of sums by assignor, for bar charts and tables.
 
-Of several seeds each part is the mean, so that parts still add up.
+Each part is the mean over seeds, so that the parts still add up.
 """
 
 from __future__ import annotations
@@ -17,35 +17,40 @@ Key = tuple[str, str]
 
 MOVE_REASONS = {
     "moves_member_lost": "client lost",
-    "moves_promoted": "to a copy",
-    "moves_returned": "back to where it was",
-    "moves_rack": "nearer to its data",
+    "moves_promoted": "to a standby or warm-up",
+    "moves_returned": "back to an earlier client",
+    "moves_rack": "fewer cross-rack partitions",
     "moves_balance": "balance",
 }
-"""Why tasks move, by the column of `runs` that counts it."""
+"""Reasons of active task moves, by their column in the table `runs`."""
 
 TRAFFIC_KINDS = {
-    "source_read": "sources read",
-    "repartition_read": "repartition topics read",
-    "repartition_write": "repartition topics written",
-    "result_write": "results written",
-    "changelog_write": "changelogs written",
-    "standby_read": "standbys keep up",
-    "warmup_read": "copies warm up",
-    "restore_read": "tasks restore",
-    "replication": "replication of these",
-    "reassignment": "partitions reassigned",
+    "source_read": "source reads",
+    "repartition_read": "repartition reads",
+    "repartition_write": "repartition writes",
+    "result_write": "result writes",
+    "changelog_write": "changelog writes",
+    "standby_read": "standby reads",
+    "warmup_read": "warm-up reads",
+    "restore_read": "restoration reads",
+    "replication": "replication",
+    "reassignment": "partition reassignment",
 }
-"""What travels, by its kind in `traffic`."""
+"""Titles of the kinds of traffic, by their key in the table `traffic`."""
 
 _DOWN_UNTIL_MS = ((0, "none"), (1e3, "up to 1 s"), (10e3, "up to 10 s"), (60e3, "up to 1 min"), (600e3, "up to 10 min"))
 DOWN_CLASSES = (*(name for _, name in _DOWN_UNTIL_MS), "longer")
-"""Downtimes, from good to bad."""
+"""Classes of downtime, in ascending order."""
 
 
 @dataclass(frozen=True, slots=True)
 class BreakdownBar:
-    """The parts of an assignor's sum, along `Stack.parts`; None if they are not known."""
+    """The parts of the sum of one assignor.
+
+    Attributes:
+        label: label of the assignor.
+        values: values in the order of `Breakdown.parts`; None if unknown.
+    """
 
     label: str
     values: tuple[float, ...] | None
@@ -53,14 +58,14 @@ class BreakdownBar:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """Sums of several assignors.
+    """The same sum of several assignors, broken down into parts.
 
     Attributes:
-        title: what is added up.
-        parts: what each sum is made of.
-        bars: one an assignor, in the order of `runs`.
-        write: how the numbers are written.
-        rising: whether each part is worse than the one before; all sums are the same then.
+        title: title of the sum.
+        parts: titles of the parts.
+        bars: one bar per assignor, in the order of the table `runs`.
+        write: formats a value.
+        rising: whether each part is worse than the previous one; all sums are equal then.
     """
 
     title: str
@@ -70,80 +75,84 @@ class Breakdown:
     rising: bool = False
 
     def present(self) -> list[int]:
-        """The parts that are not nothing everywhere."""
+        """Return the indices of the parts that are not 0 in all bars."""
         known = [bar.values for bar in self.bars if bar.values]
         return [part for part in range(len(self.parts)) if any(values[part] for values in known)]
 
 
 def runs_by_assignor(tables: Tables) -> dict[Key, list[dict[str, Any]]]:
-    """The rows of `runs` of each assignor, in their order.
+    """Return the rows of the table `runs` by scenario and assignor, in their order.
 
     Raises:
-        TableError: there is no such table.
+        TableError: the table is missing.
     """
-    found: dict[Key, list[dict[str, Any]]] = {}
+    runs: dict[Key, list[dict[str, Any]]] = {}
     for run in table_rows(tables, "runs"):
-        found.setdefault((run["scenario"], run["assignor"]), []).append(run)
-    return found
+        runs.setdefault((run["scenario"], run["assignor"]), []).append(run)
+    return runs
 
 
 def assignor_label(key: Key, keys: Iterable[Key]) -> str:
-    """Names an assignor, and its scenario if there are several."""
+    """Return the label of an assignor, with its scenario if there are several."""
     return ": ".join(key) if len({scenario for scenario, _ in keys}) > 1 else key[1]
 
 
 def moves_by_reason(tables: Tables) -> Breakdown:
-    """How many active tasks moved for which reason.
+    """Return the number of active task moves by reason.
 
     Raises:
-        TableError: there is no table `runs`.
+        TableError: the table `runs` is missing.
     """
     runs = runs_by_assignor(tables)
-    counts = {key: [sum(run[name] for run in of_one) for name in MOVE_REASONS] for key, of_one in runs.items()}
-    return Breakdown("Tasks moved, by reason", tuple(MOVE_REASONS.values()), _bars(runs, counts), format_count)
+    counts = {
+        key: [sum(run[name] for run in assignor_runs) for name in MOVE_REASONS] for key, assignor_runs in runs.items()
+    }
+    return Breakdown("Active task moves by reason", tuple(MOVE_REASONS.values()), _bars(runs, counts), format_count)
 
 
 def tasks_by_downtime(tables: Tables) -> Breakdown:
-    """How many tasks were down for how long.
+    """Return the number of tasks by class of downtime.
 
     Raises:
-        TableError: there is no table `runs` or `tasks`.
+        TableError: the table `runs` or `tasks` is missing.
     """
     import numpy as np
 
     runs = runs_by_assignor(tables)
     counts = {key: [0] * len(DOWN_CLASSES) for key in runs}
     grouped = table(tables, "tasks").group_by(["scenario", "assignor"], use_threads=False)
-    for row in grouped.aggregate([("down_ms", "list")]).to_pylist():
-        classes = np.searchsorted([until for until, _ in _DOWN_UNTIL_MS], row["down_ms_list"])
+    for row in grouped.aggregate([("downtime_ms", "list")]).to_pylist():
+        classes = np.searchsorted([until for until, _ in _DOWN_UNTIL_MS], row["downtime_ms_list"])
         counts[row["scenario"], row["assignor"]] = np.bincount(classes, minlength=len(DOWN_CLASSES)).tolist()
     return Breakdown("Tasks by downtime", DOWN_CLASSES, _bars(runs, counts), format_count, rising=True)
 
 
 def cross_rack_by_kind(tables: Tables) -> Breakdown:
-    """How many bytes of which kind went from one rack to another in the whole run.
+    """Return the cross-rack bytes of the whole run by kind of traffic.
 
     Raises:
-        TableError: there is no table `runs` or `traffic`.
+        TableError: the table `runs` or `traffic` is missing.
     """
     runs = runs_by_assignor(tables)
     sums: dict[Key, list[float]] = {
         key: [0.0] * len(TRAFFIC_KINDS)
-        for key, of_one in runs.items()
-        if all(run["cross_rack_bytes"] is not None for run in of_one)
+        for key, assignor_runs in runs.items()
+        if all(run["cross_rack_bytes"] is not None for run in assignor_runs)
     }
-    places = {kind: place for place, kind in enumerate(TRAFFIC_KINDS)}
+    columns = {kind: column for column, kind in enumerate(TRAFFIC_KINDS)}
     for key, kind, source, target, carried in traffic_bytes(tables):
         if key in sums and source != target and source is not None and target is not None:
-            sums[key][places[kind]] += carried
-    return Breakdown("Bytes between racks, whole run", tuple(TRAFFIC_KINDS.values()), _bars(runs, sums), format_bytes)
+            sums[key][columns[kind]] += carried
+    return Breakdown(
+        "Cross-rack bytes (whole run) by kind", tuple(TRAFFIC_KINDS.values()), _bars(runs, sums), format_bytes
+    )
 
 
 def traffic_bytes(tables: Tables) -> list[tuple[Key, str, str | None, str | None, float]]:
-    """Bytes of all rounds and seeds: by assignor, kind, from which rack and to which.
+    """Return the bytes of all rounds and seeds as tuples (assignor, kind, source rack, target rack, bytes).
 
     Raises:
-        TableError: there is no table `traffic`.
+        TableError: the table `traffic` is missing.
     """
     keys = ["scenario", "assignor", "kind", "from_rack", "to_rack"]
     summed = table(tables, "traffic").group_by(keys, use_threads=False).aggregate([("bytes", "sum")])
@@ -154,10 +163,10 @@ def traffic_bytes(tables: Tables) -> list[tuple[Key, str, str | None, str | None
 
 
 def _bars(runs: Mapping[Key, Sequence[object]], sums: Mapping[Key, Sequence[float]]) -> tuple[BreakdownBar, ...]:
-    """The mean over the runs of each assignor; not known where there is no sum."""
+    """Return one bar per assignor with the mean over its runs; unknown without a sum."""
     return tuple(
         BreakdownBar(
-            assignor_label(key, runs), tuple(value / len(of_one) for value in sums[key]) if key in sums else None
+            assignor_label(key, runs), tuple(value / len(assignor_runs) for value in sums[key]) if key in sums else None
         )
-        for key, of_one in runs.items()
+        for key, assignor_runs in runs.items()
     )

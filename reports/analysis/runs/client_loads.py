@@ -1,4 +1,4 @@
-"""How much each client has to do in the end: tasks per thread of its own."""
+"""Load of each client at the end of a run: tasks per thread."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from reports.analysis.grids import NO_RACK, Grid
 from reports.analysis.runs.breakdowns import Key, assignor_label, runs_by_assignor
 
 MAX_CLIENTS = 1_000
-"""How many clients a table names."""
+"""Maximum number of clients in a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientLoad:
-    """What a client has in the last round of a run.
+    """The load of a client in the last round of a run.
 
     Attributes:
-        client: its name.
-        rack: where it stands; None if that is not known.
-        threads: how many it has.
-        actives: tasks that it is to run.
-        standbys: standbys and warm-ups.
+        client: name of the client.
+        rack: rack of the client; None if unknown.
+        threads: number of its stream threads.
+        actives: number of its active tasks.
+        standbys: number of its standbys and warm-ups.
     """
 
     client: str
@@ -36,28 +36,34 @@ class ClientLoad:
 
     @property
     def per_thread(self) -> float:
-        """Actives and standbys, a thread."""
+        """Active tasks and standbys per thread."""
         return (self.actives + self.standbys) / self.threads
 
 
-def loads(tables: Tables) -> dict[str, list[ClientLoad]]:
-    """The members of each assignor's first run in its last round, by the label of the assignor, most loaded first.
+def client_loads(tables: Tables) -> dict[str, list[ClientLoad]]:
+    """Return the members of each assignor's first run in its last round, most loaded first.
+
+    Args:
+        tables: must hold `runs`, `clients` and `assignments`.
+
+    Returns:
+        Loads by the label of the assignor.
 
     Raises:
-        TableError: there is no table `runs`, `clients` or `assignments`.
+        TableError: a table is missing.
     """
     runs = runs_by_assignor(tables)
-    return {assignor_label(key, runs): _of_run(tables, key, of_one[0]) for key, of_one in runs.items()}
+    return {assignor_label(key, runs): _run_loads(tables, key, assignor_runs[0]) for key, assignor_runs in runs.items()}
 
 
-def load_grid(of_runs: Mapping[str, list[ClientLoad]]) -> Grid:
-    """Tasks per thread, a line a client: sum, and in a note what it is made of."""
-    names = sorted({(load.rack or NO_RACK, load.client) for of_run in of_runs.values() for load in of_run})
-    places = {label: {load.client: load for load in of_run} for label, of_run in of_runs.items()}
+def load_grid(loads: Mapping[str, list[ClientLoad]]) -> Grid:
+    """Return the tasks per thread, one line per client; notes hold the numbers behind them."""
+    names = sorted({(load.rack or NO_RACK, load.client) for run_loads in loads.values() for load in run_loads})
+    by_client = [{load.client: load for load in run_loads} for run_loads in loads.values()]
     return Grid(
-        tuple(of_runs),
+        tuple(loads),
         tuple(
-            (client, tuple(_cell(of_run.get(client)) for of_run in places.values()))
+            (client, tuple(_cell(run_loads.get(client)) for run_loads in by_client))
             for _, client in names[:MAX_CLIENTS]
         ),
     )
@@ -66,21 +72,21 @@ def load_grid(of_runs: Mapping[str, list[ClientLoad]]) -> Grid:
 def _cell(load: ClientLoad | None) -> Cell:
     if load is None:
         return Cell("–")
-    made_of = f"{load.actives} + {load.standbys} / {load.threads}"
-    return Cell(format_number(load.per_thread), (made_of,), load.per_thread)
+    parts = f"{load.actives} + {load.standbys} / {load.threads}"
+    return Cell(format_number(load.per_thread), (parts,), load.per_thread)
 
 
-def _of_run(tables: Tables, key: Key, run: Mapping[str, Any]) -> list[ClientLoad]:
+def _run_loads(tables: Tables, key: Key, run: Mapping[str, Any]) -> list[ClientLoad]:
     import pyarrow.compute as pc
 
-    last = run["rounds"]
-    held = rows_of_run(tables, "assignments", key, run["seed"])
-    held = held.filter(pc.equal(held["round"], last))
+    last = run["rebalances"]
+    copies = rows_of_run(tables, "assignments", key, run["seed"])
+    copies = copies.filter(pc.equal(copies["round"], last))
     counts = {
         (row["client"], row["role"]): row["task_count"]
-        for row in held.group_by(["client", "role"], use_threads=False).aggregate([("task", "count")]).to_pylist()
+        for row in copies.group_by(["client", "role"], use_threads=False).aggregate([("task", "count")]).to_pylist()
     }
-    found = [
+    loads = [
         ClientLoad(
             row["client"],
             row["rack"],
@@ -91,4 +97,4 @@ def _of_run(tables: Tables, key: Key, run: Mapping[str, Any]) -> list[ClientLoad
         for row in rows_of_run(tables, "clients", key, run["seed"]).to_pylist()
         if row["from_round"] is not None and row["until_round"] is None
     ]
-    return sorted(found, key=lambda load: (-load.per_thread, load.client))
+    return sorted(loads, key=lambda load: (-load.per_thread, load.client))

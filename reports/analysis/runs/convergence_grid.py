@@ -1,4 +1,4 @@
-"""How the group converged after each event, as the cells of a table."""
+"""Time to converge after each event, as a table."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _NO_REBALANCE = Cell("–")
 
 
 def convergence_grid(tables: Tables) -> Grid:
-    """Lay out the events of each assignor's first run, by time: a line for each event that led to rebalances in any.
+    """Return the time to converge in each assignor's first run: one line per event with rebalances, by time.
 
     Raises:
-        TableError: there is no table `runs` or `convergence`.
+        TableError: the table `runs` or `convergence` is missing.
     """
     runs = runs_by_assignor(tables)
     titles: dict[tuple[int, int, str], str] = {}
     columns = []
-    for key, of_one in runs.items():
+    for key, assignor_runs in runs.items():
         column = {}
-        for row in rows_of_run(tables, "convergence", key, of_one[0]["seed"]).to_pylist():
+        for row in rows_of_run(tables, "convergence", key, assignor_runs[0]["seed"]).to_pylist():
             event = (row["number"], row["event"])
             since = f" at {format_clock(row['at_ms'])}" if row["number"] else ""
             titles.setdefault((row["at_ms"], *event), f"{row['number']}: {row['event']}{since}")

@@ -1,4 +1,4 @@
-"""Several directories of results as one set of tables, so that one page compares them."""
+"""Several result directories merged into one set of tables, so that one page compares them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ REQUIRED_TABLES = (
     "moves",
     "reasons",
     "cycles",
-    "lives",
+    "task_states",
     "traffic",
     "events",
     "convergence",
 )
-"""The tables that a page is made of."""
+"""Tables that a page needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultDirectory:
-    """What a directory of results holds.
+    """The content of a result directory.
 
     Attributes:
-        name: what people call it.
-        tables: as in `simulator.results.tables.SCHEMAS`.
-        manifest: how they came about.
+        name: name of the directory, for people.
+        tables: tables as in `simulator.results.tables.SCHEMAS`.
+        manifest: the manifest.
     """
 
     name: str
@@ -43,46 +43,49 @@ class ResultDirectory:
 
 
 def merge_results(results: Sequence[ResultDirectory]) -> tuple[dict[str, pa.Table], list[Mapping[str, Any]]]:
-    """Put the tables one below the other.
+    """Concatenate the tables of several result directories.
 
-    If two directories hold runs of the same scenario, assignor and seed, the labels of all assignors begin with the
-    name of their directory. Of several directories each manifest says which it is from (`directory`).
+    If two directories hold runs of the same scenario, assignor and seed, the labels of all assignors get the name of
+    their directory as a prefix. With several directories, each manifest gets its `directory`.
+
+    Returns:
+        The tables, and the manifest of each directory.
 
     Raises:
-        TableError: a directory lacks a table that a page needs; says which.
+        TableError: a directory lacks a required table.
     """
-    for each in results:
+    for result in results:
         for name in REQUIRED_TABLES:
-            if name not in each.tables:
-                raise TableError(f"{each.name}: the table {name!r} is missing; run it again with this version")
+            if name not in result.tables:
+                raise TableError(f"{result.name}: table {name!r} is missing; run the scenario again with this version")
     if len(results) == 1:
         return dict(results[0].tables), [results[0].manifest]
-    told_apart = _clash(results)
-    parts = [_relabelled(each.tables, each.name) if told_apart else dict(each.tables) for each in results]
+    needs_prefix = _have_common_runs(results)
+    parts = [_with_prefix(result.tables, result.name) if needs_prefix else dict(result.tables) for result in results]
     names = [name for name in parts[0] if all(name in part for part in parts)]
     tables = {name: pa.concat_tables([part[name] for part in parts], promote_options="default") for name in names}
-    return tables, [{"directory": each.name, **each.manifest} for each in results]
+    return tables, [{"directory": result.name, **result.manifest} for result in results]
 
 
-def _clash(results: Iterable[ResultDirectory]) -> bool:
+def _have_common_runs(results: Iterable[ResultDirectory]) -> bool:
     seen: set[tuple[Any, ...]] = set()
-    for each in results:
-        keys = {(row["scenario"], row["assignor"], row["seed"]) for row in each.tables["runs"].to_pylist()}
+    for result in results:
+        keys = {(row["scenario"], row["assignor"], row["seed"]) for row in result.tables["runs"].to_pylist()}
         if keys & seen:
             return True
         seen |= keys
     return False
 
 
-def _relabelled(tables: Tables, name: str) -> dict[str, pa.Table]:
-    return {key: _with_prefix(table, f"{name}: ") for key, table in tables.items()}
+def _with_prefix(tables: Tables, name: str) -> dict[str, pa.Table]:
+    return {key: _prefix_labels(table, f"{name}: ") for key, table in tables.items()}
 
 
-def _with_prefix(table: pa.Table, prefix: str) -> pa.Table:
+def _prefix_labels(table: pa.Table, prefix: str) -> pa.Table:
     import pyarrow.compute as pc
 
     if "assignor" not in table.column_names:
         return table
-    place = table.column_names.index("assignor")
+    index = table.column_names.index("assignor")
     labels = pc.binary_join_element_wise(prefix, table["assignor"], "")
-    return table.set_column(place, table.schema.field("assignor"), labels)
+    return table.set_column(index, table.schema.field("assignor"), labels)

@@ -1,4 +1,4 @@
-"""What went from rack to rack in the whole run, as a matrix an assignor: all together, and kind by kind."""
+"""Bytes sent from rack to rack in the whole run: one matrix per assignor, in total and by kind of traffic."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from reports.analysis.grids import NO_RACK, cost_note, price_of
 from reports.analysis.runs.breakdowns import TRAFFIC_KINDS, Key, assignor_label, runs_by_assignor, traffic_bytes
 
 ALL = "all"
-"""Stands for all kinds together."""
+"""Key of the sum over all kinds of traffic."""
 
 HEAT_STEPS = 10
+"""Number of color steps of a heat map."""
 
 Sent = Mapping[tuple[str, str], float]
-"""Bytes by from where and to where."""
+"""Bytes by source rack and target rack."""
 
 
 @dataclass(frozen=True, slots=True)
 class RackMatrix:
-    """What an assignor's run sent from rack to rack; of several seeds the mean.
+    """Bytes that the runs of an assignor sent from rack to rack, mean over seeds.
 
     Attributes:
-        label: names the assignor.
-        racks: the names of rows (from) and columns (to).
-        cells: for each pair what was sent; a note says what it cost.
-        heat: for each pair its share in the most that went between different racks in any run, from 0 to `HEAT_STEPS`.
-        bytes_by_kind: the same bytes kind by kind; `ALL` is the sum of the others.
-        price: what a byte between racks costs, None if that is not known.
+        label: label of the assignor.
+        racks: names of rows (source) and columns (target).
+        cells: bytes of each pair, formatted, with their cost as a note.
+        heat: bytes of each cross-rack pair relative to the maximum of all assignors, from 0 to `HEAT_STEPS`.
+        bytes_by_kind: bytes of each pair by kind of traffic; `ALL` is the sum.
+        price: price of a cross-rack byte in US dollars; None if unknown.
     """
 
     label: str
@@ -43,16 +44,16 @@ class RackMatrix:
     price: float | None
 
     def as_data(self) -> dict[str, Any]:
-        """What the page needs to show one kind after another; `nowhere` are places in `racks` that are none."""
-        nowhere = [place for place, rack in enumerate(self.racks) if rack == NO_RACK]
+        """Return the data with which the page shows single kinds; `nowhere` has the indices of unknown racks."""
+        nowhere = [index for index, rack in enumerate(self.racks) if rack == NO_RACK]
         return {"nowhere": nowhere, "price": self.price, "kinds": self.bytes_by_kind}
 
 
 def rack_matrices(tables: Tables) -> list[RackMatrix]:
-    """A matrix for each assignor that sent anything, in the order of `runs`.
+    """Return a matrix for each assignor with traffic, in the order of the table `runs`.
 
     Raises:
-        TableError: there is no table `runs` or `traffic`.
+        TableError: the table `runs` or `traffic` is missing.
     """
     runs = runs_by_assignor(tables)
     sums: dict[Key, dict[str, dict[tuple[str, str], float]]] = {key: {ALL: {}} for key in runs}
@@ -61,33 +62,40 @@ def rack_matrices(tables: Tables) -> list[RackMatrix]:
         for name in (ALL, kind):
             sent = sums[key].setdefault(name, {})
             sent[pair] = sent.get(pair, 0.0) + carried / len(runs[key])
-    most = (
-        max((sent for one in sums.values() for pair, sent in one[ALL].items() if _crosses(*pair)), default=0.0) or 1.0
+    maximum = (
+        max((sent for kinds in sums.values() for pair, sent in kinds[ALL].items() if _crosses(*pair)), default=0.0)
+        or 1.0
     )
-    return [_matrix(assignor_label(key, runs), sums[key], price_of(runs[key]), most) for key in runs if sums[key][ALL]]
-
-
-def kinds_in(matrices: Sequence[RackMatrix]) -> list[tuple[str, str]]:
-    """The kinds that any of them has, with their titles."""
     return [
-        (kind, title) for kind, title in TRAFFIC_KINDS.items() if any(kind in one.bytes_by_kind for one in matrices)
+        _matrix(assignor_label(key, runs), sums[key], price_of(runs[key]), maximum) for key in runs if sums[key][ALL]
     ]
 
 
-def _matrix(label: str, sums: Mapping[str, Sent], price: float | None, most: float) -> RackMatrix:
+def kinds_in(matrices: Sequence[RackMatrix]) -> list[tuple[str, str]]:
+    """Return the kinds of traffic in any of the matrices, with their titles."""
+    return [
+        (kind, title)
+        for kind, title in TRAFFIC_KINDS.items()
+        if any(kind in matrix.bytes_by_kind for matrix in matrices)
+    ]
+
+
+def _matrix(label: str, sums: Mapping[str, Sent], price: float | None, maximum: float) -> RackMatrix:
     named = {rack for pair in sums[ALL] for rack in pair}
     racks = tuple(sorted(named, key=lambda rack: (rack == NO_RACK, rack)))
-    in_rows = {kind: [[sent.get((one, other), 0.0) for other in racks] for one in racks] for kind, sent in sums.items()}
+    in_rows = {
+        kind: [[sent.get((source, target), 0.0) for target in racks] for source in racks] for kind, sent in sums.items()
+    }
     pairs = [[(source, target) for target in racks] for source in racks]
-    every = sums[ALL]
+    totals = sums[ALL]
     return RackMatrix(
         label=label,
         racks=racks,
         cells=tuple(
-            tuple(_cell(every.get(pair, 0.0), price if _crosses(*pair) else None) for pair in row) for row in pairs
+            tuple(_cell(totals.get(pair, 0.0), price if _crosses(*pair) else None) for pair in row) for row in pairs
         ),
         heat=tuple(
-            tuple(math.ceil(HEAT_STEPS * every.get(pair, 0.0) / most) if _crosses(*pair) else 0 for pair in row)
+            tuple(math.ceil(HEAT_STEPS * totals.get(pair, 0.0) / maximum) if _crosses(*pair) else 0 for pair in row)
             for row in pairs
         ),
         bytes_by_kind={kind: [[round(sent) for sent in row] for row in rows] for kind, rows in in_rows.items()},

@@ -1,4 +1,4 @@
-"""What differs between two rounds of a run, or between two assignors in one round: task by task, client by client."""
+"""Differences between two rounds of a run, or between two assignors in one round, by task and by client."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from reports.analysis.runs.run_rows import RunRows
 from reports.analysis.stored.rounds import TaskPlacements
 
 TaskHolders = tuple[str | None, ...]
-"""Who runs a task, None if nobody does, and then who stands by; empty if nobody has anything of it."""
+"""Client of the active task, None if it is not running, then the clients of its standbys; empty without copies."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:
-    """A task that is not on one side where it is on the other.
+    """A task with different clients on the two sides.
 
     Attributes:
-        task: its id.
-        before: who has it on the first side.
-        after: who has it on the second.
-        reason: why it moved, as in the table `moves`; None of standbys, and between assignors.
-        steps: how the assignor came to move it, in words; empty where that was not recorded.
+        task: task id.
+        before: its clients on the first side.
+        after: its clients on the second side.
+        reason: why it moved, as in the table `moves`; None for standbys and between assignors.
+        steps: the assignor's decisions as text; empty if they were not recorded.
     """
 
     task: str
@@ -38,20 +38,20 @@ class TaskChange:
 
     @property
     def is_move(self) -> bool:
-        """Whether another client is to run it, and not only standbys differ."""
+        """Whether the active task moved, not only standbys."""
         return self.before[:1] != self.after[:1]
 
 
 @dataclass(frozen=True, slots=True)
 class ClientChange:
-    """What a client has on both sides.
+    """The tasks of a client on both sides.
 
     Attributes:
-        client: its name.
-        runs: how many tasks it runs, on each side.
-        stands_by: how many standbys and warm-ups it has.
-        lost: the tasks that it runs on the first side only.
-        gained: those that it runs on the second only.
+        client: name of the client.
+        runs: number of active tasks on each side.
+        stands_by: number of standbys and warm-ups on each side.
+        lost: active tasks on the first side only.
+        gained: active tasks on the second side only.
     """
 
     client: str
@@ -62,25 +62,25 @@ class ClientChange:
 
     @property
     def is_change(self) -> bool:
-        """Whether anything differs."""
+        """Whether the two sides differ."""
         return bool(self.lost or self.gained) or self.stands_by[0] != self.stands_by[1]
 
 
 @dataclass(frozen=True, slots=True)
 class RoundDiff:
-    """Two sides and what differs.
+    """The differences between two sides.
 
     Attributes:
-        scenario: its name.
-        assignors: labels; one of a run's two rounds, two of a round.
-        seed: of the run.
-        round: the round, or the later one.
-        at_ms: when that was, for each assignor.
-        reasons: what called for it, for each assignor.
-        sides: what the two are called.
-        num_tasks: how many tasks there are on either side.
-        tasks: those that differ, in the order of their ids.
-        clients: all of them, by name.
+        scenario: name of the scenario.
+        assignors: one label for two rounds of a run, two labels for two assignors.
+        seed: seed of the runs.
+        round: number of the round, or of the later round.
+        at_ms: time of the round, for each assignor.
+        reasons: reason of the rebalance, for each assignor.
+        sides: titles of the two sides.
+        num_tasks: number of tasks on either side.
+        tasks: tasks that differ, by id.
+        clients: all clients, by name.
     """
 
     scenario: str
@@ -96,46 +96,49 @@ class RoundDiff:
 
 
 def diff_rounds(tables: Tables, assignor: str, round_: int, seed: int | None = None) -> RoundDiff:
-    """What a round changed, and why; of the first round, all that it gave out.
+    """Return the changes of a round and their reasons; all assigned tasks for the first round.
 
     Args:
         tables: must hold `runs`, `rounds`, `assignments`, `moves` and `reasons`.
-        assignor: its label.
-        round_: the later round.
-        seed: the first of the assignor's runs if None.
+        assignor: label of the assignor.
+        round_: number of the later round.
+        seed: seed of the run; by default, the first seed of the assignor.
 
     Raises:
-        DiffError: there is no such run or round.
+        RunLookupError: the results have no such run or round.
         TableError: a table is missing.
     """
     run = RunRows(tables, assignor, round_, seed)
-    before = run.places_in(round_ - 1)
-    after = run.places_in(round_)
-    reasons = {row["task"]: row["reason"] for row in run.actives_of("moves")}
+    before = run.placements_in(round_ - 1)
+    after = run.placements_in(round_)
+    reasons = {row["task"]: row["reason"] for row in run.active_rows("moves")}
     steps: dict[str, list[str]] = {}
-    for row in run.actives_of("reasons"):
+    for row in run.active_rows("reasons"):
         steps.setdefault(row["task"], []).append(step_text(row).rstrip(":"))
     diff = _diff([run], (f"round {round_ - 1}", f"round {round_}"), before, after)
-    told = [replace(each, reason=reasons.get(each.task), steps=tuple(steps.get(each.task, ()))) for each in diff.tasks]
-    return replace(diff, tasks=tuple(told))
+    tasks = (
+        replace(change, reason=reasons.get(change.task), steps=tuple(steps.get(change.task, ())))
+        for change in diff.tasks
+    )
+    return replace(diff, tasks=tuple(tasks))
 
 
 def diff_assignors(tables: Tables, assignors: tuple[str, str], round_: int, seed: int | None = None) -> RoundDiff:
-    """How two assignors' assignments differ in a round of the same number.
+    """Return the differences between the assignments of two assignors in a round.
 
     Args:
         tables: must hold `runs`, `rounds` and `assignments`.
-        assignors: their labels.
-        round_: the round.
-        seed: the first of the first assignor's runs if None.
+        assignors: labels of the assignors.
+        round_: number of the round.
+        seed: seed of the runs; by default, the first seed of the first assignor.
 
     Raises:
-        DiffError: there is no such run or round.
+        RunLookupError: the results have no such run or round.
         TableError: a table is missing.
     """
-    one = RunRows(tables, assignors[0], round_, seed)
-    other = RunRows(tables, assignors[1], round_, one.seed)
-    return _diff([one, other], assignors, one.places_in(round_), other.places_in(round_))
+    first = RunRows(tables, assignors[0], round_, seed)
+    second = RunRows(tables, assignors[1], round_, first.seed)
+    return _diff([first, second], assignors, first.placements_in(round_), second.placements_in(round_))
 
 
 def _diff(runs: Sequence[RunRows], sides: tuple[str, str], before: TaskPlacements, after: TaskPlacements) -> RoundDiff:
@@ -172,18 +175,18 @@ def _clients(before: TaskPlacements, after: TaskPlacements, changes: Sequence[Ta
 
 
 def _counts(side: TaskPlacements) -> tuple[Counter[str], Counter[str]]:
-    """How many tasks each client runs, and how many it stands by for."""
+    """Return the number of active tasks and the number of standbys of each client."""
     runs = Counter(held[0] for held in side.values() if held[0] is not None)
     return runs, Counter(str(client) for held in side.values() for client in held[1:])
 
 
 def why(reason: str | None) -> str:
-    """A reason of the table `moves` in words; empty without one."""
+    """Return a reason of the table `moves` as text; empty without a reason."""
     return "" if reason is None else MOVE_REASONS.get(f"moves_{reason}", reason)
 
 
 def record(diff: RoundDiff) -> dict[str, Any]:
-    """A diff as a record for scripts."""
+    """Return the diff as a record for JSON."""
     return {
         "scenario": diff.scenario,
         "assignors": list(diff.assignors),
@@ -215,5 +218,5 @@ def record(diff: RoundDiff) -> dict[str, Any]:
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Numbers in names by their size: `0_2` before `0_10`."""
+    """Return a sort key that orders numbers in names by value: `0_2` before `0_10`."""
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]

@@ -1,4 +1,4 @@
-"""One run of several in the result tables, found by its assignor's label, its seed and one of its rounds."""
+"""Look-up of one run, and of one of its rounds, in the result tables."""
 
 from __future__ import annotations
 
@@ -6,68 +6,67 @@ from collections.abc import Sequence
 from typing import Any
 
 from reports.analysis.comparison import Tables, rows_of_run, table_rows
-from reports.analysis.stored.rounds import TaskPlacements, places
+from reports.analysis.stored.rounds import TaskPlacements, placements
 
 
 class RunLookupError(ValueError):
-    """A run, a round or an assignor that is not in the results; says which there are."""
+    """The results have no such assignor, seed or round."""
 
 
 def first_seeds(tables: Tables) -> dict[str, tuple[str, int]]:
-    """The scenario and the first seed of each assignor's runs, by its label.
+    """Return the scenario and the first seed of each assignor by its label.
 
     Raises:
-        TableError: there is no table `runs`.
+        TableError: the table `runs` is missing.
     """
-    found: dict[str, tuple[str, int]] = {}
+    seeds: dict[str, tuple[str, int]] = {}
     for run in table_rows(tables, "runs"):
-        found.setdefault(run["assignor"], (run["scenario"], run["seed"]))
-    return found
+        seeds.setdefault(run["assignor"], (run["scenario"], run["seed"]))
+    return seeds
 
 
-def labels(tables: Tables, wanted: Sequence[str]) -> list[str]:
-    """The labels of the assignors that are wanted; all if none is named.
+def select_assignors(tables: Tables, wanted: Sequence[str]) -> list[str]:
+    """Return the labels of the wanted assignors, or of all assignors if none is given.
 
     Raises:
-        DiffError: one is not in the results.
-        TableError: there is no table `runs`.
+        RunLookupError: the results have no such assignor.
+        TableError: the table `runs` is missing.
     """
     known = list(first_seeds(tables))
     for label in wanted:
         if label not in known:
-            there = ", ".join(known) or "none"
-            raise RunLookupError(f"'{label}' is not an assignor of these results (assignors: {there})")
+            raise RunLookupError(f"no assignor '{label}' in these results (assignors: {', '.join(known) or 'none'})")
     return list(wanted) or known
 
 
 class RunRows:
-    """The rows of one run, as seen from one of its rounds.
+    """The rows of one run that belong to one of its rounds.
 
     Attributes:
-        assignor: label.
-        seed: of the run.
-        scenario: name.
-        round: the row of the round.
+        assignor: label of the assignor.
+        seed: seed of the run.
+        scenario: name of the scenario.
+        round: row of the round in the table `rounds`.
     """
 
     def __init__(self, tables: Tables, assignor: str, round_: int, seed: int | None) -> None:
-        """Look a run and a round of it up.
+        """Look up a run and one of its rounds.
 
         Args:
             tables: must hold `runs`, `rounds` and `assignments`.
-            assignor: its label.
+            assignor: label of the assignor.
             round_: number of the round.
-            seed: the first of the assignor's runs if None.
+            seed: seed of the run; by default, the first seed of the assignor.
 
         Raises:
-            DiffError: there is no such run or round.
+            RunLookupError: the results have no such run or round.
             TableError: a table is missing.
         """
-        labels(tables, [assignor])
+        select_assignors(tables, [assignor])
         runs = [row for row in table_rows(tables, "runs") if row["assignor"] == assignor]
         seeds = [row["seed"] for row in runs]
         if seed is not None and seed not in seeds:
-            raise RunLookupError(f"{seed} is not a seed of {assignor} (seeds: {', '.join(map(str, seeds))})")
+            raise RunLookupError(f"no seed {seed} of {assignor} (seeds: {', '.join(map(str, seeds))})")
         self._tables = tables
         self.assignor = assignor
         self.seed = seeds[0] if seed is None else seed
@@ -75,13 +74,13 @@ class RunRows:
         key = (self.scenario, assignor)
         rounds = {row["round"]: row for row in rows_of_run(tables, "rounds", key, self.seed).to_pylist()}
         if round_ not in rounds:
-            there = f"rounds 1 to {len(rounds)}" if rounds else "no rounds"
-            raise RunLookupError(f"{assignor}, seed {self.seed}, has no round {round_} ({there})")
+            available = f"1 to {len(rounds)}" if rounds else "none"
+            raise RunLookupError(f"no round {round_} of {assignor}, seed {self.seed} (rounds: {available})")
         self.round = rounds[round_]
         self._copies = rows_of_run(tables, "assignments", key, self.seed)
 
-    def actives_of(self, name: str) -> list[dict[str, Any]]:
-        """The rows of a table that tell of active tasks in the round."""
+    def active_rows(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of a table on active tasks in the round."""
         import pyarrow.compute as pc
 
         rows = rows_of_run(self._tables, name, (self.scenario, self.assignor), self.seed)
@@ -89,8 +88,8 @@ class RunRows:
         actives: list[dict[str, Any]] = rows.filter(in_round).to_pylist()
         return actives
 
-    def places_in(self, round_: int) -> TaskPlacements:
-        """Where the tasks are in a round of the run; nowhere if there is no such round."""
+    def placements_in(self, round_: int) -> TaskPlacements:
+        """Return the placements of the tasks in a round of the run; empty if the run has no such round."""
         import pyarrow.compute as pc
 
-        return places(self._copies.filter(pc.equal(self._copies["round"], round_)).to_pylist())
+        return placements(self._copies.filter(pc.equal(self._copies["round"], round_)).to_pylist())

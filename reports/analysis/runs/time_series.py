@@ -1,4 +1,4 @@
-"""Figures over time, ready to be drawn: one line an assignor, whatever the number of seeds."""
+"""Values over time for charts: one series per assignor, aggregated over seeds."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.analysis.comparison import Tables, table_rows
+from simulator.results.verdict import Verdict
 
 RoundValues = Callable[[Sequence[Mapping[str, Any]]], list[float | None]]
-"""A figure of each of a run's rounds; None where it is not known."""
+"""Computes a value for each round of a run; None if unknown."""
 
 _SHORT_MS = 60_000
-"""Rounds in which a rate would say more about the moment than about the assignment."""
+"""Shorter rounds are merged with the next one: their rate depends on the time, not on the assignment."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """A figure of `rounds` over time for one assignor; between two points the first one's value holds.
+    """A step function of time for one assignor: each value holds until the next time.
 
     Attributes:
-        label: names the assignor, and the scenario if there are several.
-        at_ms: when the value may change: the rounds of all seeds, strictly ascending.
-        values: the median over the seeds that have a value then; None where none has.
-        least: the same for the least value.
-        most: the same for the most.
-        until_ms: until when the last value holds.
-        rounds_ms: when the rounds of the first seed were; these get marks.
+        label: label of the assignor, with the scenario if there are several.
+        at_ms: times of the rounds of all seeds, strictly ascending.
+        values: median over the seeds with a known value; None without any.
+        least: minimum over the same seeds.
+        most: maximum over the same seeds.
+        until_ms: end of the last value.
+        rounds_ms: times of the rounds of the first seed, which are marked.
         failed: whether a run failed.
     """
 
@@ -41,53 +42,62 @@ class TimeSeries:
     rounds_ms: tuple[int, ...]
     failed: bool
 
-    def at(self, moment_ms: int) -> float | None:
-        """The value that holds at a moment; None before the first round."""
-        index = bisect_right(self.at_ms, moment_ms)
+    def at(self, time_ms: int) -> float | None:
+        """Return the value at a time; None before the first round."""
+        index = bisect_right(self.at_ms, time_ms)
         return self.values[index - 1] if index else None
 
     @property
     def varies(self) -> bool:
-        """Whether seeds differ anywhere."""
+        """Whether seeds differ at any time."""
         return self.least != self.most
 
 
 @dataclass(frozen=True, slots=True)
 class EventMarker:
-    """What the scenario did at a moment: everything of one moment together."""
+    """The events of a scenario at one time.
+
+    Attributes:
+        at_ms: the time.
+        texts: descriptions of the events.
+    """
 
     at_ms: int
     texts: tuple[str, ...]
 
 
 def displaced_tasks(rounds: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """How many tasks are not where they will be in the end."""
+    """Return the number of active tasks that are not on their final client, for each round."""
     return [row["displaced_tasks"] for row in rounds]
 
 
 def cross_rack_rate(rounds: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """Bytes per second that really crossed from rack to rack.
+    """Return the mean cross-rack bytes per second of each round.
 
-    It is the mean of a round; short ones, as those in which tasks are handed over, are taken together with the next.
+    Short rounds, for example before a follow-up rebalance, are merged with the next round.
     """
     rates: list[float | None] = []
-    together: list[Mapping[str, Any]] = []
+    merged: list[Mapping[str, Any]] = []
     for row in rounds:
-        together.append(row)
-        span_ms = row["until_ms"] - together[0]["at_ms"]
+        merged.append(row)
+        span_ms = row["until_ms"] - merged[0]["at_ms"]
         if span_ms >= _SHORT_MS or row is rounds[-1]:
-            known = [each["cross_rack_bytes"] for each in together if each["cross_rack_bytes"] is not None]
-            rate = 1000 * sum(known) / span_ms if span_ms and len(known) == len(together) else None
-            rates += [rate] * len(together)
-            together = []
+            known = [row["cross_rack_bytes"] for row in merged if row["cross_rack_bytes"] is not None]
+            rate = 1000 * sum(known) / span_ms if span_ms and len(known) == len(merged) else None
+            rates += [rate] * len(merged)
+            merged = []
     return rates
 
 
 def series(tables: Tables, of: RoundValues) -> list[TimeSeries]:
-    """A line for each assignor, in the order of the table `runs`; empty ones for those without rounds.
+    """Return the series of each assignor, in the order of the table `runs`; empty for assignors without rounds.
+
+    Args:
+        tables: must hold `runs` and `rounds`.
+        of: computes the values of a run.
 
     Raises:
-        TableError: there is no table `runs` or `rounds`.
+        TableError: a table is missing.
     """
     runs = table_rows(tables, "runs")
     several = len({run["scenario"] for run in runs}) > 1
@@ -96,7 +106,7 @@ def series(tables: Tables, of: RoundValues) -> list[TimeSeries]:
     for run in runs:
         key = run["scenario"], run["assignor"]
         rounds.setdefault(key, {})[run["seed"]] = []
-        failed[key] = failed.get(key, False) or run["verdict"] == "failed"
+        failed[key] = failed.get(key, False) or run["verdict"] == Verdict.FAILED
     for row in table_rows(tables, "rounds"):
         rounds[row["scenario"], row["assignor"]][row["seed"]].append(row)
     return [
@@ -106,10 +116,10 @@ def series(tables: Tables, of: RoundValues) -> list[TimeSeries]:
 
 
 def events(tables: Tables) -> list[EventMarker]:
-    """What happened in the runs of the first assignor and seed: all assignors of a scenario face the same.
+    """Return the events of the first run: all assignors of a scenario get the same events.
 
     Raises:
-        TableError: there is no table `events`.
+        TableError: the table `events` is missing.
     """
     texts: dict[int, list[str]] = {}
     rows = table_rows(tables, "events")
@@ -117,16 +127,16 @@ def events(tables: Tables) -> list[EventMarker]:
     for row in rows:
         if all(row[key] == rows[0][key] for key in keys):
             texts.setdefault(row["at_ms"], []).append(row["event"])
-    return [EventMarker(at_ms, tuple(of_moment)) for at_ms, of_moment in sorted(texts.items())]
+    return [EventMarker(at_ms, tuple(descriptions)) for at_ms, descriptions in sorted(texts.items())]
 
 
 def _series(label: str, seeds: Sequence[list[dict[str, Any]]], of: RoundValues, failed: bool) -> TimeSeries:
-    moments = tuple(sorted({row["at_ms"] for rounds in seeds for row in rounds}))
-    per_seed = [_values_at(moments, rounds, of) for rounds in seeds]
+    times = tuple(sorted({row["at_ms"] for rounds in seeds for row in rounds}))
+    per_seed = [_values_at(times, rounds, of) for rounds in seeds]
     known = [[value for value in values if value is not None] for values in zip(*per_seed, strict=True)]
     return TimeSeries(
         label=label,
-        at_ms=moments,
+        at_ms=times,
         values=tuple(statistics.median(values) if values else None for values in known),
         least=tuple(min(values, default=None) for values in known),
         most=tuple(max(values, default=None) for values in known),
@@ -136,9 +146,9 @@ def _series(label: str, seeds: Sequence[list[dict[str, Any]]], of: RoundValues, 
     )
 
 
-def _values_at(moments: Sequence[int], rounds: Sequence[dict[str, Any]], of: RoundValues) -> list[float | None]:
-    """What a seed's rounds have at each moment; None before the first of them."""
+def _values_at(times: Sequence[int], rounds: Sequence[dict[str, Any]], of: RoundValues) -> list[float | None]:
+    """Return the value at each time for one seed; None before its first round."""
     starts = [row["at_ms"] for row in rounds]
-    indices = [bisect_right(starts, moment) - 1 for moment in moments]
-    of_rounds = of(rounds)
-    return [of_rounds[index] if index >= 0 else None for index in indices]
+    indices = [bisect_right(starts, time) - 1 for time in times]
+    round_values = of(rounds)
+    return [round_values[index] if index >= 0 else None for index in indices]

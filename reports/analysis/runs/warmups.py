@@ -1,7 +1,7 @@
-"""Which copies are there to warm up, round by round, from what the assignor said when they came.
+"""Warm-ups of each round, derived from the copies that were assigned as warm-ups.
 
-A copy that comes as a warm-up is one for as long as its task has more copies than those it stands by with. Once the
-others have gone, it is the standby.
+A copy assigned as a warm-up remains one as long as its task has more copies than its number of standbys. Once the
+other copies are removed, it is a standby.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ Copy = tuple[int, int]
 
 
 def warm_ups(copies: Sequence[Set[Copy]], came: Sequence[Set[Copy]]) -> Iterator[set[Copy]]:
-    """The copies of each round that are there to warm up.
+    """Yield the warm-ups of each round.
 
     Args:
         copies: all standbys and warm-ups of each round.
-        came: those of them that came as warm-ups in that round.
+        came: the copies that were assigned as warm-ups in each round.
     """
     warm: dict[Copy, int] = {}
     standbys: dict[int, int] = {}
     for number, (present, new) in enumerate(zip(copies, came, strict=True)):
         warm = {copy: since for copy, since in warm.items() if copy in present}
         warm.update(dict.fromkeys(sorted(new), number))
-        of_task = Counter(task for task, _ in present)
-        marked = Counter(task for task, _ in warm)
+        copy_counts = Counter(task for task, _ in present)
+        warm_counts = Counter(task for task, _ in warm)
         for task in {task for task, _ in new}:
-            standbys[task] = min(standbys.get(task, of_task[task]), of_task[task] - marked[task])
-        for task in sorted(marked):
-            # What came last is the warm-up, if some of several have become standbys.
-            beyond = max(0, of_task[task] - standbys[task])
+            standbys[task] = min(standbys.get(task, copy_counts[task]), copy_counts[task] - warm_counts[task])
+        for task in sorted(warm_counts):
+            # If some warm-ups have become standbys, those assigned last are still warm-ups.
+            surplus = max(0, copy_counts[task] - standbys[task])
             ordered = sorted((copy for copy in warm if copy[0] == task), key=lambda copy: (-warm[copy], copy))
-            for copy in ordered[beyond:]:
+            for copy in ordered[surplus:]:
                 del warm[copy]
         yield set(warm)

@@ -1,4 +1,4 @@
-"""What has changed since results were stored: which figure, which round, which tasks, and what may be behind it."""
+"""Differences between stored and current results: metrics, rounds and tasks, and changed inputs."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 from reports.analysis.metrics import METRIC
 from reports.analysis.stored.results import ResultOrigin, RunKey, StoredResults, StoredRun
-from reports.analysis.stored.rounds import OF_ROUND, restored
+from reports.analysis.stored.rounds import ROUND_KEYS, placements_by_round
 from reports.analysis.stored.tolerance import Tolerance, is_same
 from reports.analysis.text import printable
 
 
 @dataclass(frozen=True, slots=True)
 class ResultChange:
-    """One thing that is not as stored.
+    """A difference between stored and current results.
 
     Attributes:
         assignor: label of the assignor.
-        seed: of the run.
+        seed: seed of the run.
         kind: run, metric, round or task.
-        name: of the metric, of what is stored of a round, or of the task; for a run, `run`.
-        round: the round; None for runs and metrics.
-        before: what was stored; for tasks who ran it and who stood by.
-        after: the same now.
+        name: key of the metric, key of the round's record, or task id; `run` for a run.
+        round: number of the round; None for runs and metrics.
+        before: stored value; for a task, its client and those of its standbys.
+        after: current value.
     """
 
     assignor: str
@@ -38,41 +38,42 @@ class ResultChange:
 
     def __str__(self) -> str:
         if self.kind == "run":
-            return "was not stored" if self.after else "is not run any more"
+            return "not stored" if self.after else "stored, but no longer run"
         if self.kind == "metric":
-            before, after = self._figures()
-            return f"{self.name}: {before} was stored, now {after}{self._how_much()}"
+            before, after = self._values()
+            return f"{self.name}: stored {before}, now {after}{self._difference()}"
         if self.kind == "round":
             if self.name == "round":
-                return f"round {self.round}: " + ("was not stored" if self.after else "does not come any more")
-            return f"round {self.round}: {self.name} {_value(self.before)} was stored, now {_value(self.after)}"
-        return f"round {self.round}: task {printable(self.name)} was {_place(self.before)}, now {_place(self.after)}"
+                return f"round {self.round}: " + ("not stored" if self.after else "stored, but no longer happens")
+            return f"round {self.round}: {self.name}: stored {_value(self.before)}, now {_value(self.after)}"
+        task = printable(self.name)
+        return f"round {self.round}: task {task}: stored {_clients(self.before)}, now {_clients(self.after)}"
 
-    def _figures(self) -> tuple[str, str]:
-        """Before and after as people read them, if that tells them apart."""
+    def _values(self) -> tuple[str, str]:
+        """Return both values, formatted as the metric if that makes the difference visible."""
         if self.name in METRIC and _is_number(self.before) and _is_number(self.after):
             before, after = map(METRIC[self.name].write, (self.before, self.after))
             if before != after:
                 return before, after
         return _value(self.before), _value(self.after)
 
-    def _how_much(self) -> str:
+    def _difference(self) -> str:
         if not _is_number(self.before) or not _is_number(self.after):
             return ""
-        said = [f"{100 * (self.after - self.before) / abs(self.before):+.3g} %"] if self.before else []
+        parts = [f"{100 * (self.after - self.before) / abs(self.before):+.3g} %"] if self.before else []
         if self.name in METRIC and METRIC[self.name].lower_is_better:
-            said.append("worse" if self.after > self.before else "better")
-        return f" ({', '.join(said)})" if said else ""
+            parts.append("worse" if self.after > self.before else "better")
+        return f" ({', '.join(parts)})" if parts else ""
 
 
 @dataclass(frozen=True, slots=True)
 class InputChanges:
-    """What else has changed since results were stored.
+    """Inputs that changed since results were stored.
 
     Attributes:
-        scenario: its parts that have: its text, files that it imports.
-        model: the model's number then and now, if they differ.
-        versions: name of a package, its version then and now.
+        scenario: changed parts of the scenario: its text, and imported files by name.
+        model: model versions then and now; None if equal.
+        versions: name, old version and new version of each package that changed.
     """
 
     scenario: tuple[str, ...]
@@ -81,28 +82,28 @@ class InputChanges:
 
     @property
     def kind(self) -> str:
-        """What is behind a change, as far as that can be told: scenario, model, both or other."""
+        """The changed input that explains a difference: scenario, model, both or other."""
         if self.scenario:
             return "both" if self.model else "scenario"
         return "model" if self.model else "other"
 
     def __str__(self) -> str:
-        said = []
+        parts = []
         if self.scenario:
-            said.append(f"the scenario has changed since ({', '.join(map(printable, self.scenario))})")
+            parts.append(f"the scenario has changed since ({', '.join(map(printable, self.scenario))})")
         if self.model:
-            said.append("assignor-sim's model has changed since ({} then, {} now)".format(*self.model))
-        if not said:
-            said.append(
+            parts.append("the model of assignor-sim has changed since ({} then, {} now)".format(*self.model))
+        if not parts:
+            parts.append(
                 "neither the scenario nor the model has changed" + ("" if self.versions else ", nor any version")
             )
         if self.versions:
-            said.append("versions: " + ", ".join(f"{name} {then} then, {now} now" for name, then, now in self.versions))
-        return "; ".join(said)
+            parts.append("versions: " + ", ".join(f"{name} {old} then, {new} now" for name, old, new in self.versions))
+        return "; ".join(parts)
 
 
-def causes(before: ResultOrigin, now: ResultOrigin) -> InputChanges:
-    """What differs in what results were made from."""
+def compare_origins(before: ResultOrigin, now: ResultOrigin) -> InputChanges:
+    """Return the inputs that differ between stored and current results."""
     names = sorted({*before.imports, *now.imports})
     text = ["its text"] if before.scenario != now.scenario else []
     versions = sorted({*before.versions, *now.versions})
@@ -117,61 +118,65 @@ def causes(before: ResultOrigin, now: ResultOrigin) -> InputChanges:
     )
 
 
-def changes(
+def compare_results(
     before: StoredResults,
     now: StoredResults,
     allowed: Mapping[str, Tolerance] | None = None,
     *,
     metrics_only: bool = False,
 ) -> list[ResultChange]:
-    """What has changed; empty if nothing has.
+    """Return the differences between stored and current results.
 
     Args:
-        before: what was stored.
-        now: what has come out.
-        allowed: how far figures may be off, by name; not at all if they are not there.
-        metrics_only: leave out what the single rounds decided.
+        before: stored results.
+        now: current results.
+        allowed: tolerances by metric; none by default.
+        metrics_only: whether to compare metrics only, not the rounds.
     """
-    found: list[ResultChange] = []
+    changes: list[ResultChange] = []
     for key, run in now.runs.items():
         if key not in before.runs:
-            found.append(ResultChange(*key, "run", "run", None, False, True))
+            changes.append(ResultChange(*key, "run", "run", None, False, True))
             continue
-        found += _of_figures(key, before.runs[key], run, allowed or {})
+        changes += _metric_changes(key, before.runs[key], run, allowed or {})
         if not metrics_only:
-            found += _of_rounds(key, before.runs[key], run)
-    return found + [ResultChange(*key, "run", "run", None, True, False) for key in before.runs if key not in now.runs]
+            changes += _round_changes(key, before.runs[key], run)
+    return changes + [ResultChange(*key, "run", "run", None, True, False) for key in before.runs if key not in now.runs]
 
 
-def _of_figures(
+def _metric_changes(
     key: RunKey, old: StoredRun, new: StoredRun, allowed: Mapping[str, Tolerance]
 ) -> Iterator[ResultChange]:
     for name in dict.fromkeys((*old.figures, *new.figures)):
-        was, is_ = old.figures.get(name), new.figures.get(name)
-        if not is_same(name, was, is_, allowed):
-            yield ResultChange(*key, "metric", name, None, was, is_)
+        before, after = old.figures.get(name), new.figures.get(name)
+        if not is_same(name, before, after, allowed):
+            yield ResultChange(*key, "metric", name, None, before, after)
 
 
-def _of_rounds(key: RunKey, old: StoredRun, new: StoredRun) -> Iterator[ResultChange]:
-    """The rounds that differ; a task whose difference goes on is named in the first round that has it."""
-    going_on: dict[str, Any] = {}
-    pairs = zip_longest(old.rounds, new.rounds)
-    for (was, is_), (held, holds) in zip(pairs, zip_longest(restored(old.rounds), restored(new.rounds)), strict=True):
-        if was is None or is_ is None:
-            yield ResultChange(*key, "round", "round", (was or is_)["round"], was is not None, is_ is not None)
+def _round_changes(key: RunKey, old: StoredRun, new: StoredRun) -> Iterator[ResultChange]:
+    """Yield the differences of each round; a persisting difference of a task only in its first round."""
+    previous: dict[str, Any] = {}
+    records = zip_longest(old.rounds, new.rounds)
+    placements = zip_longest(placements_by_round(old.rounds), placements_by_round(new.rounds))
+    for (before, after), (old_placements, new_placements) in zip(records, placements, strict=True):
+        if before is None or after is None:
+            number = (before or after)["round"]
+            yield ResultChange(*key, "round", "round", number, before is not None, after is not None)
             continue
-        tasks = _moved(held or {}, holds or {}) if held is not None and holds is not None else {}
-        names = [name for name in OF_ROUND if was.get(name) != is_[name]]
-        if not tasks and was["digest"] != is_["digest"]:
+        known = old_placements is not None and new_placements is not None
+        tasks = _task_changes(old_placements or {}, new_placements or {}) if known else {}
+        names = [name for name in ROUND_KEYS if before.get(name) != after[name]]
+        if not tasks and before["digest"] != after["digest"]:
             names.append("digest")
-        yield from (ResultChange(*key, "round", name, is_["round"], was.get(name), is_[name]) for name in names)
-        for task, (before, after) in tasks.items():
-            if going_on.get(task) != (before, after):
-                yield ResultChange(*key, "task", task, is_["round"], before, after)
-        going_on = tasks
+        number = after["round"]
+        yield from (ResultChange(*key, "round", name, number, before.get(name), after[name]) for name in names)
+        for task, (old_clients, new_clients) in tasks.items():
+            if previous.get(task) != (old_clients, new_clients):
+                yield ResultChange(*key, "task", task, number, old_clients, new_clients)
+        previous = tasks
 
 
-def _moved(before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+def _task_changes(before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     return {
         task: (list(before.get(task, ())), list(after.get(task, ())))
         for task in dict.fromkeys((*before, *after))
@@ -179,13 +184,13 @@ def _moved(before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any
     }
 
 
-def _place(held: Sequence[str | None]) -> str:
-    """`on pod-6, standby on pod-1`."""
-    if not held:
-        return "nowhere"
-    runs, *others = held
-    said = "run by nobody" if runs is None else f"on {printable(runs)}"
-    return said + (f", standby on {', '.join(printable(str(each)) for each in others)}" if others else "")
+def _clients(clients: Sequence[str | None]) -> str:
+    """Return `on pod-6, standby on pod-1`."""
+    if not clients:
+        return "not assigned"
+    active, *standbys = clients
+    text = "not running" if active is None else f"on {printable(active)}"
+    return text + (f", standby on {', '.join(printable(str(client)) for client in standbys)}" if standbys else "")
 
 
 def _value(value: Any) -> str:

@@ -1,7 +1,7 @@
-"""Stored results: what a scenario came to, as JSON that people can review.
+"""Stored results of a scenario: a JSON file that people can review.
 
-Every figure of every run is stored, what each round decided as a digest, and, where that is little, task by task: the
-first round whole, of later ones what changed. Figures that are sums of floats are stored to nine digits.
+It holds every metric of every run and a digest of each round's assignment. Where the assignments change little, it also
+holds the first assignment and the changes of later rounds. Floats are stored with nine digits.
 """
 
 from __future__ import annotations
@@ -13,29 +13,27 @@ from typing import Any, Final
 
 from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.stored.rounds import stored_rounds
+from simulator.results.renamed_keys import RENAMED_RUN_KEYS, rename_keys, warn_of_old_keys
 
 FORMAT: Final = 2
-
-_RENAMED: Final = {"rounds_to_stable": "rebalances_to_converge", "stable_after_ms": "time_to_converge_ms"}
-"""Figures that were stored under other names, up to model 3."""
 
 RunKey = tuple[str, int]
 """Label of the assignor, and seed."""
 
 
 class StoredResultsError(Exception):
-    """A file that holds no stored results; says which and why."""
+    """A file does not hold valid stored results."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultOrigin:
-    """What results were made from.
+    """The inputs that results were computed from.
 
     Attributes:
         scenario: SHA-256 of the scenario's text.
-        imports: SHA-256 of each file that it imports.
-        model: the number of the model.
-        versions: of the packages that have a say in the results.
+        imports: SHA-256 of each imported file.
+        model: model version.
+        versions: versions of the packages that influence the results.
     """
 
     scenario: str
@@ -46,11 +44,11 @@ class ResultOrigin:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """What a run came to.
+    """The stored results of a run.
 
     Attributes:
-        figures: the columns of the table `runs`.
-        rounds: one a rebalance, as in `stored_rounds`.
+        figures: columns of the table `runs`.
+        rounds: one record per rebalance, as in `stored_rounds`.
     """
 
     figures: Mapping[str, Any]
@@ -59,22 +57,28 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True)
 class StoredResults:
-    """What a scenario came to, and what that was made from."""
+    """The stored results of a scenario.
+
+    Attributes:
+        name: name of the scenario.
+        origin: the inputs that they were computed from.
+        runs: runs by assignor and seed.
+    """
 
     name: str
     origin: ResultOrigin
     runs: Mapping[RunKey, StoredRun] = field(default_factory=dict)
 
 
-def stored(tables: Tables, name: str, origin: ResultOrigin) -> StoredResults:
-    """What there is to store of the runs of a scenario.
+def collect_results(tables: Tables, name: str, origin: ResultOrigin) -> StoredResults:
+    """Return what is stored of the runs of a scenario.
 
     Args:
         tables: must hold `runs`, `rounds` and `assignments`.
-        name: of the scenario.
-        origin: what they were made from.
+        name: name of the scenario.
+        origin: the inputs that the tables were computed from.
     """
-    rounds, copies = _by_run(tables, "rounds"), _by_run(tables, "assignments")
+    rounds, copies = _rows_by_run(tables, "rounds"), _rows_by_run(tables, "assignments")
     runs = {}
     for run in table_rows(tables, "runs"):
         key = _key(run)
@@ -84,7 +88,7 @@ def stored(tables: Tables, name: str, origin: ResultOrigin) -> StoredResults:
 
 
 def write_stored(results: StoredResults) -> str:
-    """The text of a file of stored results: the same for the same results, a line a figure and a line a round."""
+    """Return the text of a stored results file, with one line per metric and one per round; deterministic."""
     origin = results.origin
     head = {"format": FORMAT, "model": origin.model, "versions": dict(sorted(origin.versions.items()))}
     scenario = {"name": results.name, "sha256": origin.scenario, "imports": dict(sorted(origin.imports.items()))}
@@ -93,52 +97,51 @@ def write_stored(results: StoredResults) -> str:
 
 
 def read_stored(text: str, name: str) -> StoredResults:
-    """Read stored results back.
+    """Parse a stored results file; warn if an earlier release wrote it with keys that were renamed since.
 
     Args:
-        text: what the file holds.
-        name: what messages call the file.
+        text: content of the file.
+        name: name of the file, for messages.
+
+    Returns:
+        The results, with current keys.
 
     Raises:
-        StoredError: it holds something else.
+        StoredResultsError: the file does not hold valid stored results.
     """
     try:
         data = json.loads(text)
     except ValueError as error:
         raise StoredResultsError(f"{name}: not stored results: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise StoredResultsError(f"{name}: not stored results of format {FORMAT}; record them anew")
+        raise StoredResultsError(f"{name}: not stored results of format {FORMAT}; record them again")
     try:
         scenario = data["scenario"]
-        return StoredResults(
+        figures = {_key(run): rename_keys(dict(run["figures"]), RENAMED_RUN_KEYS) for run in data["runs"]}
+        results = StoredResults(
             scenario["name"],
             ResultOrigin(scenario["sha256"], dict(scenario["imports"]), int(data["model"]), dict(data["versions"])),
-            {_key(run): StoredRun(_named(run["figures"]), tuple(map(_checked, run["rounds"]))) for run in data["runs"]},
+            {_key(run): StoredRun(figures[_key(run)][0], tuple(map(_round, run["rounds"]))) for run in data["runs"]},
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoredResultsError(
-            f"{name}: not stored results of format {FORMAT}: {error!r} in them; record anew"
+            f"{name}: not stored results of format {FORMAT}: invalid or missing {error}; record them again"
         ) from error
+    warn_of_old_keys(name, (key for _, old in figures.values() for key in old))
+    return results
 
 
-def _named(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {_RENAMED.get(name, name): value for name, value in dict(figures).items()}
-
-
-def _checked(each: Any) -> Mapping[str, Any]:
-    """A round, if it is one: what is compared later must be there."""
-    return {**each, "round": int(each["round"]), "digest": str(each["digest"]), "changes": _places(each)}
-
-
-def _places(each: Mapping[str, Any]) -> dict[str, list[str | None]] | None:
-    changes = each["changes"]
-    return None if changes is None else {task: list(places) for task, places in changes.items()}
+def _round(record: Any) -> Mapping[str, Any]:
+    """Return a stored round with the keys that comparisons need; raise if one is missing."""
+    changes = record["changes"]
+    placements = None if changes is None else {task: list(clients) for task, clients in changes.items()}
+    return {**record, "round": int(record["round"]), "digest": str(record["digest"]), "changes": placements}
 
 
 def _run_text(key: RunKey, run: StoredRun) -> str:
     head = _json({"assignor": key[0], "seed": key[1]})[1:-1]
     figures = json.dumps(run.figures, indent=2, ensure_ascii=False)
-    rounds = ",\n  ".join(_json(each) for each in run.rounds)
+    rounds = ",\n  ".join(_json(record) for record in run.rounds)
     return f'{{{head}, "figures": {figures}, "rounds": [\n  {rounds}\n]}}'
 
 
@@ -150,11 +153,11 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def _by_run(tables: Tables, name: str) -> dict[RunKey, list[dict[str, Any]]]:
-    found: dict[RunKey, list[dict[str, Any]]] = {}
+def _rows_by_run(tables: Tables, name: str) -> dict[RunKey, list[dict[str, Any]]]:
+    rows: dict[RunKey, list[dict[str, Any]]] = {}
     for row in table_rows(tables, name):
-        found.setdefault(_key(row), []).append(row)
-    return found
+        rows.setdefault(_key(row), []).append(row)
+    return rows
 
 
 def _key(row: Mapping[str, Any]) -> RunKey:

@@ -1,4 +1,4 @@
-"""The rounds of a run as they are stored: what called for each, what it moved, what it decided."""
+"""The rounds of a run as stored results hold them: reason, moves and decided assignment of each."""
 
 from __future__ import annotations
 
@@ -7,35 +7,36 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-MOST_CHANGES: Final = 1_000
-"""A run whose assignments change more entries than that, the first round's included, is stored as digests alone."""
+MAX_CHANGES: Final = 1_000
+"""A run whose assignments change more entries than this, including the first round, is stored as digests only."""
 
-OF_ROUND = ("round", "at_ms", "reason", "active_moves", "standby_moves", "withheld_tasks")
+ROUND_KEYS: Final = ("round", "at_ms", "reason", "active_moves", "standby_moves", "withheld_tasks")
+"""Columns of the table `rounds` that are stored."""
 
 TaskPlacements = Mapping[str, Sequence[str | None]]
-"""For each task who runs it, None if nobody, and then who stands by, by name; tasks without copies are not there."""
+"""For each task with copies: the client of the active task, None if there is none, then those of the standbys, sorted."""
 
 
 def stored_rounds(rounds: Sequence[Mapping[str, Any]], copies: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What is stored of each round.
+    """Yield what is stored of each round.
 
     Args:
-        rounds: the run's rows of the table `rounds`.
-        copies: its rows of the table `assignments`.
+        rounds: rows of the table `rounds` of one run.
+        copies: rows of the table `assignments` of the same run.
     """
-    of_round: dict[int, list[Mapping[str, Any]]] = {}
+    copies_by_round: dict[int, list[Mapping[str, Any]]] = {}
     for copy in copies:
-        of_round.setdefault(copy["round"], []).append(copy)
-    decided = [of_round.get(each["round"], []) for each in rounds]
-    changes = _changes([places(each) for each in decided])
-    if sum(map(len, changes)) > MOST_CHANGES:
+        copies_by_round.setdefault(copy["round"], []).append(copy)
+    decided = [copies_by_round.get(row["round"], []) for row in rounds]
+    changes = _changes([placements(round_copies) for round_copies in decided])
+    if sum(map(len, changes)) > MAX_CHANGES:
         changes = [None] * len(rounds)
-    for each, own, changed in zip(rounds, decided, changes, strict=True):
-        yield {**{name: each[name] for name in OF_ROUND}, "digest": _digest(own), "changes": changed}
+    for row, round_copies, changed in zip(rounds, decided, changes, strict=True):
+        yield {**{key: row[key] for key in ROUND_KEYS}, "digest": _digest(round_copies), "changes": changed}
 
 
-def places(copies: Iterable[Mapping[str, Any]]) -> dict[str, list[str | None]]:
-    """Where the tasks are in a round, from its rows of the table `assignments`."""
+def placements(copies: Iterable[Mapping[str, Any]]) -> dict[str, list[str | None]]:
+    """Return the placement of each task in a round, from the rows of the table `assignments`."""
     actives: dict[str, str] = {}
     standbys: dict[str, list[str]] = {}
     for copy in copies:
@@ -44,26 +45,26 @@ def places(copies: Iterable[Mapping[str, Any]]) -> dict[str, list[str | None]]:
             actives[copy["task"]] = copy["client"]
         else:
             standbys[copy["task"]].append(copy["client"])
-    return {task: [actives.get(task), *sorted(others)] for task, others in standbys.items()}
+    return {task: [actives.get(task), *sorted(clients)] for task, clients in standbys.items()}
 
 
-def restored(rounds: Iterable[Mapping[str, Any]]) -> Iterator[TaskPlacements | None]:
-    """Where the tasks were in each stored round; None where only digests are stored."""
-    now: dict[str, Sequence[str | None]] = {}
-    for each in rounds:
-        if each["changes"] is None:
+def placements_by_round(rounds: Iterable[Mapping[str, Any]]) -> Iterator[TaskPlacements | None]:
+    """Yield the placements of each stored round; None where only digests are stored."""
+    current: dict[str, Sequence[str | None]] = {}
+    for row in rounds:
+        if row["changes"] is None:
             yield None
             continue
-        now = {task: held for task, held in {**now, **each["changes"]}.items() if held}
-        yield now
+        current = {task: clients for task, clients in {**current, **row["changes"]}.items() if clients}
+        yield current
 
 
-def _changes(every: Sequence[TaskPlacements]) -> list[Any]:
-    """For the first round all places, for each later one those that differ from the round before; empty if gone."""
-    first: list[dict[str, Any]] = [dict(every[0])] if every else []
+def _changes(rounds: Sequence[TaskPlacements]) -> list[Any]:
+    """Return all placements of the first round and the changed ones of each later round; empty for a removed task."""
+    first: list[dict[str, Any]] = [dict(rounds[0])] if rounds else []
     return first + [
         {task: after.get(task, []) for task in dict.fromkeys((*before, *after)) if before.get(task) != after.get(task)}
-        for before, after in pairwise(every)
+        for before, after in pairwise(rounds)
     ]
 
 

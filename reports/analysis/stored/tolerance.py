@@ -1,4 +1,4 @@
-"""How far a figure may be from what was stored: `metric=5%` of it, or `metric=3` in its own unit."""
+"""Tolerances of stored metrics: `metric=5%` of the stored value, or `metric=3` in the unit of the metric."""
 
 from __future__ import annotations
 
@@ -9,70 +9,90 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from simulator.results.renamed_keys import RENAMED_RUN_KEYS
 from simulator.results.tables import SCHEMAS
 
-_LAST_DIGITS: Final = 1e-8
-"""Sums of floats are stored to nine digits; the last one may round otherwise on another processor."""
+_STORED_PRECISION: Final = 1e-8
+"""Relative precision of stored floats: they have nine digits, the last of which may differ between processors."""
 
 
 class ToleranceError(ValueError):
-    """A tolerance that cannot be understood; says why, and what would be right."""
+    """A tolerance is not valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a figure may be off.
+    """By how much a metric may differ from its stored value.
 
     Attributes:
-        share: of the stored figure.
-        amount: in the figure's unit.
+        share: share of the stored value.
+        amount: amount in the unit of the metric.
     """
 
     share: float = 0.0
     amount: float = 0.0
 
     def allows(self, before: float, after: float) -> bool:
-        """Whether a figure may become another."""
+        """Return whether the difference is within the tolerance."""
         return abs(after - before) <= max(self.share * abs(before), self.amount)
 
 
 def parse_tolerances(texts: Iterable[str]) -> dict[str, Tolerance]:
-    """Understand tolerances of figures of the table `runs`, by the figure that they are for.
+    """Parse tolerances for columns of the table `runs`.
+
+    Args:
+        texts: `metric=5%` or `metric=3`.
+
+    Returns:
+        Tolerances by metric.
 
     Raises:
-        ToleranceError: one is not understood.
+        ToleranceError: a text is not valid.
     """
-    figures = [each.name for each in SCHEMAS["runs"] if each.name != "seed" and not pa.types.is_string(each.type)]
-    return {text.partition("=")[0]: parse_tolerance("--tolerance", text, figures) for text in texts}
+    metrics = [field.name for field in SCHEMAS["runs"] if field.name != "seed" and not pa.types.is_string(field.type)]
+    return {text.partition("=")[0]: parse_tolerance("--tolerance", text, metrics) for text in texts}
 
 
 def is_same(name: str, before: Any, after: Any, allowed: Mapping[str, Tolerance]) -> bool:
-    """Whether a figure is what was stored, as far as that matters."""
-    if before == after or not all(isinstance(each, int | float) for each in (before, after)):
+    """Return whether a value is the stored one, up to its stored precision and its tolerance.
+
+    Args:
+        name: key of the metric.
+        before: stored value.
+        after: current value.
+        allowed: tolerances by metric.
+    """
+    if before == after or not all(isinstance(value, int | float) for value in (before, after)):
         return bool(before == after)
-    if isinstance(before, float) and math.isclose(before, after, rel_tol=_LAST_DIGITS):
+    if isinstance(before, float) and math.isclose(before, after, rel_tol=_STORED_PRECISION):
         return True
     return name in allowed and allowed[name].allows(before, after)
 
 
 def parse_tolerance(option: str, text: str, metrics: Sequence[str]) -> Tolerance:
-    """Understand a tolerance.
+    """Parse a tolerance.
 
     Args:
-        option: what messages call the place where it stands.
+        option: name of the option, for messages.
         text: `metric=5%` or `metric=3`.
-        metrics: which there are.
+        metrics: keys of the valid metrics.
+
+    Returns:
+        The tolerance.
 
     Raises:
-        ToleranceError: it is not understood.
+        ToleranceError: the text is not valid.
     """
     name, _, size = text.partition("=")
     if name not in metrics:
+        renamed = RENAMED_RUN_KEYS.get(name)
+        if renamed in metrics:
+            raise ToleranceError(f"{option} {text}: '{name}' was renamed to '{renamed}'")
         raise ToleranceError(f"{option} {text}: '{name}' is not a metric (metrics: {', '.join(metrics)})")
     try:
         value = float(size.removesuffix("%"))
     except ValueError:
         value = -1.0
     if not (0 <= value < math.inf):
-        raise ToleranceError(f"{option} {text}: expected METRIC=5% or METRIC=3, of at least 0")
+        raise ToleranceError(f"{option} {text}: expected METRIC=5% or METRIC=3, not negative")
     return Tolerance(share=value / 100) if size.endswith("%") else Tolerance(amount=value)

@@ -1,4 +1,4 @@
-"""A sweep as its page needs it: cells in a fixed order, and everything else by their places in it."""
+"""An aggregated sweep: its cells in a fixed order, and their metrics by index."""
 
 from __future__ import annotations
 
@@ -16,23 +16,18 @@ from reports.analysis.text import printable
 Row = Mapping[str, Any]
 
 _SCENARIO = re.compile(r"""^scenario:[ ]*["']?([^"'#\n]*[^"'#\s])""", re.MULTILINE)
-_TITLES = {
-    "least_remote_source_partitions": "Lower bound of cross-rack partitions",
-    "least_total_cost": "Lower bound of the cost by KIP-925",
-    "cross_rack_usd_per_day": "Cross-rack cost, a day",
-    "cross_rack_usd": "Cross-rack cost, whole run",
-    "moves_member_lost": "Moved, client lost",
-    "moves_promoted": "Moved to a copy",
-    "moves_returned": "Moved back",
-    "moves_rack": "Moved nearer",
-    "moves_balance": "Moved for balance",
-    "restored_again_bytes": "State restored for the second time",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """A mean, the ends of its interval, which are None if there is none, and of how many values it is."""
+    """A mean with its confidence interval.
+
+    Attributes:
+        mean: the mean.
+        low: lower end of the interval; None without an interval.
+        high: upper end.
+        runs: number of values.
+    """
 
     mean: float
     low: float | None
@@ -41,27 +36,33 @@ class MeanEstimate:
 
 
 CellEstimates = Mapping[str, Mapping[int, MeanEstimate]]
-"""By the name of a metric, then by the place of a cell; what is not known is not there."""
+"""Estimates by key of the metric, then by index of the cell; without unknown ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepFactor:
-    """Something that differs between cells, and its levels as text, in order."""
+    """A factor of a sweep.
+
+    Attributes:
+        name: name of the factor.
+        levels: its levels as text, in order.
+    """
 
     name: str
     levels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class AggregatedCell:
     """An assignor in a setting.
 
     Attributes:
         setting: number of the setting.
-        label: the setting in words.
-        levels: the place of its level of each factor, in the order of `Sweep.factors`.
-        args: what `--set` takes to make the setting, `path=value`.
-        row: of the table `front`.
+        label: text of the setting.
+        assignor: label of the assignor.
+        levels: index of its level of each factor, in the order of `AggregatedSweep.factors`.
+        args: arguments of `--set` for the setting, `path=value`.
+        row: its row in the table `front`.
     """
 
     setting: int
@@ -74,15 +75,19 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class AggregatedSweep:
-    """A sweep of which everything is worked out.
+    """An aggregated sweep.
 
     Attributes:
-        objectives: the metrics that the front weighs against each other.
-        metrics: what is known of its cells: objectives first, then what is better if less, then the rest.
-        factors: the assignor is the last one.
-        cells: by setting, then in the order of `assignors`.
-        figures: the means of the cells.
-        differences: those against the baseline in the same setting with the same seeds.
+        name: name of the sweep.
+        baseline: label of the baseline assignor.
+        assignors: labels of all assignors.
+        objectives: metrics of the Pareto front.
+        metrics: known metrics: objectives first, then those of which lower values are better, then the others.
+        factors: factors of the sweep; the last one is the assignor.
+        cells: cells by setting, then in the order of `assignors`.
+        figures: means of the cells.
+        differences: differences from the baseline in the same setting, paired by seed.
+        aggregate: tables and summary that it was read from.
     """
 
     name: str
@@ -91,28 +96,28 @@ class AggregatedSweep:
     objectives: tuple[Metric, ...]
     metrics: tuple[Metric, ...]
     factors: tuple[SweepFactor, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[AggregatedCell, ...]
     figures: CellEstimates
     differences: CellEstimates
     aggregate: SweepAggregate
 
-    def places(self) -> dict[tuple[int, str], int]:
-        """Where each cell stands, by setting and assignor."""
-        return {(cell.setting, cell.assignor): place for place, cell in enumerate(self.cells)}
+    def indices(self) -> dict[tuple[int, str], int]:
+        """Return the index of each cell by setting and assignor."""
+        return {(cell.setting, cell.assignor): index for index, cell in enumerate(self.cells)}
 
 
 def title(metric: Metric) -> str:
-    """A metric by a name that says what it is without its neighbours in a comparison."""
-    return _TITLES.get(metric.name, metric.title)
+    """Return the title of a metric."""
+    return metric.title
 
 
 def command(sweep: AggregatedSweep, assignor: str, args: Sequence[str] = ()) -> str:
-    """How the runs of a cell are made again, one by one.
+    """Return the command that repeats the runs of a cell.
 
     Args:
         sweep: the sweep.
-        assignor: of the cell.
-        args: what makes the setting; without it, what all settings have in common.
+        assignor: label of the assignor.
+        args: arguments of the setting; by default, only what all settings have in common.
     """
     manifest = sweep.aggregate.manifest
     seeds = [word for seed in manifest.get("seeds", ()) for word in ("--seed", str(seed))]
@@ -133,7 +138,7 @@ def command(sweep: AggregatedSweep, assignor: str, args: Sequence[str] = ()) -> 
 
 
 def _scenario_file(manifest: Mapping[str, Any]) -> str:
-    """The file of the scenario, beside the sweep or shipped; what the scenario is called if nothing says which."""
+    """Return the file of the scenario, beside the sweep or shipped, or the name of the scenario if it is unknown."""
     named = _SCENARIO.search(str(manifest.get("text", "")))
     if named is None:
         return str(manifest["scenario"]["name"])
@@ -141,5 +146,5 @@ def _scenario_file(manifest: Mapping[str, Any]) -> str:
 
 
 def set_args(args: Sequence[str]) -> list[str]:
-    """The words of a command that change a scenario."""
+    """Return the command-line words that change a scenario."""
     return [word for arg in args for word in ("--set", arg)]

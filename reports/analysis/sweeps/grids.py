@@ -1,4 +1,4 @@
-"""The numbers of a sweep's page as the cells of tables, as many as people read."""
+"""Tables and heat map of a sweep, limited to a readable number of rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from reports.analysis.sweeps.formatting import difference_cell, excludes_zero, m
 from reports.analysis.text import printable
 
 MAX_ON_FRONT: Final = 100
-"""Rows of the front's table."""
+"""Maximum number of rows in the table of the Pareto front."""
 
 MAX_DIFFERENCES: Final = 40
-"""Rows of the table of differences."""
+"""Maximum number of rows in the table of differences."""
 
 _STEPS = 10
 
@@ -29,11 +29,12 @@ class HeatMap:
     """Means of a metric for the levels of two factors.
 
     Attributes:
-        metric: what the cells are about.
-        factors: the numbers of the two factors: that of the rows and that of the columns.
-        rows, columns: their levels.
-        cells: the means, by row.
-        heat: how far each is from the least to the most, from 0 to 10.
+        metric: the metric.
+        factors: indices of the factor of the rows and the factor of the columns.
+        rows: levels of the factor of the rows.
+        columns: levels of the factor of the columns.
+        cells: means by row and column.
+        heat: relative position of each mean between minimum and maximum, from 0 to 10.
     """
 
     metric: Metric
@@ -45,71 +46,71 @@ class HeatMap:
 
 
 def front_grid(sweep: AggregatedSweep) -> Grid:
-    """The cells on the front, in their order, at most `MOST_ON_FRONT` of them."""
+    """Return the first `MAX_ON_FRONT` cells on the Pareto front, in their order."""
     on_front = sorted(
-        (place for place, cell in enumerate(sweep.cells) if cell.row["on_front"]),
-        key=lambda place: int(sweep.cells[place].row["place"]),
+        (index for index, cell in enumerate(sweep.cells) if cell.row["on_front"]),
+        key=lambda index: int(sweep.cells[index].row["place"]),
     )
     lines = []
-    for place in on_front[:MAX_ON_FRONT]:
-        cell = sweep.cells[place]
-        figures = [mean_cell(metric, sweep.figures.get(metric.name, {}).get(place)) for metric in sweep.objectives]
+    for index in on_front[:MAX_ON_FRONT]:
+        cell = sweep.cells[index]
+        figures = [mean_cell(metric, sweep.figures.get(metric.name, {}).get(index)) for metric in sweep.objectives]
         stable = Cell(share(cell.row["stable"]), value=100 * cell.row["stable"])
         lines.append((printable(cell.label), (Cell(printable(cell.assignor)), *figures, stable)))
     return Grid(("Assignor", *(title(metric) for metric in sweep.objectives), "Stable runs"), tuple(lines))
 
 
 def largest_differences(sweep: AggregatedSweep, metric: Metric, most: int) -> list[tuple[int, MeanEstimate]]:
-    """The cells that are furthest from the baseline; those that are surely so go before others.
+    """Return the cells with the largest differences from the baseline, significant ones first.
 
     Args:
-        sweep: any.
-        metric: in which they differ.
-        most: how many.
+        sweep: the sweep.
+        metric: the metric.
+        most: maximum number of cells.
 
     Returns:
-        Place of the cell and its difference, from the least to the most.
+        Index and difference of each cell, by difference.
     """
-    found = sweep.differences.get(metric.name, {})
-    order = sorted(found.items(), key=lambda item: (not excludes_zero(item[1]), -abs(item[1].mean), item[0]))
+    differences = sweep.differences.get(metric.name, {})
+    order = sorted(differences.items(), key=lambda item: (not excludes_zero(item[1]), -abs(item[1].mean), item[0]))
     return sorted(order[:most], key=lambda item: (item[1].mean, item[0]))
 
 
 def difference_grid(sweep: AggregatedSweep, metric: Metric) -> Grid:
-    """What `largest_differences` says, with what is sure."""
+    """Return the largest differences, and whether they are significant."""
     lines = []
-    for place, figure in largest_differences(sweep, metric, MAX_DIFFERENCES):
-        cell = sweep.cells[place]
-        sure = "yes" if excludes_zero(figure) else "no" if figure.low is not None else UNKNOWN
-        shown = (Cell(printable(cell.assignor)), difference_cell(metric, figure), Cell(sure))
-        lines.append((printable(cell.label), shown))
-    return Grid(("Assignor", f"{title(metric)}: difference", "Surely one"), tuple(lines))
+    for index, figure in largest_differences(sweep, metric, MAX_DIFFERENCES):
+        cell = sweep.cells[index]
+        is_significant = "yes" if excludes_zero(figure) else "no" if figure.low is not None else UNKNOWN
+        cells = (Cell(printable(cell.assignor)), difference_cell(metric, figure), Cell(is_significant))
+        lines.append((printable(cell.label), cells))
+    return Grid(("Assignor", f"{title(metric)}: difference", "Significant"), tuple(lines))
 
 
 def shares(sweep: AggregatedSweep) -> dict[str, dict[str, Row]]:
-    """The rows of the table `sensitivity`, by metric and factor."""
-    found: dict[str, dict[str, Row]] = {}
+    """Return the rows of the table `sensitivity` by metric and factor."""
+    rows: dict[str, dict[str, Row]] = {}
     for row in sweep.aggregate.tables["sensitivity"].to_pylist():
         if row["metric"] in METRIC:
-            found.setdefault(row["metric"], {})[row["factor"]] = row
-    return found
+            rows.setdefault(row["metric"], {})[row["factor"]] = row
+    return rows
 
 
 def share_grid(sweep: AggregatedSweep) -> Grid:
-    """How much of each metric's variance each factor explains; what nothing explains is left out."""
+    """Return the share of each metric's variance that each factor explains; without metrics that no factor explains."""
     by_metric = shares(sweep)
     lines = []
     for metric in sweep.metrics:
         rows = by_metric.get(metric.name, {})
         values = [rows[factor.name]["share"] if factor.name in rows else None for factor in sweep.factors]
         if any(values):
-            cells = (Cell(UNKNOWN) if each is None else Cell(share(each), value=100 * each) for each in values)
+            cells = (Cell(UNKNOWN) if value is None else Cell(share(value), value=100 * value) for value in values)
             lines.append((title(metric), tuple(cells)))
     return Grid(tuple(printable(factor.name) for factor in sweep.factors), tuple(lines))
 
 
 def level_grid(sweep: AggregatedSweep) -> Grid:
-    """The means of the objectives for each level of each factor."""
+    """Return the means of the objectives for each level of each factor."""
     by_level: dict[tuple[str, int, str], dict[str, Row]] = {}
     for row in sweep.aggregate.tables["levels"].to_pylist():
         by_level.setdefault((row["factor"], row["position"], row["level"]), {})[row["metric"]] = row
@@ -130,7 +131,7 @@ def _level_cell(metric: Metric, row: Row | None) -> Cell:
 
 
 def heat_map(sweep: AggregatedSweep) -> HeatMap | None:
-    """The first objective for the two factors that explain most of it; None if there are no two factors."""
+    """Return the first objective by the two factors that explain most of it; None with fewer than two factors."""
     varied = [number for number, factor in enumerate(sweep.factors) if len(factor.levels) > 1]
     if len(varied) < 2 or not sweep.objectives:
         return None
@@ -138,12 +139,12 @@ def heat_map(sweep: AggregatedSweep) -> HeatMap | None:
     rows = shares(sweep).get(metric.name, {})
     ranks = {name: row["rank"] for name, row in rows.items()}
     strongest = sorted(varied, key=lambda number: (ranks.get(sweep.factors[number].name, len(ranks) + 1), number))
-    one, other = sorted(strongest[:2])
-    return _heat_map(sweep, metric, one, other)
+    row_factor, column_factor = sorted(strongest[:2])
+    return _heat_map(sweep, metric, row_factor, column_factor)
 
 
-def _heat_map(sweep: AggregatedSweep, metric: Metric, one: int, other: int) -> HeatMap:
-    rows, columns = sweep.factors[one], sweep.factors[other]
+def _heat_map(sweep: AggregatedSweep, metric: Metric, row_factor: int, column_factor: int) -> HeatMap:
+    rows, columns = sweep.factors[row_factor], sweep.factors[column_factor]
     means = {
         (row["position"], row["other_position"]): row["mean"]
         for row in sweep.aggregate.tables["pairs"].to_pylist()
@@ -152,11 +153,11 @@ def _heat_map(sweep: AggregatedSweep, metric: Metric, one: int, other: int) -> H
     grid = [[means.get((row, column)) for column in range(len(columns.levels))] for row in range(len(rows.levels))]
     return HeatMap(
         metric,
-        (one, other),
+        (row_factor, column_factor),
         tuple(map(printable, rows.levels)),
         tuple(map(printable, columns.levels)),
         tuple(
-            tuple(Cell(UNKNOWN) if each is None else Cell(metric.write(each), value=each) for each in row)
+            tuple(Cell(UNKNOWN) if mean is None else Cell(metric.write(mean), value=mean) for mean in row)
             for row in grid
         ),
         _heat(grid),
@@ -164,10 +165,10 @@ def _heat_map(sweep: AggregatedSweep, metric: Metric, one: int, other: int) -> H
 
 
 def _heat(grid: Sequence[Sequence[float | None]]) -> tuple[tuple[int, ...], ...]:
-    known = [each for row in grid for each in row if each is not None]
-    least, most = min(known, default=0.0), max(known, default=0.0)
-    width = most - least
+    known = [mean for row in grid for mean in row if mean is not None]
+    minimum = min(known, default=0.0)
+    width = max(known, default=0.0) - minimum
     return tuple(
-        tuple(0 if each is None or not width else int(_STEPS * (each - least) / width + 0.5) for each in row)
+        tuple(0 if mean is None or not width else int(_STEPS * (mean - minimum) / width + 0.5) for mean in row)
         for row in grid
     )

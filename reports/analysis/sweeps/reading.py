@@ -1,4 +1,4 @@
-"""From the tables of an aggregate to a sweep."""
+"""Construction of an aggregated sweep from its tables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from reports.analysis.metric import Metric
 from reports.analysis.metrics import METRIC, METRICS
 from reports.analysis.sweeps.aggregated_sweep import (
+    AggregatedCell,
     AggregatedSweep,
-    Cell,
     CellEstimates,
     MeanEstimate,
     Row,
@@ -22,25 +22,25 @@ from reports.analysis.sweeps.sweep_directory import SweepAggregate
 
 _ASSIGNOR = "assignor"
 _VALUE_COLUMNS_AFTER = "ci_high"
-_NOTHING = 1e-6
+_ROUNDING = 1e-6
 
 Value = float | str | None
 
 
 def read_sweep(aggregate: SweepAggregate) -> AggregatedSweep:
-    """Put the rows of an aggregate in the order of its cells."""
+    """Return the sweep of an aggregate, with cells in their display order."""
     facts = aggregate.summary["sweeps"][0]
     objectives = [METRIC[name] for name in aggregate.summary["scenarios"][0]["objectives"]]
     rows = aggregate.tables["front"].to_pylist()
     assignors = _in_order(facts["assignors"], [row[_ASSIGNOR] for row in rows])
     rows.sort(key=lambda row: (row["setting"], assignors.index(row[_ASSIGNOR])))
-    places = {(row["setting"], row[_ASSIGNOR]): place for place, row in enumerate(rows)}
-    figures = _figures(aggregate.tables["cells"], places, ("mean", "ci_low", "ci_high", "known"))
+    indices = {(row["setting"], row[_ASSIGNOR]): index for index, row in enumerate(rows)}
+    figures = _estimates(aggregate.tables["cells"], indices, ("mean", "ci_low", "ci_high", "known"))
     names = ("mean_difference", "difference_low", "difference_high", "pairs")
     values = _values(aggregate.tables["cells"])
     factors, levels = _factors(aggregate, [factor["name"] for factor in facts["factors"]], values, assignors)
     cells = [
-        Cell(
+        AggregatedCell(
             row["setting"],
             row["label"],
             row[_ASSIGNOR],
@@ -59,13 +59,13 @@ def read_sweep(aggregate: SweepAggregate) -> AggregatedSweep:
         tuple(factors),
         tuple(cells),
         figures,
-        _figures(aggregate.tables["differences"], places, names),
+        _estimates(aggregate.tables["differences"], indices, names),
         aggregate,
     )
 
 
 def level_text(value: Value) -> str:
-    """A value as a scenario would have it: whole numbers without a point."""
+    """Return a value as in a scenario: whole numbers without a decimal point."""
     if value is None:
         return "null"
     if isinstance(value, float):
@@ -73,9 +73,9 @@ def level_text(value: Value) -> str:
     return str(value)
 
 
-def _in_order(named: Sequence[str], found: Sequence[str]) -> list[str]:
-    """Those that were named first, then what else is there."""
-    return list(dict.fromkeys([*(name for name in named if name in set(found)), *found]))
+def _in_order(preferred: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the names without duplicates, preferred ones first."""
+    return list(dict.fromkeys([*(name for name in preferred if name in set(names)), *names]))
 
 
 def _metrics(objectives: Sequence[Metric], figures: CellEstimates) -> list[Metric]:
@@ -84,24 +84,24 @@ def _metrics(objectives: Sequence[Metric], figures: CellEstimates) -> list[Metri
     return list(dict.fromkeys([*objectives, *better, *known]))
 
 
-def _figures(table: pa.Table, places: Mapping[tuple[int, str], int], names: Sequence[str]) -> CellEstimates:
+def _estimates(table: pa.Table, indices: Mapping[tuple[int, str], int], names: Sequence[str]) -> CellEstimates:
     known = table.filter(pc.is_valid(table[names[0]]))
     columns = [known[name].to_pylist() for name in ("metric", "setting", _ASSIGNOR, *names)]
-    found: dict[str, dict[int, MeanEstimate]] = {}
+    estimates: dict[str, dict[int, MeanEstimate]] = {}
     for metric, setting, assignor, *numbers in zip(*columns, strict=True):
         if metric in METRIC:
-            found.setdefault(metric, {})[places[setting, assignor]] = _figure(*numbers)
-    return found
+            estimates.setdefault(metric, {})[indices[setting, assignor]] = _estimate(*numbers)
+    return estimates
 
 
-def _figure(mean: float, low: float | None, high: float | None, runs: int) -> MeanEstimate:
-    """What is next to nothing beside its own interval is what sums of floats leave of 0."""
-    far = max(abs(low or 0.0), abs(high or 0.0))
-    return MeanEstimate(0.0 if abs(mean) < _NOTHING * far else mean, low, high, runs)
+def _estimate(mean: float, low: float | None, high: float | None, runs: int) -> MeanEstimate:
+    """Return an estimate; a mean that is tiny relative to its interval is a rounding error of 0."""
+    scale = max(abs(low or 0.0), abs(high or 0.0))
+    return MeanEstimate(0.0 if abs(mean) < _ROUNDING * scale else mean, low, high, runs)
 
 
 def _values(cells: pa.Table) -> dict[int, tuple[Value, ...]]:
-    """The values of the factors by setting: the columns behind those that every aggregate has."""
+    """Return the values of the factors by setting: the columns after those that every aggregate has."""
     first = cells.column_names.index(_VALUE_COLUMNS_AFTER) + 1
     names = cells.column_names[first:]
     distinct = cells.select(["setting", *names]).group_by(["setting", *names]).aggregate([])
@@ -112,32 +112,32 @@ def _values(cells: pa.Table) -> dict[int, tuple[Value, ...]]:
 def _factors(
     aggregate: SweepAggregate, names: Sequence[str], values: Mapping[int, Sequence[Value]], assignors: Sequence[str]
 ) -> tuple[list[SweepFactor], dict[int, tuple[int, ...]]]:
-    """The factors, and the places of the levels of each setting."""
-    found: dict[str, dict[int, Row]] = {}
+    """Return the factors, and the indices of the levels of each setting."""
+    rows: dict[str, dict[int, Row]] = {}
     for row in aggregate.tables["levels"].to_pylist():
-        found.setdefault(row["factor"], {})[row["position"]] = row
+        rows.setdefault(row["factor"], {})[row["position"]] = row
     factors = []
     columns: list[dict[int, int]] = []
     for number, name in enumerate(names):
-        of_setting = {setting: each[number] for setting, each in values.items()}
-        levels = [found[name][position] for position in sorted(found[name])] if name in found else []
-        texts = [row["level"] for row in levels] or sorted({level_text(value) for value in of_setting.values()})
+        by_setting = {setting: setting_values[number] for setting, setting_values in values.items()}
+        levels = [rows[name][position] for position in sorted(rows[name])] if name in rows else []
+        texts = [row["level"] for row in levels] or sorted({level_text(value) for value in by_setting.values()})
         factors.append(SweepFactor(name, tuple(texts)))
-        columns.append({setting: _place(value, levels, texts) for setting, value in of_setting.items()})
-    by_position = found.get(_ASSIGNOR, {})
+        columns.append({setting: _level_index(value, levels, texts) for setting, value in by_setting.items()})
+    by_position = rows.get(_ASSIGNOR, {})
     known = [by_position[position]["level"] for position in sorted(by_position)]
     factors.append(SweepFactor(_ASSIGNOR, tuple(_in_order(known, assignors))))
     return factors, {setting: tuple(column[setting] for column in columns) for setting in values}
 
 
-def _place(value: Value, levels: Sequence[Row], texts: Sequence[str]) -> int:
-    """Where a value belongs: to the level of its own, else to the bin that it is in."""
+def _level_index(value: Value, levels: Sequence[Row], texts: Sequence[str]) -> int:
+    """Return the index of the level of a value: its own level, or the bin that contains it."""
     text = level_text(value)
     if text in texts:
         return texts.index(text)
     return next(
-        place
-        for place, row in enumerate(levels)
+        index
+        for index, row in enumerate(levels)
         if isinstance(value, float) and row["low"] is not None and row["low"] <= value <= row["high"]
     )
 

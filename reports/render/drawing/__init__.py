@@ -1,1 +1,1 @@
-"""How figures are drawn: what lies beneath the figures of runs and of sweeps."""
+"""Matplotlib primitives shared by all figures."""

@@ -1,4 +1,4 @@
-"""Curves over clients in the order of what they have to do: flat is balanced."""
+"""Load curves over clients, sorted by load; a flat curve means balanced load."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ if TYPE_CHECKING:
 
 _WIDE_IN, _NARROW_IN, _HEIGHT_IN = 8.0, 4.2, 3.2
 _POINTS_PER_IN = 72
-_APART_PT, _APART_ALL_PT = 2.4, 11.0
+_CURVE_OFFSET_PT, _MAX_TOTAL_OFFSET_PT = 2.4, 11.0
 _MARGIN = 0.03
-_MARKS = 24
-"""Up to so many clients each has its mark."""
+_MAX_MARKERS = 24
+"""Maximum number of markers per curve."""
 
 
 def draw(title: str, curves: Mapping[str, Sequence[float]], *, narrow: bool) -> Figure:
     """Draw a descending curve of tasks per thread for each assignor.
 
     Args:
-        title: of the figure.
-        curves: tasks per thread of each client, most first, by label; empty ones are not drawn.
-        narrow: for a small screen or a column of a page.
+        title: title of the figure.
+        curves: tasks per thread of each client, descending, by label; empty curves are not drawn.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -39,16 +42,16 @@ def draw(title: str, curves: Mapping[str, Sequence[float]], *, narrow: bool) -> 
     axes.set(xlabel="clients, most loaded first", ylabel="tasks per thread")
     if not any(curves.values()):
         axes.set(xticks=[], yticks=[])
-        axes.text(0.5, 0.5, "no assignment to show", transform=axes.transAxes, ha="center", va="center")
+        axes.text(0.5, 0.5, "no assignment", transform=axes.transAxes, ha="center", va="center")
         return figure
     for index, (label, values) in enumerate(curves.items()):
         if values:
             name = shortened(printable(label), 36 if narrow else 44)
-            # Balanced assignors have the same curve: each is moved aside a little, so that all are seen.
-            up_pt = min(_APART_PT, _APART_ALL_PT / len(curves)) * ((len(curves) - 1) / 2 - index)
-            aside = axes.transData + ScaledTranslation(0, up_pt / _POINTS_PER_IN, figure.dpi_scale_trans)
-            places = range(1, len(values) + 1)
-            axes.plot(places, values, label=name, transform=aside, **_stroke(index, len(values)))
+            # Balanced assignors have equal curves: shift each slightly, so that all are visible.
+            offset_pt = min(_CURVE_OFFSET_PT, _MAX_TOTAL_OFFSET_PT / len(curves)) * ((len(curves) - 1) / 2 - index)
+            shifted = axes.transData + ScaledTranslation(0, offset_pt / _POINTS_PER_IN, figure.dpi_scale_trans)
+            ranks = range(1, len(values) + 1)
+            axes.plot(ranks, values, label=name, transform=shifted, **_stroke(index, len(values)))
     longest = max(map(len, curves.values()))
     axes.set_xlim(1 - _MARGIN * longest, longest + _MARGIN * longest)
     axes.set_ylim(0, 1.08 * max(max(values, default=0) for values in curves.values()) or 1)
@@ -65,7 +68,7 @@ def _stroke(index: int, length: int) -> dict[str, Any]:
         "linewidth": 1.7,
         "drawstyle": "steps-mid",
         "marker": style.marker,
-        "markevery": max(1, length // _MARKS),
+        "markevery": max(1, length // _MAX_MARKERS),
         "markersize": 5.5,
         "markerfacecolor": PAPER,
         "markeredgecolor": style.color,

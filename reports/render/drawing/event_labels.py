@@ -1,4 +1,4 @@
-"""Where the names of events go above the axes of a figure, so that none covers another."""
+"""Placement of event labels above the axes of a figure without overlaps."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from reports.analysis.runs.time_series import EventMarker
 from reports.analysis.text import printable
 
 LANES = 3
-"""How many rows of names there may be."""
+"""Maximum number of rows of labels."""
 
 _CHAR_PT = 4.4
-_CLOSE = 0.008
+_MIN_DISTANCE = 0.008
 
 
 @dataclass(frozen=True, slots=True)
 class EventLabel:
-    """An event, or several that happen so close together that they are one on paper.
+    """The label of an event, or of several events that are too close together to be drawn apart.
 
     Attributes:
-        at_ms: when the first of them happens.
-        text: names the first, and says how many others there are.
-        lane: the row of its name, 0 next to the axes; None if there is no room.
-        leftwards: whether the name stands to the left of the line.
+        at_ms: time of the first event.
+        text: the first event, and the number of others.
+        lane: row of the label, 0 next to the axes; None if there is no room.
+        leftwards: whether the text is to the left of the line.
     """
 
     at_ms: int
@@ -34,31 +34,40 @@ class EventLabel:
 
 @dataclass(frozen=True, slots=True)
 class _LabelBox:
-    """A name and the line that leads down from it, in points from the left."""
+    """Horizontal extent of a label and its line, in points from the left.
+
+    Attributes:
+        line: position of the line from the label to the axes.
+        start: left end of the text.
+        end: right end of the text.
+    """
 
     line: float
     start: float
     end: float
 
-    def goes_above(self, other: _LabelBox) -> bool:
-        """Whether it may stand in a higher lane than the other: its line must not cross the other's name."""
+    def fits_above(self, other: _LabelBox) -> bool:
+        """Return whether the label may be in a higher lane than `other`: its line must not cross the other text."""
         return not other.start < self.line < other.end
 
-    def goes_beside(self, other: _LabelBox) -> bool:
-        """Whether both may stand in the same lane."""
+    def fits_beside(self, other: _LabelBox) -> bool:
+        """Return whether both labels may be in the same lane."""
         return self.end <= other.start or other.end <= self.start
 
 
 def place_labels(events: Sequence[EventMarker], until_ms: int, width_pt: float, max_chars: int) -> list[EventLabel]:
-    """Give each event a place for its name, so that no name covers another and no line crosses a name.
+    """Place event labels so that no text covers another and no line crosses a text.
 
     Args:
         events: in order of time.
-        until_ms: where the axis of time ends; later events are not shown.
-        width_pt: how wide the axes are, in points.
-        max_chars: how long a name may be.
+        until_ms: end of the time axis; later events are not shown.
+        width_pt: approximate width of the axes in points.
+        max_chars: maximum length of a text.
+
+    Returns:
+        One label per event, or per group of close events.
     """
-    shown = _close_together([event for event in events if event.at_ms <= until_ms], until_ms)
+    shown = _merge_close_events([event for event in events if event.at_ms <= until_ms], until_ms)
     texts = [_text(event, max_chars) for event in shown]
     rightwards, leftwards = [], []
     for event, text in zip(shown, texts, strict=True):
@@ -66,16 +75,16 @@ def place_labels(events: Sequence[EventMarker], until_ms: int, width_pt: float, 
         rightwards.append(_LabelBox(line, line, line + width))
         leftwards.append(_LabelBox(line, line - width, line))
     indices = range(len(shown))
-    # At the right edge there is one side only. In each of these orders those that come later may stand higher.
+    # At the right edge, text fits only on the left. In each of these orders, later labels may be in higher lanes.
     attempts = [(index, leftwards[index]) for index in indices if rightwards[index].end > width_pt]
     attempts += [(index, rightwards[index]) for index in reversed(indices)]
     attempts += [(index, leftwards[index]) for index in indices]
     placed: dict[int, tuple[_LabelBox, int]] = {}
-    for index, name in attempts:
-        if index not in placed and name.start >= 0 and name.end <= width_pt:
-            lane = _lane(name, placed.values())
+    for index, box in attempts:
+        if index not in placed and box.start >= 0 and box.end <= width_pt:
+            lane = _lane(box, placed.values())
             if lane is not None:
-                placed[index] = name, lane
+                placed[index] = box, lane
     return [
         EventLabel(event.at_ms, text, placed[index][1], placed[index][0] is leftwards[index])
         if index in placed
@@ -84,31 +93,31 @@ def place_labels(events: Sequence[EventMarker], until_ms: int, width_pt: float, 
     ]
 
 
-def _lane(name: _LabelBox, placed: Iterable[tuple[_LabelBox, int]]) -> int | None:
-    """The lowest lane in which a name gets on with all that are placed."""
+def _lane(box: _LabelBox, placed: Iterable[tuple[_LabelBox, int]]) -> int | None:
+    """Return the lowest lane in which a label is compatible with all placed ones; None if there is none."""
 
     others = list(placed)
 
     def fits(lane: int) -> bool:
         return all(
-            name.goes_beside(other)
+            box.fits_beside(other)
             if other_lane == lane
-            else (name.goes_above(other) if other_lane < lane else other.goes_above(name))
+            else (box.fits_above(other) if other_lane < lane else other.fits_above(box))
             for other, other_lane in others
         )
 
     return next((lane for lane in range(LANES) if fits(lane)), None)
 
 
-def _close_together(events: Sequence[EventMarker], until_ms: int) -> list[EventMarker]:
-    """Events with those that follow within a line's breadth made one."""
-    found: list[EventMarker] = []
+def _merge_close_events(events: Sequence[EventMarker], until_ms: int) -> list[EventMarker]:
+    """Merge events that are closer together than the width of a line."""
+    merged: list[EventMarker] = []
     for event in events:
-        if found and event.at_ms - found[-1].at_ms <= _CLOSE * until_ms:
-            found[-1] = EventMarker(found[-1].at_ms, found[-1].texts + event.texts)
+        if merged and event.at_ms - merged[-1].at_ms <= _MIN_DISTANCE * until_ms:
+            merged[-1] = EventMarker(merged[-1].at_ms, merged[-1].texts + event.texts)
         else:
-            found.append(event)
-    return found
+            merged.append(event)
+    return merged
 
 
 def _text(event: EventMarker, max_chars: int) -> str:

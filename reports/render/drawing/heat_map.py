@@ -1,4 +1,4 @@
-"""Matrices side by side: the more replicas go from a row to a column, the darker."""
+"""Matrices of replica moves; darker cells have more replicas."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDE_IN, _NARROW_IN = 8.0, 4.2
-_AROUND_IN, _TITLE_IN, _CELL_IN = 0.45, 0.75, 0.4
-_MOST_NUMBERS = 14
-"""Up to so many columns have their numbers written into the cells."""
+_MARGINS_IN, _TITLE_IN, _CELL_IN = 0.45, 0.75, 0.4
+_MAX_NUMBERED_COLUMNS = 14
+"""Maximum number of columns for which numbers are written into the cells."""
 
 
 def draw(matrices: Sequence[MoveMatrix], title: str, *, narrow: bool) -> Figure:
-    """Draw a matrix for each plan, all on one scale.
+    """Draw one matrix per plan on a common color scale.
 
     Args:
         matrices: at least one.
-        title: of the figure.
-        narrow: for a small screen or a column of a page.
+        title: title of the figure.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
     from matplotlib.figure import Figure
 
@@ -36,7 +39,7 @@ def draw(matrices: Sequence[MoveMatrix], title: str, *, narrow: bool) -> Figure:
     across = max(len(matrix.targets) for matrix in matrices)
     down = max(len(matrix.sources) for matrix in matrices)
     cell_in = min((width_in / columns - 0.8) / across, _CELL_IN)
-    figure = Figure(figsize=(width_in, _AROUND_IN + rows * (cell_in * down + _TITLE_IN)), layout="constrained")
+    figure = Figure(figsize=(width_in, _MARGINS_IN + rows * (cell_in * down + _TITLE_IN)), layout="constrained")
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold", color=INK)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     most = max(value for matrix in matrices for row in matrix.replicas for value in row)
@@ -64,7 +67,7 @@ def _matrix(panel: Axes, matrix: MoveMatrix, most: int) -> None:
     for axis, names in ((panel.xaxis, matrix.targets), (panel.yaxis, matrix.sources)):
         axis.set_ticks([place + 0.5 for place in range(len(names))])
         axis.set_ticklabels([shortened(printable(name), 10) for name in names], fontsize=7.5)
-    if len(matrix.targets) > _MOST_NUMBERS:
+    if len(matrix.targets) > _MAX_NUMBERED_COLUMNS:
         return
     for row, values in enumerate(matrix.replicas):
         for column, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""A panel per plan: what each broker or rack has after the plan, and a mark for what it has today."""
+"""Load panels, one per plan: a bar per broker or rack after the plan, and a mark for the current load."""
 
 from __future__ import annotations
 
@@ -17,34 +17,37 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDE_IN, _NARROW_IN = 8.0, 4.2
-_AROUND_IN, _PANEL_IN = 0.75, 1.3
-_MOST_BARS = 60
-_MOST_PLACES = 240
-"""More names than this are drawn in the order of their load, at this many ranks."""
+_MARGINS_IN, _PANEL_IN = 0.75, 1.3
+_MAX_BARS = 60
+_MAX_RANKS = 240
+"""Maximum number of brokers on the axis; more are drawn sorted by load, at this many ranks."""
 
 _BAR, _MARK = 0.72, 0.46
 
 
 def draw(load: LoadDistribution, title: str, *, narrow: bool) -> Figure:
-    """Draw a panel for each plan, all on one scale.
+    """Draw one panel per plan on a common scale.
 
     Args:
-        load: what to draw.
-        title: of the figure.
-        narrow: for a small screen or a column of a page.
+        load: the load before and after each plan.
+        title: title of the figure.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
     from matplotlib.figure import Figure
 
     columns = 1 if narrow or len(load.after) < 2 else 2
     rows = -(-len(load.after) // columns)
-    size = (_NARROW_IN if narrow else _WIDE_IN, _AROUND_IN + _PANEL_IN * max(1, rows))
+    size = (_NARROW_IN if narrow else _WIDE_IN, _MARGINS_IN + _PANEL_IN * max(1, rows))
     figure = Figure(figsize=size, layout="constrained")
     factor, unit = _unit(load)
     figure.suptitle(f"{title}{unit}", x=0.01, ha="left", fontsize=11, fontweight="bold", color=INK)
     panels = figure.subplots(max(1, rows), columns, sharex=True, sharey=True, squeeze=False).ravel()
     if not load.after:
         panels[0].set(xticks=[], yticks=[])
-        panels[0].text(0.5, 0.5, "no plan to show", transform=panels[0].transAxes, ha="center", va="center")
+        panels[0].text(0.5, 0.5, "no plan", transform=panels[0].transAxes, ha="center", va="center")
         return figure
     for panel in panels[len(load.after) :]:
         panel.set_visible(False)
@@ -59,7 +62,7 @@ def draw(load: LoadDistribution, title: str, *, narrow: bool) -> Figure:
 
 
 def _unit(load: LoadDistribution) -> tuple[float, str]:
-    """How many units of the measure one unit of the axis is, and what to write behind the title."""
+    """Return the number of units of the measure per unit of the axis, and the suffix of the title."""
     if load.measure.write is not format_bytes:
         return 1.0, ""
     factor, unit = byte_unit(max((*load.before, *(most for row in load.after.values() for most in row)), default=0))
@@ -69,63 +72,63 @@ def _unit(load: LoadDistribution) -> tuple[float, str]:
 def _panel(panel: Axes, load: LoadDistribution, after: Sequence[float], before: Sequence[float]) -> None:
     color = part_style(0, rising=False).color
     panel.grid(visible=False, axis="x")
-    if len(load.names) <= _MOST_BARS:
-        places = range(len(load.names))
-        panel.bar(places, after, _BAR, color=color, linewidth=0, zorder=2)
-        ends = [place - _MARK for place in places], [place + _MARK for place in places]
+    if len(load.names) <= _MAX_BARS:
+        positions = range(len(load.names))
+        panel.bar(positions, after, _BAR, color=color, linewidth=0, zorder=2)
+        ends = [position - _MARK for position in positions], [position + _MARK for position in positions]
         panel.hlines(before, *ends, color=INK, linewidth=1.5, zorder=3)
         return
-    edges = [place - 0.5 for place in range(len(_ranked(after, load)) + 1)]
+    edges = [position - 0.5 for position in range(len(_ranked(after, load)) + 1)]
     panel.stairs(_ranked(after, load), edges, fill=True, color=color, linewidth=0, zorder=2)
     panel.stairs(_ranked(before, load), edges, color=INK, linewidth=0.9, zorder=3)
 
 
 def _ranked(values: Sequence[float], load: LoadDistribution) -> Sequence[float]:
-    """The values as they are or, of very many, in descending order at as many ranks as can be seen."""
-    if len(load.names) <= _MOST_PLACES:
+    """Return the values, or for many brokers the values at equally spaced ranks in descending order."""
+    if len(load.names) <= _MAX_RANKS:
         return values
     ordered = sorted(values, reverse=True)
-    return [ordered[round(rank * (len(ordered) - 1) / (_MOST_PLACES - 1))] for rank in range(_MOST_PLACES)]
+    return [ordered[round(rank * (len(ordered) - 1) / (_MAX_RANKS - 1))] for rank in range(_MAX_RANKS)]
 
 
 def _scale(panel: Axes, load: LoadDistribution, factor: float, *, narrow: bool) -> None:
-    """Set up the axes that all panels share."""
+    """Configure the axes shared by all panels."""
     from matplotlib.ticker import MaxNLocator
 
-    most = max((*load.before, *(value for row in load.after.values() for value in row)), default=0) / factor
-    panel.set_ylim(0, 1.08 * most or 1)
+    maximum = max((*load.before, *(value for row in load.after.values() for value in row)), default=0) / factor
+    panel.set_ylim(0, 1.08 * maximum or 1)
     panel.yaxis.set_major_locator(MaxNLocator(4, integer=factor == 1))
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
-    if len(load.names) > _MOST_PLACES:
-        panel.set_xticks([0, _MOST_PLACES - 1], ["most loaded", "least loaded"])
+    if len(load.names) > _MAX_RANKS:
+        panel.set_xticks([0, _MAX_RANKS - 1], ["most loaded", "least loaded"])
         return
     panel.set_xlim(-0.7, len(load.names) - 0.3)
     ticks = _ticks(load, 45 if narrow else 95)
     panel.set_xticks(list(ticks), list(ticks.values()))
-    for other in panel.figure.axes if load.groups else ():
+    for panel_axes in panel.figure.axes if load.groups else ():
         for end in _ends(load.groups)[:-1]:
-            other.axvline(end + 0.5, color=FAINT, linewidth=0.9, zorder=0)
+            panel_axes.axvline(end + 0.5, color=FAINT, linewidth=0.9, zorder=0)
 
 
-def _ticks(load: LoadDistribution, room: int) -> dict[int, str]:
-    """Names below the axis, as many as fit into so many characters; racks below the middle of their brokers."""
+def _ticks(load: LoadDistribution, max_chars: int) -> dict[int, str]:
+    """Return the tick labels that fit into a number of characters; rack names are below the middle of their brokers."""
     names = [shortened(printable(name), 12) for name in load.names]
-    step = max(1, math.ceil(len(names) * (2 + max(map(len, names))) / room))
-    ticks = {place: names[place] for place in range(0, len(names), step)}
+    step = max(1, math.ceil(len(names) * (2 + max(map(len, names))) / max_chars))
+    ticks = {position: names[position] for position in range(0, len(names), step)}
     ends = _ends(load.groups)
-    if 14 * len(ends) > room:
+    if 14 * len(ends) > max_chars:
         return ticks
     for first, last in zip([0, *(end + 1 for end in ends)], ends, strict=False):
-        inside = [place for place in ticks if first <= place <= last] or [(first + last) // 2]
-        middle = min(inside, key=lambda place: abs(place - (first + last) / 2))
+        inside = [position for position in ticks if first <= position <= last] or [(first + last) // 2]
+        middle = min(inside, key=lambda position: abs(position - (first + last) / 2))
         ticks[middle] = f"{ticks.get(middle, '')}\n{shortened(printable(load.groups[first]), 12)}"
     return ticks
 
 
 def _ends(groups: Sequence[str]) -> list[int]:
-    """The last place of each group."""
-    counts = [len(list(found)) for _, found in groupby(groups)]
-    return [sum(counts[: place + 1]) - 1 for place in range(len(counts))]
+    """Return the last index of each group."""
+    counts = [len(list(members)) for _, members in groupby(groups)]
+    return [sum(counts[: group + 1]) - 1 for group in range(len(counts))]
 
 
 def _handles() -> list[object]:

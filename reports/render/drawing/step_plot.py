@@ -1,6 +1,6 @@
-"""Step lines over time with what happened meanwhile: the frame that the figures of runs share.
+"""Step lines over time with event labels, the basis of all time series figures.
 
-Nothing covers the data: the legend stands below the axes, the names of events above them.
+The legend is below the axes and event labels are above them, so that nothing covers the data.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _WIDE_IN, _NARROW_IN, _HEIGHT_IN = 8.0, 4.2, 3.4
 _POINTS_PER_IN = 72
 _LINE_PT = 1.7
-_APART_PT = 2.4
-_APART_ALL_PT = 11.0
-"""How far lines that lie on one another are drawn apart: two neighbours, and all of them at most."""
+_LINE_OFFSET_PT = 2.4
+_MAX_TOTAL_OFFSET_PT = 11.0
+"""Vertical offsets between coinciding lines: between two of them, and the maximum over all."""
 
 _LANE_PT = 10.0
 _STEPS = (1, 2, 5, 10)
@@ -36,14 +36,14 @@ _MANY_ROUNDS = 60
 
 @dataclass(frozen=True, slots=True)
 class PlotOptions:
-    """What a figure says about itself.
+    """Options of a time series figure.
 
     Attributes:
-        title: of the figure.
-        y_label: what is counted, with its unit.
-        factor: how many of the table's units are one of the axis.
-        whole_numbers: whether there is nothing between two whole numbers.
-        narrow: for a small screen or a column of a page.
+        title: title of the figure.
+        y_label: label of the y axis with its unit.
+        factor: units of the values per unit of the axis.
+        whole_numbers: whether the y axis has whole numbers only.
+        narrow: whether to draw for a small screen.
     """
 
     title: str
@@ -54,13 +54,13 @@ class PlotOptions:
 
     @property
     def width_pt(self) -> float:
-        """Of the axes, about."""
+        """Return the approximate width of the axes in points."""
         return (_NARROW_IN if self.narrow else _WIDE_IN) * _POINTS_PER_IN - 60
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The axes that lines are drawn in, and the end and unit of time there."""
+    """The axes of a figure with the end and unit of its time axis."""
 
     plot: PlotOptions
     axes: Axes
@@ -74,8 +74,17 @@ class _Frame:
         return [math.nan if value is None else value / self.plot.factor for value in values]
 
 
-def draw(plot: PlotOptions, lines: Sequence[TimeSeries], happened: Sequence[EventMarker]) -> Figure:
-    """Draw lines; where they lie on one another they are drawn side by side."""
+def draw(plot: PlotOptions, lines: Sequence[TimeSeries], events: Sequence[EventMarker]) -> Figure:
+    """Draw lines over time; coinciding lines are drawn side by side.
+
+    Args:
+        plot: the options.
+        lines: one per assignor.
+        events: events to label.
+
+    Returns:
+        The figure.
+    """
     from matplotlib.figure import Figure
 
     columns, rows = _legend_shape(plot, lines)
@@ -83,21 +92,21 @@ def draw(plot: PlotOptions, lines: Sequence[TimeSeries], happened: Sequence[Even
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot()
     axes.set_ylabel(plot.y_label)
-    # A line keeps its style in all figures of a run, whoever else is drawn.
+    # A line has the same style in all figures of a run, whichever others are drawn.
     drawn = {index: line for index, line in enumerate(lines) if any(value is not None for value in line.values)}
     if not drawn:
         axes.set(xticks=[], yticks=[], xlabel="time", title=plot.title)
-        axes.text(0.5, 0.5, "no rebalance to show", transform=axes.transAxes, ha="center", va="center")
+        axes.text(0.5, 0.5, "no rebalance", transform=axes.transAxes, ha="center", va="center")
         return figure
-    frame = _frame(plot, axes, list(drawn.values()), happened)
-    apart_pt = _apart(list(drawn.values()))
+    frame = _frame(plot, axes, list(drawn.values()), events)
+    offsets_pt = _offsets_pt(list(drawn.values()))
     handles = [
-        _line(frame, line, line_style(index), moved)
-        for (index, line), moved in zip(drawn.items(), apart_pt, strict=True)
+        _line(frame, line, line_style(index), offset_pt)
+        for (index, line), offset_pt in zip(drawn.items(), offsets_pt, strict=True)
     ]
     if any(line.varies for line in drawn.values()):
         handles.append(_range_handle())
-    labels = place_labels(happened, frame.until_ms, plot.width_pt, 20 if plot.narrow else 28)
+    labels = place_labels(events, frame.until_ms, plot.width_pt, 20 if plot.narrow else 28)
     handles += _events(frame, labels)
     lanes = 1 + max((label.lane for label in labels if label.lane is not None), default=-1)
     axes.set_title(plot.title, pad=6 + lanes * _LANE_PT)
@@ -111,45 +120,45 @@ def _legend_label(plot: PlotOptions, line: TimeSeries) -> str:
 
 
 def _legend_shape(plot: PlotOptions, lines: Sequence[TimeSeries]) -> tuple[int, int]:
-    """Columns and rows of the legend, events and range included."""
-    entries = [_legend_label(plot, line) for line in lines] + ["scenario event (10 not named)"]
+    """Return the number of columns and rows of the legend, including events and range."""
+    entries = [_legend_label(plot, line) for line in lines] + ["scenario event (10 without label)"]
     width_pt = 50 + 5.2 * max(map(len, entries))
     columns = max(1, min(4, int((plot.width_pt + 60) / width_pt)))
     return columns, -(-(len(entries) + 1) // columns)
 
 
-def _until(lines: Sequence[TimeSeries], happened: Sequence[EventMarker]) -> int:
-    """Where the axis ends: a little after the last thing that happened, for nothing changes from there on."""
+def _until(lines: Sequence[TimeSeries], events: Sequence[EventMarker]) -> int:
+    """Return the end of the time axis: shortly after the last change or event, because nothing changes later."""
     end = max(line.until_ms for line in lines)
-    last = max([line.at_ms[-1] for line in lines] + [event.at_ms for event in happened if event.at_ms <= end])
+    last = max([line.at_ms[-1] for line in lines] + [event.at_ms for event in events if event.at_ms <= end])
     return min(end, round(last * 1.2)) if len({moment for line in lines for moment in line.at_ms}) > 1 else end
 
 
-def _frame(plot: PlotOptions, axes: Axes, lines: Sequence[TimeSeries], happened: Sequence[EventMarker]) -> _Frame:
+def _frame(plot: PlotOptions, axes: Axes, lines: Sequence[TimeSeries], events: Sequence[EventMarker]) -> _Frame:
     from matplotlib.ticker import MaxNLocator
 
-    until_ms = _until(lines, happened)
+    until_ms = _until(lines, events)
     ms_per_unit, unit = time_unit(until_ms)
     axes.set_xlabel(f"time ({unit})")
     axes.set_xlim(0, max(until_ms, 1) / ms_per_unit)
     axes.xaxis.set_major_locator(MaxNLocator(6 if plot.narrow else 10, steps=_TIME_STEPS))
     top = max(value for line in lines for value in line.most if value is not None) / plot.factor or 1
-    # The lowest of the lines that are drawn side by side stand a little below 0.
+    # Lines drawn side by side may be slightly below 0.
     axes.set_ylim(-0.05 * top, 1.06 * top)
     axes.yaxis.set_major_locator(MaxNLocator(7, steps=_STEPS, integer=plot.whole_numbers))
     return _Frame(plot, axes, until_ms, ms_per_unit)
 
 
-def _apart(lines: Sequence[TimeSeries]) -> list[float]:
-    """How far each line is moved, in points, so that lines which coincide anywhere are all seen."""
-    moved = [0.0] * len(lines)
-    for group in _touching(lines):
-        step = min(_APART_PT, _APART_ALL_PT / len(group))
-        # The higher one is moved up, so that they come no closer where they are apart anyway.
-        from_above = sorted(group, key=lambda index: -_mean(lines[index]))
-        for position, index in enumerate(from_above):
-            moved[index] = step * ((len(group) - 1) / 2 - position)
-    return moved
+def _offsets_pt(lines: Sequence[TimeSeries]) -> list[float]:
+    """Return the vertical offset of each line in points, such that coinciding lines are all visible."""
+    offsets = [0.0] * len(lines)
+    for group in _coinciding(lines):
+        step = min(_LINE_OFFSET_PT, _MAX_TOTAL_OFFSET_PT / len(group))
+        # Shift higher lines up, so that shifting never brings lines closer together.
+        by_height = sorted(group, key=lambda index: -_mean(lines[index]))
+        for position, index in enumerate(by_height):
+            offsets[index] = step * ((len(group) - 1) / 2 - position)
+    return offsets
 
 
 def _mean(line: TimeSeries) -> float:
@@ -157,27 +166,27 @@ def _mean(line: TimeSeries) -> float:
     return sum(known) / len(known)
 
 
-def _touching(lines: Sequence[TimeSeries]) -> list[list[int]]:
-    """Groups of lines that lie on one another at some time, directly or by way of others."""
+def _coinciding(lines: Sequence[TimeSeries]) -> list[list[int]]:
+    """Return groups of lines that coincide at some time, directly or through other lines."""
     moments = sorted({moment for line in lines for moment in line.at_ms})
     values = [[line.at(moment) for moment in moments] for line in lines]
     group_of = list(range(len(lines)))
-    for one in range(len(lines)):
-        for other in range(one):
-            if any(a is not None and a == b for a, b in zip(values[one], values[other], strict=True)):
-                joined, kept = group_of[one], group_of[other]
+    for first in range(len(lines)):
+        for second in range(first):
+            if any(a is not None and a == b for a, b in zip(values[first], values[second], strict=True)):
+                joined, kept = group_of[first], group_of[second]
                 group_of = [kept if group == joined else group for group in group_of]
     return [[index for index, group in enumerate(group_of) if group == wanted] for wanted in sorted(set(group_of))]
 
 
-def _line(frame: _Frame, line: TimeSeries, style: LineStyle, apart_pt: float) -> Artist:
-    """Draw a line with a mark at each round, and the range over the seeds; returns what stands in the legend."""
+def _line(frame: _Frame, line: TimeSeries, style: LineStyle, offset_pt: float) -> Artist:
+    """Draw a line with a marker per round and the range over the seeds; return its legend handle."""
     from matplotlib.lines import Line2D
     from matplotlib.transforms import ScaledTranslation
 
     axes = frame.axes
-    aside = ScaledTranslation(0, apart_pt / _POINTS_PER_IN, axes.figure.dpi_scale_trans)
-    transform = axes.transData + aside
+    shift = ScaledTranslation(0, offset_pt / _POINTS_PER_IN, axes.figure.dpi_scale_trans)
+    transform = axes.transData + shift
     stroke: dict[str, Any] = {
         "color": style.color,
         "linewidth": _LINE_PT,
@@ -203,31 +212,31 @@ def _line(frame: _Frame, line: TimeSeries, style: LineStyle, apart_pt: float) ->
 def _range_handle() -> Artist:
     from matplotlib.patches import Patch
 
-    return Patch(facecolor=INK, alpha=0.15, label="least to most over the seeds; lines: median")
+    return Patch(facecolor=INK, alpha=0.15, label="range over seeds; lines: median")
 
 
 def _events(frame: _Frame, labels: Sequence[EventLabel]) -> list[Artist]:
-    """A thin line down from each name; returns what stands in the legend."""
+    """Draw a thin line down from each event label; return the legend handles."""
     from matplotlib.lines import Line2D
 
     stroke: dict[str, Any] = {"color": EVENT, "linewidth": 0.8, "linestyle": (0, (4, 2))}
     for label in labels:
-        [at] = frame.x([label.at_ms])
-        frame.axes.axvline(at, zorder=1, **stroke)
+        [x] = frame.x([label.at_ms])
+        frame.axes.axvline(x, zorder=1, **stroke)
         if label.lane is not None:
-            _name(frame.axes, label, label.lane, at, stroke)
+            _write_label(frame.axes, label, label.lane, x, stroke)
     if not labels:
         return []
     unnamed = sum(label.lane is None for label in labels)
-    note = f" ({unnamed} not named)" if unnamed else ""
+    note = f" ({unnamed} without label)" if unnamed else ""
     return [Line2D([], [], label=f"scenario event{note}", **stroke)]
 
 
-def _name(axes: Axes, label: EventLabel, lane: int, at: float, stroke: dict[str, Any]) -> None:
-    """Write the name of an event above the axes, and lead a line down from it."""
+def _write_label(axes: Axes, label: EventLabel, lane: int, x: float, stroke: dict[str, Any]) -> None:
+    """Write an event label above the axes and draw the line from it to the axes."""
     up_pt = 3 + lane * _LANE_PT
     above: dict[str, Any] = {
-        "xy": (at, 1),
+        "xy": (x, 1),
         "xycoords": axes.get_xaxis_transform(),
         "textcoords": "offset points",
         "annotation_clip": False,
@@ -241,5 +250,5 @@ def _name(axes: Axes, label: EventLabel, lane: int, at: float, stroke: dict[str,
         **above,
     )
     line = axes.annotate("", xytext=(0, up_pt + _LANE_PT - 2), arrowprops=lead, **above)
-    for each in (name, line):
-        each.set_in_layout(False)
+    for artist in (name, line):
+        artist.set_in_layout(False)

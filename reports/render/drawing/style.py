@@ -1,6 +1,6 @@
-"""How figures look: colours that colour-blind people tell apart, and what tells lines apart without any colour.
+"""Style of figures: colors that color-blind readers can distinguish, and line styles that differ without color.
 
-Source of the colours: M. Okabe and K. Ito, "Color Universal Design", 2008.
+Source of the colors: M. Okabe and K. Ito, "Color Universal Design", 2008.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 INK = "#20242b"
-"""Text and axes."""
+"""Color of text and axes."""
 
 FAINT = "#d5d9df"
-"""The grid."""
+"""Color of the grid."""
 
 PAPER = "#fefefe"
-"""What marks are filled with: the colour of the page, and no other mark of a figure has it."""
+"""Color of the page; used only to fill markers."""
 
 EVENT = "#7a818c"
-"""Lines of events."""
+"""Color of event lines."""
 
-# Yellow is left out: it cannot be seen on white. Black is the ink of the page, so that it is seen on any.
+# Without yellow, which is invisible on white. Black is the ink of the page: visible in light and dark mode.
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", INK, "#e69f00", "#56b4e9")
 _DASHES: tuple[tuple[float, ...], ...] = ((), (6, 2), (1.5, 1.5), (6, 2, 1.5, 2), (3, 1.5), (8, 1.5, 1, 1.5, 1, 1.5))
 _MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*", "<", ">", "p")
@@ -28,7 +28,13 @@ _MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*", "<", ">", "p")
 
 @dataclass(frozen=True, slots=True)
 class LineStyle:
-    """What a line looks like; the dashes are in widths of the line, on and off."""
+    """Style of a line.
+
+    Attributes:
+        color: its color.
+        dashes: lengths on and off, in line widths; empty for a solid line.
+        marker: its marker.
+    """
 
     color: str
     dashes: tuple[float, ...]
@@ -36,7 +42,7 @@ class LineStyle:
 
 
 def line_style(index: int) -> LineStyle:
-    """The style of the line with this number, from 0; the first 462 all differ, neighbours in everything."""
+    """Return the style of a line by its number from 0; the first 462 differ, neighbors in every respect."""
     return LineStyle(
         color=_COLORS[index % len(_COLORS)],
         dashes=_DASHES[index % len(_DASHES)],
@@ -46,30 +52,38 @@ def line_style(index: int) -> LineStyle:
 
 @dataclass(frozen=True, slots=True)
 class PartStyle:
-    """What a part of a bar looks like; the hatch is in the colour of the page."""
+    """Style of a part of a bar.
+
+    Attributes:
+        color: its color.
+        hatch: its hatch, drawn in the color of the page.
+    """
 
     color: str
     hatch: str
 
 
-# Cool to hot, so that it is seen which end is bad; the grid's colour is for what is nothing.
+# From cool to hot, so that the bad end is recognizable; the grid color means none.
 _RISING = (FAINT, "#56b4e9", "#0072b2", "#e69f00", "#d55e00", INK)
 _HATCHES = ("", "////", "", "||||", "", "\\\\\\\\", "", "xxxx", "----", "++++")
 
 
 def part_style(index: int, *, rising: bool) -> PartStyle:
-    """The style of the part with this number, from 0; neighbours differ without colour too.
+    """Return the style of a part by its number from 0; neighbors differ without color.
 
     Args:
-        index: up to 9; up to 5 if rising.
-        rising: whether each part is worse than the one before.
+        index: at most 9, or at most 5 if rising.
+        rising: whether each part is worse than the previous one.
+
+    Returns:
+        The style.
     """
     colors = _RISING if rising else _COLORS
     return PartStyle(colors[index % len(colors)], _HATCHES[index])
 
 
 def matplotlib_settings() -> dict[Any, Any]:
-    """Settings of matplotlib, all of them: nothing that is set on a machine changes a figure."""
+    """Return a complete set of Matplotlib settings, so that local settings do not change a figure."""
     from matplotlib import rcParamsDefault
 
     defaults: dict[Any, Any] = {

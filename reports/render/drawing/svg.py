@@ -1,4 +1,4 @@
-"""An SVG of matplotlib made fit to stand inside a page, perhaps next to others and on a dark ground."""
+"""Conversion of Matplotlib's SVG into an inline element for pages in light and dark mode."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from xml.etree import ElementTree
 from reports.render.drawing.style import EVENT, FAINT, INK, PAPER
 
 _ON_PAGE = {INK: "currentColor", FAINT: "var(--faint)", PAPER: "var(--paper)", EVENT: "var(--quiet)"}
-"""Colours that the page decides on."""
+"""Colors that the style sheet of the page defines."""
 
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 
 
 def inline_svg(svg: bytes, prefix: str, title: str) -> str:
-    """Turn a file into an element: no declaration, no metadata, as wide as there is room for.
+    """Convert an SVG file into an element without declaration and metadata that fills the available width.
 
     Args:
-        svg: as `reports.render.figures.run_figures.rendered` makes it.
-        prefix: goes before all ids, which must be unique in a page.
-        title: what those hear who do not see it.
+        svg: as from `reports.render.figures.run_figures.figure_bytes`.
+        prefix: prefix of all ids, unique in the page.
+        title: description for screen readers.
+
+    Returns:
+        The element as text.
     """
     root = ElementTree.fromstring(svg)
     for element in root.iter():
@@ -35,7 +38,7 @@ def inline_svg(svg: bytes, prefix: str, title: str) -> str:
 
 
 def _make_local(element: ElementTree.Element, prefix: str) -> None:
-    """Names without namespaces, as in HTML; ids with the prefix, and what refers to them."""
+    """Remove namespaces, add the prefix to ids and references, and convert styles to attributes."""
     element.tag = _name(element.tag)
     attributes = {_name(name): value for name, value in element.attrib.items()}
     element.attrib.clear()
@@ -45,17 +48,17 @@ def _make_local(element: ElementTree.Element, prefix: str) -> None:
         elif name == "href":
             value = f"#{prefix}{value.removeprefix('#')}"
         elif name == "style":
-            # The policy of the page allows no style of an element's own; as attributes these mean the same.
+            # The policy of the page forbids inline styles; attributes have the same meaning.
             for declaration in filter(None, value.split(";")):
-                key, _, said = declaration.partition(":")
-                element.set(key.strip(), _on_page(said.strip(), prefix))
+                key, _, declared = declaration.partition(":")
+                element.set(key.strip(), _page_color(declared.strip(), prefix))
             continue
         elif name in ("clip-path", "fill", "stroke"):
-            value = _on_page(value, prefix)
+            value = _page_color(value, prefix)
         element.set(name, value)
 
 
-def _on_page(value: str, prefix: str) -> str:
+def _page_color(value: str, prefix: str) -> str:
     value = _REFERENCE.sub(rf"url(#{prefix}\1)", value)
     for color, on_page in _ON_PAGE.items():
         value = value.replace(color, on_page)

@@ -1,4 +1,4 @@
-"""The front of traffic against movement as a picture."""
+"""Figure of the trade-off between cross-rack traffic and task moves."""
 
 from __future__ import annotations
 
@@ -12,48 +12,53 @@ from reports.render.figures.run_figures import figure_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LONGEST = 34
+_MAX_CHARS = 34
 
 
 @figure_style()
 def traffic_against_movement(front: TrafficFrontier, *, narrow: bool = False) -> Figure:
-    """Draw the corners of a front, the line between them, the costs that lead to each, and the assignor's answer.
+    """Draw the Pareto front of traffic and moves, the costs that lead to each point, and the assignor's assignment.
 
     Args:
         front: at least one point.
-        narrow: for a small screen or a column of a page.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(4.2, 3.6) if narrow else (8.0, 4.2), layout="constrained")
     axes = figure.add_subplot()
-    name = shortened(printable(front.scenario), _LONGEST)
-    axes.set_title(f"Round {front.round}" if narrow else f"Traffic against movement: {name}, round {front.round}")
+    name = shortened(printable(front.scenario), _MAX_CHARS)
+    axes.set_title(f"Round {front.round}" if narrow else f"Traffic and moves: {name}, round {front.round}")
     moves = [point.moves for point in front.points]
     remote = [point.remote_partitions for point in front.points]
     color = line_style(0).color
-    axes.plot(moves, remote, color=color, marker="o", markersize=7, markeredgecolor=PAPER, label="best at some ratio")
-    answered = front.answered
     axes.plot(
-        [answered.moves],
-        [answered.remote_partitions],
+        moves, remote, color=color, marker="o", markersize=7, markeredgecolor=PAPER, label="optimal for some cost ratio"
+    )
+    assignor_point = front.answered
+    axes.plot(
+        [assignor_point.moves],
+        [assignor_point.remote_partitions],
         linestyle="none",
         marker="s",
         markersize=8,
         fillstyle="none",
         markeredgewidth=1.6,
         color=line_style(1).color,
-        label=f"{shortened(printable(answered.name), _LONGEST)} answered",
+        label=f"{shortened(printable(assignor_point.name), _MAX_CHARS)}",
     )
     for point in front.points:
         if point.marks:
-            text = "\n".join(shortened(printable(mark), _LONGEST) for mark in point.marks)
+            text = "\n".join(shortened(printable(mark), _MAX_CHARS) for mark in point.marks)
             axes.annotate(
                 text, (point.moves, point.remote_partitions), (8, 6), textcoords="offset points", color=INK, fontsize=8
             )
-    axes.set_xlabel("stateful tasks that move")
-    axes.set_ylabel("source partitions read across racks")
+    axes.set_xlabel("stateful task moves")
+    axes.set_ylabel("cross-rack source partitions")
     axes.margins(x=0.12, y=0.14)
     top = axes.get_ylim()[1]
     axes.set_xlim(left=0)

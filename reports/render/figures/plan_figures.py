@@ -1,4 +1,4 @@
-"""Pictures of plans by matplotlib; `plan_figures` names those that a plan folder has data for."""
+"""Figures of replica plans; `plan_figures` lists those for a plan directory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reports.analysis.plans.load_distributions import LoadDistribution, loads
-from reports.analysis.plans.move_matrices import MoveMatrix, matrices
+from reports.analysis.plans.load_distributions import LoadDistribution, load_distributions
+from reports.analysis.plans.move_matrices import MoveMatrix, move_matrices
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.text import printable, shortened
 from reports.render.drawing import heat_map, load_panels
@@ -17,43 +17,50 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Draw = Callable[..., "Figure"]
-"""Draws a figure; takes `narrow`."""
+"""Draws a figure; accepts `narrow`."""
 
 
 def plan_figures(results: PlanResults) -> dict[str, Draw]:
-    """Return what draws each figure, by the name of its file."""
-    drawn: dict[str, Draw] = {
-        f"{load.measure.name}_per_{load.level}": partial(draw_load, (load, results.source)) for load in loads(results)
+    """Return the drawing function of each figure by file name."""
+    draw_functions: dict[str, Draw] = {
+        f"{load.measure.name}_per_{load.level}": partial(draw_load, (load, results.source))
+        for load in load_distributions(results)
     }
-    found = matrices(results, "move")
-    if found:
-        drawn["replicas_moved"] = partial(draw_moves, found, results.source)
-    return drawn
+    matrices = move_matrices(results, "move")
+    if matrices:
+        draw_functions["replicas_moved"] = partial(draw_moves, matrices, results.source)
+    return draw_functions
 
 
-def draw_load(drawn: tuple[LoadDistribution, str], *, narrow: bool = False) -> Figure:
-    """Draw a load before and after each plan.
+def draw_load(load_and_source: tuple[LoadDistribution, str], *, narrow: bool = False) -> Figure:
+    """Draw the load before and after each plan.
 
     Args:
-        drawn: the load, and the name of the cluster.
-        narrow: for a small screen or a column of a page.
+        load_and_source: the load, and the name of the cluster.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
-    load, source = drawn
+    load, source = load_and_source
     with figure_style():
         return load_panels.draw(load, load.title if narrow else _title(load.title, source), narrow=narrow)
 
 
-def draw_moves(found: Sequence[MoveMatrix], source: str, *, narrow: bool = False) -> Figure:
-    """Draw the matrix of moves of each plan.
+def draw_moves(matrices: Sequence[MoveMatrix], source: str, *, narrow: bool = False) -> Figure:
+    """Draw the move matrix of each plan.
 
     Args:
-        found: at least one matrix.
+        matrices: at least one matrix.
         source: the name of the cluster.
-        narrow: for a small screen or a column of a page.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
     title = "Replicas moved"
     with figure_style():
-        return heat_map.draw(found, title if narrow else _title(title, source), narrow=narrow)
+        return heat_map.draw(matrices, title if narrow else _title(title, source), narrow=narrow)
 
 
 def _title(what: str, source: str) -> str:

@@ -1,7 +1,7 @@
-"""Pictures of runs by matplotlib: one function a figure.
+"""Figures of runs, one function per figure.
 
-Matplotlib is imported when a figure is made, and only its object interface is used: there is no state of pyplot, no
-window, and no setting of the machine in a figure. The same tables give the same bytes.
+Matplotlib is imported only when a figure is drawn, and only its object interface is used: there is no pyplot state, no
+window, and no dependence on local settings. The same tables give the same bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import byte_unit
 from reports.analysis.runs.breakdowns import Breakdown, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.analysis.runs.client_loads import loads
+from reports.analysis.runs.client_loads import client_loads
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.text import printable, shortened
 from reports.render.drawing import bars, curves
@@ -27,15 +27,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg", "pdf")
-"""What figures can be saved as."""
+"""File formats of figures."""
 
 
 def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
-    """Draw the bytes per second that really crossed from rack to rack over time, one line an assignor.
+    """Draw the cross-rack traffic over time in bytes per second, one line per assignor.
 
     Args:
-        tables: must hold `runs`, `rounds` and `events`.
-        narrow: for a small screen or a column of a page.
+        tables: must contain `runs`, `rounds` and `events`.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
 
     Raises:
         TableError: a table is missing.
@@ -44,7 +47,7 @@ def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
     most = max((value for line in lines for value in line.most if value is not None), default=0)
     factor, unit = byte_unit(most)
     plot = PlotOptions(
-        title=_title("Traffic between racks", tables),
+        title=_title("Cross-rack traffic", tables),
         y_label=f"cross-rack traffic ({unit}/s)",
         factor=factor,
         whole_numbers=False,
@@ -55,18 +58,21 @@ def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
 
 
 def convergence(tables: Tables, *, narrow: bool = False) -> Figure:
-    """Draw how many tasks are not yet where they will be in the end, over time, one line an assignor.
+    """Draw the number of tasks that are not at their final client over time, one line per assignor.
 
     Args:
-        tables: must hold `runs`, `rounds` and `events`.
-        narrow: for a small screen or a column of a page.
+        tables: must contain `runs`, `rounds` and `events`.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
 
     Raises:
         TableError: a table is missing.
     """
     plot = PlotOptions(
         title=_title("Convergence", tables),
-        y_label="tasks not yet where they will stay",
+        y_label="tasks not at their final client",
         factor=1,
         whole_numbers=True,
         narrow=narrow,
@@ -76,11 +82,14 @@ def convergence(tables: Tables, *, narrow: bool = False) -> Figure:
 
 
 def downtime(tables: Tables, *, narrow: bool = False) -> Figure:
-    """Draw how many tasks were down for how long, one bar an assignor.
+    """Draw the number of tasks by downtime, one bar per assignor.
 
     Args:
-        tables: must hold `runs` and `tasks`.
-        narrow: for a small screen or a column of a page.
+        tables: must contain `runs` and `tasks`.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
 
     Raises:
         TableError: a table is missing.
@@ -89,11 +98,14 @@ def downtime(tables: Tables, *, narrow: bool = False) -> Figure:
 
 
 def reasons_of_moves(tables: Tables, *, narrow: bool = False) -> Figure:
-    """Draw how many tasks moved and why, one bar an assignor.
+    """Draw the number of task moves by reason, one bar per assignor.
 
     Args:
-        tables: must hold `runs`.
-        narrow: for a small screen or a column of a page.
+        tables: must contain `runs`.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
 
     Raises:
         TableError: a table is missing.
@@ -102,11 +114,14 @@ def reasons_of_moves(tables: Tables, *, narrow: bool = False) -> Figure:
 
 
 def kinds_of_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
-    """Draw how many bytes crossed from rack to rack and what they were, one bar an assignor.
+    """Draw the cross-rack bytes by kind of traffic, one bar per assignor.
 
     Args:
-        tables: must hold `runs` and `traffic`.
-        narrow: for a small screen or a column of a page.
+        tables: must contain `runs` and `traffic`.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
 
     Raises:
         TableError: a table is missing.
@@ -115,50 +130,64 @@ def kinds_of_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
 
 
 def load_per_thread(tables: Tables, *, narrow: bool = False) -> Figure:
-    """Draw how many tasks each client has per thread in the end, most first, one curve an assignor.
+    """Draw the tasks per thread of each client in the last round, descending, one curve per assignor.
 
     Args:
-        tables: must hold `runs`, `clients` and `assignments`.
-        narrow: for a small screen or a column of a page.
+        tables: must contain `runs`, `clients` and `assignments`.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
 
     Raises:
         TableError: a table is missing.
     """
-    values = {label: [load.per_thread for load in of_run] for label, of_run in loads(tables).items()}
+    values = {label: [load.per_thread for load in of_run] for label, of_run in client_loads(tables).items()}
     with figure_style():
         return curves.draw(_title("Load per thread", tables), values, narrow=narrow)
 
 
 RUN_FIGURES = (cross_rack_traffic, convergence, downtime, reasons_of_moves, kinds_of_traffic, load_per_thread)
-"""Every figure, in the order in which they are shown."""
+"""Every figure, in the order of display."""
 
 
 def figure_bytes(figure: Figure, format: str, *, text_as_text: bool = False) -> bytes:
-    """A figure as the bytes of a file; the same each time.
+    """Return a figure as the bytes of a file, reproducibly.
 
     Args:
-        figure: of this module.
+        figure: any figure of this package.
         format: one of `FORMATS`.
-        text_as_text: leave text in an SVG as text, for the reader's fonts; otherwise it is drawn as outlines.
+        text_as_text: whether an SVG contains text in the reader's fonts instead of outlines.
+
+    Returns:
+        The content of the file.
 
     Raises:
-        ValueError: an unknown format.
+        ValueError: the format is unknown.
     """
     if format not in FORMATS:
-        raise ValueError(f"{format!r} is not a format of figures (formats: {', '.join(FORMATS)})")
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[format]
+        raise ValueError(f"{format!r} is not a figure format (formats: {', '.join(FORMATS)})")
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[format]
     out = io.BytesIO()
     with figure_style(svg_fonttype="none" if text_as_text else "path"):
-        figure.savefig(out, format=format, metadata=undated)
+        figure.savefig(out, format=format, metadata=metadata)
     return out.getvalue()
 
 
 def save_figures(figures: Mapping[str, Figure], directory: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write figures to a directory, which is made if need be; the names of the files are those of the figures.
+    """Write figures to a directory, which is created if necessary; files have the names of the figures.
+
+    Args:
+        figures: by name.
+        directory: the directory.
+        formats: some of `FORMATS`.
+
+    Returns:
+        The written files.
 
     Raises:
         OSError: the directory cannot be written.
-        ValueError: an unknown format.
+        ValueError: a format is unknown.
     """
     contents = {
         directory / f"{name}.{format}": figure_bytes(figure, format)
@@ -178,12 +207,19 @@ def _stacked(stack: Breakdown, tables: Tables, *, narrow: bool) -> Figure:
 
 @contextmanager
 def figure_style(**more: str) -> Iterator[None]:
-    """Within it figures look as those of this module do; further settings by name, `_` for `.`."""
+    """Apply the style of all figures within a context or function.
+
+    Args:
+        more: further Matplotlib settings by name, with `_` for `.`.
+
+    Yields:
+        None.
+    """
     import matplotlib
 
     overrides: dict[Any, Any] = {name.replace("_", "."): value for name, value in more.items()}
     with matplotlib.rc_context({**matplotlib_settings(), **overrides}), warnings.catch_warnings():
-        # A name may have characters that no font at hand has; a box in their place is all that can be done.
+        # A name may have characters that no font contains; Matplotlib draws a box instead.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         yield
 

@@ -1,4 +1,4 @@
-"""Pictures of a sweep by matplotlib: one function a figure. The same sweep gives the same bytes."""
+"""Figures of sweeps, one function per figure; the same sweep gives the same bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reports.analysis.formatting import (
     time_unit,
 )
 from reports.analysis.metric import Metric
-from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, Cell, Row, title
+from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, Row, title
 from reports.analysis.sweeps.aggregated_sweep import MeanEstimate as Difference
 from reports.analysis.sweeps.formatting import excludes_zero, share
 from reports.analysis.sweeps.grids import heat_map, largest_differences, shares
@@ -29,84 +29,95 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_DOMINATED: Final = 400
-"""How many dominated cells of each assignor are drawn."""
+"""Maximum number of dominated cells drawn per assignor."""
 
 MAX_INTERVALS: Final = 15
-"""How many differences are drawn."""
+"""Maximum number of differences drawn."""
 
 _WIDE_IN, _NARROW_IN = 8.0, 4.2
-_NOTHING = "nothing to show"
+_NO_DATA = "no data"
 _LAST_LIGHT = 6
 
 
 @figure_style()
 def pareto_front(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
-    """Draw every cell by its first two objectives: those on the front filled, dominated ones hollow.
+    """Draw every cell by its first two objectives: Pareto-optimal ones filled, dominated ones hollow.
 
     Args:
-        sweep: any; a cell without both objectives has no place.
-        narrow: for a small screen or a column of a page.
+        sweep: the sweep; cells without both objectives are not drawn.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
     figure, axes = _figure("Pareto front", sweep, 4.2, narrow=narrow)
     if len(sweep.objectives) < 2:
         return _empty(figure, axes)
-    one, other = sweep.objectives[:2]
+    x_metric, y_metric = sweep.objectives[:2]
     for number, assignor in enumerate(sweep.assignors):
-        of_one = [cell for cell in sweep.cells if cell.assignor == assignor and _has(cell, one) and _has(cell, other)]
-        on_front = [cell for cell in of_one if cell.row["on_front"]]
-        dominated = [cell for cell in of_one if not cell.row["on_front"]]
+        assignor_cells = [
+            cell for cell in sweep.cells if cell.assignor == assignor and _has(cell, x_metric) and _has(cell, y_metric)
+        ]
+        on_front = [cell for cell in assignor_cells if cell.row["on_front"]]
+        dominated = [cell for cell in assignor_cells if not cell.row["on_front"]]
         drawn = dominated[:: -(-len(dominated) // MAX_DOMINATED) or 1]
         color, marker = line_style(number).color, line_style(number).marker
-        how: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
-        points = [(cell.row[one.name], cell.row[other.name]) for cell in drawn]
-        axes.plot(*_columns(points), markersize=4, fillstyle="none", markeredgewidth=0.8, alpha=0.7, **how)
-        points = [(cell.row[one.name], cell.row[other.name]) for cell in on_front]
+        style: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
+        points = [(cell.row[x_metric.name], cell.row[y_metric.name]) for cell in drawn]
+        axes.plot(*_columns(points), markersize=4, fillstyle="none", markeredgewidth=0.8, alpha=0.7, **style)
+        points = [(cell.row[x_metric.name], cell.row[y_metric.name]) for cell in on_front]
         name = shortened(printable(assignor), 24 if narrow else 60)
-        axes.plot(*_columns(points), markersize=7, markeredgecolor=PAPER, label=name, zorder=3, **how)
-    _label(axes.xaxis, one, axes.get_xlim()[1], narrow=narrow)
-    _label(axes.yaxis, other, axes.get_ylim()[1], narrow=narrow)
-    figure.legend(loc="outside lower left", ncols=1 if narrow else 3, title="filled: on the front", alignment="left")
+        axes.plot(*_columns(points), markersize=7, markeredgecolor=PAPER, label=name, zorder=3, **style)
+    _label(axes.xaxis, x_metric, axes.get_xlim()[1], narrow=narrow)
+    _label(axes.yaxis, y_metric, axes.get_ylim()[1], narrow=narrow)
+    figure.legend(loc="outside lower left", ncols=1 if narrow else 3, title="filled: Pareto-optimal", alignment="left")
     return figure
 
 
 @figure_style()
 def two_factors(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
-    """Draw the mean of the first objective for every two levels of the two factors that explain most of it.
+    """Draw the mean of the first objective by the two most influential factors.
 
     Args:
-        sweep: any.
-        narrow: for a small screen or a column of a page.
+        sweep: the sweep.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
-    made = heat_map(sweep)
-    figure, axes = _figure("Two factors" if made is None else title(made.metric), sweep, 4.0, narrow=narrow)
-    if made is None:
+    matrix = heat_map(sweep)
+    figure, axes = _figure("Two factors" if matrix is None else title(matrix.metric), sweep, 4.0, narrow=narrow)
+    if matrix is None:
         return _empty(figure, axes)
-    rows, columns = (sweep.factors[number] for number in made.factors)
-    values = [[float("nan") if cell.value is None else cell.value for cell in row] for row in made.cells]
-    # Light to dark in one colour, so that grey paper and any eyes keep the order.
+    rows, columns = (sweep.factors[number] for number in matrix.factors)
+    values = [[float("nan") if cell.value is None else cell.value for cell in row] for row in matrix.cells]
+    # A single hue from light to dark keeps the order in grayscale and for color-blind readers.
     axes.grid(visible=False)
     axes.pcolormesh(values, cmap="Blues", edgecolors=PAPER, linewidth=1.5)
     axes.invert_yaxis()
-    axes.set_xticks([x + 0.5 for x in range(len(made.columns))], [shortened(text, 14) for text in made.columns])
-    axes.set_yticks([y + 0.5 for y in range(len(made.rows))], [shortened(text, 14) for text in made.rows])
+    axes.set_xticks([x + 0.5 for x in range(len(matrix.columns))], [shortened(text, 14) for text in matrix.columns])
+    axes.set_yticks([y + 0.5 for y in range(len(matrix.rows))], [shortened(text, 14) for text in matrix.rows])
     axes.set(xlabel=shortened(printable(columns.name), 40), ylabel=shortened(printable(rows.name), 40))
-    for y, row in enumerate(made.cells):
+    for y, row in enumerate(matrix.cells):
         for x, cell in enumerate(row):
-            color = PAPER if made.heat[y][x] > _LAST_LIGHT else INK
+            color = PAPER if matrix.heat[y][x] > _LAST_LIGHT else INK
             axes.text(x + 0.5, y + 0.5, cell.text, ha="center", va="center", color=color, fontsize=8)
     return figure
 
 
 @figure_style()
 def paired_differences(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
-    """Draw the differences from the baseline in the first objective, with intervals: the largest sure ones.
+    """Draw the largest significant differences from the baseline in the first objective, with intervals.
 
     Args:
-        sweep: any.
-        narrow: for a small screen or a column of a page.
+        sweep: the sweep.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
     rows = _largest(sweep)
-    figure, axes = _figure("Against the baseline", sweep, 1.3 + 0.32 * max(1, len(rows)), narrow=narrow)
+    figure, axes = _figure("Difference from the baseline", sweep, 1.3 + 0.32 * max(1, len(rows)), narrow=narrow)
     if not rows:
         return _empty(figure, axes)
     metric = sweep.objectives[0]
@@ -130,22 +141,25 @@ def paired_differences(sweep: AggregatedSweep, *, narrow: bool = False) -> Figur
 
 @figure_style()
 def sensitivity(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
-    """Draw how much of the variance of each objective each factor explains by itself.
+    """Draw the share of the variance of each objective that each factor explains alone.
 
     Args:
-        sweep: any.
-        narrow: for a small screen or a column of a page.
+        sweep: the sweep.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
     """
     by_metric = shares(sweep)
     bars = [(metric, _strongest(by_metric.get(metric.name, {}))) for metric in sweep.objectives]
-    lines = sum(len(of_one) + 1.4 for _, of_one in bars)
-    figure, axes = _figure("What matters most", sweep, 0.9 + 0.24 * lines, narrow=narrow)
-    if not any(of_one for _, of_one in bars):
+    lines = sum(len(shares_of_factors) + 1.4 for _, shares_of_factors in bars)
+    figure, axes = _figure("Most influential factors", sweep, 0.9 + 0.24 * lines, narrow=narrow)
+    if not any(shares_of_factors for _, shares_of_factors in bars):
         return _empty(figure, axes)
     y, ticks = 0.0, []
-    for metric, of_one in bars:
+    for metric, shares_of_factors in bars:
         axes.text(0, y, title(metric), fontweight="bold", fontsize=8.5, va="center")
-        for name, value in of_one:
+        for name, value in shares_of_factors:
             y += 1
             axes.barh(y, value, 0.7, color=line_style(0).color)
             axes.annotate(share(value), (value, y), xytext=(4, 0), textcoords="offset points", fontsize=8, va="center")
@@ -160,7 +174,7 @@ def sensitivity(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
 
 
 SWEEP_FIGURES = (pareto_front, two_factors, paired_differences, sensitivity)
-"""Every figure, in the order in which they are shown."""
+"""Every figure, in the order of display."""
 
 
 def _figure(what: str, sweep: AggregatedSweep, height_in: float, *, narrow: bool) -> tuple[Figure, Axes]:
@@ -174,11 +188,11 @@ def _figure(what: str, sweep: AggregatedSweep, height_in: float, *, narrow: bool
 
 def _empty(figure: Figure, axes: Axes) -> Figure:
     axes.set(xticks=[], yticks=[])
-    axes.text(0.5, 0.5, _NOTHING, transform=axes.transAxes, ha="center", va="center")
+    axes.text(0.5, 0.5, _NO_DATA, transform=axes.transAxes, ha="center", va="center")
     return figure
 
 
-def _has(cell: Cell, metric: Metric) -> bool:
+def _has(cell: AggregatedCell, metric: Metric) -> bool:
     return cell.row[metric.name] is not None
 
 
@@ -186,11 +200,11 @@ def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[f
     return [x for x, _ in points], [y for _, y in points]
 
 
-def _label(axis: Axis, metric: Metric, most: float, *, narrow: bool) -> None:
-    """Say what an axis is about, in the unit that suits its numbers."""
+def _label(axis: Axis, metric: Metric, maximum: float, *, narrow: bool) -> None:
+    """Label an axis with a unit that suits its values."""
     from matplotlib.ticker import MaxNLocator
 
-    factor, unit = _unit(metric, most)
+    factor, unit = _unit(metric, maximum)
     axis.set_label_text(f"{title(metric)}{f' ({unit})' if unit else ''}")
     axis.set_major_formatter(lambda value, _: f"{value / factor:,.6g}".replace("-", "−"))
     locator = MaxNLocator(4 if narrow else 7)
@@ -199,21 +213,21 @@ def _label(axis: Axis, metric: Metric, most: float, *, narrow: bool) -> None:
     axis.set_view_interval(low, high, ignore=True)
 
 
-def _unit(metric: Metric, most: float) -> tuple[float, str]:
+def _unit(metric: Metric, maximum: float) -> tuple[float, str]:
     if metric.write in (format_bytes, format_rate):
-        factor, unit = byte_unit(most)
+        factor, unit = byte_unit(maximum)
         return factor, f"{unit}/s" if metric.write is format_rate else unit
     if metric.write is format_duration:
-        return time_unit(most)
+        return time_unit(maximum)
     return 1.0, "$" if metric.write is format_usd else "%" if metric.write is format_percent else ""
 
 
-def _largest(sweep: AggregatedSweep) -> list[tuple[Cell, Difference]]:
-    """Cells and their differences, the surest and largest ones, from the least to the most."""
+def _largest(sweep: AggregatedSweep) -> list[tuple[AggregatedCell, Difference]]:
+    """Return the cells with the largest differences, significant ones first, sorted from lowest to highest."""
     if not sweep.objectives:
         return []
-    found = largest_differences(sweep, sweep.objectives[0], MAX_INTERVALS)
-    return [(sweep.cells[place], difference) for place, difference in found]
+    largest = largest_differences(sweep, sweep.objectives[0], MAX_INTERVALS)
+    return [(sweep.cells[place], difference) for place, difference in largest]
 
 
 def _strongest(rows: Mapping[str, Row]) -> list[tuple[str, float]]:

@@ -1,6 +1,6 @@
-"""What makes a page one sealed file: data that no name can break out of, and a policy that lets nothing else in.
+"""Scripts, styles and data embedded into a page, and the Content-Security-Policy that forbids everything else.
 
-The policy is a meta tag and names what may run by its SHA-256; whatever slips through anywhere else does nothing.
+The policy is a meta tag that lists allowed scripts and styles by SHA-256; injected code does not run.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SCRIPTS = (
     "theme.js",
     "tables.js",
     "matrix.js",
-    "life.js",
-    "story.js",
+    "run_state.js",
+    "task_history.js",
     "timeline.js",
     "panel.js",
     "player.js",
@@ -30,13 +30,13 @@ SCRIPTS = (
     "sweep_heat.js",
     "sweep_forest.js",
 )
-"""In the order in which they build on each other."""
+"""The scripts, in order of dependency."""
 
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def as_json(data: Any) -> str:
-    """JSON that can stand inside a `script` element: ASCII, and none of the characters that markup is made of."""
+    """Return data as JSON that is safe inside a `script` element: ASCII without markup characters."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     for char, escape in _UNSAFE.items():
         text = text.replace(char, escape)
@@ -45,23 +45,26 @@ def as_json(data: Any) -> str:
 
 @cache
 def style() -> str:
-    """The style sheet of all pages."""
+    """Return the style sheet of all pages."""
     return "\n".join(_asset(name) for name in STYLES)
 
 
 @cache
 def script() -> str:
-    """The program of all pages; XML sees it as text, as HTML does anyway."""
+    """Return the script of all pages, wrapped as CDATA so that XML parsers accept it."""
     program = "\n".join(_asset(name) for name in SCRIPTS)
     return f"//<![CDATA[\n(() => {{\n'use strict';\n{program}}})();\n//]]>\n"
 
 
 def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """The Content-Security-Policy under which only these run and style, and nothing is fetched or sent.
+    """Return the Content-Security-Policy that allows only the given scripts and styles and no network access.
 
     Args:
-        scripts: the text between the tags of each script, to the letter.
-        styles: the same of each style sheet.
+        scripts: exact content of each script element.
+        styles: exact content of each style element.
+
+    Returns:
+        The policy.
     """
     return "; ".join(
         (
@@ -82,4 +85,4 @@ def _hash(text: str) -> str:
 
 
 def _asset(name: str) -> str:
-    return (files("reports") / "assets" / name).read_text(encoding="utf-8")
+    return (files("reports.render.html") / "assets" / name).read_text(encoding="utf-8")

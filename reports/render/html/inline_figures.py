@@ -1,4 +1,4 @@
-"""Every figure twice, as markup that stands in a page: for wide screens and for narrow ones."""
+"""Figures as inline SVG, once for wide and once for narrow screens."""
 
 from __future__ import annotations
 
@@ -16,48 +16,56 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InlineFigure:
-    """A figure of a page."""
+    """A figure of a page.
+
+    Attributes:
+        wide: SVG for wide screens.
+        narrow: SVG for narrow screens.
+    """
 
     wide: Markup
     narrow: Markup
 
 
 def inline_figures(tables: Tables) -> dict[str, InlineFigure]:
-    """Every figure by the name of its function.
+    """Return every figure of runs by the name of its function.
 
     Raises:
         TableError: a table is missing.
     """
     from reports.render.figures.run_figures import RUN_FIGURES
 
-    return {each.__name__: _figure(each, tables) for each in RUN_FIGURES}
+    return {draw.__name__: _figure(draw, tables) for draw in RUN_FIGURES}
 
 
 def _figure(draw: Callable[..., Figure], tables: Tables) -> InlineFigure:
-    described = f"{draw.__name__.replace('_', ' ').capitalize()} of each assignor; tables hold the numbers"
-    return inline_figure(draw, tables, draw.__name__, described)
+    description = f"{draw.__name__.replace('_', ' ').capitalize()} of each assignor; tables hold the numbers"
+    return inline_figure(draw, tables, draw.__name__, description)
 
 
-def inline_figure(draw: Callable[..., Figure], drawn: object, prefix: str, described: str) -> InlineFigure:
-    """A figure as markup, for wide screens and for narrow ones.
+def inline_figure(draw: Callable[..., Figure], content: object, prefix: str, description: str) -> InlineFigure:
+    """Return a figure as inline SVG for wide and narrow screens.
 
     Args:
-        draw: makes the figure, and takes `narrow`.
-        drawn: what it is made of.
-        prefix: begins the ids of its parts; unique in the page.
-        described: what somebody is told who does not see it.
+        draw: draws the figure; accepts `narrow`.
+        content: argument of `draw`.
+        prefix: prefix of the ids in the SVG, unique in the page.
+        description: description for screen readers.
+
+    Returns:
+        The figure.
     """
     from markupsafe import Markup
 
     from reports.render.figures.run_figures import figure_bytes
 
-    # Made here, with names in it escaped: what goes to the templates as markup.
+    # Generated here with escaped names, so the templates may include it as markup.
     wide, narrow = (
         Markup(
             inline_svg(
-                figure_bytes(draw(drawn, narrow=is_narrow), "svg", text_as_text=True),
+                figure_bytes(draw(content, narrow=is_narrow), "svg", text_as_text=True),
                 f"{prefix}-{'narrow' if is_narrow else 'wide'}-",
-                described,
+                description,
             )
         )
         for is_narrow in (False, True)

@@ -1,4 +1,4 @@
-"""What a manifest says, in lines that people read; whatever shape it has and whatever order its keys are in."""
+"""Content of a manifest as text lines, for any structure and order of its keys."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from reports.analysis.text import printable
 
 
 def manifest_lines(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a manifest says in a line each; what has a place of its own on the page is left out."""
+    """Yield the entries of a manifest as pairs of name and text; assignors and the scenario's text are left out."""
     for name, value in sorted(manifest.items()):
         if name == "assignors":
             continue
         if isinstance(value, Mapping):
             parts = [
-                f"{key} {_said(part)}" for key, part in sorted(value.items()) if (name, key) != ("scenario", "text")
+                f"{key} {_one_line(part)}" for key, part in sorted(value.items()) if (name, key) != ("scenario", "text")
             ]
             yield name, ", ".join(parts)
         else:
-            yield name, _said(value)
+            yield name, _one_line(value)
 
 
 def assignor_settings(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a manifest says about each assignor."""
+    """Yield the label and the settings of each assignor in a manifest."""
     assignors = manifest.get("assignors", ())
-    for number, each in enumerate(assignors if isinstance(assignors, Sequence) else (), 1):
-        if isinstance(each, Mapping):
-            yield str(each.get("label", number)), ", ".join(_said_of(each))
+    for number, assignor in enumerate(assignors if isinstance(assignors, Sequence) else (), 1):
+        if isinstance(assignor, Mapping):
+            yield str(assignor.get("label", number)), ", ".join(_settings_of(assignor))
         else:
-            yield str(number), _said(each)
+            yield str(number), _one_line(assignor)
 
 
 def scenario_text(manifest: Mapping[str, Any]) -> str:
-    """The scenario word for word, as far as it can be shown; empty if it is not there."""
+    """Return the YAML of the scenario with control characters escaped; empty if missing."""
     scenario = manifest.get("scenario")
     text = scenario.get("text", "") if isinstance(scenario, Mapping) else ""
     return "\n".join(printable(line) for line in str(text).split("\n"))
 
 
-def _said_of(assignor: Mapping[str, Any]) -> Iterator[str]:
+def _settings_of(assignor: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(assignor.items()):
         if isinstance(value, Mapping):
-            yield from (f"{key} {_said(part)}" for key, part in sorted(value.items()))
+            yield from (f"{key} {_one_line(part)}" for key, part in sorted(value.items()))
         elif name != "label":
-            yield f"{name} {_said(value)}"
+            yield f"{name} {_one_line(value)}"
 
 
-def _said(value: object) -> str:
-    """A value in a line; strings as they are, everything else as JSON has it."""
+def _one_line(value: object) -> str:
+    """Return a value as one line: strings unchanged, everything else as JSON."""
     if isinstance(value, str):
         return value
-    if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value):
+    if isinstance(value, list | tuple) and all(isinstance(item, str | int | float) for item in value):
         return ", ".join(map(str, value)) or "none"
     return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)

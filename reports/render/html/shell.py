@@ -1,7 +1,7 @@
-"""The shell of every page: sections one below the other in one sealed file.
+"""Shell of every page: renders sections into one self-contained HTML file.
 
-Whatever comes from a scenario, a label or a manifest is text: the templates escape everything, what turns the direction
-of writing is made visible, data cannot leave its element, and the policy forbids whatever might still slip through.
+Text from scenarios, labels and manifests is never interpreted as markup: templates escape it, characters that change
+the writing direction are shown as escapes, data cannot leave its element, and the policy forbids injected code.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page.
+    """A section of a page.
 
     Attributes:
-        id: where links lead; unique in a page.
+        id: id for links, unique in a page.
         title: the heading.
-        template: what makes the body, a file of `templates`.
-        context: what the template is given.
-        data: what scripts read, by the id of its element.
+        template: file name in `templates`.
+        context: variables of the template.
+        data: data for scripts, by the id of its element.
     """
 
     id: str
@@ -40,7 +40,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class _RenderedSection:
-    """A section as it goes into the page."""
+    """A section with its rendered body."""
 
     id: str
     title: str
@@ -48,32 +48,37 @@ class _RenderedSection:
 
 
 def render_page(title: str, names: Sequence[str], nothing: str, subtitle: str, sections: Sequence[Section]) -> str:
-    """Put a page together; the same sections give the same text.
+    """Render a page; the same sections give the same text.
 
     Args:
-        title: of the window; any text.
-        names: what the page is about, its heading.
-        nothing: the heading where there are no names.
-        subtitle: a sentence below; may be empty.
-        sections: in order.
+        title: title of the window.
+        names: names in the heading.
+        nothing: the heading if there are no names.
+        subtitle: a sentence below the heading; may be empty.
+        sections: in the order of the page.
+
+    Returns:
+        The HTML file.
     """
     from markupsafe import Markup
 
     environment = _environment()
-    made = [
-        _RenderedSection(each.id, each.title, Markup(environment.get_template(each.template).render(**each.context)))
-        for each in sections
+    rendered_sections = [
+        _RenderedSection(
+            section.id, section.title, Markup(environment.get_template(section.template).render(**section.context))
+        )
+        for section in sections
     ]
-    # The three go in as they are: ours to the letter, or JSON in which markup cannot occur.
+    # Script, style and data are inserted unescaped: they are our own code, or JSON without markup characters.
     program, sheet = script(), style()
-    data = {id: Markup(as_json(value)) for each in sections for id, value in (each.data or {}).items()}
+    data = {id: Markup(as_json(value)) for section in sections for id, value in (section.data or {}).items()}
     return environment.get_template("page.html.j2").render(
         policy=policy([program], [sheet]),
         title=title,
         names=names,
         nothing=nothing,
         subtitle=subtitle,
-        sections=made,
+        sections=rendered_sections,
         data=data,
         style=Markup(sheet),
         script=Markup(program),
@@ -85,7 +90,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("reports"),
+        loader=PackageLoader("reports.render.html"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -98,7 +103,7 @@ def _environment() -> Environment:
 
 
 def _breakable(text: str) -> Markup:
-    """A label as markup that may go on in the next line behind what separates words in names."""
+    """Return a label as markup that may break at word separators."""
     from markupsafe import Markup, escape
 
     return Markup("<wbr />").join(escape(part) for part in name_parts(text))

@@ -1,4 +1,4 @@
-"""Plans as sections of a page: the comparison, loads before and after, and what moves where."""
+"""Plans as sections of a page: comparison, loads before and after, and moves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import groupby
 from reports.analysis.cells import Cell
 from reports.analysis.plans.batches import batch_grid
 from reports.analysis.plans.columns import COLUMNS, PlanColumn
-from reports.analysis.plans.load_distributions import LoadDistribution, load_grid, loads, used_grid
-from reports.analysis.plans.move_matrices import ADDITIONAL, MAX_PAIRS, matrices, pair_grid
+from reports.analysis.plans.load_distributions import LoadDistribution, load_distributions, load_grid, used_grid
+from reports.analysis.plans.move_matrices import ADDITIONAL, MAX_PAIRS, move_matrices, pair_grid
 from reports.analysis.plans.plan_row import TODAY, PlanRow
 from reports.analysis.plans.remarks import remarks, status_words
 from reports.analysis.plans.results import PlanResults
@@ -25,29 +25,31 @@ _FACTS = ("command", "directory", "versions")
 
 @dataclass(frozen=True, slots=True)
 class CriterionLine:
-    """A criterion of all plans; with each cell whether it is the best and whether the strategy aims at it."""
+    """One criterion of all plans.
+
+    Attributes:
+        column: the criterion.
+        cells: for each plan, the cell, whether it is best, and whether the criterion is an objective of the strategy.
+    """
 
     column: PlanColumn
     cells: tuple[tuple[Cell, bool, bool], ...]
 
 
 def plan_sections(plans: Sequence[PlanResults]) -> list[Section]:
-    """Return a section for each plan folder."""
-    return [_section(each, f"plan-{number}") for number, each in enumerate(plans, 1)]
+    """Return one section per plan directory."""
+    return [_section(results, f"plan-{number}") for number, results in enumerate(plans, 1)]
 
 
 def criterion_lines(rows: Sequence[PlanRow]) -> list[CriterionLine]:
-    """Return the criteria of which anything is known, line by line.
-
-    A figure is best if it is the smallest of all plans and they differ.
-    """
+    """Return the criteria that at least one plan has; the lowest figure of all plans is best if they differ."""
     known = [column for column in COLUMNS if any(column.cell(row)[0] for row in rows)]
     return [CriterionLine(column, tuple(_cells(column, rows))) for column in known]
 
 
 def _section(results: PlanResults, id: str) -> Section:
     shown = [row for row in results.rows if row.has_plan]
-    moves = matrices(results, "move")
+    moves = move_matrices(results, "move")
     context: dict[str, object] = {
         "id": id,
         "reading_id": "plan-1",
@@ -56,38 +58,42 @@ def _section(results: PlanResults, id: str) -> Section:
         "rows": [(row, "" if row.strategy == TODAY else status_words(row.status)) for row in shown],
         "lines": criterion_lines(shown),
         "columns": COLUMNS,
-        "notes": [(row.strategy, said) for row in results.rows for said in remarks(row)],
+        "notes": [(row.strategy, remark) for row in results.rows for remark in remarks(row)],
         "loads": [
-            [(load, _figure(load, results, id), load_grid(load)) for load in of_one] for of_one in _measured(results)
+            [(load, _figure(load, results, id), load_grid(load)) for load in loads_of_measure]
+            for loads_of_measure in _measured(results)
         ],
         "used": used_grid(results),
         "moves": moves,
         "has_additional": any(ADDITIONAL in matrix.sources for matrix in moves),
-        "copies": matrices(results, "copy"),
+        "copies": move_matrices(results, "copy"),
         "pairs": [(name, grid) for name in results.planned if (grid := pair_grid(results, name)).lines],
         "batches": [(name, grid) for name in results.planned if (grid := batch_grid(results, name)).lines],
         "most_pairs": MAX_PAIRS,
         "made": list(_made(results)),
     }
     folder = results.manifest.get("directory")
-    where = f"in {folder}: " if folder else "for "
-    return Section(id, f"Plans {printable(where + results.title)}", "plan/plan.html.j2", context)
+    location = f"in {folder}: " if folder else "for "
+    return Section(id, f"Plans {printable(location + results.title)}", "plan/plan.html.j2", context)
 
 
 def _cells(column: PlanColumn, rows: Sequence[PlanRow]) -> Iterator[tuple[Cell, bool, bool]]:
     planned = [value for row in rows if row.strategy != TODAY and (value := column.value(row)) is not None]
-    least = min(planned) if len(set(planned)) > 1 else None
+    lowest = min(planned) if len(set(planned)) > 1 else None
     for row in rows:
         text, note = column.cell(row)
         value = column.value(row) if text else None
         is_plan = row.strategy != TODAY
         cell = Cell(text or "–", (note,) if note else (), value)
-        yield cell, is_plan and value is not None and value == least, not is_plan or column.criterion in row.aims
+        yield cell, is_plan and value is not None and value == lowest, not is_plan or column.criterion in row.aims
 
 
 def _measured(results: PlanResults) -> list[list[LoadDistribution]]:
-    """The loads of each measure, by broker and by rack."""
-    return [list(of_one) for _, of_one in groupby(loads(results), key=lambda load: load.measure.name)]
+    """Return the loads of each measure, by broker and by rack."""
+    return [
+        list(measure_loads)
+        for _, measure_loads in groupby(load_distributions(results), key=lambda load: load.measure.name)
+    ]
 
 
 def _figure(load: LoadDistribution, results: PlanResults, id: str) -> InlineFigure:

@@ -1,1 +1,1 @@
-"""The page of runs and sweeps: one sealed HTML file."""
+"""Sections of the report page about runs."""

@@ -1,4 +1,4 @@
-"""The comparison as a page shows it: a line a metric, a column an assignor."""
+"""The comparison on a page: one row per metric, one column per assignor."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from reports.analysis.cells import (
     Column,
     above_bound_cell,
     cost_above_bound_cell,
-    gap_cell,
     metric_column,
+    partitions_above_bound_cell,
     rack_redundancy_cell,
     verdict_column,
 )
-from reports.analysis.comparison import ComparisonRow, best, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, best_rows, rows_by_scenario
 from reports.analysis.metrics import METRICS
 from reports.analysis.notes import Note, notes
 
 _COMPOSED: dict[str, Callable[[ComparisonRow], Cell]] = {
-    "gap_partitions": gap_cell,
+    "cross_rack_source_partitions_above_bound": partitions_above_bound_cell,
     "cost_above_bound": cost_above_bound_cell,
     "mean_cost_above_bound": partial(above_bound_cell, name="mean_cost_above_bound"),
     "worst_cost_above_bound": partial(above_bound_cell, name="worst_cost_above_bound"),
-    "tasks_in_one_rack": rack_redundancy_cell,
+    "tasks_without_rack_redundancy": rack_redundancy_cell,
 }
 _IN_COMPOSED = (
-    "gap_percent",
+    "cross_rack_source_partitions_above_bound_percent",
     "cost_above_bound_percent",
     "mean_cost_above_bound_percent",
     "worst_cost_above_bound_percent",
-    "tasks_in_one_rack_percent",
+    "tasks_without_rack_redundancy_percent",
     "stateful_tasks",
 )
 _ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")
@@ -41,7 +41,13 @@ _ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")
 
 @dataclass(frozen=True, slots=True)
 class MetricLine:
-    """A metric of all assignors; with each cell whether it is best. `name` is its key in data, empty if it has none."""
+    """One metric of all assignors.
+
+    Attributes:
+        title: title of the metric.
+        name: key of the metric in data; empty for the verdict.
+        cells: for each assignor, the cell and whether it is best.
+    """
 
     title: str
     name: str
@@ -50,7 +56,12 @@ class MetricLine:
 
 @dataclass(frozen=True, slots=True)
 class MetricGroup:
-    """Metrics that help to answer one question."""
+    """A group of related metrics.
+
+    Attributes:
+        title: title of the group; empty for the verdict.
+        lines: the metrics.
+    """
 
     title: str
     lines: tuple[MetricLine, ...]
@@ -58,7 +69,14 @@ class MetricGroup:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonTable:
-    """The comparison in one scenario."""
+    """The comparison of one scenario.
+
+    Attributes:
+        scenario: name of the scenario.
+        rows: one per assignor.
+        groups: the metrics.
+        notes: notes below the table.
+    """
 
     scenario: str
     rows: Sequence[ComparisonRow]
@@ -67,7 +85,7 @@ class ComparisonTable:
 
 
 def comparison_tables(rows: Sequence[ComparisonRow]) -> list[ComparisonTable]:
-    """One for each scenario."""
+    """Return one table per scenario."""
     return [_comparison(scenario, of_one) for scenario, of_one in rows_by_scenario(rows).items()]
 
 
@@ -85,5 +103,5 @@ def _comparison(scenario: str, rows: Sequence[ComparisonRow]) -> ComparisonTable
 
 
 def _line(rows: Sequence[ComparisonRow], shown: Column, name: str) -> MetricLine:
-    winners = best(rows, shown.metric)
+    winners = best_rows(rows, shown.metric)
     return MetricLine(shown.title, name, tuple((shown.cell(row), row in winners) for row in rows))

@@ -1,6 +1,6 @@
-"""A run as the round player needs it: names once, whole states never, only what changes from round to round.
+"""Data of the round player: names once, and only the changes from round to round.
 
-Everything is numbers that point into lists of names, so that hundreds of rounds of a thousand tasks stay small.
+All values are indices into lists of names, so that hundreds of rounds with a thousand tasks stay small.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from reports.analysis.text import printable, shortened
 from reports.render.run_page.step_sentences import step_sentences
 
 MAX_BYTES = 3_000_000
-"""How much data of runs a page carries."""
+"""Maximum size of the data of runs on a page."""
 
 MAX_SENTENCE_BYTES = 1_200_000
-"""How much of that may be sentences about moves."""
+"""Maximum size of the sentences about moves in these data."""
 
 STATES: Final = ("unassigned", "assigned", "restoring", "running", "revoked", "blocked")
-"""The states of `lives`, as the player numbers them."""
+"""Task states, as numbered by the player."""
 
 _NOBODY = -1
 _REASON_CHARS = 110
@@ -36,15 +36,15 @@ Json = dict[str, Any]
 
 
 def player_data(tables: Tables) -> Json:
-    """The first run of each assignor, as the player reads it.
+    """Return the first run of each assignor as data for the player.
 
     Args:
-        tables: must hold `runs`, `rounds`, `tasks`, `clients`, `assignments`, `moves`, `reasons`, `cycles`, `lives` and
-            `events`.
+        tables: must contain `runs`, `rounds`, `tasks`, `clients`, `assignments`, `moves`, `reasons`, `cycles`, the task
+            states and `events`.
 
     Returns:
-        `runs` in the order of the table, `left_out` with the labels of those that were too much for a page, and the
-        words for `reasons` and `states`. Data of a run: see `_run`.
+        `runs` in the order of the table, `left_out` with the labels of runs that exceed the size limit, and the texts
+        of `reasons` and `states`. For the data of a run see `_run`.
 
     Raises:
         TableError: a table is missing.
@@ -66,15 +66,15 @@ def player_data(tables: Tables) -> Json:
 
 
 def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, most_told: int) -> Json:
-    """One run.
+    """Return the data of one run.
 
-    Numbers of tasks and clients are places in `tasks` and `clients`; -1 is nobody. `lives` has a list for each moment:
-    the time since the last, then task and `6 × (client + 1) + state` in turns. A round has what is different from the
-    one before: `own` (task, client, place in `why` or -1, in turns), `add` and `drop` (task, client of standbys),
-    `warm` and `cool` for those that begin and cease to be warm-ups. `told` has what is known of a move by `round:task`;
-    it is None where that would be more than `most_told` characters.
+    Tasks and clients are indices into `tasks` and `clients`; -1 is no client. `lives` has a list per time: the time
+    since the previous one, then task and `6 × (client + 1) + state` alternately. A round has the differences from the
+    previous one: `own` (task, client, index into `why` or -1), `add` and `drop` (task, client of standbys), `warm` and
+    `cool` (standbys that become or cease to be warm-ups). `told` has sentences about moves by `round:task`; None if
+    they exceed `most_told` characters.
     """
-    of = {name: rows_of_run(tables, name, key, run["seed"]) for name in ("tasks", "clients", "lives", "events")}
+    of = {name: rows_of_run(tables, name, key, run["seed"]) for name in ("tasks", "clients", "task_states", "events")}
     tasks = of["tasks"]["task"].to_pylist()
     clients = list(dict.fromkeys(of["clients"]["client"].to_pylist()))
     rounds = rows_of_run(tables, "rounds", key, run["seed"]).to_pylist()
@@ -100,7 +100,7 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, most_told
             for row, delta in zip(rounds, deltas, strict=True)
         ],
         "why": why,
-        "lives": _lives(of["lives"], tasks, clients),
+        "lives": _lives(of["task_states"], tasks, clients),
         "events": [[row["at_ms"], printable(row["event"])] for row in of["events"].to_pylist()],
         "told": told if sum(map(len, told.values())) <= most_told else None,
     }
@@ -127,7 +127,7 @@ def _deltas(
     clients: Sequence[str],
     why: list[str],
 ) -> list[Json]:
-    """What is different in each round; reasons that are met for the first time are appended to `why`."""
+    """Return the differences of each round; new reasons are appended to `why`."""
     held = rows_of_run(tables, "assignments", key, seed)
     round_, task, client = held["round"].to_numpy(), _places(held["task"], tasks), _places(held["client"], clients)
     active = _places(held["role"], ["active"]) == 0
@@ -160,7 +160,7 @@ def _add_warm_ups(
     tasks: Sequence[str],
     clients: Sequence[str],
 ) -> None:
-    """Say which copies begin and cease to be there to warm up, if the assignor told."""
+    """Add which copies become and cease to be warm-ups, if the assignor reports them."""
     import pyarrow.compute as pc
 
     came = reasons.filter(pc.and_(pc.equal(reasons["kind"], _WARM_UP), pc.equal(reasons["role"], "standby")))
@@ -180,7 +180,7 @@ def _add_warm_ups(
 
 
 def _copies(deltas: Sequence[Json]) -> Iterator[set[Copy]]:
-    """The standbys and warm-ups of each round."""
+    """Yield the standbys and warm-ups of each round."""
     present: set[Copy] = set()
     for delta in deltas:
         present -= set(zip(delta["drop"][::2], delta["drop"][1::2], strict=True))
@@ -189,7 +189,7 @@ def _copies(deltas: Sequence[Json]) -> Iterator[set[Copy]]:
 
 
 def _reasons(moves: pa.Table, tasks: Sequence[str], why: list[str]) -> dict[tuple[int, int], int]:
-    """The place in `why` of each active move's reason, by round and task."""
+    """Return the index into `why` of the reason of each active move, by round and task."""
     numbers = moves["round"].to_pylist()
     found = {}
     places = _places(moves["task"], tasks).tolist()
@@ -202,7 +202,7 @@ def _reasons(moves: pa.Table, tasks: Sequence[str], why: list[str]) -> dict[tupl
 
 
 def _lives(lives: pa.Table, tasks: Sequence[str], clients: Sequence[str]) -> list[list[int]]:
-    """The moments at which anything changed; of several steps that a task took in one moment only the last counts."""
+    """Return the task states by time of change; of several changes of a task at one time, only the last counts."""
     at = lives["at_ms"].to_numpy()
     task = _places(lives["task"], tasks)
     code = len(STATES) * (_places(lives["client"], clients) + 1) + _places(lives["state"], STATES)
@@ -221,7 +221,7 @@ def _pairs(keys: Any, clients: int) -> list[int]:
 
 
 def _places(column: Any, names: Sequence[str]) -> Any:
-    """Where each value of a column stands in a list of names; -1 where it does not."""
+    """Return the index of each value of a column in a list of names; -1 if missing."""
     import pyarrow.compute as pc
 
     found = pc.index_in(column, value_set=pa.array(names, pa.string()))

@@ -1,4 +1,4 @@
-"""The rounds of runs, as the cells of tables on a page."""
+"""The rounds of runs as table cells of a page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,14 @@ RoundRow = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RunRounds:
-    """The rounds of one run."""
+    """The rounds of one run.
+
+    Attributes:
+        scenario: name of the scenario.
+        assignor: label of the assignor.
+        seed: random seed.
+        cells: one row per round.
+    """
 
     scenario: str
     assignor: str
@@ -42,13 +49,19 @@ def _several(*names: str) -> Callable[[RoundRow], str]:
 
 
 def _remote(row: RoundRow) -> str:
-    return f"{_number('remote_source_partitions')(row)} ({_number('least_remote_source_partitions')(row)})"
+    return f"{_number('cross_rack_source_partitions')(row)} ({_number('cross_rack_source_partitions_bound')(row)})"
 
 
 def _cost(row: RoundRow) -> str:
     proof = row["proof"]
-    proven = "" if proof is None else " proven" if proof.is_exact else f", optimum up to {format_count(proof.cheapest)}"
-    return f"{_number('total_cost')(row)} ({_number('least_total_cost')(row)}{proven})"
+    proven = (
+        ""
+        if proof is None
+        else " proven"
+        if proof.is_exact
+        else f", optimum up to {format_count(proof.best_known_cost)}"
+    )
+    return f"{_number('total_cost')(row)} ({_number('total_cost_bound')(row)}{proven})"
 
 
 _COLUMNS: dict[str, Callable[[RoundRow], str]] = {
@@ -56,43 +69,43 @@ _COLUMNS: dict[str, Callable[[RoundRow], str]] = {
     "Time": _number("at_ms", format_clock),
     "Reason": lambda row: shortened(row["reason"], _REASON_CHARS),
     "Clients": _number("members"),
-    "Leader computes": _number("computing_ms", format_duration),
-    "Tasks moved": _number("active_moves"),
-    "Handed over later": _number("withheld_tasks"),
-    "To other threads": _number("thread_moves"),
+    "Leader compute time": _number("leader_compute_ms", format_duration),
+    "Active task moves": _number("active_moves"),
+    "Moves in follow-up rebalances": _number("withheld_tasks"),
+    "Thread moves": _number("thread_moves"),
     "Standby moves": _number("standby_moves"),
-    "Not yet in place": _number("displaced_tasks"),
-    "Not running": _number("restoring_tasks"),
-    "Warming up": _number("warming_up"),
+    "Tasks not at final client": _number("displaced_tasks"),
+    "Tasks not running": _number("restoring_tasks"),
+    "Standbys and warm-ups behind": _number("warming_up"),
     "State restored": _number("restored_bytes", format_bytes),
-    "Downtime, all tasks": _number("down_ms", format_duration),
-    "Cross-rack partitions (bound)": _remote,
-    "Kafka's cost: stateful, stateless, standby": _several("active_cost", "stateless_cost", "standby_cost"),
-    "Cost by KIP-925 (bound)": _cost,
+    "Task downtime (total)": _number("downtime_ms", format_duration),
+    "Cross-rack source partitions (bound)": _remote,
+    "Kafka's rack-aware cost: stateful, stateless, standbys": _several("active_cost", "stateless_cost", "standby_cost"),
+    "KIP-925 cost (bound)": _cost,
     "Cross-rack bytes": _number("cross_rack_bytes", format_bytes),
     "Cross-rack traffic (steady state)": _number("cross_rack_bytes_per_s", format_rate),
-    "Follow-up after": _number("followup_delay_ms", format_duration, "–"),
+    "Follow-up rebalance after": _number("followup_delay_ms", format_duration, "–"),
 }
 
 HEADERS = tuple(_COLUMNS)
-"""The columns; all but the reason are numbers."""
+"""Column headers; all columns but the reason are numeric."""
 
 
 def first_runs(tables: Tables) -> list[RunRounds]:
-    """The rounds of each assignor's first run: those of many seeds nobody would read.
+    """Return the rounds of the first run of each assignor.
 
     Raises:
         TableError: there is no table `runs` or `rounds`.
     """
-    found: dict[tuple[str, str, int], list[tuple[str, ...]]] = {}
+    cells_by_run: dict[tuple[str, str, int], list[tuple[str, ...]]] = {}
     proofs = proofs_by_round(tables)
     for row in table_rows(tables, "rounds"):
         key = (row["scenario"], row["assignor"], row["seed"])
         proof = proofs.get((*key, row["round"]))
-        found.setdefault(key, []).append(tuple(cell({**row, "proof": proof}) for cell in _COLUMNS.values()))
+        cells_by_run.setdefault(key, []).append(tuple(cell({**row, "proof": proof}) for cell in _COLUMNS.values()))
     runs: dict[tuple[str, str], RunRounds] = {}
     for run in table_rows(tables, "runs"):
-        name = run["scenario"], run["assignor"]
-        if name not in runs:
-            runs[name] = RunRounds(*name, run["seed"], tuple(found.get((*name, run["seed"]), ())))
+        run_name = run["scenario"], run["assignor"]
+        if run_name not in runs:
+            runs[run_name] = RunRounds(*run_name, run["seed"], tuple(cells_by_run.get((*run_name, run["seed"]), ())))
     return list(runs.values())

@@ -1,4 +1,4 @@
-"""What is known about moves beyond their reason: a sentence each, from the tables `reasons` and `cycles`."""
+"""Sentences about the assignor's decisions behind each move, from the tables `reasons` and `cycles`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Row = Mapping[str, Any]
 
 
 def step_sentences(reasons: pa.Table, cycles: pa.Table, tasks: Sequence[str]) -> dict[str, str]:
-    """Tell the steps by which active tasks came to their places.
+    """Describe the steps by which the assignor placed active tasks.
 
     Args:
-        reasons: the rows of one run; of none if nobody asked for them.
-        cycles: the same.
+        reasons: rows of one run; empty if explanations were not recorded.
+        cycles: rows of one run; empty if explanations were not recorded.
         tasks: task ids.
 
     Returns:
-        A sentence by `round:place of the task`, for scripts.
+        A sentence by `round:index of the task`.
     """
-    places = {task: place for place, task in enumerate(tasks)}
+    index_by_task = {task: index for index, task in enumerate(tasks)}
     edges: dict[tuple[int, int], list[Row]] = {}
     for row in cycles.to_pylist():
         edges.setdefault((row["round"], row["cycle"]), []).append(row)
@@ -31,7 +31,7 @@ def step_sentences(reasons: pa.Table, cycles: pa.Table, tasks: Sequence[str]) ->
     for row in reasons.to_pylist():
         if row["role"] == "active":
             steps.setdefault((row["round"], row["task"]), []).append(_words(row, edges))
-    return {f"{number}:{places[task]}": _sentence(parts) for (number, task), parts in steps.items()}
+    return {f"{number}:{index_by_task[task]}": _sentence(parts) for (number, task), parts in steps.items()}
 
 
 def _words(step: Row, edges: Mapping[tuple[int, int], Sequence[Row]]) -> str:
@@ -40,5 +40,5 @@ def _words(step: Row, edges: Mapping[tuple[int, int], Sequence[Row]]) -> str:
 
 
 def _sentence(parts: Sequence[str]) -> str:
-    told = "; then ".join(parts)
-    return f"{told[:1].upper()}{told[1:]}."
+    sentence = "; then ".join(parts)
+    return f"{sentence[:1].upper()}{sentence[1:]}."

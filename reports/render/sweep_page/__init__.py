@@ -1,1 +1,1 @@
-"""What a page says of a sweep: what is best, the Pareto front, two factors at a time, differences, what matters."""
+"""Sections of the report page about sweeps."""

@@ -1,4 +1,4 @@
-"""A sweep as scripts read it: columns of numbers that point into lists of names, as much as a page can carry."""
+"""Data of a sweep for scripts: columns of indices into lists of names, within a size limit."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from reports.analysis.sweeps.grids import heat_map
 from reports.analysis.text import printable
 
 MAX_BYTES: Final = 1_800_000
-"""How much data of sweeps a page carries."""
+"""Maximum size of the data of sweeps on a page."""
 
 MAX_DIFFERENCES: Final = 0.4
-"""What part of that may be differences."""
+"""Maximum share of differences in these data."""
 
 KINDS: Final[Mapping[Callable[[float], str], str]] = {
     formatting.format_bytes: "bytes",
@@ -35,28 +35,28 @@ KINDS: Final[Mapping[Callable[[float], str], str]] = {
     formatting.format_rate: "rate",
     formatting.format_usd: "usd",
 }
-"""What scripts call the writers of numbers."""
+"""Names of the number formats in scripts."""
 
 _DIGITS = 6
-_NOBODY = -1
+_NONE = -1
 
 Json = dict[str, Any]
 
 
 def embedded_data(sweep: AggregatedSweep, most_bytes: int = MAX_BYTES) -> tuple[Json, list[Metric], list[Metric]]:
-    """What scripts need of a sweep.
+    """Return the data of a sweep for scripts.
 
     Args:
-        sweep: any.
-        most_bytes: how much all figures may come to; those of the objectives are always there.
+        sweep: the sweep.
+        most_bytes: maximum size of all statistics; those of the objectives are always included.
 
     Returns:
-        The data, the metrics whose figures were too much for a page, and those whose differences were.
+        The data, the metrics whose means exceed the size limit, and the metrics whose differences do.
     """
     spare = int(most_bytes * MAX_DIFFERENCES)
-    means, without_means = _carried(sweep, sweep.figures, range(len(sweep.cells)), most_bytes - spare)
+    means, without_means = _within_limit(sweep, sweep.figures, range(len(sweep.cells)), most_bytes - spare)
     compared = sorted({place for of_metric in sweep.differences.values() for place in of_metric})
-    differences, without_differences = _carried(sweep, sweep.differences, compared, spare)
+    differences, without_differences = _within_limit(sweep, sweep.differences, compared, spare)
     heat = heat_map(sweep)
     data = {
         **_names(sweep),
@@ -77,18 +77,18 @@ def _names(sweep: AggregatedSweep) -> Json:
     return {
         "name": printable(sweep.name),
         "baseline": printable(sweep.baseline),
-        "assignors": [printable(each) for each in sweep.assignors],
-        "commands": [command(sweep, each) for each in sweep.assignors],
-        "objectives": [sweep.metrics.index(each) for each in sweep.objectives],
+        "assignors": [printable(item) for item in sweep.assignors],
+        "commands": [command(sweep, item) for item in sweep.assignors],
+        "objectives": [sweep.metrics.index(item) for item in sweep.objectives],
         "factors": [
-            {"name": printable(each.name), "levels": [printable(level) for level in each.levels]}
-            for each in sweep.factors
+            {"name": printable(item.name), "levels": [printable(level) for level in item.levels]}
+            for item in sweep.factors
         ],
     }
 
 
 def _settings(sweep: AggregatedSweep) -> Json:
-    """Every setting once, what `--set` takes as numbers of texts."""
+    """Return every setting once; its `--set` arguments are indices into a list of texts."""
     args: dict[str, int] = {}
     settings: dict[int, list[Any]] = {}
     for cell in sweep.cells:
@@ -100,7 +100,7 @@ def _settings(sweep: AggregatedSweep) -> Json:
 
 def _cells(sweep: AggregatedSweep) -> Json:
     settings = {setting: n for n, setting in enumerate(dict.fromkeys(cell.setting for cell in sweep.cells))}
-    places = sweep.places()
+    indices = sweep.indices()
     reasons: dict[str, int] = {}
     columns: dict[str, list[Any]] = {
         name: [] for name in ("setting", "assignor", "runs", "stable", "place", "by", "out")
@@ -113,20 +113,20 @@ def _cells(sweep: AggregatedSweep) -> Json:
             settings[cell.setting],
             sweep.assignors.index(cell.assignor),
             row["runs"],
-            _short(row["stable"]),
+            _rounded(row["stable"]),
             row["place"] or 0,
-            places.get(dominator, _NOBODY),
-            _NOBODY if reason is None else reasons.setdefault(printable(reason), len(reasons)),
+            indices.get(dominator, _NONE),
+            _NONE if reason is None else reasons.setdefault(printable(reason), len(reasons)),
         )
         for column, value in zip(columns.values(), values, strict=True):
             column.append(value)
     return {**columns, "reasons": list(reasons)}
 
 
-def _carried(
+def _within_limit(
     sweep: AggregatedSweep, figures: CellEstimates, places: Sequence[int], most_bytes: int
 ) -> tuple[dict[str, Json], list[Metric]]:
-    """The columns of metrics by their number as long as there is room, and the metrics for which there is none."""
+    """Return the columns of metrics by number within the size limit, and the metrics that exceed it."""
     carried: dict[str, Json] = {}
     left_out: list[Metric] = []
     size = 0
@@ -143,26 +143,26 @@ def _carried(
 
 
 def _columns(figures: Mapping[int, MeanEstimate], places: Sequence[int]) -> Json:
-    """Means, and how far from them intervals end; a column of one value is that value."""
+    """Return columns of means and distances to the interval ends; a constant column is a single value."""
     means = [figures[place].mean if place in figures else None for place in places]
-    found = [figures.get(place) for place in places]
+    estimates = [figures.get(place) for place in places]
     return {
-        "mean": _column([_short(mean) for mean in means]),
-        "below": _column([_away(each, each.low) if each else None for each in found]),
-        "above": _column([_away(each, each.high) if each else None for each in found]),
-        "runs": _column([each.runs if each else None for each in found]),
+        "mean": _column([_rounded(mean) for mean in means]),
+        "below": _column([_distance(estimate, estimate.low) if estimate else None for estimate in estimates]),
+        "above": _column([_distance(estimate, estimate.high) if estimate else None for estimate in estimates]),
+        "runs": _column([estimate.runs if estimate else None for estimate in estimates]),
     }
 
 
-def _away(figure: MeanEstimate, end: float | None) -> float | None:
-    return None if end is None else _short(abs(end - figure.mean), 4)
+def _distance(figure: MeanEstimate, end: float | None) -> float | None:
+    return None if end is None else _rounded(abs(end - figure.mean), 4)
 
 
 def _column(values: list[float | None]) -> list[float | None] | float | None:
     return values[0] if values and all(value == values[0] for value in values) else values
 
 
-def _short(value: float | None, digits: int = _DIGITS) -> float | None:
+def _rounded(value: float | None, digits: int = _DIGITS) -> float | None:
     if value is None:
         return None
     short = float(f"{value:.{digits}g}")

@@ -1,4 +1,4 @@
-"""A sweep as a section of a page."""
+"""Sweeps as sections of a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FACTS = ("baseline", "command", "seeds", "versions")
 
 
 def sweep_sections(sweeps: Sequence[AggregatedSweep]) -> list[Section]:
-    """A section for each sweep; they share the room that a page has for data."""
+    """Return one section per sweep; they share the size limit for data."""
     return [_section(sweep, f"sweep-{number}", MAX_BYTES // len(sweeps)) for number, sweep in enumerate(sweeps, 1)]
 
 
@@ -73,7 +73,7 @@ def _figures(sweep: AggregatedSweep, id: str) -> Iterator[tuple[str, InlineFigur
 
 
 def _left_out(sweep: AggregatedSweep) -> Iterator[tuple[str, str]]:
-    """How many of what, and why."""
+    """Yield the number of items left out, and why."""
     for row in sweep.aggregate.summary["left_out"]:
         what = row["what"].removesuffix("s") if row["number"] == 1 else row["what"]
         yield f"{row['number']:,} {what}", str(row["why"])
@@ -82,8 +82,8 @@ def _left_out(sweep: AggregatedSweep) -> Iterator[tuple[str, str]]:
 def _made(sweep: AggregatedSweep) -> Iterator[tuple[str, str]]:
     manifest = sweep.aggregate.manifest
     yield "directory", sweep.aggregate.name
-    for told, factor in zip(manifest.get("factors", ()), sweep.factors, strict=False):
-        yield f"factor {factor.name}", f"{', '.join(factor.levels)} at {', '.join(told['paths'])}"
+    for manifest_factor, factor in zip(manifest.get("factors", ()), sweep.factors, strict=False):
+        yield f"factor {factor.name}", f"{', '.join(factor.levels)} at {', '.join(manifest_factor['paths'])}"
     if manifest.get("changes"):
         yield "set for all runs", ", ".join(f"{path}={value}" for path, value in manifest["changes"])
     yield from ((term, text) for term, text in manifest_lines(manifest) if term in _FACTS and text)

@@ -1,4 +1,4 @@
-"""The comparison as text: a table for people at a terminal, and formats for scripts and documents."""
+"""The comparison of runs as text: a table for terminals, JSON and CSV for scripts, Markdown for documents."""
 
 from __future__ import annotations
 
@@ -8,61 +8,64 @@ import json
 from collections.abc import Sequence
 
 from reports.analysis.cells import Column, convergence_cell, cost_above_bound_cell, metric_column, rack_redundancy_cell
-from reports.analysis.comparison import ComparisonRow, Tables, best, compare_runs, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario
 from reports.analysis.comparison_records import RECORD_KEYS, records
 from reports.analysis.notes import WORTH_MENTIONING_MS, notes
 from reports.render.markdown import markdown_text
 
 FORMATS = ("table", "json", "csv", "markdown")
-"""What `render` can make."""
+"""Formats of `render`."""
 
 COLUMNS: tuple[Column, ...] = (
-    metric_column("remote_source_partitions", "x-rack\nparts"),
-    metric_column("cost_above_bound", "above\nbound", cost_above_bound_cell, title="Cost above lower bound"),
-    metric_column("cross_rack_bytes_per_s", "x-rack\ntraffic"),
-    metric_column("cross_rack_usd", "x-rack\ncost", title="Cross-rack cost, whole run"),
-    metric_column("active_moves", "tasks\nmoved"),
+    metric_column("cross_rack_source_partitions", "cross-rack\npartitions"),
+    metric_column("cost_above_bound", "cost above\nbound", cost_above_bound_cell),
+    metric_column("cross_rack_bytes_per_s", "cross-rack\ntraffic"),
+    metric_column("cross_rack_usd", "cross-rack\ncost"),
+    metric_column("active_moves", "active\nmoves"),
     metric_column("standby_moves", "standby\nmoves"),
     metric_column("restored_bytes", "state\nrestored"),
-    metric_column("worst_down_ms", "worst\ndown"),
-    metric_column("rebalances_to_converge", "rebal. to\nconverge", title="Rebalances to converge"),
-    metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell, title="Time to converge"),
-    metric_column("computing_ms", "leader\nfor"),
+    metric_column("worst_downtime_ms", "worst\ndowntime"),
+    metric_column("rebalances_to_converge", "rebal. to\nconverge"),
+    metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell),
+    metric_column("leader_compute_ms", "leader\ncompute"),
     metric_column("load_skew", "load\nskew"),
     metric_column("subtopology_skew", "subtop.\nskew"),
-    metric_column("tasks_in_one_rack", "in one\nrack", rack_redundancy_cell),
+    metric_column("tasks_without_rack_redundancy", "no rack\nredundancy", rack_redundancy_cell),
 )
-"""What may be shown to people; everything else is in the formats for scripts."""
+"""Columns of the table and of Markdown; JSON and CSV have all metrics."""
 
-_SHOWN_FROM = {"cross_rack_usd": 0, "computing_ms": WORTH_MENTIONING_MS}
-"""Metrics whose columns say something only if one of the assignors comes to this."""
+_SHOWN_FROM = {"cross_rack_usd": 0, "leader_compute_ms": WORTH_MENTIONING_MS}
+"""Metrics that are shown only if an assignor reaches this value."""
 
 
 def columns_for(rows: Sequence[ComparisonRow]) -> list[Column]:
-    """The columns that have something to say of these rows."""
+    """Return the relevant columns for rows."""
 
-    def most(name: str) -> float:
-        return max((spread.most for row in rows if (spread := row.spreads[name])), default=-1)
+    def maximum(name: str) -> float:
+        return max((spread.maximum for row in rows if (spread := row.spreads[name])), default=-1)
 
     return [
-        each
-        for each in COLUMNS
-        if each.metric.name not in _SHOWN_FROM or most(each.metric.name) >= _SHOWN_FROM[each.metric.name]
+        column
+        for column in COLUMNS
+        if column.metric.name not in _SHOWN_FROM or maximum(column.metric.name) >= _SHOWN_FROM[column.metric.name]
     ]
 
 
 def render(tables: Tables, format: str = "table", *, width: int | None = None, color: bool | None = None) -> str:
-    """Write the comparison as text that ends in a line end.
+    """Render the comparison as text that ends with a newline.
 
     Args:
-        tables: must hold `runs`.
-        format: one of `FORMATS`. `json` is a list of records and `csv` has the same keys as its head, both with every
-            metric, in full precision; `table` and `markdown` show what matters most, rounded, and notes below.
-        width: columns of the terminal; found out if None. Matters for `table` only.
-        color: whether the best values are coloured; found out if None. They are marked with a star in any case.
+        tables: must contain `runs`.
+        format: one of `FORMATS`. `json` is a list of records and `csv` has the same keys, both with every metric in
+            full precision; `table` and `markdown` have the most important metrics, rounded, and notes below.
+        width: columns of the terminal; detected by default. Used for `table` only.
+        color: whether to color the best values; detected by default. They have a star in any case.
+
+    Returns:
+        The text.
 
     Raises:
-        ValueError: an unknown format.
+        ValueError: the format is unknown.
         TableError: a table is missing.
     """
     rows = compare_runs(tables)
@@ -84,7 +87,7 @@ _LISTS = ("seeds", "notes")
 
 
 def _csv(rows: Sequence[ComparisonRow]) -> str:
-    """Seeds stand in one field, separated by spaces, and so do notes; what is not known is empty."""
+    """Return CSV; lists are separated by spaces, and unknown values are empty."""
     out = io.StringIO()
     flat = [{**record, **{key: " ".join(map(str, record[key])) for key in _LISTS}} for record in records(rows)]
     writer = csv.DictWriter(out, fieldnames=RECORD_KEYS, lineterminator="\n")
@@ -98,19 +101,19 @@ def _markdown(rows: Sequence[ComparisonRow]) -> str:
     parts = []
     for scenario, group in groups.items():
         title = f"**{markdown_text(scenario)}**\n\n" if len(groups) > 1 else ""
-        said = "".join(f"- {markdown_text(each.text)}\n" for each in notes(group))
-        parts.append(title + _markdown_table(group, columns) + ("\n" + said if said else ""))
+        note_lines = "".join(f"- {markdown_text(note.text)}\n" for note in notes(group))
+        parts.append(title + _markdown_table(group, columns) + ("\n" + note_lines if note_lines else ""))
     return "\n".join(parts) or "No runs.\n"
 
 
 def _markdown_table(rows: Sequence[ComparisonRow], columns: Sequence[Column]) -> str:
-    winners = [best(rows, each.metric) for each in columns]
+    winners = [best_rows(rows, column.metric) for column in columns]
     lines = [
-        ["assignor", *(each.header.replace("\n", " ") for each in columns)],
+        ["assignor", *(column.header.replace("\n", " ") for column in columns)],
         ["---", *("---:" for _ in columns)],
     ]
     for row in rows:
-        cells = [str(each.cell(row)) for each in columns]
-        marked = [f"**{cell}**" if row in won else cell for cell, won in zip(cells, winners, strict=True)]
+        cells = [str(column.cell(row)) for column in columns]
+        marked = [f"**{cell}**" if row in best_rows else cell for cell, best_rows in zip(cells, winners, strict=True)]
         lines.append([markdown_text(row.assignor), *marked])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

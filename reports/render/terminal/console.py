@@ -1,4 +1,4 @@
-"""Text for a terminal by rich: the same lines whatever machine writes them, and no name taken for markup."""
+"""Text for terminals by rich: reproducible on every machine, and names are never interpreted as markup."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ HEADER, QUIET, GOOD, BAD = "bold", "dim", "bold green", "bold red"
 
 
 def lines(parts: Iterable[RenderableType], width: int | None = None, *, color: bool | None = None) -> str:
-    """Draw parts one below the other, as text that ends in a line end.
+    """Render parts one below the other as text that ends with a newline.
 
     Args:
-        parts: drawn in turn.
-        width: columns of the terminal, 20 at least; found out if None.
-        color: whether to write the codes for colours; found out if None.
+        parts: rich renderables.
+        width: columns of the terminal, at least 20; detected by default.
+        color: whether to use colors; detected by default.
+
+    Returns:
+        The text.
     """
     colored = wants_color() if color is None else color
     console = Console(
@@ -43,15 +46,15 @@ def lines(parts: Iterable[RenderableType], width: int | None = None, *, color: b
 
 
 def grid() -> Table:
-    """A table with a line below its head and nothing around it."""
+    """Return a table with a line below its header and no frame."""
     return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style=HEADER)
 
 
 def terminal_width(width: int | None) -> int:
-    """How many characters a line may have: as told, else as the terminal is wide; 20 at least."""
+    """Return the width of the terminal in characters, at least 20; detected by default."""
     return max(shutil.get_terminal_size((100, 24)).columns if width is None else width, 20)
 
 
 def wants_color() -> bool:
-    """Whether somebody looks at standard output and has nothing against colours."""
+    """Return whether standard output is a terminal that supports colors and NO_COLOR is not set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,4 +1,4 @@
-"""Explanations as a terminal shows them, and as records."""
+"""Explanations of task moves as text and as records."""
 
 from __future__ import annotations
 
@@ -30,20 +30,21 @@ def draw(explanations: Sequence[Explanation], width: int | None = None, *, color
 
 
 def _parts(explanations: Sequence[Explanation]) -> Iterator[RenderableType]:
-    for number, each in enumerate(explanations):
+    for number, explanation in enumerate(explanations):
         if number:
             yield Text()
-        yield Text(f"{each.task} in {printable(each.scenario)}, {printable(each.assignor)}, seed {each.seed}", HEADER)
-        for move in each.moves:
+        scenario, assignor = printable(explanation.scenario), printable(explanation.assignor)
+        yield Text(f"{explanation.task} in {scenario}, {assignor}, seed {explanation.seed}", HEADER)
+        for move in explanation.moves:
             yield Text()
             yield from _move(move)
-        if len(each.asked) == 1:
-            for row, client, last in each.stays:
+        if len(explanation.asked) == 1:
+            for row, client, last in explanation.stays:
                 yield Text()
                 yield from _stay(row["round"], client, last)
         else:
             yield Text()
-            yield Text(_summary(each))
+            yield Text(_summary(explanation))
 
 
 def _move(move: ExplainedMove) -> Iterator[RenderableType]:
@@ -58,27 +59,27 @@ def _move(move: ExplainedMove) -> Iterator[RenderableType]:
             yield _indented(edge_text(edge), 7)
         if edges:
             yield _indented(cycle_text(edges), 7)
-    for told in (cost_text(move), wait_text(move)):
-        if told:
-            yield _indented(told, 2)
+    for text in (cost_text(move), wait_text(move)):
+        if text:
+            yield _indented(text, 2)
 
 
 def _stay(number: int, client: str | None, last: ExplainedMove | None) -> Iterator[RenderableType]:
     if last is None:
-        yield Text(f"Round {number}: nobody has run it yet.")
+        yield Text(f"Round {number}: not assigned yet.")
         return
-    since = f"where it was given to in round {last.round['round']}"
-    yield Text(f"Round {number}: it stayed on {printable(client or 'nobody')}, {since}:")
+    since = f"assigned in round {last.round['round']}"
+    yield Text(f"Round {number}: stayed on {printable(client or 'no client')}, {since}:")
     yield from _move(last)
 
 
-def _summary(each: Explanation) -> str:
-    if not each.asked:
-        return "There was no round: no client ever joined."
-    moves = sum(move.role == "active" and move.source is not None for move in each.moves)
-    rounds = f"{len(each.asked)} rounds" if len(each.asked) > 1 else "the only round"
-    times = {0: "never moved", 1: "moved once"}.get(moves, f"moved {moves} times")
-    return f"In {rounds} it {times}."
+def _summary(explanation: Explanation) -> str:
+    if not explanation.asked:
+        return "No rounds: no client joined."
+    moves = sum(move.role == "active" and move.source is not None for move in explanation.moves)
+    times = {0: "Never moved", 1: "Moved once", 2: "Moved twice"}.get(moves, f"Moved {moves} times")
+    rounds = len(explanation.asked)
+    return f"{times} in {rounds} round{'' if rounds == 1 else 's'}."
 
 
 def _numbered(place: int, text: str) -> Padding:
@@ -91,17 +92,17 @@ def _indented(text: str, by: int) -> Padding:
     return Padding(Text(text), (0, 0, 0, by))
 
 
-def record(each: Explanation) -> dict[str, Any]:
-    """An explanation for scripts."""
+def record(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as a JSON-serializable record."""
     return {
-        "scenario": each.scenario,
-        "assignor": each.assignor,
-        "seed": each.seed,
-        "task": each.task,
-        "moves": [_record_of_move(move) for move in each.moves],
+        "scenario": explanation.scenario,
+        "assignor": explanation.assignor,
+        "seed": explanation.seed,
+        "task": explanation.task,
+        "moves": [_record_of_move(move) for move in explanation.moves],
         "stays": [
             {"round": row["round"], "client": client, "since_round": None if last is None else last.round["round"]}
-            for row, client, last in each.stays
+            for row, client, last in explanation.stays
         ],
     }
 
@@ -132,7 +133,7 @@ def _record_of_move(move: ExplainedMove) -> dict[str, Any]:
         "break_even": move.break_even,
         "no_break_even": move.no_break_even,
         "runs_at_ms": move.runs_at_ms,
-        "down_ms": move.down_ms if move.role == "active" else None,
+        "downtime_ms": move.downtime_ms if move.role == "active" else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""The front of traffic against movement for people at a terminal."""
+"""The Pareto front of cross-rack traffic and task moves as text."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ def draw(front: TrafficFrontier, width: int | None = None, *, color: bool | None
     """Draw a front.
 
     Args:
-        front: what to draw.
-        width: of the terminal, in characters; found out if None.
-        color: whether to write the codes for colours; found out if None.
+        front: the front.
+        width: width of the terminal in characters; detected by default.
+        color: whether to use colors; detected by default.
+
+    Returns:
+        The text.
     """
     return lines(_parts(front), width, color=color)
 
@@ -34,9 +37,9 @@ def _parts(front: TrafficFrontier) -> Iterator[RenderableType]:
     yield Text()
     table = grid()
     table.add_column(Text("traffic_cost :\nnon_overlap_cost"))
-    table.add_column(Text("read across\nracks"), justify="right")
+    table.add_column(Text("cross-rack\npartitions"), justify="right")
     table.add_column(Text("tasks\nmoved"), justify="right")
-    table.add_column(Text("what leads there"))
+    table.add_column(Text("configs"))
     for column in table.columns[:-1]:
         column.no_wrap = True
     table.padding = (0, 2, 0, 0)
@@ -49,14 +52,14 @@ def _parts(front: TrafficFrontier) -> Iterator[RenderableType]:
     yield Text()
     yield Text(_answered(front))
     yield Text(
-        "Between two ratios nothing changes. No balanced assignment weighs less at any of them; whether the assignor "
-        "may take a task to a client without its state is not asked here.",
+        "Each point is optimal for its whole range of cost ratios: no balanced assignment costs less. Whether the "
+        "assignor may assign a task to a client without its state is not considered.",
         style=QUIET,
     )
 
 
 def ratios(point: FrontierPoint) -> str:
-    """From which ratio to which a point is best: `below 1/2`, `1/2 to 3`, `above 3`."""
+    """Return the range of cost ratios for which a point is optimal: `below 1/2`, `1/2 to 3`, `above 3`."""
     if point.to_ratio is None:
         return "any" if point.from_ratio == "0" else f"above {point.from_ratio}"
     return f"below {point.to_ratio}" if point.from_ratio == "0" else f"{point.from_ratio} to {point.to_ratio}"
@@ -65,6 +68,6 @@ def ratios(point: FrontierPoint) -> str:
 def _answered(front: TrafficFrontier) -> str:
     answered = front.answered
     return (
-        f"{printable(answered.name)} answered: {format_count(answered.remote_partitions)} read across racks, "
-        f"{format_count(answered.moves)} moved."
+        f"{printable(answered.name)}: {format_count(answered.remote_partitions)} cross-rack partitions, "
+        f"{format_count(answered.moves)} tasks moved."
     )

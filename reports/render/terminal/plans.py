@@ -1,4 +1,4 @@
-"""Plans of replica assignors side by side, for a terminal of any width, and as JSON for scripts."""
+"""Plans of replica assignors side by side, as text for terminals of any width and as JSON."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from reports.analysis.text import printable
 from reports.render.terminal.console import BAD, HEADER, QUIET, grid, lines, terminal_width
 
 FORMATS: Final = ("text", "json")
-"""What `render` can make."""
+"""Formats of `render`."""
 
-_LONGEST_NAME: Final = 24
+_MAX_NAME_CHARS: Final = 24
 _LEGEND: Final = (
-    "max−min: over brokers, below it within the worst topic. Of: least moves to even replicas. New: led by a replica "
-    "to be copied first. Led: leaders changed. Lost: partitions without a leader. In brackets: not what it aims at."
+    "max−min: over brokers; below: within the worst topic. Of: fewest moves that balance replicas. New: leader must be "
+    "copied first. Led: leaders changed. Lost: partitions without a leader. (…): not an objective of this strategy."
 )
 
 
@@ -35,17 +35,20 @@ def render(
     width: int | None = None,
     color: bool | None = None,
 ) -> str:
-    """Write plans as text that ends in a line end.
+    """Render plans as text that ends with a newline.
 
     Args:
-        about: the cluster and what was asked, JSON-able; `title` and `asked` head the text.
-        rows: the cluster as it stands, then a row a strategy.
+        about: the cluster and the request, JSON-serializable; `title` and `asked` are the heading.
+        rows: the current cluster, then one row per strategy.
         format: one of `FORMATS`; `json` has all figures in full precision.
-        width: columns of the terminal; found out if None. Where a table does not fit, it goes on in another below.
-        color: whether to write the codes for colours; found out if None.
+        width: columns of the terminal; detected by default. A table that does not fit is continued below.
+        color: whether to use colors; detected by default.
+
+    Returns:
+        The text.
 
     Raises:
-        ValueError: an unknown format.
+        ValueError: the format is unknown.
     """
     match format:
         case "text":
@@ -59,7 +62,7 @@ def render(
 def _parts(about: Mapping[str, Any], rows: Sequence[PlanRow], width: int) -> Iterator[RenderableType]:
     yield Text(printable(about["title"]), style=HEADER)
     if about["asked"]:
-        yield Text(f"Asked: {printable(about['asked'])}.", overflow="fold")
+        yield Text(f"Requested: {printable(about['asked'])}.", overflow="fold")
     yield Text()
     shown = [row for row in rows if row.has_plan]
     for number, columns in enumerate(_fitting(shown, width)):
@@ -69,20 +72,20 @@ def _parts(about: Mapping[str, Any], rows: Sequence[PlanRow], width: int) -> Ite
     if any(row.strategy != TODAY for row in shown):
         yield Text(_LEGEND, style=QUIET)
     for row in rows:
-        for said in remarks(row):
-            yield Text(f"– {printable(row.strategy)}: {printable(said)}", overflow="fold")
+        for remark in remarks(row):
+            yield Text(f"– {printable(row.strategy)}: {printable(remark)}", overflow="fold")
 
 
 def _fitting(rows: Sequence[PlanRow], width: int) -> Iterator[list[PlanColumn]]:
-    """The columns, cut so that each part is not wider than the terminal, if it can be."""
-    first = max((cell_len(_label(row).plain.split("\n")[0]) for row in rows), default=0)
+    """Yield the columns in parts that fit into the terminal, if possible."""
+    label_width = max((cell_len(_label(row).plain.split("\n")[0]) for row in rows), default=0)
     part: list[PlanColumn] = []
-    used = first
+    used = label_width
     for column in COLUMNS:
         needed = 1 + _width(rows, column)
         if part and used + needed > width:
             yield part
-            part, used = [], first
+            part, used = [], label_width
         part.append(column)
         used += needed
     yield part
@@ -105,13 +108,13 @@ def _table(rows: Sequence[PlanRow], columns: Sequence[PlanColumn]) -> Table:
 
 def _label(row: PlanRow) -> Text:
     name = printable(row.strategy)
-    if cell_len(name) > _LONGEST_NAME:
-        name = f"…{name[1 - _LONGEST_NAME :]}"
+    if cell_len(name) > _MAX_NAME_CHARS:
+        name = f"…{name[1 - _MAX_NAME_CHARS :]}"
     return Text(name).append(f"\n{status_words(row.status)}" if row.status else "", style=QUIET)
 
 
 def _cell(row: PlanRow, column: PlanColumn) -> Text:
-    """A figure, in brackets if the strategy does not aim at it; the place of the bracket is always taken."""
+    """Return a figure, in brackets if it is not an objective of the strategy; every cell has room for the bracket."""
     figure, note = column.cell(row)
     is_aim = row.strategy == TODAY or column.criterion in row.aims
     is_bad = column.criterion == "constraints" and figure not in ("", "0")

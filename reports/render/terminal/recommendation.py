@@ -1,4 +1,4 @@
-"""A recommendation as text: for people at a terminal, as a fragment of properties, as JSON for scripts."""
+"""A recommendation as text for terminals, as Java properties and as JSON."""
 
 from __future__ import annotations
 
@@ -17,44 +17,51 @@ from reports.analysis.text import printable
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
 
 FORMATS: Final = ("table", "json", "properties")
-"""What `render` can make."""
+"""Formats of `render`."""
 
 _UNSET: Final = "not set"
 _REMOVED: Final = "remove"
-_TITLES: Final = {"cross_rack_usd": "Cross-rack cost, whole run"}
 
 
-def render(found: Recommendation, format: str = "table", *, width: int | None = None, color: bool | None = None) -> str:
-    """Write a recommendation as text that ends in a line end.
+def render(
+    recommendation: Recommendation, format: str = "table", *, width: int | None = None, color: bool | None = None
+) -> str:
+    """Render a recommendation as text that ends with a newline.
 
     Args:
-        found: what to write.
-        format: one of `FORMATS`; `properties` is what to put into the application's configuration, and nothing else
-            but comments.
-        width: columns of the terminal; found out if None. Matters for `table` only.
-        color: whether to write the codes for colours; found out if None.
+        recommendation: the recommendation.
+        format: one of `FORMATS`; `properties` is for the configuration of the application.
+        width: columns of the terminal; detected by default. Used for `table` only.
+        color: whether to use colors; detected by default.
+
+    Returns:
+        The text.
 
     Raises:
-        ValueError: an unknown format.
+        ValueError: the format is unknown.
     """
     match format:
         case "table":
-            return lines(_parts(found), width, color=color)
+            return lines(_parts(recommendation), width, color=color)
         case "json":
-            return json.dumps(record(found), indent=2, ensure_ascii=False) + "\n"
+            return json.dumps(record(recommendation), indent=2, ensure_ascii=False) + "\n"
         case "properties":
-            return properties(found)
+            return properties(recommendation)
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
 
 
-def properties(found: Recommendation) -> str:
-    """What to put into the application's properties; what stands elsewhere, and what there is to say, as comments."""
-    about = [f"{found.scenario}: {_verdict(found)}", f"objective: {found.objective}", *_limits(found)]
-    if found.gain is not None and found.changes:
-        about.append(f"gain: {_gain(found.gain)}")
-    about += [f"WARNING: {warning}" for warning in found.warnings]
+def properties(recommendation: Recommendation) -> str:
+    """Return the properties of the application; changes elsewhere, and remarks, are comments."""
+    about = [
+        f"{recommendation.scenario}: {_verdict(recommendation)}",
+        f"objective: {recommendation.objective}",
+        *_limits(recommendation),
+    ]
+    if recommendation.gain is not None and recommendation.changes:
+        about.append(f"gain: {_gain(recommendation.gain)}")
+    about += [f"WARNING: {warning}" for warning in recommendation.warnings]
     parts = ["".join(f"# {printable(line)}\n" for line in about)]
-    parts += ["".join(_property(change)) for change in found.changes]
+    parts += ["".join(_property(change)) for change in recommendation.changes]
     return "\n".join(parts)
 
 
@@ -69,86 +76,90 @@ def _property(change: SettingChange) -> Iterator[str]:
         yield printable(f"# was: {was}") + f"\n{change.key}={change.after}\n"
 
 
-def _verdict(found: Recommendation) -> str:
-    match found.verdict:
+def _verdict(recommendation: Recommendation) -> str:
+    match recommendation.verdict:
         case "recommended":
-            keys = len(found.changes)
-            return f"{keys} key{'' if keys == 1 else 's'} to set, against today's ({found.today})"
+            keys = len(recommendation.changes)
+            return f"{keys} config change{'' if keys == 1 else 's'}, compared with the current setting ({recommendation.today})"
         case "already_best":
-            return f"today's settings ({found.today}) are the best that were found; nothing to change"
+            return f"no better setting found than the current one ({recommendation.today})"
         case "none_feasible":
-            return "no setting that was tried is acceptable"
+            return "no evaluated setting is feasible"
 
 
-def _limits(found: Recommendation) -> list[str]:
-    return [f"in every run: {', '.join(found.limits)}"] if found.limits else []
+def _limits(recommendation: Recommendation) -> list[str]:
+    return [f"in every run: {', '.join(recommendation.limits)}"] if recommendation.limits else []
 
 
 def _gain(gain: MetricChange) -> str:
     if gain.before is None or gain.after is None or gain.difference is None:
-        return "not known: today's runs have no such figure"
+        return "unknown: the current runs have no value"
     share = "" if gain.relative is None else f", {_signed(100 * gain.relative, format_percent)}"
-    span = "" if gain.interval is None else f" (95 % interval: {_span(gain.interval, format_number)})"
+    span = "" if gain.interval is None else f" (95 % CI: {_span(gain.interval, format_number)})"
     values = " → ".join(_signed(value, format_number, plus="") for value in (gain.before, gain.after))
     return f"{values}, {_signed(gain.difference, format_number)}{span}{share}, over {gain.pairs} fresh seeds"
 
 
-def _parts(found: Recommendation) -> Iterator[RenderableType]:
-    heading = Text(printable(found.scenario), style=HEADER)
-    heading.append(f"  ({found.settings:,} settings tried, {found.runs:,} runs)", style=QUIET)
+def _parts(recommendation: Recommendation) -> Iterator[RenderableType]:
+    heading = Text(printable(recommendation.scenario), style=HEADER)
+    heading.append(f"  ({recommendation.settings:,} settings evaluated, {recommendation.runs:,} runs)", style=QUIET)
     yield heading
-    yield Text(f"objective: {printable(found.objective)}")
-    yield from (Text(line) for line in _limits(found))
-    verdict = printable(_verdict(found))
-    yield Text(f"\n{verdict[0].upper()}{verdict[1:]}.", style=BAD if found.verdict == "none_feasible" else GOOD)
-    yield from (Text(f"WARNING: {printable(warning)}", style=BAD) for warning in found.warnings)
-    if found.changes:
+    yield Text(f"objective: {printable(recommendation.objective)}")
+    yield from (Text(line) for line in _limits(recommendation))
+    verdict = printable(_verdict(recommendation))
+    yield Text(
+        f"\n{verdict[0].upper()}{verdict[1:]}.", style=BAD if recommendation.verdict == "none_feasible" else GOOD
+    )
+    yield from (Text(f"WARNING: {printable(warning)}", style=BAD) for warning in recommendation.warnings)
+    if recommendation.changes:
         yield Text()
-        yield _changes(found)
-    if found.gain is not None:
-        title = "Gain" if found.changes else "The best other setting"
-        yield Text(f"\n{title}: ", style=HEADER).append(printable(_gain(found.gain)), style="")
-        yield Text("\nWhat it costs, and what it saves" if found.changes else "\nIts figures", style=HEADER)
-        yield _figures(found)
-    for remark in found.remarks:
+        yield _changes(recommendation)
+    if recommendation.gain is not None:
+        title = "Gain" if recommendation.changes else "Best alternative"
+        yield Text(f"\n{title}: ", style=HEADER).append(printable(_gain(recommendation.gain)), style="")
+        yield Text("\nEffect on other metrics" if recommendation.changes else "\nIts metrics", style=HEADER)
+        yield _figures(recommendation)
+    for remark in recommendation.remarks:
         yield Text(f"– {printable(remark)}")
-    if found.changes:
-        yield Text("\nFor the application's properties", style=HEADER)
-        yield Text("".join("".join(_property(change)) for change in found.changes).rstrip("\n"), overflow="fold")
+    if recommendation.changes:
+        yield Text("\nApplication properties", style=HEADER)
+        yield Text(
+            "".join("".join(_property(change)) for change in recommendation.changes).rstrip("\n"), overflow="fold"
+        )
 
 
-def _changes(found: Recommendation) -> Table:
+def _changes(recommendation: Recommendation) -> Table:
     table = grid()
     table.padding = (0, 1)
-    for header in ("key", "today", "recommended"):
+    for header in ("config", "current", "recommended"):
         table.add_column(Text(header), overflow="fold")
-    for change in found.changes:
+    for change in recommendation.changes:
         before = _UNSET if change.before is None else printable(change.before)
         after = _REMOVED if change.after is None else printable(change.after)
         table.add_row(Text(printable(change.key)), Text(before), Text(after, style=GOOD))
     return table
 
 
-def _figures(found: Recommendation) -> Table:
-    """Means before and after, and the difference, each with its interval below."""
+def _figures(recommendation: Recommendation) -> Table:
+    """Return a table of means before and after, and of differences, with intervals below."""
     table = grid()
     table.padding = (0, 1)
-    table.add_column(Text("mean, below it 95 %"))
-    for header in ("today", "recommended" if found.changes else "other", "difference"):
+    table.add_column(Text("mean (95 % CI below)"))
+    for header in ("current", "recommended" if recommendation.changes else "alternative", "difference"):
         table.add_column(Text(header), justify="right", no_wrap=True)
     table.add_column(Text(""))
-    for figure in found.figures:
-        if figure.name is None or figure.before is None or figure.after is None or figure.difference is None:
+    for change in recommendation.figures:
+        if change.name is None or change.before is None or change.after is None or change.difference is None:
             continue
-        metric = METRIC[figure.name]
-        difference = _signed(figure.difference, metric.write) if figure.difference else "–"
-        said = {-1: "less", 0: "", 1: "more"}[figure.direction]
+        metric = METRIC[change.name]
+        difference = _signed(change.difference, metric.write) if change.difference else "–"
+        direction = {-1: "lower", 0: "", 1: "higher"}[change.direction]
         table.add_row(
-            Text(_TITLES.get(figure.name, metric.title)),
-            _with_interval(metric.write(figure.before), figure.before_interval, metric.write),
-            _with_interval(metric.write(figure.after), figure.after_interval, metric.write),
-            _with_interval(difference, figure.interval, metric.write),
-            Text(said, style={-1: GOOD, 0: "", 1: BAD}[figure.direction]),
+            Text(metric.title),
+            _with_interval(metric.write(change.before), change.before_interval, metric.write),
+            _with_interval(metric.write(change.after), change.after_interval, metric.write),
+            _with_interval(difference, change.interval, metric.write),
+            Text(direction, style={-1: GOOD, 0: "", 1: BAD}[change.direction]),
         )
     return table
 

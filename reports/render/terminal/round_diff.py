@@ -1,4 +1,4 @@
-"""A round diff for people at a terminal: which client lost and gained what, and where each task went and why."""
+"""A round diff as text: tasks lost and gained per client, and where each task moved and why."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ _STANDBYS_ONLY = "standbys only"
 
 
 def draw(diffs: Sequence[RoundDiff], width: int | None = None, *, color: bool | None = None) -> str:
-    """Draw diffs one below the other.
+    """Draw round diffs one below the other.
 
     Args:
-        diffs: what to draw.
-        width: of the terminal, in characters; found out if None.
-        color: whether to write the codes for colours; found out if None.
+        diffs: the diffs.
+        width: width of the terminal in characters; detected by default.
+        color: whether to use colors; detected by default.
+
+    Returns:
+        The text.
     """
     return lines(_parts(diffs), width, color=color)
 
@@ -42,20 +45,23 @@ def _parts(diffs: Sequence[RoundDiff]) -> Iterator[RenderableType]:
 
 
 def summary(diff: RoundDiff) -> str:
-    """What differs, in a sentence: `70 of 169 tasks moved (27 balance, 43 to a copy); standbys of 12 more changed.`"""
+    """Return the differences as a sentence.
+
+    For example `70 of 169 tasks moved (27 balance, 43 to a copy); standbys of 12 more differ.`
+    """
     if not diff.tasks:
-        return "Nothing changed." if len(diff.assignors) == 1 else "Both give everything to the same clients."
-    moved = [each for each in diff.tasks if each.is_move]
+        return "Nothing changed." if len(diff.assignors) == 1 else "Both assign all tasks to the same clients."
+    moved = [change for change in diff.tasks if change.is_move]
     rest = len(diff.tasks) - len(moved)
     verb = "moved" if len(diff.assignors) == 1 else "run elsewhere"
-    also = f"; of {format_count(rest)} more only the standbys differ" if rest else ""
+    also = f"; standbys of {format_count(rest)} more differ" if rest else ""
     return f"{format_count(len(moved))} of {format_count(diff.num_tasks)} tasks {verb}{_reasons(moved)}{also}."
 
 
 def _reasons(moved: Sequence[TaskChange]) -> str:
-    counts = Counter(why(each.reason) for each in moved if each.reason)
-    said = ", ".join(f"{count} {reason}" for reason, count in counts.most_common())
-    return f" ({said})" if said else ""
+    counts = Counter(why(change.reason) for change in moved if change.reason)
+    counts_text = ", ".join(f"{count} {reason}" for reason, count in counts.most_common())
+    return f" ({counts_text})" if counts_text else ""
 
 
 def _heading(diff: RoundDiff) -> Text:
@@ -63,35 +69,35 @@ def _heading(diff: RoundDiff) -> Text:
     if len(diff.assignors) == 1:
         text.append(f"{printable(diff.assignors[0])}, seed {diff.seed}: round {diff.round}")
     else:
-        both = " and ".join(map(printable, diff.assignors))
-        text.append(f"{both}, seed {diff.seed}: round {diff.round} of each")
+        labels = " and ".join(map(printable, diff.assignors))
+        text.append(f"{labels}, seed {diff.seed}: round {diff.round}")
     for at_ms, reason in zip(diff.at_ms, diff.reasons, strict=True):
         text.append(f"\n{format_clock(at_ms)}  {printable(reason)}", style="not bold")
     return text
 
 
 def _clients(diff: RoundDiff) -> Table:
-    one, other = map(printable, diff.sides)
+    before, after = map(printable, diff.sides)
     rounds = len(diff.assignors) == 1
     table = grid()
     table.add_column(Text("client"))
-    table.add_column(Text("runs"), justify="right")
-    table.add_column(Text("stands by"), justify="right")
-    table.add_column(Text("lost" if rounds else f"only {one}"), ratio=1)
-    table.add_column(Text("gained" if rounds else f"only {other}"), ratio=1)
-    for each in diff.clients:
-        if each.is_change:
-            table.add_row(*_client(each))
+    table.add_column(Text("active"), justify="right")
+    table.add_column(Text("standby"), justify="right")
+    table.add_column(Text("lost" if rounds else f"only {before}"), ratio=1)
+    table.add_column(Text("gained" if rounds else f"only {after}"), ratio=1)
+    for change in diff.clients:
+        if change.is_change:
+            table.add_row(*_client(change))
     _spaced(table)
     return table
 
 
-def _client(each: ClientChange) -> Iterator[Text]:
-    yield Text(printable(each.client))
-    yield Text(_from_to(each.runs))
-    yield Text(_from_to(each.stands_by))
-    yield Text(" ".join(map(printable, each.lost)))
-    yield Text(" ".join(map(printable, each.gained)))
+def _client(change: ClientChange) -> Iterator[Text]:
+    yield Text(printable(change.client))
+    yield Text(_from_to(change.runs))
+    yield Text(_from_to(change.stands_by))
+    yield Text(" ".join(map(printable, change.lost)))
+    yield Text(" ".join(map(printable, change.gained)))
 
 
 def _from_to(counts: tuple[int, int]) -> str:
@@ -105,32 +111,32 @@ def _tasks(diff: RoundDiff) -> Table:
     for side in diff.sides:
         table.add_column(Text(printable(side)))
     if len(diff.assignors) == 1:
-        table.add_column(Text("why"))
-    for each in diff.tasks:
-        row = [Text(printable(each.task)), _held(each.before), _held(each.after)]
+        table.add_column(Text("reason"))
+    for change in diff.tasks:
+        row = [Text(printable(change.task)), _held(change.before), _held(change.after)]
         if len(diff.assignors) == 1:
-            row.append(_why(each))
+            row.append(_why(change))
         table.add_row(*row)
     _spaced(table)
     return table
 
 
-def _why(each: TaskChange) -> Text:
-    """The reason, and how the assignor came to it where that was recorded."""
-    if not each.is_move:
+def _why(change: TaskChange) -> Text:
+    """Return the reason of a move, and the steps of the assignor if recorded."""
+    if not change.is_move:
         return Text(_STANDBYS_ONLY, style=QUIET)
-    text = Text(why(each.reason))
-    return text.append(f": {'; '.join(each.steps)}", style=QUIET) if each.steps else text
+    text = Text(why(change.reason))
+    return text.append(f": {'; '.join(change.steps)}", style=QUIET) if change.steps else text
 
 
-def _held(held: TaskHolders) -> Text:
-    """Who runs it, and in brackets who stands by."""
-    if not held:
+def _held(holders: TaskHolders) -> Text:
+    """Return the client of the active task, and in brackets those of its standbys."""
+    if not holders:
         return Text("–", style=QUIET)
-    runs, *others = held
-    text = Text("–" if runs is None else printable(runs))
+    active, *others = holders
+    text = Text("–" if active is None else printable(active))
     if others:
-        text.append(f" ({', '.join(printable(str(each)) for each in others)})", style=QUIET)
+        text.append(f" ({', '.join(printable(str(client)) for client in others)})", style=QUIET)
     return text
 
 

@@ -1,4 +1,4 @@
-"""The rounds of runs for people at a terminal: figures as sparklines, and each round with what it changed."""
+"""The rounds of runs as text: metrics as sparklines, and the changes of each round."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from reports.render.terminal.console import HEADER, QUIET, grid, lines
 from reports.render.terminal.sparkline import sparkline
 
 _FIGURES: dict[str, tuple[str, NumberFormat]] = {
-    "not yet in place": ("displaced_tasks", format_count),
-    "tasks moved": ("active_moves", format_count),
+    "tasks not at final client": ("displaced_tasks", format_count),
+    "active task moves": ("active_moves", format_count),
     "standby moves": ("standby_moves", format_count),
-    "catching up": ("warming_up", format_count),
+    "standbys and warm-ups behind": ("warming_up", format_count),
     "state restored": ("restored_bytes", format_bytes),
-    "downtime, all tasks": ("down_ms", format_duration),
-    "x-rack traffic at rest": ("cross_rack_bytes_per_s", format_rate),
+    "task downtime (total)": ("downtime_ms", format_duration),
+    "cross-rack traffic (steady state)": ("cross_rack_bytes_per_s", format_rate),
 }
-"""What is shown of every round, by what people call it."""
+"""Metrics shown over all rounds: label, column and number format."""
 
-_WIDEST = 60
-_NAMED = 3
-"""Up to so many moves of a round are told one by one."""
+_MAX_WIDTH = 60
+_MAX_LISTED_MOVES = 3
+"""Maximum number of moves in a round that are listed individually."""
 
 _REASON_CHARS = 60
 _SPACE = (0, 1)
@@ -49,13 +49,16 @@ Row = Mapping[str, Any]
 
 
 def draw(tables: Tables, assignors: Sequence[str] = (), width: int | None = None, *, color: bool | None = None) -> str:
-    """Draw the rounds of each assignor's first run.
+    """Draw the rounds of the first run of each assignor.
 
     Args:
-        tables: must hold `runs`, `rounds`, `moves` and `convergence`.
-        assignors: labels; all if empty.
-        width: of the terminal, in characters; found out if None.
-        color: whether to write the codes for colours; found out if None.
+        tables: must contain `runs`, `rounds`, `moves` and `convergence`.
+        assignors: labels; all by default.
+        width: width of the terminal in characters; detected by default.
+        color: whether to use colors; detected by default.
+
+    Returns:
+        The text.
 
     Raises:
         TableError: a table is missing.
@@ -83,13 +86,13 @@ def _parts(tables: Tables, assignors: Sequence[str]) -> Iterator[RenderableType]
 
 
 def _heading(run: Row) -> Text:
-    count = run["rounds"]
+    count = run["rebalances"]
     text = Text(f"{printable(run['assignor'])}, seed {run['seed']}", style=HEADER)
     return text.append(f": {run['verdict']}, {count} round{'' if count == 1 else 's'}", style="not bold")
 
 
 def _events(events: Sequence[Row]) -> Iterator[Text]:
-    """One line for each event: `event 1, join of client late, 60 min: converged after 20.3 min (6 rebalances)`."""
+    """Yield one line per event: `event 1, join of client late, 60 min: converged after 20.3 min (6 rebalances)`."""
     for row in events:
         what = f"event {row['number']}, {printable(row['event'])}, {format_clock(row['at_ms'])}"
         after = str(event_cell(row)).removeprefix("> ")
@@ -103,9 +106,11 @@ def _sparklines(rounds: Sequence[Row]) -> Table:
         values = [row[column] for row in rounds]
         known = [value for value in values if value is not None]
         if any(known):
-            most, last = write(max(known)), "n/a" if values[-1] is None else write(values[-1])
+            maximum, last = write(max(known)), "n/a" if values[-1] is None else write(values[-1])
             table.add_row(
-                Text(name), Text(sparkline(values, _WIDEST)), Text(f"at most {most}, in the end {last}", style=QUIET)
+                Text(name),
+                Text(sparkline(values, _MAX_WIDTH)),
+                Text(f"max {maximum}, last {last}", style=QUIET),
             )
     return table
 
@@ -114,54 +119,57 @@ def _rounds(rounds: Sequence[Row], moves: Mapping[int, Sequence[Row]]) -> Table:
     table = grid()
     for header in ("round", "time"):
         table.add_column(Text(header), justify="right")
-    for header in ("called for by", "what it changed"):
+    for header in ("trigger", "changes"):
         table.add_column(Text(header))
-    for first, last in _runs_of_alike(rounds):
+    for first, last in _unchanged_spans(rounds):
         number = str(first["round"]) if first is last else f"{first['round']}–{last['round']}"
         reason = Text(shortened(printable(first["reason"]), _REASON_CHARS))
-        beginning = "all is new" if first["round"] else "all was there"
-        changed = Text(beginning if first is rounds[0] else _changed(first, moves.get(first["round"], ())))
+        initial_text = "initial assignment" if first["round"] else "existing assignment"
+        changed = Text(initial_text if first is rounds[0] else _changed(first, moves.get(first["round"], ())))
         table.add_row(Text(number), Text(format_clock(first["at_ms"])), reason, changed)
     table.padding = _SPACE
     return table
 
 
-def _runs_of_alike(rounds: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
-    """The first and the last of rounds that follow each other for the same reason without a change."""
+def _unchanged_spans(rounds: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
+    """Yield the first and last of consecutive rounds that have the same reason and change nothing."""
 
-    def alike(row: Row) -> tuple[Any, ...]:
+    def group_key(row: Row) -> tuple[Any, ...]:
         is_quiet = not row["active_moves"] and not row["standby_moves"] and row is not rounds[0]
         return (row["reason"],) if is_quiet else (row["reason"], row["round"])
 
-    for _, group in groupby(rounds, key=alike):
-        same = list(group)
-        yield same[0], same[-1]
+    for _, group in groupby(rounds, key=group_key):
+        span = list(group)
+        yield span[0], span[-1]
 
 
 def _changed(row: Row, moves: Sequence[Row]) -> str:
-    """`70 tasks moved (43 to a copy, 27 balance), 53 standbys new`; few moves one by one."""
+    """Return the changes of a round, with few moves listed individually.
+
+    For example `70 tasks moved (43 to a copy, 27 balance), 53 new standbys`.
+    """
     actives = [move for move in moves if move["role"] == "active"]
-    said = []
-    if actives and len(actives) <= _NAMED:
-        said += [_move(move) for move in actives]
+    changes = []
+    if actives and len(actives) <= _MAX_LISTED_MOVES:
+        changes += [_move(move) for move in actives]
     elif actives:
         counts = Counter(why(move["reason"]) for move in actives)
         reasons = ", ".join(f"{count} {reason}".rstrip() for reason, count in counts.most_common())
-        said.append(f"{format_count(len(actives))} tasks moved ({reasons})")
+        changes.append(f"{format_count(len(actives))} tasks moved ({reasons})")
     if standbys := len(moves) - len(actives):
-        said.append(f"{format_count(standbys)} new standby{'' if standbys == 1 else 's'}")
+        changes.append(f"{format_count(standbys)} new standby{'' if standbys == 1 else 's'}")
     if row["withheld_tasks"]:
-        said.append(f"{format_count(row['withheld_tasks'])} handed over later")
-    return ", ".join(said) or "–"
+        changes.append(f"{format_count(row['withheld_tasks'])} to move in a follow-up rebalance")
+    return ", ".join(changes) or "–"
 
 
 def _move(move: Row) -> str:
-    source, target = (printable(move[end] or "nobody") for end in ("from_client", "to_client"))
+    source, target = (printable(move[end] or "no client") for end in ("from_client", "to_client"))
     return f"{printable(move['task'])} {source} → {target} ({why(move['reason'])})"
 
 
 def records(tables: Tables) -> list[dict[str, Any]]:
-    """The rounds of each assignor's first run as records for scripts, with every column.
+    """Return the rounds of the first run of each assignor as records with every column.
 
     Raises:
         TableError: a table is missing.

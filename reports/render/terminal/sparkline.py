@@ -1,4 +1,4 @@
-"""Sparklines: a row of figures as a row of small bars."""
+"""Sparklines: values as a row of small bars."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[float | None], width: int) -> str:
-    """Draw figures of at least 0 as bars of their share in the most; a space where one is not known.
+    """Return values as bars relative to the maximum; a space for unknown values.
 
     Args:
-        values: from left to right.
-        width: how many characters there may be; where there are more values, each bar is the most of several.
+        values: at least 0, or None if unknown.
+        width: maximum number of bars; longer series show the maximum of each part.
+
+    Returns:
+        One character per bar.
     """
     bars = [_most(part) for part in _parts(values, width)]
     most = max((value for value in bars if value is not None), default=0.0)
     return "".join(" " if value is None else _bar(value, most) for value in bars)
 
 
-def _bar(value: float, most: float) -> str:
-    """The lowest bar is for nothing alone, so that little can be told from it."""
-    return _BARS[math.ceil(value / most * (len(_BARS) - 1))] if most else _BARS[0]
+def _bar(value: float, maximum: float) -> str:
+    """Return the bar of a value; the lowest bar is used for 0 only."""
+    return _BARS[math.ceil(value / maximum * (len(_BARS) - 1))] if maximum else _BARS[0]
 
 
 def _most(values: Sequence[float | None]) -> float | None:

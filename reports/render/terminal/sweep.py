@@ -1,4 +1,4 @@
-"""What a sweep says, as text: the front, the best setting of each objective, and what matters, from a summary."""
+"""The summary of a sweep as text: Pareto front, best setting per objective, and influential factors."""
 
 from __future__ import annotations
 
@@ -17,37 +17,41 @@ from reports.analysis.text import printable
 from reports.render.terminal.console import lines, terminal_width
 
 FORMATS = ("table", "json")
-"""What `render` can make."""
+"""Formats of `render`."""
 
 MAX_SHOWN = 20
-"""Rows of a front that people see here."""
+"""Maximum number of rows of a front."""
 
 Json = Mapping[str, Any]
 
 _HEADERS = {
-    "cross_rack_usd": "x-rack\ncost",
-    "cross_rack_bytes": "x-rack\nbytes",
-    "active_moves": "tasks\nmoved",
-    "down_ms": "down, all\ntasks",
+    "cross_rack_usd": "cross-rack\ncost",
+    "cross_rack_bytes": "cross-rack\nbytes",
+    "active_moves": "active\nmoves",
+    "downtime_ms": "total\ndowntime",
     "time_to_converge_ms": "time to\nconverge",
 }
-_TITLES = {"cross_rack_usd": "Cross-rack cost, whole run"}
-_LEAST_SHARE = 0.01
+"""Short forms of the metric titles for narrow columns."""
+
+_MIN_SHARE = 0.01
 _WIDE = 100
 _QUIET, _HEADER, _BEST = "dim", "bold", "bold green"
 
 
 def render(summary: Json, format: str = "table", *, width: int | None = None, color: bool | None = None) -> str:
-    """Write a summary as text that ends in a line end.
+    """Render a summary as text that ends with a newline.
 
     Args:
         summary: the `summary.json` of an aggregate.
-        format: one of `FORMATS`; `json` is all of it, `table` what matters most.
-        width: columns of the terminal; found out if None.
-        color: whether to write the codes for colours; found out if None.
+        format: one of `FORMATS`; `json` is the whole summary, `table` the most important parts.
+        width: columns of the terminal; detected by default.
+        color: whether to use colors; detected by default.
+
+    Returns:
+        The text.
 
     Raises:
-        ValueError: an unknown format.
+        ValueError: the format is unknown.
     """
     if format == "json":
         return json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
@@ -62,48 +66,53 @@ def _parts(summary: Json, *, is_wide: bool) -> Iterator[RenderableType]:
         if number:
             yield Text()
         yield from _scenario(scenario, several, is_wide=is_wide)
-    yield from _section("What matters most (share of the variance that a factor explains by itself)", _matters(summary))
-    yield from _section("Surely less or more than the baseline with the same seeds", _against(summary))
+    yield from _section(
+        "Most influential factors (share of the variance explained by the factor alone)", _matters(summary)
+    )
+    yield from _section("Significant differences from the baseline (paired by seed, 95 % CI)", _against(summary))
     yield from _section("Left out", _left_out(summary))
 
 
 def _scenario(scenario: Json, several: bool, *, is_wide: bool) -> Iterator[RenderableType]:
     heading = Text(printable(scenario["scenario"]), style=_HEADER)
     considered, on_front = scenario["cells_considered"], scenario["cells_on_front"]
-    figures = "means, below them 95 % intervals" if is_wide else "means"
-    of_all = f"{on_front} of {considered} settings × assignors are on the Pareto front; {figures}"
-    heading.append(f"  ({of_all})", style=_QUIET)
+    figures = "mean, 95 % CI below" if is_wide else "mean"
+    of_all = f"{on_front} of {considered} combinations are Pareto-optimal ({figures})"
+    heading.append(f"  {of_all}", style=_QUIET)
     yield heading
     if not considered:
-        yield Text("No setting of which all runs came to an assignment.")
+        yield Text("No setting where all runs produced an assignment.")
         return
     table, shown = _front(scenario, several, is_wide=is_wide)
     yield table
     if shown < on_front:
         yield Text(f"… and {on_front - shown} more in the table front.", style=_QUIET)
-    yield Text("*: least of all. On the front: nobody is as good in everything and better in something.", style=_QUIET)
-    yield Text("\nBest of each objective", style=_HEADER)
+    yield Text(
+        "*: lowest. Pareto-optimal: no other combination is at least as good everywhere and better somewhere.",
+        style=_QUIET,
+    )
+    yield Text("\nBest combination per objective", style=_HEADER)
     yield _best(scenario, several)
 
 
 def _front(scenario: Json, several: bool, *, is_wide: bool) -> tuple[Table, int]:
-    """The table, and how many cells stand in it: those with the same means share a row."""
+    """Return the table and the number of cells in it; cells with equal means share a row."""
     table = _grid("assignor", "setting")
     for name in scenario["objectives"]:
         table.add_column(Text(_HEADERS[name]), justify="right", no_wrap=True)
-    alike: dict[tuple[float | None, ...], list[Json]] = {}
+    cells_by_means: dict[tuple[float | None, ...], list[Json]] = {}
     for cell in scenario["front"]:
-        alike.setdefault(tuple(cell["means"][name] for name in scenario["objectives"]), []).append(cell)
-    for cells in list(alike.values())[:MAX_SHOWN]:
+        cells_by_means.setdefault(tuple(cell["means"][name] for name in scenario["objectives"]), []).append(cell)
+    for cells in list(cells_by_means.values())[:MAX_SHOWN]:
         cell, others = cells[0], len(cells) - 1
-        where = _where(cell, several) + (f" (and {others} alike)" if others else "")
+        location = _where(cell, several) + (f" (and {others} more with equal means)" if others else "")
         figures = (_figure(cell, name, with_interval=is_wide) for name in scenario["objectives"])
-        table.add_row(printable(cell["assignor"]), where, *figures)
-    return table, sum(map(len, list(alike.values())[:MAX_SHOWN]))
+        table.add_row(printable(cell["assignor"]), location, *figures)
+    return table, sum(map(len, list(cells_by_means.values())[:MAX_SHOWN]))
 
 
 def _figure(cell: Json, name: str, *, with_interval: bool) -> Text:
-    """A mean, a star if it is the least, and its interval below if there is room for it."""
+    """Return a mean with a star if it is the lowest, and its interval below if there is room."""
     mean, interval, metric = cell["means"][name], cell["intervals"][name], METRIC[name]
     if mean is None:
         return Text(f"{_share(cell['stable'])} stable " if name == "time_to_converge_ms" else "n/a ")
@@ -118,12 +127,14 @@ def _figure(cell: Json, name: str, *, with_interval: bool) -> Text:
 def _best(scenario: Json, several: bool) -> Table:
     table = _grid("objective", "assignor", "setting")
     table.add_column(Text("mean"), justify="right", no_wrap=True)
-    table.add_column(Text("95 % interval"), no_wrap=True)
+    table.add_column(Text("95 % CI"), no_wrap=True)
     for best in scenario["best"]:
-        metric, interval, equal = METRIC[best["objective"]], best["interval"], best["others_equal"]
-        where = _where(best, several) + (f" (and {equal} more with the same mean)" if equal else "")
+        metric, interval, equal_cells = METRIC[best["objective"]], best["interval"], best["others_equal"]
+        location = _where(best, several) + (f" (and {equal_cells} more with equal mean)" if equal_cells else "")
         span = "" if interval is None else _span(interval, metric.write)
-        table.add_row(_title(best["objective"]), printable(best["assignor"]), where, metric.write(best["mean"]), span)
+        table.add_row(
+            _title(best["objective"]), printable(best["assignor"]), location, metric.write(best["mean"]), span
+        )
     return table
 
 
@@ -138,7 +149,7 @@ def _matters(summary: Json) -> Iterator[str]:
         factors = [
             f"{printable(factor['factor'])} {_share(factor['share'])}"
             for factor in row["factors"]
-            if factor["share"] >= _LEAST_SHARE
+            if factor["share"] >= _MIN_SHARE
         ]
         sweep = f"{printable(row['sweep'])}: " if several else ""
         if factors:
@@ -147,19 +158,24 @@ def _matters(summary: Json) -> Iterator[str]:
 
 def _against(summary: Json) -> Iterator[str]:
     several = len(summary["sweeps"]) > 1
-    found: dict[tuple[str, str, str], list[str]] = {}
+    findings: dict[tuple[str, str, str], list[str]] = {}
     for row in _of_objectives(summary, summary["against_baseline"]):
-        told = [f"{what} in {row[what]} of {row['settings']} settings" for what in ("less", "more") if row[what]]
-        of_one = found.setdefault((row["sweep"], row["assignor"], row["baseline"]), [])
-        if told:
-            of_one.append(f"{_title(row['metric'])} {', '.join(told)}")
-    for (sweep, assignor, baseline), said in found.items():
-        named = f"{printable(sweep)}: " if several else ""
-        yield f"{named}{printable(assignor)} against {printable(baseline)}: {'; '.join(said) or 'no sure difference'}"
+        counts = [
+            f"{word} in {row[key]} of {row['settings']} settings"
+            for key, word in (("less", "lower"), ("more", "higher"))
+            if row[key]
+        ]
+        assignor_findings = findings.setdefault((row["sweep"], row["assignor"], row["baseline"]), [])
+        if counts:
+            assignor_findings.append(f"{_title(row['metric'])} {', '.join(counts)}")
+    for (sweep, assignor, baseline), assignor_findings in findings.items():
+        prefix = f"{printable(sweep)}: " if several else ""
+        text = "; ".join(assignor_findings) or "no significant difference"
+        yield f"{prefix}{printable(assignor)} vs. {printable(baseline)}: {text}"
 
 
 def _of_objectives(summary: Json, rows: Sequence[Json]) -> Iterator[Json]:
-    """The rows about what the sweep's scenario is judged by, by sweep and objective."""
+    """Yield the rows about the objectives of each sweep, by sweep and objective."""
     objectives = {scenario["scenario"]: scenario["objectives"] for scenario in summary["scenarios"]}
     for sweep in summary["sweeps"]:
         for name in objectives[sweep["scenario"]]:
@@ -185,7 +201,7 @@ def _span(interval: Sequence[float], write: NumberFormat) -> str:
 
 
 def _title(metric: str) -> str:
-    return _TITLES.get(metric, METRIC[metric].title)
+    return METRIC[metric].title
 
 
 def _share(share: float) -> str:

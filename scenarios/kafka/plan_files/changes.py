@@ -57,7 +57,7 @@ def replica_changes(
     num_copies = added_replicas(state.replicas[rows], replicas[rows]).sum(axis=1)
     changes = [
         ReplicaChange(
-            key=state.key(row),
+            key=state.partition_id(row),
             old=_broker_ids(state, state.replicas[row]),
             new=_broker_ids(state, replicas[row]),
             needs_election=bool(replicas[row, 0] != state.leader[row]),
@@ -117,13 +117,13 @@ def partitions_to_elect(
     """
     has_other_leader = replicas[:, 0] != state.leader
     has_other_leader[changed_rows(state, replicas)] = False
-    keys = [state.key(row) for row in np.flatnonzero(has_other_leader).tolist()]
+    keys = [state.partition_id(row) for row in np.flatnonzero(has_other_leader).tolist()]
     return tuple(sorted(key for key in keys if topics is None or key.topic in topics))
 
 
 def _log_dirs(known_dirs: LogDirs, state: ClusterState, row: int, broker_rows: IntArray) -> tuple[str, ...]:
     """Return the log directories of a partition's replicas; empty if none is known."""
-    key = state.key(row)
+    key = state.partition_id(row)
     dir_of = known_dirs.get((key.topic, key.partition), {})
     brokers = _broker_ids(state, broker_rows)
     return tuple(dir_of.get(broker, ANY_LOG_DIR) for broker in brokers) if dir_of.keys() & set(brokers) else ()

@@ -18,7 +18,7 @@ def cluster_files(state: ClusterState) -> dict[str, bytes]:
         Content by file name: the assignment of replicas, the brokers that are alive and, if known, the replica sizes.
     """
     assignment = (
-        (state.key(row), tuple(state.ids[brokers[brokers != NO_BROKER]].tolist()))
+        (state.partition_id(row), tuple(state.ids[brokers[brokers != NO_BROKER]].tolist()))
         for row, brokers in enumerate(state.replicas)
     )
     alive = (
@@ -30,7 +30,7 @@ def cluster_files(state: ClusterState) -> dict[str, bytes]:
     if state.size_bytes is not None:
         sizes = state.size_bytes.tolist()
         replicas = (
-            (int(state.ids[broker]), state.key(row), sizes[row])
+            (int(state.ids[broker]), state.partition_id(row), sizes[row])
             for row, brokers in enumerate(state.replicas.tolist())
             for broker in brokers
             if broker != NO_BROKER

@@ -1,45 +1,90 @@
-"""What `sim.compare` returns, as a notebook or a prompt has it."""
+"""The result of `sim.run`: in a notebook or at a prompt, saved, and read back."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 import assignor_sim as sim
-from scenarios.load import loads
 from tests.assignor_sim.conftest import SMALL
 
 
 @pytest.fixture(scope="module")
-def comparison() -> sim.Comparison:
-    return sim.compare(loads(SMALL))
+def result() -> sim.RunResult:
+    return sim.run(sim.loads(SMALL))
 
 
-def test_it_shows_itself_as_a_table_with_its_warnings(comparison: sim.Comparison) -> None:
-    text = comparison._repr_html_()
+@pytest.fixture(scope="module")
+def saved(result: sim.RunResult, tmp_path_factory: pytest.TempPathFactory) -> sim.RunResult:
+    return sim.open(result.save(tmp_path_factory.mktemp("saved") / "result"))
+
+
+def test_a_notebook_shows_a_table_with_warnings(result: sim.RunResult) -> None:
+    text = result._repr_html_()
     assert text.count("<tr>") == 3
     assert "<bdi>high_availability</bdi>" in text
-    odd = sim.compare(loads(SMALL), ["streams_group_sticky"])
-    assert odd.warnings
-    assert odd._repr_html_().startswith("<p>⚠ ")
+    unusual = sim.run(sim.loads(SMALL), "streams_group_sticky")
+    assert unusual.warnings
+    assert unusual._repr_html_().startswith("<p>⚠ ")
 
 
-def test_at_a_prompt_it_is_a_line_and_printed_the_table(
-    comparison: sim.Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prompt_shows_one_line_and_print_the_table(result: sim.RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert repr(comparison) == "<Comparison of high_availability, sticky in small>"
-    assert "x-rack" in str(comparison)
-    assert "high_availability" in str(comparison)
+    assert repr(result) == "<RunResult of high_availability, sticky in small>"
+    assert "high_availability" in str(result)
 
 
-def test_it_is_a_data_frame_of_the_comparison_or_of_a_table(comparison: sim.Comparison) -> None:
-    assert comparison.to_pandas()["assignor"].tolist() == ["high_availability", "sticky"]
-    rounds = comparison.to_pandas("rounds")
-    assert len(rounds) == comparison.tables["rounds"].num_rows
+def test_tables_are_data_frames(result: sim.RunResult) -> None:
+    assert result.summary()["assignor"].tolist() == ["high_availability", "sticky"]
+    assert result.to_pandas().equals(result.summary())
+    assert len(result.to_pandas("rounds")) == result.tables["rounds"].num_rows
 
 
-def test_it_draws_its_figures(comparison: sim.Comparison) -> None:
-    figure = comparison.plot.convergence()
+def test_figures_are_methods(result: sim.RunResult) -> None:
+    figure = result.plot.convergence()
     assert figure.axes
     assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
-    assert "cross_rack_traffic" in dir(comparison.plot)
+    assert "cross_rack_traffic" in dir(result.plot)
+
+
+def test_traces_are_kept_by_label_and_seed(result: sim.RunResult) -> None:
+    assert list(result.traces) == [("high_availability", 1), ("sticky", 1)]
+    with pytest.raises(sim.ResultsError, match="has 2 traces"):
+        _ = result.trace
+    only = sim.run(sim.loads(SMALL), "sticky", capture=True)
+    assert len(only.trace.rounds) == len(only.trace.captured_rounds) == only.tables["rounds"].num_rows
+
+
+def test_a_task_is_explained_in_memory_and_from_a_directory(result: sim.RunResult, saved: sim.RunResult) -> None:
+    task = next(row["task"] for row in result.tables["moves"].to_pylist() if row["assignor"] == "high_availability")
+    explanations = result.explain(task, assignor="high_availability")
+    assert len(explanations) == 1
+    assert not explanations.remarks
+    assert not explanations[0].lacks_break_evens
+    assert str(explanations).startswith(f"{task} in small")
+    assert str(saved.explain(task, assignor="high_availability")) == str(explanations)
+
+
+def test_a_saved_result_has_the_same_tables_and_no_trace(result: sim.RunResult, saved: sim.RunResult) -> None:
+    assert saved.tables == result.tables
+    assert saved.labels == result.labels
+    assert saved.warnings == result.warnings
+    assert str(saved) == str(result)
+    with pytest.raises(sim.ResultsError, match="holds tables, not traces; simulate again"):
+        _ = saved.trace
+    with pytest.raises(sim.ResultsError, match="is saved already"):
+        saved.save("elsewhere")
+
+
+def test_a_report_is_one_page(result: sim.RunResult, tmp_path: Path) -> None:
+    page = result.report(tmp_path / "page.html")
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_only_results_of_runs_are_opened(tmp_path: Path) -> None:
+    with pytest.raises(sim.ResultsError, match="not a directory of results"):
+        sim.open(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"kind": "plan"}')
+    with pytest.raises(sim.ResultsError, match=r"holds a plan; sim\.open reads results of runs"):
+        sim.open(tmp_path)

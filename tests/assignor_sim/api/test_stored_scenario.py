@@ -71,7 +71,7 @@ def test_a_run_writes_its_results(measured: Measured) -> None:
     assert list(manifest["scenario"]["imports"]) == [measured.name]
     is_kept = Path("results", "scenario").joinpath(*Path(measured.name).parts[-2:], "rates", "part-1.parquet").exists()
     assert is_kept != Path(measured.name).is_absolute()
-    assert (f"these results need {measured.name} where it is" in ended.stderr) != is_kept
+    assert (f"note: explain will read {measured.name} again" in ended.stderr) != is_kept
 
 
 def test_results_need_nothing_else_than_their_directory(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_measurements_that_change_during_a_run_are_not_kept(measured: Measured) 
     loaded = load(measured.scenario)
     shutil.rmtree(measured.ingested)
     write_ingested_folder(measured.ingested, rows_of_day("orders", 6, records=11))
-    with pytest.raises(StoredScenarioError, match="has changed since the scenario was read"):
+    with pytest.raises(StoredScenarioError, match="has changed since the scenario was loaded"):
         stored_scenario_files(loaded)
 
 

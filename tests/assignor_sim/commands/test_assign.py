@@ -75,7 +75,7 @@ def test_an_exception_of_kafkas_is_an_answer(shell: Shell) -> None:
         ("[1]", "expected a JSON object"),
         ('{"id": "x"}', "the problem has no assignor, tasks, clients"),
         ('{"assignor": "ha", "tasks": [{"id": "zero", "stateful": true}], "clients": []}', "'zero' is not a task id"),
-        ('{"assignor": "nobody", "tasks": [], "clients": []}', "'nobody' is not a built-in assignor"),
+        ('{"assignor": "nobody", "tasks": [], "clients": []}', "unknown assignor 'nobody'"),
         ('{"assignor": "ha", "tasks": [{"id": "0_0"}], "clients": []}', "stateful"),
         ('{"assignor": "ha", "tasks": 3, "clients": []}', ""),
         ('{"assignor": "ha", "tasks": [], "clients": [], "configs": {"sticky": 1}}', "sticky"),

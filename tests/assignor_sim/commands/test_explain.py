@@ -11,13 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assignor_sim.api.results import run_scenario
+from assignor_sim.api.running import run as simulate
 from assignor_sim.api.stored_scenario import read_stored_scenario, stored_scenario_files
 from reports.analysis.explanation import explain
 from reports.render.terminal.explanation import record
 from scenarios.load import load
 from scenarios.shipped import library_folder
-from simulator.assignment.explanation import ExplanationRequest
 from simulator.results.result_directory import read_results, write_results
 from tests.assignor_sim.conftest import SMALL, Shell
 
@@ -31,7 +30,7 @@ RACK_AWARE = (
 def write(directory: Path, scenario: Path, overrides: tuple[tuple[str, str], ...], *assignors: str) -> None:
     """What `run --out` writes, without figures and report."""
     loaded = load(scenario, overrides)
-    comparison = run_scenario(loaded, assignors, question=ExplanationRequest(break_evens=False))
+    comparison = simulate(loaded, assignors)
     write_results(directory, comparison.tables, comparison.manifest, stored_scenario_files(loaded))
 
 
@@ -102,7 +101,7 @@ def test_a_task_that_never_moved_gets_an_answer(shell: Shell, results: Path) -> 
 def test_a_round_in_which_a_task_stayed_says_since_when(shell: Shell, results: Path) -> None:
     ended = shell("explain", "results", "--task", "0_0", "--assignor", "sticky", "--round", "2")
     assert ended.code == 0, ended.err
-    assert "Round 2: it stayed on " in ended.out
+    assert "Round 2: stayed on " in ended.out
     assert "where it was given to in round 1:" in ended.out
 
 
@@ -141,7 +140,7 @@ def warned(shell: Shell, results: Path) -> str:
 def test_another_text_of_the_scenario_is_said(shell: Shell, results: Path) -> None:
     kept = results / "scenario" / "small.yaml"
     kept.write_text(kept.read_text().replace("6 MB/s", "7 MB/s"))
-    assert "is not the text that these results are of" in warned(shell, results)
+    assert "is not the scenario of the results" in warned(shell, results)
 
 
 def test_results_of_another_model_are_said(shell: Shell, results: Path) -> None:
@@ -162,7 +161,7 @@ def test_results_that_running_again_does_not_give_are_said(shell: Shell, results
     pq.write_table(
         table.set_column(column, table.schema.field(column), pa.array(clients)), results / "assignments.parquet"
     )
-    assert "gives other assignments than these results have" in warned(shell, results)
+    assert "gives other assignments than this result has" in warned(shell, results)
 
 
 def test_what_a_scenario_imports_is_kept_with_it(shell: Shell) -> None:

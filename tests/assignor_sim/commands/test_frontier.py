@@ -54,7 +54,7 @@ def test_costs_that_are_configured_are_marked() -> None:
 
 def test_a_figure_is_written(tmp_path: Path) -> None:
     assert run(*MOVING, "-o", tmp_path / "new" / "front.svg").exit_code == 0
-    assert "stateful tasks that move" in (tmp_path / "new" / "front.svg").read_text()
+    assert "stateful task moves" in (tmp_path / "new" / "front.svg").read_text()
 
 
 def test_what_cannot_be_is_told() -> None:

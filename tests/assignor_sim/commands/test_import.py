@@ -67,7 +67,7 @@ def test_a_leaders_log_is_replayed_and_its_rounds_are_kept(folder: Path) -> None
     (folder / "dumps" / "e").write_text(LOG)
     ended = of_dumps(*RACKS)
     assert ended.exit_code == 0, ended.output
-    assert "the 3 rounds that were logged: shop.rounds.csv" in ended.stdout
+    assert "3 logged rebalances: shop.rounds.csv" in ended.stdout
     assert len(load(folder / "shop.yaml").world(1).disturbances) == 2
     rounds = (folder / "shop.rounds.csv").read_text().splitlines()
     assert rounds[0] == "round,at_ms,task,client,process_id,role"
@@ -102,15 +102,15 @@ def test_properties_of_the_application_may_stand_anywhere(folder: Path) -> None:
     ("arguments", "message"),
     [
         (("--from", "dumps"), "- number of standbys: --config num.standby.replicas=N\n- racks of shop-"),
-        ((), "give one of --bootstrap HOST:PORT, a running cluster, and --from DIR, a folder of dumps"),
-        (("--from", "dumps", "--bootstrap", "h:1"), "give one of --bootstrap HOST:PORT"),
-        (("--from", "dumps", "--seconds", "3"), "--seconds goes with --bootstrap"),
-        (("--from", "dumps", "--topology", "dumps/d"), "--topology goes with --bootstrap"),
-        (("--bootstrap", "h:1", "--rack", "*=az1"), "--rack goes with --from"),
-        (("--bootstrap", "h:1", "--last"), "--last goes with --from"),
+        ((), "give either --bootstrap HOST:PORT (a running cluster) or --from DIR (a folder of dumps)"),
+        (("--from", "dumps", "--bootstrap", "h:1"), "give either --bootstrap HOST:PORT"),
+        (("--from", "dumps", "--seconds", "3"), "--seconds requires --bootstrap"),
+        (("--from", "dumps", "--topology", "dumps/d"), "--topology requires --bootstrap"),
+        (("--bootstrap", "h:1", "--rack", "*=az1"), "--rack requires --from"),
+        (("--bootstrap", "h:1", "--last"), "--last requires --from"),
         (("--bootstrap", "h:1", "--command-config", "nowhere"), "'nowhere': no such file"),
         (("--from", "nowhere"), "'nowhere' is not a folder"),
-        (("--from", "dumps", "--config", "x"), "--config takes KEY=VALUE, such as num.standby.replicas=1"),
+        (("--from", "dumps", "--config", "x"), "--config x: expected KEY=VALUE, as in num.standby.replicas=1"),
         (
             ("--from", "dumps", *RACKS, "--config", "num.standby.replicas=1", "--config", "max.warmup.replicas=0"),
             "application.configs.max.warmup.replicas: ",

@@ -118,7 +118,7 @@ def test_a_comment_in_the_scenario_changes_no_result_and_is_said_all_the_same(fi
     ended = run("verify", file)
     assert ended.exit_code == 0
     assert ended.output == f"{file}: as stored, though the scenario has changed since (its text)\n"
-    assert run("record", file).output.endswith("stored, results as before\n")
+    assert run("record", file).output.endswith("stored, same results\n")
     assert run("verify", file).output == f"{file}: as stored\n"
 
 

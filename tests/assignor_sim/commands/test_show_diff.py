@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from assignor_sim.api.results import run_scenario
+from assignor_sim.api.running import run as simulate
 from assignor_sim.cli import app
 from scenarios.load import loads
 from simulator.results.result_directory import write_results
@@ -18,7 +18,7 @@ from tests.assignor_sim.conftest import SMALL
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("results") / "small"
-    comparison = run_scenario(loads(SMALL))
+    comparison = simulate(loads(SMALL))
     write_results(directory, comparison.tables, comparison.manifest)
     return directory
 

@@ -63,8 +63,8 @@ def test_whole_lives_go_the_same_way_with_and_without_memory(strategy: RackAware
         for _ in range(6):
             assignment = HighAvailability().assign(life.state())
             answers.append(assignment)
-            life.settle(assignment)
-            life.something_happens()
+            life.apply(assignment)
+            life.apply_random_event()
         return answers
 
     for seed in range(40):

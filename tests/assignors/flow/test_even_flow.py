@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from assignors.flow.even_flow import EvenFlowProblem, solve
+from assignors.flow.even_flow import EvenFlowProblem, solve_even_flow
 from assignors.model.columns import IntArray
 
 
@@ -60,6 +60,6 @@ def test_no_placement_is_better_than_the_one_that_is_found(grouped: bool) -> Non
         problem = drawn(seed, grouped=grouped)
         clients = range(len(problem.threads))
         choices = [np.array(choice) for choice in itertools.product(clients, repeat=len(problem.costs))]
-        found = solve(problem)
+        found = solve_even_flow(problem)
         assert is_spread(problem, found), seed
         assert worth(problem, found) == min(worth(problem, each) for each in choices if is_spread(problem, each)), seed

@@ -79,7 +79,7 @@ def test_a_client_without_rack_and_a_partition_without_racks_are_told_apart() ->
         TaskInfo(TaskId(0, 3), False, (partition("unknown-0", None),)),
     ]
     state = ApplicationState.of(tasks, [KafkaStreamsState(ZERO)])
-    assert state.partitions.located.tolist() == [True, False, False, False]
+    assert state.partitions.racks_known.tolist() == [True, False, False, False]
     assert state.clients.rack.tolist() == [NO_RACK]
 
 

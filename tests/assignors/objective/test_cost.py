@@ -11,8 +11,8 @@ import pytest
 from assignors import registry
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import IntArray
-from assignors.model.state import ApplicationState
-from assignors.objective.cost import Weights, compute_cost_and_bound, previous
+from assignors.model.state import ApplicationState, previous_holders
+from assignors.objective.cost import Weights, compute_cost_and_bound
 from tests.assignors.random_assignments import plain_cost, random_answer
 from tests.contract.random_applications import RandomApplication
 
@@ -25,7 +25,7 @@ def test_no_answer_of_any_assignor_costs_less_than_its_bound(info: registry.Assi
     for seed in range(60):
         life = RandomApplication.from_seed(seed)
         for _ in range(3):
-            life.something_happens()
+            life.apply_random_event()
             state = life.state()
             answer = assignor.assign(state)
             columns = AssignmentColumns.of(state, answer)
@@ -34,7 +34,7 @@ def test_no_answer_of_any_assignor_costs_less_than_its_bound(info: registry.Assi
             assert found.cost == plain_cost(state, columns, WEIGHTS), seed
             assert found.bound <= found.cost, seed
             above += found.bound < found.cost
-            life.settle(answer)
+            life.apply(answer)
     assert above > 0
 
 
@@ -47,7 +47,7 @@ def tiny(seed: int) -> ApplicationState:
         state = life.state()
         if not 1 <= len(state.tasks) <= 5:
             continue
-        life.settle(registry.make(registry.find("legacy_sticky")).assign(state))
+        life.apply(registry.make(registry.find("legacy_sticky")).assign(state))
         return life.state()
     raise AssertionError
 
@@ -87,9 +87,9 @@ def test_standbys_that_could_be_anywhere_cost_no_less_than_the_bound(seed: int) 
 
 def test_what_was_held_before_is_known_by_client() -> None:
     life = RandomApplication.from_seed(4)
-    life.settle(registry.make(registry.find("high_availability")).assign(life.state()))
+    life.apply(registry.make(registry.find("high_availability")).assign(life.state()))
     state = life.state()
-    ran, held = previous(state)
+    ran, held = previous_holders(state)
     for column, client in enumerate(state.kafka_streams_states.values()):
         rows = [state.row_of_task[task] for task in client.previous_active_tasks]
         assert np.flatnonzero(ran[:, column]).tolist() == sorted(rows)

@@ -10,8 +10,7 @@ import pytest
 
 from assignors import registry
 from assignors.model.columns import IntArray
-from assignors.model.state import ApplicationState
-from assignors.objective.cost import previous
+from assignors.model.state import ApplicationState, previous_holders
 from assignors.objective.frontier import frontier
 from tests.contract.random_applications import RandomApplication
 
@@ -19,9 +18,9 @@ from tests.contract.random_applications import RandomApplication
 def state_of(seed: int, *, at_most: int = 1_000, clients: int = 8) -> ApplicationState | None:
     """An application after somebody came and somebody left."""
     life = RandomApplication.from_seed(seed)
-    life.settle(registry.make(registry.find("legacy_sticky")).assign(life.state()))
-    life.something_happens()
-    life.something_happens()
+    life.apply(registry.make(registry.find("legacy_sticky")).assign(life.state()))
+    life.apply_random_event()
+    life.apply_random_event()
     state = life.state()
     return state if state.tasks.stateful.sum() <= at_most and len(state.clients) <= clients else None
 
@@ -30,7 +29,7 @@ def answers(state: ApplicationState, slack: int) -> list[tuple[int, int]]:
     """Remote partitions and moves of every balanced assignment of the stateful tasks."""
     rows = np.flatnonzero(state.tasks.stateful)
     remote = state.remote_partitions(state.tasks.source)[rows]
-    ran = previous(state)[0][rows]
+    ran = previous_holders(state)[0][rows]
     threads = state.clients.threads
     shares = [Fraction(len(rows) * int(each), int(threads.sum())) for each in threads]
     found = set()
@@ -78,7 +77,7 @@ def test_ratios_follow_on_one_another_and_owners_are_what_the_point_says(seed: i
         assert before.moves < after.moves
         assert before.remote_partitions > after.remote_partitions
     remote = state.remote_partitions(state.tasks.source)[rows]
-    ran = previous(state)[0][rows]
+    ran = previous_holders(state)[0][rows]
     each = np.arange(len(rows))
     for point in front:
         assert remote[each, point.owner].sum() == point.remote_partitions
@@ -99,5 +98,5 @@ def test_where_racks_are_not_known_there_is_no_front() -> None:
 
     state = state_of(1)
     assert state is not None
-    with pytest.raises(ValueError, match="racks are not known"):
+    with pytest.raises(ValueError, match="the racks of all clients"):
         frontier(replace(state, clients=replace(state.clients, rack=np.full(len(state.clients), -1))))

@@ -14,7 +14,7 @@ from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import Weights, compute_cost_and_bound
 from assignors.optimum import proof
-from assignors.optimum.proof import prove
+from assignors.optimum.proof import prove_bound
 from tests.assignors.random_assignments import plain_cost, random_answer
 from tests.assignors.tasks.exhaustive import Option, grown, options, tiny_state
 from tests.contract.random_applications import RandomApplication
@@ -35,14 +35,14 @@ class Proven:
 
 def proven(state: ApplicationState, columns: AssignmentColumns, limit_s: float = LIMIT_S) -> Proven:
     """What is proven, checked for being consistent in itself and with the bound by flows."""
-    plain, found = compute_cost_and_bound(state, columns, WEIGHTS), prove(state, columns, WEIGHTS, limit_s)
+    plain, found = compute_cost_and_bound(state, columns, WEIGHTS), prove_bound(state, columns, WEIGHTS, limit_s)
     assert plain is not None
     assert plain.proof is None
     assert found is not None
     assert found.proof is not None
-    assert (found.cost, found.proof.relaxed) == (plain.cost, plain.bound)
-    assert plain.bound <= found.bound <= found.proof.cheapest <= found.cost
-    return Proven(found.cost, found.proof.relaxed, found.bound, found.proof.cheapest)
+    assert (found.cost, found.proof.relaxed_bound) == (plain.cost, plain.bound)
+    assert plain.bound <= found.bound <= found.proof.best_known_cost <= found.cost
+    return Proven(found.cost, found.proof.relaxed_bound, found.bound, found.proof.best_known_cost)
 
 
 def one_task(state: ApplicationState, row: int, way: Option) -> AssignmentColumns:
@@ -106,13 +106,13 @@ def test_no_answer_costs_less_than_what_is_proven(name: str) -> None:
     for seed in range(8):
         life = RandomApplication.from_seed(seed)
         for _ in range(2):
-            life.something_happens()
+            life.apply_random_event()
             state = life.state()
             answer = assignor.assign(state)
             found = proven(state, AssignmentColumns.of(state, answer))
             assert found.bound == found.cheapest
             raised += found.bound > found.relaxed
-            life.settle(answer)
+            life.apply(answer)
     assert raised > 0
 
 
@@ -143,10 +143,10 @@ def test_what_the_limit_cuts_short_keeps_the_better_bound() -> None:
 def test_where_racks_are_not_known_nothing_is_proven() -> None:
     state = grown(3)
     unknown = replace(state, clients=replace(state.clients, rack=np.full(len(state.clients), -1)))
-    assert prove(unknown, random_answer(state, random.Random(3), 1), WEIGHTS, LIMIT_S) is None
+    assert prove_bound(unknown, random_answer(state, random.Random(3), 1), WEIGHTS, LIMIT_S) is None
 
 
 def test_the_same_is_proven_every_time() -> None:
     state = grown(5)
     columns = random_answer(state, random.Random(5), 2)
-    assert len({prove(state, columns, WEIGHTS, LIMIT_S) for _ in range(3)}) == 1
+    assert len({prove_bound(state, columns, WEIGHTS, LIMIT_S) for _ in range(3)}) == 1

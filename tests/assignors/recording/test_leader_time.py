@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assignors.flow import FlowEffort, solve_min_traffic
-from assignors.recording.leader_time import LOOK_NS, leader_time_ms
+from assignors.recording.leader_time import EDGE_SCAN_NS, leader_time_ms
 
 SMALL = FlowEffort(cycles=3, passes=400, nodes=100, edges=2_000)
 LARGE = FlowEffort(cycles=3, passes=4_000, nodes=1_000, edges=200_000)
@@ -17,7 +17,7 @@ def test_without_flows_there_is_nothing_to_wait_for() -> None:
 
 
 def test_a_flow_takes_its_looks() -> None:
-    assert leader_time_ms([SMALL]) == pytest.approx(400 * 2_000 * LOOK_NS / 1e6)
+    assert leader_time_ms([SMALL]) == pytest.approx(400 * 2_000 * EDGE_SCAN_NS / 1e6)
 
 
 def test_flows_take_their_time_one_after_the_other() -> None:
@@ -49,4 +49,4 @@ def test_two_tasks_that_change_places_take_two_searches() -> None:
     effort = solve_min_traffic(np.array([[10, 0], [0, 10]]), np.array([0, 1])).effort
     nodes = 2 + 2 + 3
     edges = 2 * (2 + 4 + 2) + nodes - 1
-    assert leader_time_ms([effort]) == pytest.approx(2 * nodes * edges * LOOK_NS / 1e6)
+    assert leader_time_ms([effort]) == pytest.approx(2 * nodes * edges * EDGE_SCAN_NS / 1e6)

@@ -80,7 +80,7 @@ def test_time_without_racks_is_predicted_within_the_stated_factor(name: str, mea
 
 def test_a_leader_of_twice_the_speed_needs_half_the_time() -> None:
     state = problem("sticky-many_threads_per_client-first")
-    once, twice = (compute_assignment(state, LegacySticky(), speed).computing_ms for speed in (1.0, 2.0))
+    once, twice = (compute_assignment(state, LegacySticky(), speed).leader_compute_ms for speed in (1.0, 2.0))
     assert once == pytest.approx(predicted_ms(LegacySticky(), state))
     assert once == pytest.approx(2 * twice)
 
@@ -88,7 +88,7 @@ def test_a_leader_of_twice_the_speed_needs_half_the_time() -> None:
 def test_a_simulation_leaves_out_what_is_negligible() -> None:
     state = problem("ha-many_threads_per_client-first")
     assert 0 < predicted_ms(HighAvailability(), state) < NEGLIGIBLE_MS
-    assert compute_assignment(state, HighAvailability()).computing_ms == 0
+    assert compute_assignment(state, HighAvailability()).leader_compute_ms == 0
 
 
 def test_the_sticky_assignors_time_grows_with_the_cube_of_the_tasks() -> None:

@@ -55,7 +55,7 @@ def replayed(assignor: RecordingTaskAssignor, state: ApplicationState) -> Replay
     steps = StepRecorder()
     given = assignor.assign_recorded(state, steps)
     replay = Replay(state, costs_of(assignor, state), changelogs_count=isinstance(assignor, Sticky))
-    replay.run(steps.told)
+    replay.run(steps.entries)
     replay.assert_leads_to(AssignmentColumns.of(state, given))
     assert assignor.assign(state) == given
     return replay
@@ -68,8 +68,8 @@ def live(assignor: RecordingTaskAssignor, seed: int, look: Callable[[Application
         for _ in range(2):
             state = life.state()
             look(state)
-            life.settle(assignor.assign(state))
-        life.something_happens()
+            life.apply(assignor.assign(state))
+        life.apply_random_event()
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS, ids=NAMES)
@@ -129,10 +129,10 @@ def test_a_step_that_is_not_true_is_found_out(kind: StepKind, changes: dict[str,
         nonlocal found_out
         steps = StepRecorder()
         HighAvailability().assign_recorded(state, steps)
-        if len(state.clients) > 2 and kind in {each.kind for each in steps.told if isinstance(each, PlacementStep)}:
+        if len(state.clients) > 2 and kind in {each.kind for each in steps.entries if isinstance(each, PlacementStep)}:
             replay = Replay(state, costs_of(HighAvailability(), state), changelogs_count=False)
             with pytest.raises((AssertionError, IndexError)):
-                replay.run(falsified(steps.told, kind, **changes))
+                replay.run(falsified(steps.entries, kind, **changes))
             found_out += 1
 
     for seed in range(12):
@@ -147,12 +147,12 @@ def test_an_exchange_that_did_not_save_is_found_out() -> None:
         nonlocal found_out
         steps = StepRecorder()
         HighAvailability().assign_recorded(state, steps)
-        for place, each in enumerate(steps.told):
+        for place, each in enumerate(steps.entries):
             if isinstance(each, Exchange):
                 lie = replace(each, destination_traffic=each.destination_traffic + 1)
                 replay = Replay(state, costs_of(HighAvailability(), state), changelogs_count=False)
                 with pytest.raises(AssertionError):
-                    replay.run([*steps.told[:place], lie])
+                    replay.run([*steps.entries[:place], lie])
                 found_out += 1
 
     for seed in range(25):

@@ -14,7 +14,7 @@ Sets = tuple[tuple[int, ...], ...]
 
 def placements(state: ClusterState, request: PlanRequest) -> Iterator[Sets]:
     """Every way of placing replicas that keeps all rules."""
-    allowed = [row for row, is_allowed in enumerate(request.allowed(state)) if is_allowed]
+    allowed = [row for row, is_allowed in enumerate(request.is_allowed(state)) if is_allowed]
     most = request.rack_limits(state)
     choices = []
     for row, factor in enumerate(request.factors(state)):

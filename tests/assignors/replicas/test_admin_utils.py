@@ -99,9 +99,9 @@ def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(
 @pytest.mark.parametrize(
     ("racks", "partitions", "replicas", "message"),
     [
-        ("123", 3, 4, "replication factor 4 is larger than the number of brokers, 3"),
-        ("123", 0, 1, "a topic has at least one partition"),
-        ("123", 1, 0, "a topic has at least one partition"),
+        ("123", 3, 4, "replication factor 4 exceeds the number of brokers, 3"),
+        ("123", 0, 1, "a topic requires at least one partition"),
+        ("123", 1, 0, "a topic requires at least one partition"),
         ("12.", 3, 2, "not all brokers have a rack (without one: 2)"),
     ],
 )

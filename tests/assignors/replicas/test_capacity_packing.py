@@ -105,19 +105,19 @@ def test_racks_ask_for_brokers_of_their_own() -> None:
 def test_a_partition_larger_than_any_disk_is_named() -> None:
     answer = plan(CapacityPacking(), packing([5, 50], [10, 10]), PlanRequest())
     assert answer.status == PlanStatus.INFEASIBLE
-    assert answer.reason.startswith("t-1: 1 replicas of 50 bytes need as many brokers")
+    assert answer.reason.startswith("t-1: 1 replicas of 50 bytes fit on 0 brokers only")
 
 
 def test_more_than_all_disks_take_is_infeasible() -> None:
     answer = plan(CapacityPacking(), packing([9, 9, 9], [10, 10]), PlanRequest())
     assert answer.status == PlanStatus.INFEASIBLE
-    assert answer.reason == "all partitions: they come to 27 bytes, brokers take 20"
+    assert answer.reason == "all partitions: 27 bytes exceed the capacity of 20 bytes"
 
 
 def test_what_fits_in_total_and_not_in_pieces_is_infeasible() -> None:
     answer = plan(CapacityPacking(), packing([6, 6, 6], [10, 10]), PlanRequest())
     assert answer.status == PlanStatus.INFEASIBLE
-    assert "t-0, the largest" in answer.reason
+    assert "t-0 (the largest)" in answer.reason
 
 
 @pytest.mark.parametrize("missing", ["sizes", "capacities"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assignors.replicas import registry
 from assignors.replicas.plan import PlanRequest, PlanStatus, ReplicaAssignor
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
@@ -82,11 +82,11 @@ def test_a_plan_has_the_right_replicas_on_allowed_brokers_and_crowds_no_rack(nam
     assert {each.rule for each in found} <= {PlanRule.RACK}
     if assignor.capabilities.is_rack_aware and not assignor.capabilities.may_exceed_rack_limit:
         before = {
-            each.row: each.times
+            each.row: each.occurrences
             for each in find_violations(state, request, state.replicas)
             if each.rule == PlanRule.RACK
         }
-        assert all(each.times <= before.get(each.row, 0) for each in found)
+        assert all(each.occurrences <= before.get(each.row, 0) for each in found)
     if answer.bound is not None and answer.value is not None and answer.status == PlanStatus.OPTIMAL:
         assert answer.value == pytest.approx(answer.bound)
 
@@ -105,7 +105,9 @@ def test_what_a_strategy_promises_of_second_runs_and_orders_holds(name: str, dat
         after = state.with_replicas(answer.replicas)
         again = plan(assignor, after, request)
         assert again.replicas is not None, again.reason
-        assert replace(movement(after, again.replicas), bytes=0) == replace(movement(after, after.replicas), bytes=0)
+        assert replace(measure_movement(after, again.replicas), bytes=0) == replace(
+            measure_movement(after, after.replicas), bytes=0
+        )
     if assignor.capabilities.is_order_independent:
         told = shuffle_state(state, np.random.default_rng(data.draw(st.integers(0, 99))))
         other = plan(assignor, told, request)

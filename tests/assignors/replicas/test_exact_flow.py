@@ -15,7 +15,7 @@ from assignors.replicas.movement_bounds import min_bytes_moved, min_leader_chang
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import evaluate_plan, movement
+from assignors.replicas.plan_evaluation import evaluate_plan, measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from assignors.replicas.violations import find_violations
@@ -61,7 +61,7 @@ def test_a_plan_keeps_every_rule_and_moves_no_more_than_it_proves(
     replicas = replicas_of(answer)
     assert not find_violations(state, request, replicas)
     assert answer.status == PlanStatus.OPTIMAL
-    moved = movement(state, replicas)
+    moved = measure_movement(state, replicas)
     assert answer.value == answer.bound == (moved.bytes if assignor.weighs_bytes else moved.replicas)
     changed = min_leader_changes(state, request, replicas, per_topic=assignor.per_topic_leaders)
     assert changed == moved.leaders_by_order + moved.leaders_by_copy
@@ -73,18 +73,18 @@ def test_a_plan_keeps_every_rule_and_moves_no_more_than_it_proves(
 def test_twenty_orders_of_the_input_give_one_plan(options: dict[str, bool]) -> None:
     state = random_cluster(7, num_brokers=9, partitions=(20, 7, 3), skew=2.0)
     assignor = ExactFlow(**options)
-    steady = evaluate_plan(assignor, state, PLAIN, plan(assignor, state, PLAIN), shuffles=20).steadiness
+    steady = evaluate_plan(assignor, state, PLAIN, plan(assignor, state, PLAIN), shuffles=20).stability
     assert steady is not None
-    assert steady.distinct == 1
-    assert steady.second_run is not None
-    assert steady.second_run == replace(steady.second_run, replicas=0, bytes=0, leaders_by_order=0, leaders_by_copy=0)
+    assert steady.distinct_plans == 1
+    assert steady.rerun is not None
+    assert steady.rerun == replace(steady.rerun, replicas=0, bytes=0, leaders_by_order=0, leaders_by_copy=0)
 
 
 def test_the_killerwhile_example_moves_one_replica_and_no_leader() -> None:
     state, request = killerwhile(), PlanRequest(brokers=tuple(range(19)))
     answer = plan(ExactFlow(), state, request)
     assert (answer.value, answer.bound, answer.objective) == (1, 1, "replicas moved")
-    moved = movement(state, replicas_of(answer))
+    moved = measure_movement(state, replicas_of(answer))
     assert (moved.replicas, moved.leaders_by_order, moved.leaders_by_copy) == (1, 0, 0)
     assert ids(state, replicas_of(answer))[1][0] == 8
     assert ids(state, replicas_of(answer))[1][1] % 2 == 1, "in the other zone"
@@ -96,7 +96,7 @@ def test_brokers_that_are_added_get_their_share_and_nothing_else_moves() -> None
     replicas = replicas_of(plan(ExactFlow(), state, PLAIN))
     assert count_replicas(replicas, 6).tolist() == [12] * 6
     assert count_leaders(replicas, 6).tolist() == [4] * 6
-    moved = movement(state, replicas)
+    moved = measure_movement(state, replicas)
     assert moved.replicas == 24
     copies = (replicas[:, :, None] != state.replicas[:, None, :]).all(axis=2)
     assert set(replicas[copies].tolist()) == {4, 5}
@@ -115,7 +115,7 @@ def test_uneven_racks_get_counts_as_even_as_they_admit_and_the_plan_says_so() ->
     assert answer.status == PlanStatus.OPTIMAL
     counts = count_replicas(replicas_of(answer), 13)
     assert (counts.min(), counts.max()) == (48, 60)
-    assert "racks admit no counts more even than 48 to 60 replicas a broker" in answer.notes
+    assert "48 to 60 replicas per broker, the most even counts that racks allow" in answer.notes
     after = measure_placement(state, PLAIN, replicas_of(answer))
     assert after.leaders_range <= 1
 
@@ -123,7 +123,7 @@ def test_uneven_racks_get_counts_as_even_as_they_admit_and_the_plan_says_so() ->
 def test_leaders_alone_are_evened_out_without_a_copy() -> None:
     state = random_cluster(2, num_brokers=8, partitions=(40, 9), racks=0, skew=0.5)
     answer = plan(ExactFlow(keeps_replicas=True), state, PLAIN)
-    moved = movement(state, replicas_of(answer))
+    moved = measure_movement(state, replicas_of(answer))
     assert (moved.replicas, moved.leaders_by_copy) == (0, 0)
     assert answer.objective == "leaders changed"
     assert answer.value == answer.bound == moved.leaders_by_order
@@ -150,9 +150,9 @@ def test_even_leaders_of_topics_come_before_even_leaders_of_all() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_no_first_followers_of_all_leave_leaders_evener_if_a_broker_is_down_or_change_less(seed: int) -> None:
     state = random_cluster(seed, num_brokers=5, partitions=(4, 4), factor=3, racks=0, skew=2.0)
-    question = NormalizedProblem.of(state, PLAIN)
-    rows = question.held.tolist()
-    chosen = choose_first_followers(question, question.held).tolist()
+    problem = NormalizedProblem.of(state, PLAIN)
+    rows = problem.held.tolist()
+    chosen = choose_first_followers(problem, problem.held).tolist()
     told = [[row[0], heir, *sorted(set(row[1:]) - {heir})] for row, heir in zip(rows, chosen, strict=True)]
     uneven, changes = evenest_failover(rows)
     assert evenest_failover([row[:2] for row in told])[0] == uneven
@@ -172,8 +172,8 @@ def test_first_followers_halve_the_worst_spread_if_a_broker_is_down() -> None:
 
 def test_a_partition_of_two_replicas_has_no_choice_of_who_follows_first() -> None:
     rows = {("a", p): [0, 1, 2] for p in range(3)} | {("b", 0): [2, 1]}
-    question = NormalizedProblem.of(ClusterState.of(brokers(3), rows), PLAIN)
-    chosen = choose_first_followers(question, question.held)
+    problem = NormalizedProblem.of(ClusterState.of(brokers(3), rows), PLAIN)
+    chosen = choose_first_followers(problem, problem.held)
     assert chosen[3] == NO_BROKER
     assert sorted(chosen[:3].tolist()) == [1, 2, 2] or sorted(chosen[:3].tolist()) == [1, 1, 2]
 
@@ -192,7 +192,7 @@ def test_bytes_are_weighed_if_asked_for() -> None:
     assert by_bytes.objective == "bytes moved"
     assert by_bytes.value == by_bytes.bound == min_bytes_moved(state, PLAIN)
     assert by_count.value == by_count.bound == min_replica_moves(state, PLAIN)
-    moved = movement(state, replicas_of(by_count))
+    moved = measure_movement(state, replicas_of(by_count))
     assert moved.bytes is not None
     assert moved.bytes >= by_bytes.value
 

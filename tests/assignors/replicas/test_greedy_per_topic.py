@@ -10,7 +10,7 @@ import pytest
 from assignors.replicas.broker_loads import added_replicas
 from assignors.replicas.greedy_per_topic import GreedyPerTopic
 from assignors.replicas.plan import PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.state import BrokerState, ClusterState
 from assignors.replicas.violations import PlanRule, find_violations
@@ -59,13 +59,13 @@ def test_one_broker_less_moves_one_replica() -> None:
     found = plan(GreedyPerTopic(), state, PlanRequest(brokers=tuple(range(19))))
     assert found.replicas is not None
     assert ids(state, found.replicas)[1] == [8, 7]
-    assert movement(state, found.replicas).replicas == 1
+    assert measure_movement(state, found.replicas).replicas == 1
 
 
 def plain(state: ClusterState, request: PlanRequest) -> Iterator[list[int]]:
     """The same in a plain way: counts in dictionaries, whose order is the order in which brokers were come across."""
     held = ids(state, state.replicas)
-    allowed = [broker.id for broker in state.brokers if request.allowed(state)[state.brokers.index(broker)]]
+    allowed = [broker.id for broker in state.brokers if request.is_allowed(state)[state.brokers.index(broker)]]
     if request.brokers is not None:
         allowed.sort()
     replicas: dict[int, dict[int, int]] = {}
@@ -117,7 +117,7 @@ def cases() -> Iterator[tuple[ClusterState, PlanRequest]]:
 def test_answers_are_those_of_a_plain_search() -> None:
     for state, request in cases():
         factors = request.factors(state)
-        if factors.max() <= request.allowed(state).sum():
+        if factors.max() <= request.is_allowed(state).sum():
             assert answer(state, request) == list(plain(state, request))
 
 
@@ -127,7 +127,7 @@ def test_replicas_that_may_stay_do_stay_unless_the_factor_falls() -> None:
         if found.replicas is None:
             continue
         assert {each.rule for each in find_violations(state, request, found.replicas)} <= {PlanRule.RACK}
-        staying = request.allowed(state)[state.replicas].sum(axis=1)
+        staying = request.is_allowed(state)[state.replicas].sum(axis=1)
         missing = np.maximum(request.factors(state) - staying, 0)
         assert np.array_equal(added_replicas(state.replicas, found.replicas).sum(axis=1), missing)
 
@@ -141,8 +141,8 @@ def test_a_second_run_copies_nothing_but_may_promote_again() -> None:
         after = state.with_replicas(found.replicas)
         again = plan(GreedyPerTopic(), after, request)
         assert again.replicas is not None
-        assert movement(after, again.replicas).replicas == 0
-        promoted += movement(after, again.replicas).leaders_by_order
+        assert measure_movement(after, again.replicas).replicas == 0
+        promoted += measure_movement(after, again.replicas).leaders_by_order
     assert promoted > 0
 
 
@@ -162,4 +162,4 @@ def test_brokers_with_as_many_replicas_are_taken_in_the_order_of_the_input_or_by
 def test_more_replicas_than_brokers_are_impossible() -> None:
     found = plan(GreedyPerTopic(), readme(), PlanRequest(replication_factor=5))
     assert found.status == PlanStatus.INFEASIBLE
-    assert found.reason == "mytopic-0: 5 replicas need as many brokers, 4 are allowed"
+    assert found.reason == "mytopic-0: replication factor 5 exceeds 4 allowed brokers"

@@ -13,7 +13,7 @@ from assignors.model.columns import IntArray
 from assignors.replicas.broker_loads import count_replicas
 from assignors.replicas.kafka_assigner import KafkaAssigner
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.state import BrokerState, ClusterState
 from assignors.replicas.violations import find_violations
@@ -86,7 +86,7 @@ def test_one_broker_less_moves_one_replica_but_reorders_nearly_every_list() -> N
     state = killerwhile()
     found = asked(state, PlanRequest(brokers=tuple(range(19))))
     assert found.replicas is not None
-    done = movement(state, found.replicas)
+    done = measure_movement(state, found.replicas)
     assert (done.replicas, done.leaders_by_order) == (1, 9)
 
 
@@ -113,7 +113,7 @@ def test_no_broker_holds_more_than_its_share_of_a_topic_and_no_rack_two_replicas
     number = 0
     for state, request, replicas in solved():
         assert not find_violations(state, request, replicas)
-        brokers_left = int(request.allowed(state).sum())
+        brokers_left = int(request.is_allowed(state).sum())
         for number_of_topic in range(2):
             held = replicas[state.topic == number_of_topic]
             assert count_replicas(held, 9).max() <= -(-held.size // brokers_left)
@@ -136,7 +136,7 @@ def test_the_order_of_brokers_and_of_a_topics_partitions_makes_no_difference() -
 
 def test_it_fails_where_going_back_on_a_choice_would_have_helped() -> None:
     state = ClusterState.of(brokers(3), topic([[0, 1], [0, 1], [0, 1]]))
-    assert reason(state).startswith("test-2: no broker for 1 of 2 replicas, as every one holds its share")
+    assert reason(state).startswith("test-2: no broker for 1 of 2 replicas: every broker holds its share")
 
 
 def test_it_fails_with_fewer_racks_than_replicas_unless_racks_are_left_out() -> None:
@@ -157,7 +157,9 @@ def test_a_broker_without_a_rack_is_a_rack_by_itself() -> None:
 
 def test_a_topic_whose_partitions_differ_in_their_factors_fails_unless_one_is_asked_for() -> None:
     state = ClusterState.of(brokers(4), topic([[0, 1], [1, 2, 3]]))
-    assert reason(state) == "test-1: 3 replicas, and test-0 has 2; the tool wants one factor a topic"
+    assert (
+        reason(state) == "test-1: replication factor 3 differs from 2 of test-0; the tool requires one factor per topic"
+    )
     assert [len(row) for row in answer(state, PlanRequest(replication_factor=3))] == [3, 3]
 
 

@@ -10,7 +10,7 @@ from assignors.replicas.admin_utils import assign_replicas_to_brokers
 from assignors.replicas.broker_loads import count_leaders, count_replicas
 from assignors.replicas.kafka_generate import KafkaGenerate, Placer
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import movement
+from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
@@ -37,7 +37,7 @@ def test_one_broker_less_moves_all_twenty_replicas() -> None:
     ] == PRINTED
     proposed = replicas_of(plan(KafkaGenerate(seed=416), state, WITHOUT_19))  # a seed that draws 14 and 2
     assert ids(state, proposed) == PRINTED
-    assert movement(state, proposed).replicas == 20
+    assert measure_movement(state, proposed).replicas == 20
 
 
 @BOTH
@@ -69,7 +69,7 @@ def test_what_is_where_makes_no_difference(placer: str) -> None:
     proposed = replicas_of(plan(KafkaGenerate(placer), state, PlanRequest()))
     other = replicas_of(plan(KafkaGenerate(placer), random_cluster(2), PlanRequest()))
     assert replicas_by_partition(state, proposed) == replicas_by_partition(state, other)
-    assert movement(state, proposed).replicas > 0
+    assert measure_movement(state, proposed).replicas > 0
 
 
 @BOTH
@@ -117,7 +117,7 @@ def test_a_topic_whose_partitions_differ_in_their_factors_fails_unless_one_is_as
     state = ClusterState.of(brokers(4), {("t", 1): [0, 1, 2], ("t", 0): [0, 1], ("u", 0): [3]})
     answer = plan(KafkaGenerate(), state, PlanRequest())
     assert answer.status == PlanStatus.FAILED
-    assert answer.reason == "t-1: replication factor 3, but the tool has one factor a topic, and t-0 has 2"
+    assert answer.reason == "t-1: replication factor 3 differs from 2 of t-0; the tool uses one factor per topic"
     proposed = replicas_of(plan(KafkaGenerate(), state, PlanRequest(replication_factor=2)))
     assert [len(held) for held in ids(state, proposed)] == [2, 2, 2]
 
@@ -131,5 +131,5 @@ def test_a_proposal_that_crowds_a_rack_is_given_as_it_is_and_counted_against_it(
 
 
 def test_a_placer_that_is_not_there_is_named() -> None:
-    with pytest.raises(ValueError, match=r"placer 'random' is not there \(placers: admin_utils, striped\)"):
+    with pytest.raises(ValueError, match=r"unknown placer 'random' \(placers: admin_utils, striped\)"):
         KafkaGenerate(placer="random")

@@ -56,11 +56,11 @@ def test_no_placement_of_all_that_are_as_even_moves_less_than_the_bound(seed: in
 @pytest.mark.parametrize("seed", range(25))
 def test_of_placements_that_move_as_little_none_has_evener_topics(seed: int, weighs: bool) -> None:
     state, request = tiny(seed)
-    question = NormalizedProblem.of(state, request)
+    problem = NormalizedProblem.of(state, request)
     assert state.size_bytes is not None
-    placed = place(question, question.told.state.size_bytes if weighs else None)
-    sets = np.split(placed.pairs % question.num_brokers, np.cumsum(question.factors)[:-1])
-    found = all_placements.topic_squares(question.told.state, [each.tolist() for each in sets])
+    placed = place(problem, problem.canonical.state.size_bytes if weighs else None)
+    sets = np.split(placed.pairs % problem.num_brokers, np.cumsum(problem.factors)[:-1])
+    found = all_placements.topic_squares(problem.canonical.state, [each.tolist() for each in sets])
     weights = state.size_bytes.tolist() if weighs else None
     assert (placed.value, found) == all_placements.least_moves(state, request, weights)
 
@@ -84,33 +84,33 @@ def test_no_leaders_of_all_that_are_as_even_change_less_than_the_bound(seed: int
 def test_few_candidates_come_to_the_same_as_all(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     state = random_cluster(seed, num_brokers=6 + seed % 7, partitions=(30, 9), racks=seed % 4, skew=seed % 3)
     request = PlanRequest(brokers=tuple(state.ids[: 5 + seed % 7].tolist()), replication_factor=(None, 2, 4)[seed % 3])
-    question = NormalizedProblem.of(state, request)
-    weights = None if seed % 2 else question.told.state.size_bytes
-    dense = place(question, weights)
+    problem = NormalizedProblem.of(state, request)
+    weights = None if seed % 2 else problem.canonical.state.size_bytes
+    dense = place(problem, weights)
     monkeypatch.setattr(exact_replicas, "DENSE_PAIRS", 0)
     monkeypatch.setattr(exact_replicas, "FIRST_SAMPLE_SIZE", 1)
-    sparse = place(question, weights)
+    sparse = place(problem, weights)
     assert dense.value == dense.bound == sparse.value == sparse.bound
 
 
 def test_candidates_are_brokers_that_do_not_hold_the_partition_and_none_is_named_twice() -> None:
-    question = NormalizedProblem.of(random_cluster(1, num_brokers=9, skew=2.0), PLAIN)
+    problem = NormalizedProblem.of(random_cluster(1, num_brokers=9, skew=2.0), PLAIN)
     found = candidates.sample_candidates(
-        question, replica_count_range(question), exact_replicas.min_added_replicas(question), 3
+        problem, replica_count_range(problem), exact_replicas.min_added_replicas(problem), 3
     )
     assert len(found)
     assert (np.diff(found) > 0).all()
-    assert not np.isin(found, question.held_pairs).any()
-    assert np.isin(found, candidates.all_candidates(question)).all()
+    assert not np.isin(found, problem.held_pairs).any()
+    assert np.isin(found, candidates.all_candidates(problem)).all()
 
 
 def test_without_time_there_is_a_placement_and_a_bound_still(monkeypatch: pytest.MonkeyPatch) -> None:
     state = random_cluster(3, num_brokers=12, partitions=(60, 20), racks=3, skew=2.0)
-    question = NormalizedProblem.of(state, PLAIN)
-    best = place(question).value
+    problem = NormalizedProblem.of(state, PLAIN)
+    best = place(problem).value
     monkeypatch.setattr(exact_replicas, "DENSE_PAIRS", 0)
     monkeypatch.setattr(exact_replicas, "FIRST_SAMPLE_SIZE", 1)
-    hasty = place(question, time_limit_s=0)
+    hasty = place(problem, time_limit_s=0)
     assert 0 < hasty.bound <= best <= hasty.value
 
 
@@ -128,7 +128,9 @@ def test_thirteen_brokers_in_three_racks_cannot_be_evener_than_twelve_apart() ->
 
 def test_racks_that_are_broken_count_in_the_bound_and_not_in_the_simple_one() -> None:
     state = random_cluster(1, num_brokers=13, partitions=(240,), racks=3, skew=0.0)
-    broken = sum(found.times for found in find_violations(state, PLAIN, state.replicas) if found.rule == PlanRule.RACK)
+    broken = sum(
+        found.occurrences for found in find_violations(state, PLAIN, state.replicas) if found.rule == PlanRule.RACK
+    )
     assert replica_moves_by_rules(state, PLAIN) == broken > 150
     assert replica_moves_by_counts(state, PLAIN) < broken <= min_replica_moves(state, PLAIN)
 
@@ -145,8 +147,8 @@ def test_leaders_of_a_topic_on_many_brokers_come_near_the_simple_bound(
         apart = min_leader_range(state, PLAIN, state.replicas)
         if held.min() and apart <= 1:
             assert simple <= changes <= 2 * simple
-        question = NormalizedProblem.of(state, PLAIN)
-        counts = np.bincount(assign_leaders(question, question.held).broker, minlength=num_brokers)
+        problem = NormalizedProblem.of(state, PLAIN)
+        counts = np.bincount(assign_leaders(problem, problem.held).broker, minlength=num_brokers)
         assert counts.max() - counts.min() == apart
 
 
@@ -186,11 +188,11 @@ def test_bytes_too_diverse_to_count_exactly_give_a_bound_just_below() -> None:
     sizes = {("a", p): int(draw.integers(10**14, 10**15)) for p in range(2_000)}
     held = {key: [int(draw.integers(8))] for key in sizes}
     state = ClusterState.of(brokers(8), held, size_bytes=sizes)
-    question = NormalizedProblem.of(state, PLAIN)
-    assert question.told.state.size_bytes is not None
-    pairs = place(question, question.told.state.size_bytes // 10**9).pairs
-    moved = np.setdiff1d(pairs, question.held_pairs) // 8
-    near = int(question.told.state.size_bytes[moved].sum())
+    problem = NormalizedProblem.of(state, PLAIN)
+    assert problem.canonical.state.size_bytes is not None
+    pairs = place(problem, problem.canonical.state.size_bytes // 10**9).pairs
+    moved = np.setdiff1d(pairs, problem.held_pairs) // 8
+    near = int(problem.canonical.state.size_bytes[moved].sum())
     bound = min_bytes_moved(state, PLAIN)
     assert bound <= near
     assert bound == pytest.approx(near, rel=1e-3)
@@ -198,13 +200,13 @@ def test_bytes_too_diverse_to_count_exactly_give_a_bound_just_below() -> None:
 
 def test_bytes_of_unknown_sizes_are_refused() -> None:
     state = ClusterState.of(brokers(2), {("a", 0): [0]})
-    with pytest.raises(ValueError, match="sizes of partitions are not known"):
+    with pytest.raises(ValueError, match="partition sizes are unknown"):
         min_bytes_moved(state, PLAIN)
 
 
 def test_leaders_cannot_be_where_no_broker_is_allowed() -> None:
     state = ClusterState.of(brokers(3), {("a", 0): [0], ("a", 1): [1]})
-    with pytest.raises(ValueError, match="no replica on a broker that may lead it"):
+    with pytest.raises(ValueError, match="no replica on an allowed broker"):
         min_leader_changes(state, PlanRequest(brokers=(1, 2)), state.replicas)
 
 

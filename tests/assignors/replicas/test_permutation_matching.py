@@ -123,13 +123,13 @@ def test_replication_factors_can_change_and_brokers_can_go(factor: int) -> None:
 def test_too_many_partitions_are_refused_with_the_reason() -> None:
     answer = plan(PermutationMatching(most_partitions=10), random_cluster(1), PlanRequest())
     assert answer.status == PlanStatus.FAILED
-    assert answer.reason.startswith("17 partitions are more than most_partitions (10)")
+    assert answer.reason.startswith("17 partitions exceed most_partitions (10)")
 
 
 def test_fewer_brokers_than_replicas_are_infeasible() -> None:
     answer = PermutationMatching().plan(random_cluster(1), PlanRequest(brokers=(0, 1)))
     assert answer.status == PlanStatus.INFEASIBLE
-    assert "topic-a-0: 3 replicas need as many brokers, 2 are allowed" in answer.reason
+    assert "topic-a-0: replication factor 3 exceeds 2 allowed brokers" in answer.reason
 
 
 def test_an_order_of_shifts_that_is_not_known_is_refused() -> None:

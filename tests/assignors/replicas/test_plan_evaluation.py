@@ -12,7 +12,7 @@ import pytest
 
 from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import Criterion, PlanMovement, changed_rows, evaluate_plan, movement
+from assignors.replicas.plan_evaluation import Criterion, PlanMovement, changed_rows, evaluate_plan, measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import ClusterState
@@ -52,8 +52,8 @@ def test_a_standing_is_what_counting_by_hand_gives(seed: int) -> None:
         for replicas in held
         for count in Counter(state.brokers[broker].rack for broker in replicas).values()
     )
-    assert found.broken[PlanRule.RACK] == crowded
-    assert found.broken[PlanRule.FORBIDDEN_BROKER] == sum(broker == 6 for replicas in held for broker in replicas)
+    assert found.violations[PlanRule.RACK] == crowded
+    assert found.violations[PlanRule.FORBIDDEN_BROKER] == sum(broker == 6 for replicas in held for broker in replicas)
     downs = [_after_loss(held, {broker}, allowed) for broker in allowed]
     assert found.broker_down is not None
     assert found.broker_down.worst_range == max(spread for spread, _, _ in downs)
@@ -79,7 +79,7 @@ def test_without_sizes_or_racks_nothing_is_said_of_them() -> None:
     assert found.bytes_range is None
     assert found.bytes_cv is None
     assert found.rack_down is None
-    assert found.broken[PlanRule.RACK] is None
+    assert found.violations[PlanRule.RACK] is None
 
 
 def test_a_new_leader_is_an_order_or_a_copy() -> None:
@@ -89,7 +89,7 @@ def test_a_new_leader_is_an_order_or_a_copy() -> None:
         size_bytes={("a", 0): 5, ("a", 1): 7, ("a", 2): 9},
     )
     new = np.array([[1, 0], [2, 0], [0, 3]])
-    assert movement(state, new) == PlanMovement(replicas=2, bytes=16, leaders_by_order=1, leaders_by_copy=1)
+    assert measure_movement(state, new) == PlanMovement(replicas=2, bytes=16, leaders_by_order=1, leaders_by_copy=1)
     assert changed_rows(state, new).tolist() == [0, 1, 2]
     assert changed_rows(state, state.replicas).tolist() == []
 
@@ -120,18 +120,18 @@ class Swapping:
 def test_a_strategy_that_never_rests_or_hangs_on_the_order_is_found_out(strategy: Swapping, is_steady: bool) -> None:
     state, request = random_cluster(5), PlanRequest(rack_aware=False)
     judged = evaluate_plan(strategy, state, request, plan(strategy, state, request))
-    assert judged.steadiness is not None
-    assert judged.steadiness.second_run is not None
-    assert judged.steadiness.second_run.leaders_by_order >= state.num_partitions - 1
-    assert (judged.steadiness.distinct == 1) == is_steady
-    assert judged.steadiness.distinct <= judged.steadiness.shuffles == 20
-    assert judged.aims == {Criterion.LEADERSHIP, Criterion.DETERMINISM}
+    assert judged.stability is not None
+    assert judged.stability.rerun is not None
+    assert judged.stability.rerun.leaders_by_order >= state.num_partitions - 1
+    assert (judged.stability.distinct_plans == 1) == is_steady
+    assert judged.stability.distinct_plans <= judged.stability.num_orders == 20
+    assert judged.objectives == {Criterion.LEADERSHIP, Criterion.DETERMINISM}
 
 
 def test_no_plan_cannot_be_judged() -> None:
     state = random_cluster(5)
     with pytest.raises(ValueError, match="no plan to judge"):
-        evaluate_plan(Swapping(), state, PlanRequest(), Plan.none(PlanStatus.FAILED, "because"))
+        evaluate_plan(Swapping(), state, PlanRequest(), Plan.without_replicas(PlanStatus.FAILED, "because"))
 
 
 def test_a_shuffled_cluster_is_the_same_cluster() -> None:
@@ -141,8 +141,8 @@ def test_a_shuffled_cluster_is_the_same_cluster() -> None:
     assert replicas_by_partition(told, told.replicas) == replicas_by_partition(state, state.replicas)
     assert told.size_bytes is not None
     assert state.size_bytes is not None
-    sizes = {state.key(row): int(state.size_bytes[row]) for row in range(state.num_partitions)}
-    assert sizes == {told.key(row): int(told.size_bytes[row]) for row in range(told.num_partitions)}
+    sizes = {state.partition_id(row): int(state.size_bytes[row]) for row in range(state.num_partitions)}
+    assert sizes == {told.partition_id(row): int(told.size_bytes[row]) for row in range(told.num_partitions)}
     before, after = (
         measure_placement(state, PlanRequest(), state.replicas),
         measure_placement(told, PlanRequest(), told.replicas),

@@ -46,9 +46,9 @@ TWO = ClusterState.of(brokers(4, 2), {("a", 0): [0, 1], ("b", 0): [2, 3]})
 @pytest.mark.parametrize(
     ("request_", "topics", "message"),
     [
-        (PlanRequest(brokers=(0, 9)), None, r"broker 9 is not there \(brokers: 0, 1, 2, 3\)"),
-        (PlanRequest(), ["c"], r"'c' is not a topic \(topics: a, b\)"),
-        (PlanRequest(brokers=()), None, "no broker is left"),
+        (PlanRequest(brokers=(0, 9)), None, r"unknown broker 9 \(brokers: 0, 1, 2, 3\)"),
+        (PlanRequest(), ["c"], r"unknown topic 'c' \(topics: a, b\)"),
+        (PlanRequest(brokers=()), None, "no broker may hold replicas"),
         (PlanRequest(replication_factor=0), None, "replication factor 0"),
     ],
 )
@@ -62,10 +62,15 @@ def test_a_request_that_names_what_is_not_there_is_refused(
 @pytest.mark.parametrize(
     ("assignor", "request_", "status", "reason"),
     [
-        (Fixed(), PlanRequest(replication_factor=5), PlanStatus.INFEASIBLE, "a-0: 5 replicas need as many brokers"),
+        (
+            Fixed(),
+            PlanRequest(replication_factor=5),
+            PlanStatus.INFEASIBLE,
+            "a-0: replication factor 5 exceeds 4 allowed brokers",
+        ),
         (Limited(), PlanRequest(replication_factor=3), PlanStatus.NOT_APPLICABLE, "raise"),
         (Limited(), PlanRequest(replication_factor=1), PlanStatus.NOT_APPLICABLE, "lower"),
-        (Limited(), PlanRequest(brokers=(0, 1, 2)), PlanStatus.NOT_APPLICABLE, "out of use"),
+        (Limited(), PlanRequest(brokers=(0, 1, 2)), PlanStatus.NOT_APPLICABLE, "cannot decommission brokers"),
         (NeedsSizes(), PlanRequest(), PlanStatus.NOT_APPLICABLE, "sizes"),
         (NeedsCapacities(), PlanRequest(), PlanStatus.NOT_APPLICABLE, "capacities"),
     ],
@@ -129,7 +134,7 @@ def test_every_finding_is_told_with_its_number() -> None:
     wrong[:2, 1] = wrong[:2, 0]
     found = find_violations(state, PlanRequest(brokers=(0, 1, 2, 3, 4)), wrong)
     assert [each.row for each in found if each.rule == PlanRule.DUPLICATE] == [0, 1]
-    forbidden = {each.row: each.times for each in found if each.rule == PlanRule.FORBIDDEN_BROKER}
+    forbidden = {each.row: each.occurrences for each in found if each.rule == PlanRule.FORBIDDEN_BROKER}
     assert forbidden == {row: n for row, n in enumerate((wrong == 5).sum(axis=1).tolist()) if n}
 
 
@@ -142,9 +147,9 @@ LAGGING = ClusterState.of(
 
 def test_a_leader_out_of_sync_is_named_whether_the_plan_makes_it_or_leaves_it() -> None:
     kept = plan(Fixed(), LAGGING, PlanRequest(rack_aware=False))
-    assert kept.notes == ("preferred leaders not in sync, which lead only once they have caught up: b-0 (broker 2)",)
+    assert kept.notes == ("preferred leaders not in sync, they lead only after they have caught up: b-0 (broker 2)",)
     swapped = plan(Fixed(((1, 0), (3, 2), (1, 0))), LAGGING, PlanRequest(rack_aware=False))
-    assert swapped.notes == ("preferred leaders not in sync, which lead only once they have caught up: a-0 (broker 1)",)
+    assert swapped.notes == ("preferred leaders not in sync, they lead only after they have caught up: a-0 (broker 1)",)
 
 
 def test_a_leader_that_is_copied_first_will_be_in_sync() -> None:

@@ -165,7 +165,7 @@ def test_limits_are_written_with_both_ends() -> None:
     rack_b = [f"t1b{b}p0" for b in range(1, 19, 2)]
     in_rack_b = " + ".join([*(f"{name}_l" for name in rack_b), *rack_b])
     assert f"{in_rack_b} <= 1;" in lines
-    assert "// Replicas of every rack" in lines
+    assert "// Replicas per rack" in lines
 
 
 def test_a_row_of_one_variable_has_a_label_so_that_it_is_no_bound() -> None:

@@ -24,7 +24,7 @@ def test_a_broker_that_holds_replicas_and_is_not_there_is_gone() -> None:
     state = ClusterState.of(brokers(2), {("a", 0): [1, 9]}, leaders={("a", 0): NO_BROKER})
     assert [broker.is_alive for broker in state.brokers] == [True, True, False]
     assert state.leader.tolist() == [NO_BROKER]
-    assert PlanRequest().allowed(state).tolist() == [True, True, False]
+    assert PlanRequest().is_allowed(state).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("held", [[], [1, 1]])
@@ -35,7 +35,7 @@ def test_a_partition_without_replicas_or_with_one_twice_is_refused(held: list[in
 
 def test_two_brokers_with_one_id_are_refused_where_a_state_is_built_of_columns() -> None:
     good = ClusterState.of(brokers(2), {("a", 0): [0]})
-    with pytest.raises(ValueError, match="one id"):
+    with pytest.raises(ValueError, match="the same id"):
         ClusterState(
             (BrokerState(1), BrokerState(1)), good.topics, good.topic, good.partition, good.replicas, good.leader
         )

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
 from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.storage import bytes_per_broker, capacity_bytes
 from assignors.replicas.topicmappr_storage import TopicmapprStorage
 from tests.assignors.replicas.clusters import ids, random_cluster
 
@@ -48,7 +48,7 @@ def rebalanced(state: ClusterState, **parameters: Any) -> Plan:
 def free(state: ClusterState) -> list[int]:
     assert state.size_bytes is not None
     held = bytes_per_broker(state.replicas, state.size_bytes, len(state.brokers))
-    return [int(each) for each in capacity_bytes(state) - held]
+    return [int(each) for each in capacity_per_broker(state) - held]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_factor_makes_partitions_larger_where_they_arrive() -> None:
     found = TopicmapprStorage(size_factor=1.5).plan(state, PlanRequest(brokers=(2,)))
     assert found.status == PlanStatus.FAILED
     assert found.reason.startswith(
-        "test_topic-0: no broker is left for replica 1 that holds none yet, has 9 bytes free"
+        "test_topic-0: no broker for replica 1: every broker already holds one, has less than 9 bytes free"
     )
 
 
@@ -236,7 +236,7 @@ def test_a_rebalance_neither_drains_nor_changes_replication_factors() -> None:
 
 def test_without_sizes_there_is_no_plan() -> None:
     found = TopicmapprStorage().plan(random_cluster(1, sizes=False), PlanRequest())
-    assert (found.status, found.reason) == (PlanStatus.NOT_APPLICABLE, "it needs the sizes of partitions")
+    assert (found.status, found.reason) == (PlanStatus.NOT_APPLICABLE, "requires partition sizes")
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,9 @@ def tiny_state(seed: int, standbys: int | None = None) -> ApplicationState:
     for _ in range(chance.randint(1, 3)):
         life.join()
     former = registry.make(registry.find(chance.choice(["high_availability", "legacy_sticky"])))
-    life.settle(former.assign(life.state()))
+    life.apply(former.assign(life.state()))
     for _ in range(chance.randint(0, 2)):
-        life.something_happens()
+        life.apply_random_event()
     while len(life.clients) > 3:
         life.leave()
     return life.state()
@@ -43,8 +43,8 @@ def tiny_state(seed: int, standbys: int | None = None) -> ApplicationState:
 def grown(seed: int) -> ApplicationState:
     """An application of some size, after somebody came or left."""
     life = RandomApplication.from_seed(seed)
-    life.settle(HighAvailability().assign(life.state()))
-    life.something_happens()
+    life.apply(HighAvailability().assign(life.state()))
+    life.apply_random_event()
     return life.state()
 
 

@@ -34,8 +34,8 @@ def lives(number: int, at_most: int = 1_000, **changed: object) -> list[Applicat
         if sum(task.is_stateful for task in life.tasks) > at_most:
             continue
         for _ in range(3):
-            life.settle(registry.make(registry.find("legacy_sticky")).assign(life.state()))
-            life.something_happens()
+            life.apply(registry.make(registry.find("legacy_sticky")).assign(life.state()))
+            life.apply_random_event()
         states.append(life.state())
     return states
 
@@ -95,13 +95,13 @@ def test_a_task_never_goes_to_a_client_that_is_not_caught_up_while_another_one_i
     for seed in range(20):
         life = RandomApplication.from_seed(seed)
         for _ in range(12):
-            life.something_happens()
+            life.apply_random_event()
             state = life.state()
             answer = Incremental().assign(state)
             active, ready = AssignmentColumns.of(state, answer).active, caught_up(state)
             assert (ready[np.arange(len(active)), active] | ~ready.any(axis=1)).all()
             waited += answer.followup_rebalance_delay_ms is not None
-            life.settle(answer)
+            life.apply(answer)
     assert waited > 10
 
 
@@ -230,5 +230,5 @@ def test_a_standby_is_kept_out_of_the_rack_of_its_active_unless_that_is_not_aske
 
 
 def test_a_number_of_standbys_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="reliable_standbys is a whole number, 0 at least, not -1"):
+    with pytest.raises(ValueError, match="reliable_standbys must be a whole number, 0 or more, not -1"):
         Incremental(reliable_standbys=-1)

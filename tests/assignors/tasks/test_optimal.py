@@ -16,25 +16,25 @@ from assignors.model.ids import ProcessId
 from assignors.model.state import ApplicationState, KafkaStreamsState
 from assignors.objective.cost import Weights, compute_cost_and_bound
 from assignors.optimum import balanced_placement, placement_program, stateful_placement
-from assignors.optimum.capacity_bounds import CapacityBounds, active_shares, rooms, standby_shares
+from assignors.optimum.capacity_bounds import CapacityBounds, active_shares, compute_capacity_bounds, standby_shares
 from assignors.optimum.costs import Priority
-from assignors.optimum.failure_domains import places, repeats
+from assignors.optimum.failure_domains import count_colocations, failure_domains
 from assignors.tasks.optimal import Optimal, OptimalSolution, Separation, SolutionStatus
 from tests.assignors.tasks.exhaustive import Rules, grown, in_another_order, least_cost, tiny_state
 
 
-def met(state: ApplicationState, columns: AssignmentColumns) -> int:
+def colocations_of(state: ApplicationState, columns: AssignmentColumns) -> int:
     """How many copies are in one place with another one of their task."""
     held = columns.standby.copy()
     held[np.arange(len(held)), columns.active] = True
-    return repeats(places(state), held[state.tasks.stateful])
+    return count_colocations(failure_domains(state), held[state.tasks.stateful])
 
 
 def assert_is_best(state: ApplicationState, assignor: Optimal, seed: int) -> OptimalSolution:
     """It is what trying everything finds."""
     answer = assignor.solve(state)
     rules = Rules(answer.weights, assignor.slack, assignor.subtopology_slack, assignor.downtime_cost or 0)
-    assert (answer.slack, met(state, answer.target), answer.cost) == least_cost(state, rules), seed
+    assert (answer.slack, colocations_of(state, answer.target), answer.cost) == least_cost(state, rules), seed
     assert answer.status is SolutionStatus.OPTIMAL, seed
     assert answer.bound == answer.cost, seed
     assert validate_assignment(state, answer.assignment) == [], seed
@@ -91,20 +91,20 @@ def test_the_cost_is_what_is_appraised_and_never_below_what_cannot_be_undercut()
 
 def slack_of(state: ApplicationState, columns: AssignmentColumns, copies: int) -> int:
     """By how many tasks clients have more or fewer than their shares."""
-    threads, stateful_placement = state.clients.threads, state.tasks.stateful
+    threads, stateful = state.clients.threads, state.tasks.stateful
     clients = len(threads)
     kinds = [
         (
-            np.bincount(columns.active[stateful_placement], minlength=clients),
-            active_shares(int(stateful_placement.sum()), threads),
+            np.bincount(columns.active[stateful], minlength=clients),
+            active_shares(int(stateful.sum()), threads),
         ),
         (
-            np.bincount(columns.active[~stateful_placement], minlength=clients),
-            active_shares(int((~stateful_placement).sum()), threads),
+            np.bincount(columns.active[~stateful], minlength=clients),
+            active_shares(int((~stateful).sum()), threads),
         ),
     ]
     if copies:
-        kinds.append((columns.standby.sum(axis=0), standby_shares(int(stateful_placement.sum()), copies, threads)))
+        kinds.append((columns.standby.sum(axis=0), standby_shares(int(stateful.sum()), copies, threads)))
     slacks: list[int] = [
         max(math.floor(share) - load, load - math.ceil(share), 0)
         for loads, shares in kinds
@@ -130,23 +130,25 @@ def test_no_assignor_is_cheaper_than_this_one_with_the_slack_that_it_takes(name:
 
 
 @pytest.mark.parametrize("apart", list(Separation))
-def test_copies_are_kept_apart_as_far_as_asked(apart: Separation) -> None:
+def test_copies_are_kept_apart_as_far_as_slacks(apart: Separation) -> None:
     for seed in range(25):
         state = grown(seed)
         target = Optimal(apart=apart).solve(state).target
         assert not target.standby[np.arange(len(target.active)), target.active].any(), seed
         if apart is Separation.PLACES:
-            assert met(state, target) <= met(state, Optimal(apart=Separation.CLIENTS).solve(state).target), seed
+            assert colocations_of(state, target) <= colocations_of(
+                state, Optimal(apart=Separation.CLIENTS).solve(state).target
+            ), seed
 
 
-def test_the_less_is_asked_the_less_it_costs() -> None:
+def test_the_less_is_slacks_the_less_it_costs() -> None:
     for seed in range(25):
         state = grown(seed)
         costs = [
             Optimal(apart=Separation.PLACES, subtopology_slack=0).solve(state),
             Optimal(apart=Separation.PLACES).solve(state),
         ]
-        assert met(state, costs[0].target) >= met(state, costs[1].target), seed
+        assert colocations_of(state, costs[0].target) >= colocations_of(state, costs[1].target), seed
         loose = Optimal(apart=Separation.CLIENTS).solve(state).cost
         assert loose <= costs[1].cost, seed
         assert Optimal(apart=Separation.CLIENTS, slack=2).solve(state).cost <= loose, seed
@@ -184,7 +186,7 @@ def test_copies_meet_no_more_often_than_whole_tasks_must_where_parts_of_them_wou
     state = clients_of_whom_any_two_share_a_tag(per_kind)
     answer = Optimal().solve(state)
     assert answer.status is SolutionStatus.OPTIMAL
-    assert met(state, answer.target) == state.tasks.stateful.sum() > 1
+    assert colocations_of(state, answer.target) == state.tasks.stateful.sum() > 1
     assert answer.slack == 0
 
 
@@ -216,61 +218,63 @@ def test_a_programme_that_is_too_large_is_answered_by_flows_with_a_bound(monkeyp
 def test_where_standbys_cannot_have_their_shares_the_slack_grows_and_is_optimal_if_it_is_proven_to_be_needed(
     proven: tuple[bool, ...], status: SolutionStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, asked = stateful_placement.place, []
+    place, slacks = stateful_placement.find_cheapest_placement, []
 
     def reluctant(
         problem: placement_program.PlacementProblem, time_limit_s: float
     ) -> tuple[placement_program.PlacementSolution | None, bool]:
-        asked.append(int((problem.standing_by.most - problem.standing_by.least).max()))
-        return place(problem, time_limit_s) if len(asked) > 2 else (None, proven[len(asked) - 1])
+        slacks.append(int((problem.standby_bounds.max_copies - problem.standby_bounds.min_copies).max()))
+        return place(problem, time_limit_s) if len(slacks) > 2 else (None, proven[len(slacks) - 1])
 
-    monkeypatch.setattr(balanced_placement, "place", reluctant)
+    monkeypatch.setattr(balanced_placement, "find_cheapest_placement", reluctant)
     states = (tiny_state(seed, 1) for seed in range(100))
     state = next(one for one in states if len(one.clients) == 3 and one.tasks.stateful.sum() > 2)
     answer = Optimal().solve(state)
     assert answer.slack == 2
     assert answer.bound == answer.cost
     assert answer.status is status
-    assert asked == sorted(set(asked))
+    assert slacks == sorted(set(slacks))
 
 
 def test_standbys_that_found_no_room_in_time_are_not_said_to_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     cheap_at_home = np.array([[0, 5], [5, 0]])
     each_in_its_own_group = CapacityBounds(
-        least=np.array([1, 1]),
-        most=np.array([1, 1]),
+        min_copies=np.array([1, 1]),
+        max_copies=np.array([1, 1]),
         group=np.array([0, 1]),
-        group_least=np.array([[0, 0], [0, 0]]),
-        group_most=np.array([[1, 1], [1, 1]]),
+        group_min_copies=np.array([[0, 0], [0, 0]]),
+        group_max_copies=np.array([[1, 1], [1, 1]]),
     )
-    standbys_at_home = dataclasses.replace(each_in_its_own_group, group_most=np.array([[1, 0], [0, 1]]))
+    standbys_at_home = dataclasses.replace(each_in_its_own_group, group_max_copies=np.array([[1, 0], [0, 1]]))
     problem = placement_program.PlacementProblem(
         cheap_at_home, 0 * cheap_at_home, 1, each_in_its_own_group, standbys_at_home, np.zeros((0, 2), dtype=np.int64)
     )
-    found, is_impossible = stateful_placement.place(problem, 1.0)
+    found, is_impossible = stateful_placement.find_cheapest_placement(problem, 1.0)
     assert found is not None
     assert (found.bound, is_impossible) == (10, False)
     monkeypatch.setattr(placement_program, "MAX_VARIABLES", 0)
-    assert stateful_placement.place(problem, 1.0) == (None, False)
+    assert stateful_placement.find_cheapest_placement(problem, 1.0) == (None, False)
 
 
 def test_a_client_that_must_both_run_and_stand_by_a_task_is_found_impossible() -> None:
     nothing = np.zeros((1, 2), dtype=np.int64)
     only_first = CapacityBounds(
-        least=np.array([1, 0]),
-        most=np.array([1, 0]),
+        min_copies=np.array([1, 0]),
+        max_copies=np.array([1, 0]),
         group=np.array([0]),
-        group_least=np.array([[1, 0]]),
-        group_most=np.array([[1, 0]]),
+        group_min_copies=np.array([[1, 0]]),
+        group_max_copies=np.array([[1, 0]]),
     )
     for where in (np.zeros((0, 2), dtype=np.int64), np.array([[0, 1]])):
-        assert stateful_placement.place(
+        assert stateful_placement.find_cheapest_placement(
             placement_program.PlacementProblem(nothing, nothing, 1, only_first, only_first, where), 1.0
         ) == (None, True)
     three = np.zeros((3, 2), dtype=np.int64)
-    full = rooms(active_shares(3, np.array([1, 1])), 0, np.zeros(3, dtype=np.int64), None)
-    nobody = dataclasses.replace(full, most=np.array([1, 1]))
-    assert stateful_placement.place(placement_program.PlacementProblem(three, three, 1, nobody, full, where), 1.0) == (
+    full = compute_capacity_bounds(active_shares(3, np.array([1, 1])), 0, np.zeros(3, dtype=np.int64), None)
+    nobody = dataclasses.replace(full, max_copies=np.array([1, 1]))
+    assert stateful_placement.find_cheapest_placement(
+        placement_program.PlacementProblem(three, three, 1, nobody, full, where), 1.0
+    ) == (
         None,
         True,
     )
@@ -282,8 +286,8 @@ def test_clients_taken_as_one_cost_what_they_cost_one_by_one(monkeypatch: pytest
         state = grown(seed)
         together = Optimal().solve(state)
         with monkeypatch.context() as patched:
-            patched.setattr(placement_program, "cells", lambda where: np.arange(where.shape[1]))
+            patched.setattr(placement_program, "group_by_domains", lambda domains: np.arange(domains.shape[1]))
             assert Optimal().solve(state).cost == together.cost, seed
         copies = state.assignment_configs.num_standby_replicas
-        pooled += copies > 0 and len(state.clients) > 3 and met(state, together.target) == 0
+        pooled += copies > 0 and len(state.clients) > 3 and colocations_of(state, together.target) == 0
     assert pooled > 3

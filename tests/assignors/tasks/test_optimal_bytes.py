@@ -16,7 +16,7 @@ from assignors.objective.cost import Weights
 from assignors.optimum.costs import Priority
 from assignors.tasks.optimal import Optimal, SolutionStatus
 from tests.assignors.tasks.exhaustive import Rules, grown, in_another_order, least_cost, tiny_state
-from tests.contract.random_applications import RACKS, RandomApplication, settle_down
+from tests.contract.random_applications import RACKS, RandomApplication, rebalance_until_stable
 
 HORIZON_S = 1_000
 GB = 1_000_000_000
@@ -164,10 +164,10 @@ def test_weighing_bytes_the_group_comes_to_rest_whatever_order_it_is_told_in(pri
             minimises=TrafficUnit.BYTES, rates=random_rates(state, seed), horizon_s=60, priority=priority
         )
         for _ in range(2):
-            life.something_happens()
+            life.apply_random_event()
             state = life.state()
             assert assignor.assign(in_another_order(state, seed)) == assignor.assign(state), seed
-            assert settle_down(life, assignor, 60) is not None, (seed, life.told)
+            assert rebalance_until_stable(life, assignor, 60) is not None, (seed, life.history)
         state = life.state()
         answer = assignor.solve(state)
         now = AssignmentColumns.of(state, answer.assignment)
@@ -225,7 +225,7 @@ def test_what_topics_are_said_to_carry_goes_before_what_was_told_and_takes_its_p
 
 def test_where_nothing_crosses_for_money_nothing_moves() -> None:
     life = RandomApplication.from_seed(2)
-    settle_down(life, Optimal(), 60)
+    rebalance_until_stable(life, Optimal(), 60)
     state = life.state()
     answer = Optimal(minimises=TrafficUnit.DOLLARS, rates=random_rates(state, 1), usd_per_gb=0).solve(state)
     assert (answer.cost, answer.bound, answer.traffic) == (0, 0, 0)
@@ -235,8 +235,8 @@ def test_where_nothing_crosses_for_money_nothing_moves() -> None:
 @pytest.mark.parametrize(
     ("assignor", "message"),
     [
-        (Optimal(minimises=TrafficUnit.BYTES), "nobody says what flows"),
-        (Optimal(minimises=TrafficUnit.DOLLARS, bytes_per_s={"in0": 5}), "nobody says what a gigabyte costs"),
+        (Optimal(minimises=TrafficUnit.BYTES), "cannot minimize bytes: the rates of the topics are unknown"),
+        (Optimal(minimises=TrafficUnit.DOLLARS, bytes_per_s={"in0": 5}), "the price of cross-rack traffic is unknown"),
     ],
 )
 def test_what_nobody_says_is_asked_for(assignor: Optimal, message: str) -> None:
@@ -248,14 +248,14 @@ def test_what_nobody_says_is_asked_for(assignor: Optimal, message: str) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"minimises": "packets"}, "minimises is 'packets' .one of: partitions, bytes, dollars"),
-        ({"minimises": "bytes", "horizon_s": 0}, "horizon_s is 0 .more than 0"),
-        ({"minimises": "dollars", "usd_per_gb": -1}, "usd_per_gb is -1"),
-        ({"minimises": "bytes", "bytes_per_s": 7}, "says how many bytes are read of each topic"),
-        ({"minimises": "bytes", "rates": {"orders": 5}}, "rates is a TrafficRates"),
-        ({"minimises": "bytes", "traffic_cost": 5}, "traffic_cost plays no part where bytes are minimised"),
-        ({"minimises": "bytes", "usd_per_gb": 0.02}, "usd_per_gb plays no part where bytes are minimised"),
-        ({"bytes_per_s": {"orders": 5}}, "bytes_per_s plays no part where partitions are minimised"),
+        ({"minimises": "packets"}, "minimises must be one of partitions, bytes, dollars, not 'packets'"),
+        ({"minimises": "bytes", "horizon_s": 0}, "horizon_s must be more than 0, not 0"),
+        ({"minimises": "dollars", "usd_per_gb": -1}, "usd_per_gb must be 0 or more, not -1"),
+        ({"minimises": "bytes", "bytes_per_s": 7}, "must map topics to bytes per second"),
+        ({"minimises": "bytes", "rates": {"orders": 5}}, "rates must be a TrafficRates"),
+        ({"minimises": "bytes", "traffic_cost": 5}, "traffic_cost has no effect with `minimises: bytes`"),
+        ({"minimises": "bytes", "usd_per_gb": 0.02}, "usd_per_gb has no effect with `minimises: bytes`"),
+        ({"bytes_per_s": {"orders": 5}}, "bytes_per_s has no effect with `minimises: partitions`"),
     ],
 )
 def test_a_parameter_that_makes_no_sense_is_named(parameters: dict[str, object], message: str) -> None:

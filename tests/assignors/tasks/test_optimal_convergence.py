@@ -21,7 +21,7 @@ from assignors.optimum.costs import Priority
 from assignors.optimum.warmup import needs_warmup
 from assignors.tasks.optimal import Optimal, Separation, SolutionStatus
 from tests.assignors.tasks.exhaustive import grown
-from tests.contract.random_applications import RandomApplication, settle_down
+from tests.contract.random_applications import RandomApplication, rebalance_until_stable
 
 
 @pytest.mark.parametrize(
@@ -40,15 +40,15 @@ def test_with_any_parameters_the_group_comes_to_rest(assignor: Optimal) -> None:
     for seed in range(12):
         life = RandomApplication.from_seed(seed)
         for _ in range(2):
-            life.something_happens()
-            assert settle_down(life, assignor, 60) is not None, (seed, life.told)
+            life.apply_random_event()
+            assert rebalance_until_stable(life, assignor, 60) is not None, (seed, life.history)
 
 
 def test_at_rest_the_answer_is_the_target_and_asked_again_nothing_moves() -> None:
     for seed in range(15):
         life = RandomApplication.from_seed(seed)
-        life.something_happens()
-        settle_down(life, Optimal(), 60)
+        life.apply_random_event()
+        rebalance_until_stable(life, Optimal(), 60)
         state = life.state()
         answer = Optimal().solve(state)
         assert answer.assignment.followup_rebalance_delay_ms is None, seed
@@ -120,11 +120,11 @@ def test_a_stateful_task_without_lags_is_refused_as_by_kafka() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"slack": -1}, "slack is -1"),
-        ({"downtime_cost": -2}, "downtime_cost is -2"),
-        ({"priority": "speed"}, "priority is 'speed' .one of: weighted, traffic_first, moves_first"),
-        ({"apart": "far"}, "apart is 'far' .one of: places, tags, clients"),
-        ({"time_limit_s": 0}, "time_limit_s is 0"),
+        ({"slack": -1}, "slack must be 0 or more, not -1"),
+        ({"downtime_cost": -2}, "downtime_cost must be 0 or more, not -2"),
+        ({"priority": "speed"}, "priority must be one of weighted, traffic_first, moves_first, not 'speed'"),
+        ({"apart": "far"}, "apart must be one of places, tags, clients, not 'far'"),
+        ({"time_limit_s": 0}, "time_limit_s must be more than 0, not 0"),
     ],
 )
 def test_a_parameter_that_makes_no_sense_is_named(parameters: dict[str, object], message: str) -> None:

@@ -14,11 +14,17 @@ from assignors.model.assignment import AssignmentColumns, TaskAssignor
 from assignors.model.columns import NO_RACK, IntArray
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
-from assignors.model.state import NO_LAG, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.model.state import (
+    NO_LAG,
+    ApplicationState,
+    KafkaStreamsState,
+    TaskInfo,
+    TaskTopicPartition,
+    previous_holders,
+)
 from assignors.model.traffic_rates import PartitionRate, TrafficRates, TrafficUnit, rates_of_topics
-from assignors.objective.cost import previous
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.partition_weights import HEAVIEST, partition_weights
+from assignors.tasks.partition_weights import MAX_WEIGHT, partition_weights
 from assignors.tasks.rack_aware_variant import (
     CurrentOverlap,
     MinBytes,
@@ -40,8 +46,8 @@ def lives(number: int, **changed: object) -> list[ApplicationState]:
         configs = replace(life.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
         life.configs = replace(configs, **changed)  # type: ignore[arg-type]
         for _ in range(2):
-            life.settle(HighAvailability().assign(life.state()))
-            life.something_happens()
+            life.apply(HighAvailability().assign(life.state()))
+            life.apply_random_event()
         state = life.state()
         states.append(replace(state, lags=np.where(state.lags == NO_LAG, NO_LAG, 0)))
     return states
@@ -56,10 +62,10 @@ def test_as_it_stands_it_is_high_availability_with_min_traffic_task_for_task() -
         life = RandomApplication.from_seed(seed)
         life.configs = replace(life.configs, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
         for _ in range(3):
-            life.something_happens()
+            life.apply_random_event()
             state = life.state()
             assert RackAwareVariant().assign(state) == HighAvailability().assign(state), seed
-            life.settle(HighAvailability().assign(state))
+            life.apply(HighAvailability().assign(state))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,7 @@ def overlap_cost(state: ApplicationState, found: AssignmentColumns) -> int:
     """Of stateful tasks, against who ran them."""
     rows = np.flatnonzero(state.tasks.stateful)
     remote = state.remote_partitions(state.tasks.source)[rows, found.active[rows]]
-    return int(10 * remote.sum() + (~previous(state)[0][rows, found.active[rows]]).sum())
+    return int(10 * remote.sum() + (~previous_holders(state)[0][rows, found.active[rows]]).sum())
 
 
 def test_against_the_current_assignment_it_no_answer_costs_more_than_kafkas_and_all_together_cost_less() -> None:
@@ -177,8 +183,8 @@ def test_a_topics_bytes_are_shared_by_its_partitions_and_unnamed_topics_weigh_th
     found = partition_weights(state, rates)
     weighed = zip(state.partitions.names, found.weights, strict=True)
     named = {partition.topic: int(weight) for partition, weight in weighed}
-    assert named == {"busy": HEAVIEST, "quiet": HEAVIEST // 4, "unnamed": HEAVIEST * 5 // 8}
-    assert found.mean == HEAVIEST * 5 // 8
+    assert named == {"busy": MAX_WEIGHT, "quiet": MAX_WEIGHT // 4, "unnamed": MAX_WEIGHT * 5 // 8}
+    assert found.mean == MAX_WEIGHT * 5 // 8
 
 
 @pytest.mark.parametrize("rates", [None, TrafficRates({})])
@@ -213,14 +219,14 @@ def test_where_leaders_serve_a_replica_in_the_rack_is_no_help() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"bytes_per_s": {"orders": "much"}}, "bytes_per_s of orders is a whole number"),
-        ({"bytes_per_s": {"orders": -1}}, "bytes_per_s of orders is a whole number, 0 at least, not -1"),
-        ({"bytes_per_s": 5}, "says how many bytes are read of each topic"),
-        ({"minimises": "dollars"}, "minimises is 'dollars' .one of: partitions, bytes"),
-        ({"minimises": "partitions", "bytes_per_s": {"orders": 5}}, "bytes_per_s plays no part"),
+        ({"bytes_per_s": {"orders": "much"}}, "bytes_per_s of orders must be a whole number"),
+        ({"bytes_per_s": {"orders": -1}}, "bytes_per_s of orders must be a whole number, 0 or more, not -1"),
+        ({"bytes_per_s": 5}, "must map topics to bytes per second"),
+        ({"minimises": "dollars"}, "`minimises` must be one of partitions, bytes, not 'dollars'"),
+        ({"minimises": "partitions", "bytes_per_s": {"orders": 5}}, "bytes_per_s has no effect"),
         ({"standby_step": "greedy"}, "'greedy' is not a valid StandbyStep"),
-        ({"reliable_standbys": -1}, "reliable_standbys is a whole number, 0 at least, not -1"),
-        ({"reliable_standbys": "one"}, "reliable_standbys is a whole number"),
+        ({"reliable_standbys": -1}, "reliable_standbys must be a whole number, 0 or more, not -1"),
+        ({"reliable_standbys": "one"}, "reliable_standbys must be a whole number"),
     ],
 )
 def test_parameters_that_mean_nothing_are_refused(parameters: dict[str, object], message: str) -> None:

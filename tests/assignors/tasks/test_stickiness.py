@@ -79,11 +79,11 @@ def test_a_problem_is_answered_in_either_order() -> None:
     for order, runs_it, expected in (("production", ids[0], "as in production"), ("sorted", ids[1], "sorted")):
         given = solve_problem(problem, "problems.jsonl", order=CollectionOrder(order))
         assert given["assignment"][runs_it]["active"] == ["0_0"]
-        wanted = problem.expected_in(CollectionOrder(order))
+        wanted = problem.expected_answer(CollectionOrder(order))
         assert wanted is not None
         assert wanted["id"] == expected
 
 
 def test_an_answer_that_is_the_same_in_production_is_expected_once() -> None:
     problem = Problem(1, {"assignor": "sticky"}, expected={"id": "both"})
-    assert problem.expected_in(CollectionOrder.PRODUCTION) == {"id": "both"}
+    assert problem.expected_answer(CollectionOrder.PRODUCTION) == {"id": "both"}

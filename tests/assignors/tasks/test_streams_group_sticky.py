@@ -29,7 +29,7 @@ def test_every_recorded_answer_is_kafkas(order: CollectionOrder) -> None:
         for problem in problems
         if (
             found := answer_differences(
-                problem.expected_in(order) or {}, solve_problem(problem, "streams_group", order=order)
+                problem.expected_answer(order) or {}, solve_problem(problem, "streams_group", order=order)
             )
         )
     }

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 def run(setting: int, assignor: str, seed: int, *, error: str | None = None, **figures: Any) -> Row:
     """A run that came to rest at once unless said otherwise; what is not given is not known."""
-    usual: Row = {} if error else {"verdict": "stable", "active_moves": 0, "down_ms": 0, "time_to_converge_ms": 0}
+    usual: Row = {} if error else {"verdict": "stable", "active_moves": 0, "downtime_ms": 0, "time_to_converge_ms": 0}
     return {"scenario": "s", "setting": setting, "assignor": assignor, "seed": seed, "error": error} | usual | figures
 
 

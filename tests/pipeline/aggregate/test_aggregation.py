@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 MOVES = {(0, "ha"): (4, 6), (0, "sticky"): (1, 3), (1, "ha"): (5, 5), (1, "sticky"): (2, 2), (2, "ha"): (0, 0)}
 RUNS = [
-    run(setting, assignor, seed, active_moves=moves, down_ms=1000 - 100 * setting, cross_rack_bytes=10.0)
+    run(setting, assignor, seed, active_moves=moves, downtime_ms=1000 - 100 * setting, cross_rack_bytes=10.0)
     for (setting, assignor), of_seeds in MOVES.items()
     for seed, moves in enumerate(of_seeds)
 ]
@@ -62,7 +62,7 @@ def both(spark: SparkSession, folder: Path, weights: Made) -> Made:
     write_sweep(
         root, [{"standbys": 0, "runs": 7}, {"standbys": 1, "runs": 7}, {"standbys": None, "runs": 8}], RUNS[::-1]
     )
-    modes = [run(0, "eager", seed, active_moves=9, down_ms=1, cross_rack_usd=1.0) for seed in (0, 1)]
+    modes = [run(0, "eager", seed, active_moves=9, downtime_ms=1, cross_rack_usd=1.0) for seed in (0, 1)]
     write_sweep(
         folder / "modes", [{"standbys": "none"}], modes, name="modes", scenario="bills", text="x", baseline="eager"
     )
@@ -108,7 +108,7 @@ def test_differences_are_those_of_the_others_from_the_baseline(weights: Made) ->
 def test_the_front_leaves_out_a_cell_with_an_error_and_names_dominators(weights: Made) -> None:
     rows = {(row["setting"], row["assignor"]): row for row in weights.rows("front")}
     assert [key for key, row in rows.items() if row["on_front"]] == [(2, "ha")]
-    assert rows[2, "sticky"]["left_out"] == "1 of 2 runs could not be made"
+    assert rows[2, "sticky"]["left_out"] == "1 of 2 runs raised an error"
     assert (rows[0, "ha"]["dominated_by_setting"], rows[0, "ha"]["dominated_by_assignor"]) == (2, "ha")
 
 
@@ -124,7 +124,7 @@ def test_levels_and_pairs_have_null_as_a_level(weights: Made) -> None:
 
 
 def test_sensitivity_is_ranked(weights: Made) -> None:
-    rows = weights.rows("sensitivity", metric="down_ms")
+    rows = weights.rows("sensitivity", metric="downtime_ms")
     assert [row["rank"] for row in rows] == [1, 2, 3]
     assert rows[0]["share"] >= rows[1]["share"] >= rows[2]["share"]
 
@@ -140,7 +140,7 @@ def test_the_summary_on_disk_is_the_one_returned_and_says_what_was_left_out(weig
     [sweep] = weights.summary["sweeps"]
     assert (sweep["runs"], sweep["runs_planned"], sweep["errors"], sweep["stable"]) == (12, 14, 1, 11)
     [scenario] = weights.summary["scenarios"]
-    assert scenario["objectives"] == ["cross_rack_bytes", "active_moves", "down_ms", "time_to_converge_ms"]
+    assert scenario["objectives"] == ["cross_rack_bytes", "active_moves", "downtime_ms", "time_to_converge_ms"]
     assert [best["setting"] for best in scenario["best"]] == [2, 2, 2, 2]
     assert scenario["best"][0]["others_equal"] == 4
 
@@ -178,13 +178,13 @@ def test_a_second_time_gives_the_same_bytes_in_place_of_the_first(spark: SparkSe
 
 
 def test_what_is_no_sweep_is_refused_with_its_name(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(AggregateError, match=r"nowhere: not a directory of a sweep: manifest\.json is missing"):
+    with pytest.raises(AggregateError, match=r"nowhere: not a sweep directory: manifest\.json is missing"):
         aggregate(spark, [str(tmp_path / "nowhere")])
     (tmp_path / "manifest.json").write_text('{"kind": "aggregate"}')
-    with pytest.raises(AggregateError, match=r"not a directory of a sweep: manifest\.json is of kind 'aggregate'"):
+    with pytest.raises(AggregateError, match=r"not a sweep directory: manifest\.json has kind 'aggregate'"):
         aggregate(spark, [str(tmp_path)])
     (tmp_path / "manifest.json").write_text("[1")
-    with pytest.raises(AggregateError, match="not a directory of a sweep: manifest"):
+    with pytest.raises(AggregateError, match="not a sweep directory: manifest"):
         aggregate(spark, [str(tmp_path)])
 
 
@@ -199,7 +199,7 @@ def test_sweeps_and_scenarios_of_the_same_name_are_told_apart(spark: SparkSessio
 
 
 def test_an_unknown_baseline_is_refused_with_those_there_are(spark: SparkSession, weights: Made) -> None:
-    with pytest.raises(AggregateError, match=r"'fast' is no assignor of this sweep \(assignors: ha, sticky\)"):
+    with pytest.raises(AggregateError, match=r"'fast' is not an assignor of this sweep \(assignors: ha, sticky\)"):
         aggregate(spark, [str(weights.directory.parent)], baseline="fast")
 
 
@@ -230,5 +230,5 @@ def test_the_command_prints_all_of_the_summary_as_json(spark: SparkSession, weig
 def test_the_command_ends_with_a_message_where_there_is_no_sweep(spark: SparkSession, tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["aggregate", str(tmp_path)])
     assert told.exit_code == 2
-    assert told.stderr.endswith("not a directory of a sweep: manifest.json is missing\n")
+    assert told.stderr.endswith("not a sweep directory: manifest.json is missing\n")
     assert told.stdout == ""

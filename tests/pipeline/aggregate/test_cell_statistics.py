@@ -38,11 +38,11 @@ def test_a_cell_has_a_row_for_every_metric_that_people_compare() -> None:
 
 
 def test_the_setting_is_told_in_words_with_whole_numbers_and_null() -> None:
-    assert of(run(0, "ha", 1))["ha", "rounds"]["label"] == "standbys=1, mode=null"
+    assert of(run(0, "ha", 1))["ha", "rebalances"]["label"] == "standbys=1, mode=null"
 
 
 def test_a_sweep_without_factors_has_a_setting_all_the_same() -> None:
-    assert of(run(0, "ha", 1), sweep=sweep_of())["ha", "rounds"]["label"] == "as it is"
+    assert of(run(0, "ha", 1), sweep=sweep_of())["ha", "rebalances"]["label"] == "unchanged"
 
 
 def test_only_runs_that_came_to_an_assignment_count() -> None:
@@ -74,7 +74,7 @@ def test_the_baseline_is_not_compared_with_itself() -> None:
 
 
 def test_nobody_is_better_by_a_metric_of_which_less_is_not_better() -> None:
-    row = of(run(0, "ha", 1, rounds=3), run(0, "sticky", 1, rounds=2))["sticky", "rounds"]
+    row = of(run(0, "ha", 1, rebalances=3), run(0, "sticky", 1, rebalances=2))["sticky", "rebalances"]
     assert (row["mean_difference"], row["better"], row["worse"]) == (-1.0, None, None)
 
 
@@ -98,9 +98,9 @@ def test_intervals_do_not_go_below_nothing() -> None:
 
 
 def test_cells_with_the_same_values_have_the_same_intervals() -> None:
-    runs = [run(0, assignor, seed, down_ms=seed**2) for assignor in ("ha", "sticky") for seed in range(5)]
+    runs = [run(0, assignor, seed, downtime_ms=seed**2) for assignor in ("ha", "sticky") for seed in range(5)]
     made = of(*runs)
-    ends = [(made[name, "down_ms"]["ci_low"], made[name, "down_ms"]["ci_high"]) for name in ("ha", "sticky")]
+    ends = [(made[name, "downtime_ms"]["ci_low"], made[name, "downtime_ms"]["ci_high"]) for name in ("ha", "sticky")]
     assert ends[0] == ends[1]
     assert ends[0][0] < 6.0 < ends[0][1]
 

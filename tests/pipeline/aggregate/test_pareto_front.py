@@ -79,15 +79,18 @@ def test_what_nobody_knows_is_no_objective() -> None:
 
 
 def test_a_cell_with_a_run_that_never_came_to_rest_is_last_in_time_to_stable_but_may_lead_elsewhere() -> None:
-    restless = cell(0, active_moves=1, down_ms=0)
+    restless = cell(0, active_moves=1, downtime_ms=0)
     for row in restless:
         if row["metric"] == "time_to_converge_ms":
             row |= {"known": 1, "mean": 1.0}
-    calm, worse = cell(1, active_moves=2, down_ms=0, time_to_converge_ms=900), cell(2, active_moves=3, down_ms=0)
+    calm, worse = (
+        cell(1, active_moves=2, downtime_ms=0, time_to_converge_ms=900),
+        cell(2, active_moves=3, downtime_ms=0),
+    )
     rows, _ = pareto_front(figures(restless, calm, worse))
     assert [row["on_front"] for row in rows] == [True, True, False]
     assert rows[0]["time_to_converge_ms"] is None
-    assert [row["best_of"] for row in rows] == [["active_moves", "down_ms"], ["time_to_converge_ms"], []]
+    assert [row["best_of"] for row in rows] == [["active_moves", "downtime_ms"], ["time_to_converge_ms"], []]
 
 
 def test_a_cell_with_a_run_that_failed_is_neither_on_the_front_nor_keeps_others_off_it() -> None:
@@ -96,21 +99,23 @@ def test_a_cell_with_a_run_that_failed_is_neither_on_the_front_nor_keeps_others_
     )
     assert [row["on_front"] for row in rows] == [False, False, True]
     assert [row["left_out"] for row in rows] == [
-        "1 of 2 runs could not be made",
-        "2 of 2 runs came to no assignment",
+        "1 of 2 runs raised an error",
+        "2 of 2 runs ended without an assignment",
         None,
     ]
 
 
 def test_a_dominated_cell_says_by_whom() -> None:
-    rows, _ = pareto_front(figures(cell(4, "sticky", active_moves=1, down_ms=1), cell(3, active_moves=1, down_ms=2)))
+    rows, _ = pareto_front(
+        figures(cell(4, "sticky", active_moves=1, downtime_ms=1), cell(3, active_moves=1, downtime_ms=2))
+    )
     assert [rows[0][f"dominated_by_{name}"] for name in ("sweep", "setting", "assignor")] == ["w", 4, "sticky"]
     assert (rows[1]["dominated_by_setting"], rows[1]["place"], rows[0]["place"]) == (None, 1, None)
 
 
 def test_of_cells_with_the_same_least_the_one_is_best_that_is_on_the_front() -> None:
-    rows, _ = pareto_front(figures(cell(0, active_moves=1, down_ms=9), cell(1, active_moves=1, down_ms=3)))
-    assert [row["best_of"] for row in rows] == [[], ["active_moves", "down_ms"]]
+    rows, _ = pareto_front(figures(cell(0, active_moves=1, downtime_ms=9), cell(1, active_moves=1, downtime_ms=3)))
+    assert [row["best_of"] for row in rows] == [[], ["active_moves", "downtime_ms"]]
 
 
 def test_a_scenario_of_which_nothing_came_to_an_assignment_has_no_front() -> None:

@@ -85,8 +85,8 @@ def test_a_factor_that_does_nothing_explains_nothing_rather_than_what_chance_doe
     ("runs", "why"),
     [
         ([[], []], "no run has the metric"),
-        ([[3.0, 3.0], [3.0]], "all runs are equal in it"),
-        ([[1.0], [2.0]], "no more runs than levels"),
+        ([[3.0, 3.0], [3.0]], "all runs have the same value"),
+        ([[1.0], [2.0]], "not more runs than levels"),
     ],
 )
 def test_where_there_is_no_share_a_reason_stands(runs: list[list[float]], why: str) -> None:

@@ -13,12 +13,12 @@ from assignor_sim.cli import app
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ingest"], "nothing to ingest; name time series, dumps or logs"),
-        (["ingest", "m.csv", "--map", "mine"], "--map mine: neither a file nor one of plain"),
+        (["ingest"], "no sources; name time series, dumps or logs"),
+        (["ingest", "m.csv", "--map", "mine"], "--map mine: no such file or built-in mapping (mappings: plain"),
         (["ingest", "m.csv", "--interval", "soon"], "--interval soon: "),
-        (["ingest", "m.csv", "--interval", "0m"], "--interval 0m: must be more than nothing"),
+        (["ingest", "m.csv", "--interval", "0m"], "--interval 0m: must be at least 1 ms"),
         (["generate", "metrics", "--out", "raw", "--mess", "holes=1"], "expected some, none, or shares of gaps"),
-        (["generate", "metrics", "--out", "raw", "--interval", "7m"], "a day must be a multiple of 8 intervals"),
+        (["generate", "metrics", "--out", "raw", "--interval", "7m"], "8 intervals must divide a day"),
     ],
 )
 def test_mistakes_end_with_one_message_and_code_2(

@@ -31,8 +31,8 @@ def test_with_labels_their_column_is_needed_and_those_of_the_keys_are_not() -> N
     ("text", "message"),
     [
         ("bytes: b\ntopics: t\n", "topics: Extra inputs are not permitted"),
-        ("time: t\n", "nothing is measured"),
-        ("name: n\nvalue: v\n", "a long source has name, value and metrics, all three"),
+        ("time: t\n", "no measured value"),
+        ("name: n\nvalue: v\n", "a long source needs name, value and metrics"),
         ("name: n\nvalue: v\nbytes: b\nmetrics: {m: {measures: bytes}}\n", "bytes and messages are columns of a wide"),
         ("name: n\nvalue: v\nmetrics: {m: {measures: lag}}\n", "metrics.m.measures: Input should be 'bytes'"),
         ("bytes: [\n", ""),
@@ -48,5 +48,8 @@ def test_a_file_that_is_no_mapping_is_refused_with_the_place(tmp_path: Path, tex
 
 
 def test_neither_a_name_nor_a_file_is_refused_with_the_names() -> None:
-    with pytest.raises(IngestError, match="neither a file nor one of plain, plain-rates, jmx-exporter, cruise-control"):
+    with pytest.raises(
+        IngestError,
+        match=r"no such file or built-in mapping \(mappings: plain, plain-rates, jmx-exporter, cruise-control\)",
+    ):
         find_mapping("prometheus")

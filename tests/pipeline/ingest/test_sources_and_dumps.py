@@ -169,9 +169,9 @@ timestamp,topic,partition,bytes_in_total,messages_in_total
     (told,) = pd.read_parquet(out / "quality").to_dict("records")
     assert (told["rows"], told["duplicates"], told["conflicts"]) == (4, 1, 1)
     assert sorted(pd.read_parquet(out / "quarantine")["reason"]) == [
-        "bytes_in_total: not a number from 0",
+        "bytes_in_total: not a number ≥ 0",
         "not 5 fields",
-        "nothing is measured",
+        "no measured value",
         "timestamp: after the file was written",
         "timestamp: before the year 2000",
     ]
@@ -184,7 +184,7 @@ def test_an_earlier_ingest_is_replaced_and_anything_else_refused(spark: SparkSes
         done = ingest(spark, sources, str(tmp_path / "out"), find_mapping("plain"))
     assert done.tables == {"placements": 2, "quarantine": 0}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "topics.txt"]
-    with pytest.raises(IngestError, match="holds something else than an earlier ingest; choose another folder"):
+    with pytest.raises(IngestError, match=": exists and is not an ingest; choose another folder"):
         ingest(spark, sources, str(tmp_path), find_mapping("plain"))
     assert (tmp_path / "topics.txt").exists()
 

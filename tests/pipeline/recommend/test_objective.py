@@ -8,7 +8,7 @@ from pipeline.recommend.objective import MAX_CHARS, SHORT_NAMES, parse_objective
 from reports.analysis.metrics import METRIC
 from tests.pipeline.recommend.synthetic_runs import row
 
-RUN = row(cross_rack_usd=12.0, active_moves=40, down_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
+RUN = row(cross_rack_usd=12.0, active_moves=40, downtime_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ RUN = row(cross_rack_usd=12.0, active_moves=40, down_ms=90_000, time_to_converge
         ("-(usd - moves) * 2", 56),
         ("downtime", 90),
         ("convergence + restored", 15),
-        ("down_ms / 1e3 + +1", 91),
+        ("downtime_ms / 1e3 + +1", 91),
     ],
 )
 def test_an_objective_is_worked_out_as_arithmetic_in_the_units_of_its_names(text: str, value: float) -> None:
@@ -89,7 +89,7 @@ def test_an_objective_that_is_too_long_or_nested_is_refused(text: str) -> None:
 def test_limits_are_read_in_the_units_of_people() -> None:
     assert parse_limits(3, "20s", "1h 30m") == [
         Limit("--max-moves", "active_moves", 3),
-        Limit("--max-downtime", "down_ms", 20_000),
+        Limit("--max-downtime", "downtime_ms", 20_000),
         Limit("--max-convergence", "time_to_converge_ms", 5_400_000),
     ]
     assert [str(each) for each in parse_limits(3, "20s")] == ["--max-moves 3", "--max-downtime 20 s"]
@@ -103,31 +103,33 @@ def test_a_time_that_is_none_is_refused_under_its_option() -> None:
 def test_a_run_is_acceptable_up_to_its_limits() -> None:
     objective = parse_objective("usd")
     assert violations(RUN, objective, parse_limits(40, "90s", "10m")) == []
-    assert [flaw.cause for flaw in violations(RUN, objective, parse_limits(39, "60s"))] == [
-        "breaks --max-moves 39",
-        "breaks --max-downtime 60 s",
+    assert [violation.cause for violation in violations(RUN, objective, parse_limits(39, "60s"))] == [
+        "exceeds --max-moves 39",
+        "exceeds --max-downtime 60 s",
     ]
 
 
 @pytest.mark.parametrize(
     ("columns", "cause"),
     [
-        ({"error": "ValueError: no such rack"}, "comes to an error (ValueError: no such rack)"),
-        ({"verdict": "failed", "cause": "no member"}, "comes to no assignment (no member)"),
-        ({"verdict": "empty"}, "comes to no assignment (empty)"),
+        ({"error": "ValueError: no such rack"}, "raises an error (ValueError: no such rack)"),
+        ({"verdict": "failed", "cause": "no member"}, "ends without an assignment (no member)"),
+        ({"verdict": "empty"}, "ends without an assignment (empty)"),
         ({"verdict": "cycling"}, DOES_NOT_CONVERGE),
         ({"verdict": "probing", "time_to_converge_ms": None}, DOES_NOT_CONVERGE),
-        ({"cross_rack_usd": None}, "has no usd: a figure in it is not known"),
+        ({"cross_rack_usd": None}, "has no usd: one of its metrics is unknown"),
     ],
 )
 def test_a_run_that_comes_to_no_rest_or_figure_is_not_acceptable(columns: dict[str, object], cause: str) -> None:
-    assert [flaw.cause for flaw in violations({**RUN, **columns}, parse_objective("usd"), ())] == [cause]
+    assert [violation.cause for violation in violations({**RUN, **columns}, parse_objective("usd"), ())] == [cause]
 
 
 def test_a_run_that_ends_while_standbys_catch_up_is_acceptable_unless_convergence_matters() -> None:
     restoring = {**RUN, "verdict": "restoring", "time_to_converge_ms": None}
     assert violations(restoring, parse_objective("usd"), parse_limits(40)) == []
-    assert [flaw.cause for flaw in violations(restoring, parse_objective("convergence"), ())] == [DOES_NOT_CONVERGE]
-    assert [flaw.cause for flaw in violations(restoring, parse_objective("usd"), parse_limits(convergence="10h"))] == [
+    assert [violation.cause for violation in violations(restoring, parse_objective("convergence"), ())] == [
         DOES_NOT_CONVERGE
     ]
+    assert [
+        violation.cause for violation in violations(restoring, parse_objective("usd"), parse_limits(convergence="10h"))
+    ] == [DOES_NOT_CONVERGE]

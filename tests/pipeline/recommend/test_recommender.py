@@ -34,15 +34,15 @@ def space(scenario: Scenario = SHOP, label: str | None = None, **more: Any) -> S
 def having(space: SearchSpace, **levels: Any) -> Candidate:
     """Today's candidate with other levels, by the ends of the dimensions' names."""
     named = [each.name.rpartition(".")[2] for each in space.dimensions]
-    return space.settled([levels.get(name, of) for name, of in zip(named, space.today.levels, strict=True)])
+    return space.normalize([levels.get(name, of) for name, of in zip(named, space.today.levels, strict=True)])
 
 
 def answered(formula: Formula, **more: Any) -> tuple[Recommendation, SyntheticRuns]:
     of_shop = space(SHOP)
     where = evaluator_of(formula, space=of_shop, **more)
-    assert isinstance(where.evaluate, SyntheticRuns)
+    assert isinstance(where.run_candidates, SyntheticRuns)
     question = RecommendationRequest(Path("shop.yaml"), SHOP, SHOP.assignors[0], of_shop, runs=300, seeds=9)
-    return recommend(question, where), where.evaluate
+    return recommend(question, where), where.run_candidates
 
 
 def with_standbys(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -80,16 +80,16 @@ def test_a_gain_of_the_search_that_fresh_seeds_do_not_confirm_is_not_recommended
 def test_where_nothing_is_better_todays_settings_are_the_best() -> None:
     found, _ = answered(lambda values, seed: {"active_moves": 5 + noise(seed)})
     assert (found.verdict, found.changes, found.gain) == ("already_best", (), None)
-    assert "nothing to change" in " ".join(render(found, color=False).split())
+    assert "No better setting found" in " ".join(render(found, color=False).split())
 
 
 def test_where_no_setting_holds_a_limit_it_is_said_which_and_how_near_the_best_came() -> None:
     found, _ = answered(with_standbys, limits=parse_limits(moves=12, downtime="1h"))
     assert found.verdict == "none_feasible"
     text = render(found, width=200, color=False)
-    assert "at least one run breaks --max-moves 12" in text
-    assert "--max-downtime" not in text.split("acceptable", 1)[1]
-    assert f"Nearest to acceptable: {STANDBYS}=1" in text
+    assert "at least one run exceeds --max-moves 12" in text
+    assert "--max-downtime" not in text.split("Nearest to feasible", 1)[1]
+    assert f"Nearest to feasible: {STANDBYS}=1" in text
 
 
 def test_todays_setting_that_does_not_come_to_rest_is_replaced_even_if_that_gains_nothing() -> None:
@@ -99,7 +99,7 @@ def test_todays_setting_that_does_not_come_to_rest_is_replaced_even_if_that_gain
     found, _ = answered(restless)
     assert found.verdict == "recommended"
     assert found.changes == (SettingChange(STANDBYS, "0", "1"),)
-    assert found.remarks == ("Today's: 9 of 9 runs: does not come to rest",)
+    assert found.remarks == ("Current setting: 9 of 9 runs: does not converge",)
 
 
 def test_money_without_a_price_is_refused_with_what_to_do() -> None:
@@ -205,7 +205,7 @@ def test_the_fragment_of_properties_has_the_keys_to_set_and_all_else_in_comments
 def test_the_table_names_keys_gain_and_costs_whatever_the_scenario_is_called() -> None:
     text = render(recommended((SettingChange(STANDBYS, "0", "1"),), "[red]shop\x1b[31m"), width=100, color=False)
     assert text.startswith("[red]shop\\x1b[31m")
-    for said in (f"{STANDBYS}   0       1", "over 9 fresh seeds", "State restored", f"{STANDBYS}=1"):
+    for said in (f"{STANDBYS}   0         1", "over 9 fresh seeds", "State restored", f"{STANDBYS}=1"):
         assert said in text
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 100
@@ -233,7 +233,7 @@ def test_an_unknown_format_is_refused() -> None:
 def dropping_standbys(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Fewer standbys move less, and leave tasks with one copy."""
     few = values[STANDBYS] == 0
-    unprotected = {"tasks_in_one_rack": 6 if few else 2, "worst_client_loss": 3 if few else 0}
+    unprotected = {"tasks_without_rack_redundancy": 6 if few else 2, "worst_client_loss": 3 if few else 0}
     return {"active_moves": 40 + 10 * values[STANDBYS] + noise(seed), **unprotected}
 
 
@@ -251,15 +251,17 @@ def test_a_setting_that_gives_up_redundancy_is_recommended_with_a_warning() -> N
     found = asked_of_protected(dropping_standbys)
     assert found.changes == (SettingChange(STANDBYS, "1", "0"),)
     [warning] = found.warnings
-    assert "tasks in one rack: 2 → 6, lost with the worst client: 0 → 3, means" in warning
+    assert "tasks in one rack: 2 → 6, lost with the worst client: 0 → 3" in warning
     assert "--max-unprotected-tasks N" in warning
-    assert "WARNING: this setting gives up redundancy" in render(found, width=300, color=False)
-    assert "# WARNING: this setting gives up redundancy" in render(found, "properties")
+    assert "WARNING: this setting reduces the redundancy" in render(found, width=300, color=False)
+    assert "# WARNING: this setting reduces the redundancy" in render(found, "properties")
     assert json.loads(render(found, "json"))["warnings"] == [warning]
 
 
 def test_redundancy_that_is_gained_or_kept_is_not_warned_of() -> None:
-    found, _ = answered(lambda values, seed: {**with_standbys(values, seed), "tasks_in_one_rack": 6 - values[STANDBYS]})
+    found, _ = answered(
+        lambda values, seed: {**with_standbys(values, seed), "tasks_without_rack_redundancy": 6 - values[STANDBYS]}
+    )
     assert (found.verdict, found.warnings) == ("recommended", ())
     unknown, _ = answered(with_standbys)
     assert unknown.warnings == ()
@@ -270,7 +272,7 @@ def test_a_limit_on_unprotected_tasks_holds_for_racks_and_for_clients(most: int,
     found = asked_of_protected(dropping_standbys, limits=parse_limits(unprotected=most))
     assert found.verdict == verdict
     without_racks = asked_of_protected(
-        lambda values, seed: {**dropping_standbys(values, seed), "tasks_in_one_rack": None},
-        parse_limits=parse_limits(unprotected=2),
+        lambda values, seed: {**dropping_standbys(values, seed), "tasks_without_rack_redundancy": None},
+        limits=parse_limits(unprotected=2),
     )
     assert without_racks.verdict == "already_best", "a client takes three"

@@ -40,8 +40,8 @@ def test_a_search_keeps_to_its_budget_and_meets_every_seed_once() -> None:
     for budget in (14, 50, 200):
         where = evaluator_of(bowl)
         search(where, budget)
-        assert isinstance(where.evaluate, SyntheticRuns)
-        asked = where.evaluate.asked
+        assert isinstance(where.run_candidates, SyntheticRuns)
+        asked = where.run_candidates.asked
         seeds = list(itertools.chain.from_iterable(seeds for _, seeds in asked))
         assert seeds == list(range(1, len(seeds) + 1))
         assert where.runs == sum(len(candidates) * len(seeds) for candidates, seeds in asked) <= budget
@@ -58,7 +58,7 @@ def test_of_settings_that_are_equally_good_the_search_ends_with_the_one_that_cha
 
 def test_a_setting_one_run_of_which_is_not_acceptable_is_never_ahead_of_one_that_is() -> None:
     def restless_at_the_best(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        is_best = SPACE.settled(tuple(values.values())) == BEST
+        is_best = SPACE.normalize(tuple(values.values())) == BEST
         return bowl(values, seed) | {"verdict": "cycling" if is_best and seed % 2 else "stable"}
 
     first = search(evaluator_of(restless_at_the_best), 700)[-1].ranked[0]
@@ -69,7 +69,7 @@ def test_a_setting_one_run_of_which_is_not_acceptable_is_never_ahead_of_one_that
 def test_the_search_finds_its_way_to_where_a_limit_holds() -> None:
     def steep(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
         height = values["width"] + values["height"] + values["depth"]
-        return {"active_moves": height, "down_ms": 1_000 * (18 - height)}
+        return {"active_moves": height, "downtime_ms": 1_000 * (18 - height)}
 
     ranked = search(evaluator_of(steep, limits=parse_limits(downtime="2s")), 400)[-1].ranked
     assert ranked[0].is_feasible
@@ -116,7 +116,7 @@ def test_of_two_changes_that_make_up_for_each_other_one_stays() -> None:
 
 def test_a_change_that_a_limit_needs_stays() -> None:
     def costly(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        return {"active_moves": values["width"], "down_ms": 9_000 - 1_000 * values["width"]}
+        return {"active_moves": values["width"], "downtime_ms": 9_000 - 1_000 * values["width"]}
 
     where = evaluator_of(costly, limits=parse_limits(downtime="4s"))
     assert simplify(where, Candidate(("odd", 5, 1, 1)), 4) == Candidate(("plain", 5, 1, 1))

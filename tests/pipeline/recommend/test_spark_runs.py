@@ -43,7 +43,7 @@ def test_a_trial_is_a_sweep_whose_runs_are_those_of_the_scenarios_own_assignors(
     scenario = load(shop, [("duration", "90m")])
     space = search_space(scenario, current_assignor(scenario, None), ["legacy_sticky"])
     question = RecommendationRequest(shop, scenario, scenario.assignors[0], space, runs=0, seeds=0)
-    sticky = space.settled(("legacy_sticky", *space.today.levels[1:]))
+    sticky = space.normalize(("legacy_sticky", *space.today.levels[1:]))
     runs = SparkRuns(spark, question, str(tmp_path / "out"), "", lambda _: None)
     made = runs([space.today, sticky], [5, 3])
     for label, of_one in zip(("high_availability", "legacy_sticky"), made, strict=True):

@@ -82,18 +82,18 @@ rows: [{a: 1, b: 2}]
 seeds: [1, 1]
 """
     assert mistakes(tmp_path, wrong) == [
-        "sweep.yaml:1: scenario: 'nowhere' is no file beside the sweep, and no shipped scenario",
+        "sweep.yaml:1: scenario: 'nowhere': no such file next to the sweep, and no such shipped scenario",
         "sweep.yaml:2: factrs: unknown key (did you mean 'factors'?)",
-        "sweep.yaml:4: factors[0].values: has the same value twice",
-        "sweep.yaml:5: factors[1].between: the range from 100 to 1 is empty; the smaller end comes first",
-        "sweep.yaml:5: factors[1].name: 'A' is the name of another factor too",
-        "sweep.yaml:5: factors[1]: has neither values nor a range (values: [0, 1, 2] or between: [1, 100])",
-        "sweep.yaml:6: factors[2].name: 'seed' is a column of the tables already; name it otherwise",
-        "sweep.yaml:6: factors[2]: has neither values nor a range (values: [0, 1, 2] or between: [1, 100])",
+        "sweep.yaml:4: factors[0].values: duplicate value",
+        "sweep.yaml:5: factors[1].between: the range from 100 to 1 is empty; put the smaller end first",
+        "sweep.yaml:5: factors[1].name: duplicate factor name 'A'",
+        "sweep.yaml:5: factors[1]: needs values: [0, 1, 2] or between: [1, 100]",
+        "sweep.yaml:6: factors[2].name: 'seed' is a column of the tables; choose another name",
+        "sweep.yaml:6: factors[2]: needs values: [0, 1, 2] or between: [1, 100]",
         "sweep.yaml:7: design: expected one of grid, random: 100 and latin_hypercube: 100",
-        "sweep.yaml:8: rows[0].b: no factor is called 'b' (known: a, A, seed)",
-        "sweep.yaml:8: rows[0]: has no value for A, seed",
-        "sweep.yaml:9: seeds: 1 stands here twice",
+        "sweep.yaml:8: rows[0].b: unknown factor 'b' (known: a, A, seed)",
+        "sweep.yaml:8: rows[0]: missing value of A, seed",
+        "sweep.yaml:9: seeds: duplicate seed 1",
     ]
 
 
@@ -101,7 +101,7 @@ def test_a_grid_beyond_all_bounds_is_refused_before_it_is_made(tmp_path: Path) -
     factor = "  - {{name: f{}, path: x, between: [0, 1], steps: 10000}}\n"
     text = "scenario: shop.yaml\nfactors:\n" + "".join(factor.format(i) for i in range(9))
     (told,) = mistakes(tmp_path, text)
-    assert "settings, more than the 1,000,000 of a sweep" in told
+    assert "settings, more than the maximum of 1,000,000" in told
 
 
 def test_a_mistake_in_the_scenario_is_told_as_the_factor_that_made_it(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_sweep_names_built_in_assignors_only(tmp_path: Path) -> None:
     marker = tmp_path / "imported"
     (tmp_path / "sneaky.py").write_text(f"open({json.dumps(str(marker))}, 'w')")
     sweep = load_sweep(write_sweep(tmp_path, SWEEP + "assignors: ['sneaky:Mine']\n"))
-    with pytest.raises(Exception, match="not a built-in assignor"):
+    with pytest.raises(Exception, match="unknown assignor"):
         predict_sweep(sweep)
     assert not marker.exists()
 

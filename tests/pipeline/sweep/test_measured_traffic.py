@@ -15,8 +15,9 @@ from assignor_sim.cli import app
 from pipeline.sweep.design import load_sweep
 from pipeline.sweep.prepared import prepare_sweep
 from pipeline.worker import RUN_SCHEMA, simulate_chunks
-from scenarios.assignor_specs import assignor_specs, run
+from scenarios.assignor_specs import assignor_specs
 from scenarios.load import load as load_scenario
+from scenarios.run import run
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.examples import SCENARIO, SWEEP, write_sweep
 from tests.scenarios.ingested_folders import rows_of_day, write_ingested_folder

@@ -18,8 +18,8 @@ from pipeline.sweep.errors import SweepError
 from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
 from pipeline.sweep.run import Progress, run_sweep
 from scenarios.assignor_specs import assignor_specs
-from scenarios.assignor_specs import run as simulate
 from scenarios.load import load as load_scenario
+from scenarios.run import run as simulate
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.driver import SMALL

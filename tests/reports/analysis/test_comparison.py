@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reports.analysis.comparison import RunProblem, TableError, best, compare_runs, rows_by_scenario, verdict_text
+from reports.analysis.comparison import RunProblem, TableError, best_rows, compare_runs, rows_by_scenario, verdict_text
 from reports.analysis.comparison_records import records
 from reports.analysis.metrics import METRIC, METRICS
 from simulator.results.tables import SCHEMAS
@@ -30,19 +30,27 @@ def test_a_row_has_the_numbers_of_its_run() -> None:
 def test_the_gap_is_what_lies_above_the_bound(
     remote: int, least: int | None, gap: int | None, percent: float | None
 ) -> None:
-    [row] = compare_runs(tables([{"remote_source_partitions": remote, "least_remote_source_partitions": least}]))
-    found = [spread and spread.median for spread in (row.spreads["gap_partitions"], row.spreads["gap_percent"])]
+    [row] = compare_runs(
+        tables([{"cross_rack_source_partitions": remote, "cross_rack_source_partitions_bound": least}])
+    )
+    found = [
+        spread and spread.median
+        for spread in (
+            row.spreads["cross_rack_source_partitions_above_bound"],
+            row.spreads["cross_rack_source_partitions_above_bound_percent"],
+        )
+    ]
     assert found == [gap, pytest.approx(percent) if percent else percent]
 
 
 def test_the_share_of_tasks_in_one_rack_is_of_the_stateful_tasks() -> None:
     some, none = compare_runs(
-        tables([{"assignor": "a"}, {"assignor": "b", "stateful_tasks": 0, "tasks_in_one_rack": 0}])
+        tables([{"assignor": "a"}, {"assignor": "b", "stateful_tasks": 0, "tasks_without_rack_redundancy": 0}])
     )
-    share = some.spreads["tasks_in_one_rack_percent"]
+    share = some.spreads["tasks_without_rack_redundancy_percent"]
     assert share
     assert share.median == 6.25
-    assert none.spreads["tasks_in_one_rack_percent"] is None
+    assert none.spreads["tasks_without_rack_redundancy_percent"] is None
 
 
 def test_a_day_costs_what_the_traffic_at_rest_does_at_the_price_of_the_run() -> None:
@@ -67,15 +75,15 @@ def test_several_seeds_give_median_and_range() -> None:
     [row] = compare_runs(tables([{"seed": seed, "active_moves": moves} for seed, moves in ((1, 10), (2, 40), (3, 13))]))
     spread = row.spreads["active_moves"]
     assert spread
-    assert (spread.median, spread.least, spread.most, spread.runs) == (13, 10, 40, 3)
+    assert (spread.median, spread.minimum, spread.maximum, spread.runs) == (13, 10, 40, 3)
     assert row.seeds == (1, 2, 3)
 
 
 def test_the_median_of_two_whole_numbers_is_whole_where_it_can_be() -> None:
     [row] = compare_runs(
-        tables([{"seed": 1, "active_moves": 10, "rounds": 4}, {"seed": 2, "active_moves": 20, "rounds": 5}])
+        tables([{"seed": 1, "active_moves": 10, "rebalances": 4}, {"seed": 2, "active_moves": 20, "rebalances": 5}])
     )
-    moves, rounds = row.spreads["active_moves"], row.spreads["rounds"]
+    moves, rounds = row.spreads["active_moves"], row.spreads["rebalances"]
     assert moves
     assert rounds
     assert (repr(moves.median), repr(rounds.median)) == ("15", "4.5")
@@ -93,20 +101,23 @@ def test_runs_that_have_not_converged_have_no_time_and_no_rebalances_to_converge
 
 def test_the_least_is_best_and_ties_share_it() -> None:
     rows = compare_runs(four_assignors())
-    assert [row.assignor for row in best(rows, METRIC["cross_rack_bytes_per_s"])] == ["HA min_traffic"]
-    assert [row.assignor for row in best(rows, METRIC["subtopology_skew"])] == ["HA none", "HA balance_subtopology"]
+    assert [row.assignor for row in best_rows(rows, METRIC["cross_rack_bytes_per_s"])] == ["HA min_traffic"]
+    assert [row.assignor for row in best_rows(rows, METRIC["subtopology_skew"])] == [
+        "HA none",
+        "HA balance_subtopology",
+    ]
 
 
 def test_what_is_written_alike_is_equally_good() -> None:
     rows = compare_runs(tables([{"assignor": name, "cross_rack_bytes_per_s": 4e7 + n} for n, name in enumerate("ab")]))
-    assert best(rows, METRIC["cross_rack_bytes_per_s"]) == ()
+    assert best_rows(rows, METRIC["cross_rack_bytes_per_s"]) == ()
 
 
 def test_nobody_is_best_where_all_are_equal_or_where_less_is_not_better() -> None:
     rows = compare_runs(four_assignors())
-    assert best(rows, METRIC["standby_moves"]) == ()
-    assert best(rows, METRIC["active_cost"]) == ()
-    assert best(rows[:1], METRIC["active_moves"]) == ()
+    assert best_rows(rows, METRIC["standby_moves"]) == ()
+    assert best_rows(rows, METRIC["active_cost"]) == ()
+    assert best_rows(rows[:1], METRIC["active_moves"]) == ()
 
 
 def test_an_assignor_that_failed_or_did_not_always_settle_is_not_best() -> None:
@@ -118,9 +129,9 @@ def test_an_assignor_that_failed_or_did_not_always_settle_is_not_best() -> None:
         {"assignor": "slower", "active_moves": 9, "time_to_converge_ms": 10**9},
     ]
     rows = compare_runs(tables(runs))
-    assert [row.assignor for row in best(rows, METRIC["active_moves"])] == ["often"]
-    assert [row.assignor for row in best(rows, METRIC["time_to_converge_ms"])] == ["slow"]
-    assert [row.causes for row in rows] == [(RunProblem(7, "failed", "round 2: no"),), (), (), ()]
+    assert [row.assignor for row in best_rows(rows, METRIC["active_moves"])] == ["often"]
+    assert [row.assignor for row in best_rows(rows, METRIC["time_to_converge_ms"])] == ["slow"]
+    assert [row.problems for row in rows] == [(RunProblem(7, "failed", "round 2: no"),), (), (), ()]
 
 
 def test_scenarios_are_not_compared_with_each_other() -> None:
@@ -145,11 +156,11 @@ def test_metrics_have_names_of_their_own_and_are_columns_or_derived() -> None:
     assert len(METRIC) == len(METRICS)
     derived = set(METRIC) - set(SCHEMAS["runs"].names)
     assert derived == {
-        "gap_partitions",
-        "gap_percent",
+        "cross_rack_source_partitions_above_bound",
+        "cross_rack_source_partitions_above_bound_percent",
         *(f"{which}cost_above_bound{unit}" for which in ("", "mean_", "worst_") for unit in ("", "_percent")),
         "cross_rack_usd_per_day",
-        "tasks_in_one_rack_percent",
+        "tasks_without_rack_redundancy_percent",
     }
 
 

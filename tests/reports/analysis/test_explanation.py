@@ -78,17 +78,17 @@ def test_a_move_is_told_with_its_steps_its_cycle_its_cost_and_what_it_took() -> 
 
 def test_a_round_without_a_move_shows_the_last_one() -> None:
     drawn = draw([explain(moved(), "own", 1, "0_3", 3)], 100, color=False)
-    assert "Round 3: it stayed on app-1, where it was given to in round 2:\nRound 2: app-0 → app-1" in drawn
+    assert "Round 3: stayed on app-1, assigned in round 2:\nRound 2: app-0 → app-1" in drawn
 
 
 def test_all_rounds_end_with_how_often_it_moved() -> None:
-    assert draw([explain(moved(), "own", 1, "0_3")], 100, color=False).endswith("\nIn 3 rounds it moved once.\n")
+    assert draw([explain(moved(), "own", 1, "0_3")], 100, color=False).endswith("\nMoved once in 3 rounds.\n")
 
 
 def test_a_record_has_every_number() -> None:
     told = record(explain(moved(), "own", 1, "0_3", 2))
     (move,) = told["moves"]
-    assert (move["break_even"], move["runs_at_ms"], move["down_ms"]) == (10, 65_000, 5_000)
+    assert (move["break_even"], move["runs_at_ms"], move["downtime_ms"]) == (10, 65_000, 5_000)
     assert [step["kind"] for step in move["steps"]] == ["dealt", "rack"]
     assert [edge["cost"] for edge in move["cycles"][0]["edges"]] == [-9, 0]
 
@@ -127,7 +127,7 @@ def test_results_without_reasons_say_what_to_do() -> None:
 
 def test_an_empty_run_is_told_so() -> None:
     empty = {**moved(), "rounds": SCHEMAS["rounds"].empty_table(), "reasons": SCHEMAS["reasons"].empty_table()}
-    assert "There was no round: no client ever joined." in draw([explain(empty, "own", 1, "0_3")], 100, color=False)
+    assert "No rounds: no client joined." in draw([explain(empty, "own", 1, "0_3")], 100, color=False)
 
 
 STEP = {"step_from": "a", "step_to": "b", "tags": "zone=1", "load_from": 3.0, "load_to": 1.0, "acceptable_lag": 100}

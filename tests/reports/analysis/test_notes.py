@@ -47,17 +47,17 @@ def test_of_several_seeds_each_way_to_end_is_told_once_with_an_example() -> None
 
 
 def test_a_leader_that_computes_for_seconds_is_mentioned_and_a_faster_one_is_not() -> None:
-    assert said({"seed": 1, "computing_ms": 900.0}) == []
-    slow = {"seed": 1, "computing_ms": 2_000.0}, {"seed": 2, "computing_ms": 12_400.0}
+    assert said({"seed": 1, "leader_compute_ms": 900.0}) == []
+    slow = {"seed": 1, "leader_compute_ms": 2_000.0}, {"seed": 2, "leader_compute_ms": 12_400.0}
     assert said(*slow) == ["sticky: the group leader would compute for about 12.4 s."]
 
 
 def test_a_leader_that_is_put_out_of_the_group_is_told_of_once() -> None:
     cause = "the group leader would compute for 400 s, and is put out of the group after 300 s (max.poll.interval.ms)"
-    assert said({"verdict": "never", "cause": cause, "computing_ms": 400_000.0}) == [
+    assert said({"verdict": "never", "cause": cause, "leader_compute_ms": 400_000.0}) == [
         f"sticky never comes to rest: {cause}."
     ]
-    assert len(said({"verdict": "never", "cause": "x grows", "computing_ms": 4_000.0})) == 2
+    assert len(said({"verdict": "never", "cause": "x grows", "leader_compute_ms": 4_000.0})) == 2
 
 
 def test_fewest_partitions_that_are_not_fewest_bytes_are_pointed_out() -> None:
@@ -65,9 +65,9 @@ def test_fewest_partitions_that_are_not_fewest_bytes_are_pointed_out() -> None:
         compare_runs(
             tables(
                 [
-                    {"assignor": "a", "remote_source_partitions": 3, "cross_rack_bytes_per_s": 15e6},
-                    {"assignor": "b", "remote_source_partitions": 9, "cross_rack_bytes_per_s": 12e6},
-                    {"assignor": "c", "remote_source_partitions": 3, "cross_rack_bytes_per_s": 16e6},
+                    {"assignor": "a", "cross_rack_source_partitions": 3, "cross_rack_bytes_per_s": 15e6},
+                    {"assignor": "b", "cross_rack_source_partitions": 9, "cross_rack_bytes_per_s": 12e6},
+                    {"assignor": "c", "cross_rack_source_partitions": 3, "cross_rack_bytes_per_s": 16e6},
                 ]
             )
         )
@@ -82,16 +82,16 @@ def test_fewest_partitions_that_are_not_fewest_bytes_are_pointed_out() -> None:
 
 def test_what_agrees_at_rest_may_disagree_over_the_whole_run() -> None:
     [text] = said(
-        {"assignor": "a", "remote_source_partitions": 3, "cross_rack_bytes": 15e9},
-        {"assignor": "b", "remote_source_partitions": 9, "cross_rack_bytes": 12e9},
+        {"assignor": "a", "cross_rack_source_partitions": 3, "cross_rack_bytes": 15e9},
+        {"assignor": "b", "cross_rack_source_partitions": 9, "cross_rack_bytes": 12e9},
     )
     assert "but b sends fewer bytes between racks in the whole run: 12 GB against 15 GB." in text
 
 
 def test_nothing_is_pointed_out_where_some_of_the_best_agree_or_nobody_can_compare() -> None:
-    one: dict[str, Any] = {"assignor": "a", "remote_source_partitions": 3, "cross_rack_bytes_per_s": 15e6}
-    other: dict[str, Any] = {"assignor": "b", "remote_source_partitions": 9, "cross_rack_bytes_per_s": 12e6}
-    assert said(one, {**other, "remote_source_partitions": 3}) == []
+    one: dict[str, Any] = {"assignor": "a", "cross_rack_source_partitions": 3, "cross_rack_bytes_per_s": 15e6}
+    other: dict[str, Any] = {"assignor": "b", "cross_rack_source_partitions": 9, "cross_rack_bytes_per_s": 12e6}
+    assert said(one, {**other, "cross_rack_source_partitions": 3}) == []
     assert said(one, {**other, "cross_rack_bytes_per_s": 14.99e6}) == []
     assert said(one, {**other, "cross_rack_bytes_per_s": None}) == []
     assert said(one, {**other, "scenario": "elsewhere"}) == []
@@ -99,7 +99,7 @@ def test_nothing_is_pointed_out_where_some_of_the_best_agree_or_nobody_can_compa
 
 
 def test_a_note_names_its_scenario() -> None:
-    runs: list[dict[str, Any]] = [{"scenario": "one"}, {"scenario": "two", "computing_ms": 5e3}]
+    runs: list[dict[str, Any]] = [{"scenario": "one"}, {"scenario": "two", "leader_compute_ms": 5e3}]
     [note] = notes(compare_runs(tables(runs)))
     assert note == Note("two", ("sticky",), "sticky: the group leader would compute for about 5 s.")
 

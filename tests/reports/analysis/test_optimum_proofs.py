@@ -13,7 +13,7 @@ from reports.render.run_page.round_table import HEADERS, first_runs
 from reports.render.terminal.comparison import render
 from tests.reports.sample_runs import tables
 
-OPEN = {"cheapest_total_cost": 40}
+OPEN = {"best_known_total_cost": 40}
 
 
 def of_seeds(*proofs: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def test_what_is_not_proven_says_between_which_costs_the_optimum_is() -> None:
 
 
 def test_of_several_seeds_the_optima_are_a_range() -> None:
-    cell, [said] = cell_and_notes({}, {"least_total_cost": 30, "cheapest_total_cost": 30})
+    cell, [said] = cell_and_notes({}, {"total_cost_bound": 30, "best_known_total_cost": 30})
     assert cell == "+33% (proven)"
     assert said.endswith(": 30–36 of sticky.")
 

@@ -11,7 +11,6 @@ from reports.analysis.statistics import (
     SampleSummary,
     bootstrap_intervals,
     paired,
-    student_t,
     summarize,
 )
 
@@ -75,13 +74,6 @@ def test_more_values_than_are_drawn_at_once_give_the_interval_of_theory() -> Non
     [interval] = bootstrap_intervals(values)
     assert interval is not None
     assert interval.high - interval.low == pytest.approx(2 * 1.96 / 20_000**0.5, rel=0.08)
-
-
-@pytest.mark.parametrize(
-    ("degrees", "quantile"), [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (9, 2.2622), (30, 2.0423)]
-)
-def test_students_t_is_that_of_the_printed_tables(degrees: int, quantile: float) -> None:
-    assert student_t(0.975, degrees) == pytest.approx(quantile, abs=5e-5)
 
 
 @pytest.mark.parametrize("count", [3, 5, 10, 30])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from html.parser import HTMLParser
+
+import pytest
 
 from reports.analysis.comparison import TableError
 from reports.render.figures.run_figures import RUN_FIGURES
@@ -61,5 +62,5 @@ def test_every_figure_is_a_method_and_shows_itself() -> None:
     figure = plots.convergence()
     assert figure.axes
     assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError, match=r"there is no figure 'speed' \(figures: .*convergence"):
+    with pytest.raises(AttributeError, match=r"unknown figure 'speed' \(figures: .*convergence"):
         _ = plots.speed

@@ -66,7 +66,7 @@ def test_an_assignment_is_read_in_its_own_order_and_preferred_leaders_lead() -> 
 def test_brokers_that_nobody_lists_are_those_with_replicas_and_this_is_said() -> None:
     read = read_cluster("input", ASSIGNMENT)
     assert read.state.ids.tolist() == [1, 2, 3]
-    assert read.remarks == ("racks are not known, nor brokers without replicas; --brokers FILE tells them",)
+    assert read.remarks == ("racks and brokers without replicas are unknown; set --brokers FILE",)
 
 
 def test_of_what_the_tool_generates_the_current_assignment_is_read() -> None:
@@ -79,7 +79,7 @@ def test_a_description_says_who_leads_and_who_is_not_in_sync() -> None:
     read = read_cluster("input", DESCRIPTION)
     assert held(read.state) == {"orders-0": [1, 2], "orders-1": [3, 1]}
     assert [read.state.brokers[row].id if row != NO_BROKER else None for row in read.state.leader] == [2, None]
-    assert "2 partitions have replicas that are not in sync" in read.remarks
+    assert "2 partitions have out-of-sync replicas" in read.remarks
 
 
 def test_a_file_of_brokers_brings_racks_capacities_and_those_without_replicas(tmp_path: Path) -> None:
@@ -94,7 +94,9 @@ def test_a_file_of_brokers_brings_racks_capacities_and_those_without_replicas(tm
 def test_a_broker_with_replicas_that_the_file_lacks_is_taken_as_gone(tmp_path: Path) -> None:
     read = read_cluster("input", ASSIGNMENT, brokers=write(tmp_path, "brokers.csv", "1,az1\n2,az2\n"))
     assert read.state.is_alive.tolist() == [True, True, False]
-    assert read.remarks == (f"brokers: 3 hold replicas but are not in {tmp_path / 'brokers.csv'}; taken as gone",)
+    assert read.remarks == (
+        f"brokers: 3 hold replicas but are not in {tmp_path / 'brokers.csv'}; assumed decommissioned",
+    )
 
 
 def test_sizes_come_from_the_log_dirs(tmp_path: Path) -> None:
@@ -158,17 +160,17 @@ def test_a_file_of_brokers_and_one_of_sizes_take_the_place_of_a_scenarios(tmp_pa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "input: no scenario, no JSON of kafka-reassign-partitions.sh, and not what kafka-topics.sh --describe"),
-        ("localhost:9092 (id: 1 rack: az1) -> (", "input: no scenario, no JSON"),
+        ("", "input: not a scenario, not JSON of kafka-reassign-partitions.sh, and not output of"),
+        ("localhost:9092 (id: 1 rack: az1) -> (", "input: not a scenario, not JSON"),
         ("cluster: {brokers: 3}\nclient: 3\n", "input:"),
         (ASSIGNMENT.replace("[1, 2]", "[1, 1]"), "input:3: partitions[1].replicas has a duplicate broker"),
         (ASSIGNMENT.replace("]}\n", ""), "input:3: invalid JSON: Expecting ',' delimiter"),
         (ASSIGNMENT.replace("1,", "2,", 1), "input:1: version is not 1;"),
         (DESCRIPTION.replace("Replicas: 1,2", "Replicas: 1,1"), "input:2: Replicas: duplicate broker in '1,1'"),
-        (DESCRIPTION.replace("Leader: 2", "Leader: 9"), "input:1: orders-0: leader 9 has no replica of it"),
+        (DESCRIPTION.replace("Leader: 2", "Leader: 9"), "input:1: orders-0: leader 9 is not a replica"),
         (
             DESCRIPTION.replace("Isr: 2", "Isr: 2\tAdding Replicas: 2\tRemoving Replicas: "),
-            "input:1: orders-0 is being reassigned; wait until that is done, and describe it again",
+            "input:1: orders-0 is being reassigned; describe it again after the reassignment",
         ),
     ],
     ids=["nothing", "brokers", "broken scenario", "twice", "cut off", "version", "twice described", "leader", "moving"],
@@ -182,7 +184,7 @@ def test_mistakes_in_the_other_files_are_named_with_these(tmp_path: Path) -> Non
     assert mistake(ASSIGNMENT, brokers=brokers) == f"{brokers}:2: duplicate broker 1 (first in line 1)"
     assert mistake(ASSIGNMENT, brokers=tmp_path / "no.csv") == f"{tmp_path / 'no.csv'}: no such file"
     sizes = sizes_file(tmp_path, orders_0=10)
-    assert mistake(ASSIGNMENT, log_dirs=sizes) == f"{sizes}: no size of orders-1; it should say that of every partition"
+    assert mistake(ASSIGNMENT, log_dirs=sizes) == f"{sizes}: no size of orders-1; the file must contain every partition"
 
 
 CONFIGURED = DESCRIPTION.replace("Configs: \n", "Configs: retention.ms=3600000,retention.bytes=1000,segment.bytes=5\n")
@@ -254,8 +256,8 @@ def test_a_pool_of_brokers_has_the_same_capacity_each() -> None:
 @pytest.mark.parametrize(
     ("configs", "complaint"),
     [
-        ("retention.ms: -2", "retention.ms: -2 is negative and not -1, which is no limit"),
-        ("cleanup.policy: shred", "cleanup.policy: 'shred' is not a cleanup.policy of Kafka's"),
+        ("retention.ms: -2", "retention.ms: -2 is negative (use -1 for no limit)"),
+        ("cleanup.policy: shred", "cleanup.policy: 'shred' is not a cleanup.policy of Kafka"),
         ("retention: 1h", "retention: unknown key (did you mean 'retention.ms'?)"),
     ],
 )

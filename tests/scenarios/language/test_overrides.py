@@ -65,8 +65,8 @@ def test_they_are_remembered_and_the_text_is_that_of_the_file() -> None:
         ("clients[1].rak", "az1", "clients[1].rak: unknown key (did you mean 'rack'?)"),
         ("speed", "3", "speed: unknown key (did you mean 'seeds'?)"),
         ("clients[0].threads", "many", "clients[0].threads: expected a whole number, found the text 'many'"),
-        ("clients[7].threads", "3", "clients[7].threads: clients has no [7] (there are: [0] to [1])"),
-        ("clients[pap].threads", "3", "clients[pap].threads: clients has no entry named 'pap' (there are: app, late)"),
+        ("clients[7].threads", "3", "clients[7].threads: clients has no [7] (positions: [0] to [1])"),
+        ("clients[pap].threads", "3", "clients[pap].threads: clients has no entry named 'pap' (entries: app, late)"),
         ("clients.threads", "3", "clients.threads: clients is a list, not a mapping"),
         ("duration.hours", "3", "duration.hours: duration is '2h', not a mapping"),
         ("application[0]", "3", "application[0]: application is a mapping, not a list"),
@@ -110,5 +110,5 @@ def test_mistakes_of_the_file_and_of_overrides_are_told_together() -> None:
     assert mistakes_in(replace_in_small("rack: az1, starts", "process_id: x, starts"), ("duration", "soon")) == [
         f"s.yaml:18: clients[1].process_id: 'x' is not a process id (a UUID, such as {PROCESS_ID})",
         "--set duration=soon: duration: 'soon' is not a duration, such as 20m, 1h30m or 500 ms "
-        "(units: ms, s, m, h, d; a bare number is in ms)",
+        "(units: ms, s, m, h, d; a number without a unit is in ms)",
     ]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from scenarios.language.broker_configs import BrokerConfigs
 from scenarios.language.configs import AssignorConfigs, StreamsConfigs
-from scenarios.language.schema import SCHEMA_FILE, json_schema, json_schema_text
+from scenarios.language.schema import SCHEMA_FILE, build_json_schema, format_json_schema
 from scenarios.language.units import (
     parse_bytes,
     parse_bytes_per_s,
@@ -27,17 +27,17 @@ from tests.scenarios.scenario_texts import FULL, RUNNING, SMALL, mistakes_in, re
 from tests.scenarios.test_mistakes import CASES
 
 LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
-VALIDATOR = jsonschema.Draft202012Validator(json_schema())
+VALIDATOR = jsonschema.Draft202012Validator(build_json_schema())
 
 
 def test_the_kept_schema_is_fresh() -> None:
-    assert SCHEMA_FILE.read_text(encoding="utf-8") == json_schema_text(), (
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == format_json_schema(), (
         "run `assignor-sim schema -o scenarios/schema.json`"
     )
 
 
 def test_it_is_a_json_schema() -> None:
-    jsonschema.Draft202012Validator.check_schema(json_schema())
+    jsonschema.Draft202012Validator.check_schema(build_json_schema())
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=[path.stem for path in LIBRARY])
@@ -60,7 +60,7 @@ def _keys(value: Any) -> Iterator[str]:
 
 def test_the_full_and_the_running_scenario_have_every_key_but_those_about_files() -> None:
     files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at"}
-    declared = {key for key, _ in _properties(json_schema())}
+    declared = {key for key, _ in _properties(build_json_schema())}
     assert declared - files - {*_keys(read_yaml(FULL).value), *_keys(read_yaml(RUNNING).value)} == set()
 
 
@@ -102,13 +102,13 @@ def _properties(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 def test_every_key_is_described() -> None:
-    properties = list(_properties(json_schema()))
+    properties = list(_properties(build_json_schema()))
     assert len(properties) > 60
     assert [key for key, value in properties if not value.get("description")] == []
 
 
 def test_no_section_takes_unknown_keys() -> None:
-    schema = json_schema()
+    schema = build_json_schema()
     for section in [schema, *schema["$defs"].values()]:
         assert section["additionalProperties"] is False
 
@@ -168,11 +168,11 @@ PARSERS: dict[str, Callable[[object], float]] = {
     "time of day": parse_time_of_day_ms,
 }
 UNITS = {
-    "duration": json_schema()["properties"]["duration"],
-    "size": json_schema()["$defs"]["PartitionDefaults"]["properties"]["size"],
-    "rate": json_schema()["$defs"]["ClientEntry"]["properties"]["restore"],
-    "frequency": json_schema()["$defs"]["ChurnEvent"]["properties"]["crashes"],
-    "time of day": json_schema()["$defs"]["TrafficSection"]["properties"]["starts_at"],
+    "duration": build_json_schema()["properties"]["duration"],
+    "size": build_json_schema()["$defs"]["PartitionDefaults"]["properties"]["size"],
+    "rate": build_json_schema()["$defs"]["ClientEntry"]["properties"]["restore"],
+    "frequency": build_json_schema()["$defs"]["ChurnEvent"]["properties"]["crashes"],
+    "time of day": build_json_schema()["$defs"]["TrafficSection"]["properties"]["starts_at"],
 }
 TEXTS = st.from_regex(
     r"[0-9]{1,3}(\.[0-9])? ?(ms|s|m|h|d|B|kB|MB|GiB|Mbit)?( ?/ ?[smhd])?( ?[0-9]{1,3}(m|s))?|[0-2]?[0-9]:[0-9]{1,2}",

@@ -77,7 +77,7 @@ def test_a_described_topic_has_its_configs_and_its_in_sync_replicas(tmp_path: Pa
     assert configs(world) == {"orders": (2, True), "payments": (1, False), "shop-totals-changelog": (1, False)}
     assert world.cluster.topics["orders"].in_sync == ((1,), (2, 1))
     [warning] = scenario.warnings
-    assert warning.startswith("scenario:1: cluster: replicas out of sync at the start, until a broker comes back")
+    assert warning.startswith("scenario:1: cluster: replicas that are out of sync until their broker restarts")
     assert warning.endswith(": orders-0 (broker 2)")
 
 
@@ -90,4 +90,4 @@ def test_an_entry_changes_a_described_topic(tmp_path: Path) -> None:
 
 def test_a_topic_with_fewer_replicas_than_it_needs_in_sync_is_named() -> None:
     [warning] = loads(SMALL, overrides=[("cluster.topics[0].configs.min.insync.replicas", "3")]).warnings
-    assert warning.endswith("fewer replicas than min.insync.replicas, which refuse writes with acks=all: orders")
+    assert warning.endswith("fewer replicas than min.insync.replicas, which reject writes with acks=all: orders")

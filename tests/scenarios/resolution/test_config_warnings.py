@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenarios.assignor_specs import run
 from scenarios.load import loads
+from scenarios.run import run
 from simulator.results.tabulation import tabulate
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in
 
@@ -41,11 +41,11 @@ def mine(assignor: str, strategy: str) -> str:
 def test_the_sticky_assignors_own_costs_move_no_stateful_task(strategy: str) -> None:
     [legacy] = warnings(choosing(mine("legacy_sticky", strategy)))
     assert legacy == (
-        f"{PLACE}: a cross-rack partition costs 1, a move 10, and a stateful task reads at most 2, so {strategy} moves "
-        f"no stateful task; set {COSTS}"
+        f"{PLACE}: a cross-rack partition costs 1, a move 10, and stateful tasks read at most 2 partitions, so {strategy} "
+        f"moves none of them; set {COSTS}"
     )
     [public] = warnings(choosing(mine("sticky_task_assignor", strategy)))
-    assert public == f"{PLACE} looks at racks only if {COSTS} are both set, so {strategy} has no effect"
+    assert public == f"{PLACE} is rack-aware only if {COSTS} are both set, so {strategy} has no effect"
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ TAGS = ("application.configs.rack.aware.assignment.tags", "[zone]")
 def test_tags_and_client_rack_together_are_warned_of_and_who_differs_is_named() -> None:
     assert warnings(TAGGED) == [], "tags that no config names"
     text = TAGGED.replace("num.standby.replicas: 1", "num.standby.replicas: 1, rack.aware.assignment.tags: [zone]")
-    both = "clients set client.rack too; standbys are spread over tags (zone), not over client.rack"
+    both = "clients also set client.rack, but standbys are distributed over tags (zone)"
     assert warnings(text) == [
-        f"s.yaml:10: application.configs.rack.aware.assignment.tags: {both}; no tag says the rack of: app-1, app-2"
+        f"s.yaml:10: application.configs.rack.aware.assignment.tags: {both}; no tag equals client.rack of: app-1, app-2"
     ]
     silent = text.replace("racks: [az1, az2, az3], threads", "racks: [az1, az2, az3], client_rack: false, threads")
     assert warnings(silent) == [f"s.yaml:10: application.configs.rack.aware.assignment.tags: {both}"]
@@ -137,7 +137,7 @@ def test_members_of_a_streams_group_that_are_to_remain_are_warned_of(kind: str) 
     assert warnings(text("false", SMALL)) == warnings(text("true", STREAMS)) == []
     assert warnings(text("false", STREAMS)) == [
         f"s.yaml:21: events[1].{kind}.leaves_group: has no effect with group.protocol: streams, whose members always "
-        "leave when they close"
+        "leave on close"
     ]
 
 
@@ -149,8 +149,8 @@ ELSEWHERE = SMALL.replace("{name: late, rack: az1, starts: false}", "{name: late
 def test_a_client_may_be_in_a_rack_without_brokers() -> None:
     assert mistakes_in(ELSEWHERE) == []
     assert warnings(ELSEWHERE) == [
-        "s.yaml:18: clients[1].rack: no broker is in rack 'az9' (racks of brokers: az1, az2, az3): all that its "
-        "clients read and write crosses racks"
+        "s.yaml:18: clients[1].rack: no broker is in rack 'az9' (racks of brokers: az1, az2, az3), so all traffic "
+        "of its clients is cross-rack"
     ]
     racks = SMALL.replace("count: 3, racks: [az1, az2, az3], threads", "count: 3, racks: [az1, az7, az3], threads")
     assert [warning.partition(" no ")[0] for warning in warnings(racks)] == ["s.yaml:17: clients[0].racks[1]:"]
@@ -173,7 +173,7 @@ def test_all_that_it_reads_and_writes_crosses_racks() -> None:
 def test_racks_of_clients_are_accepted_where_no_broker_has_one(tmp_path: Path) -> None:
     text = SMALL.replace("{count: 3, racks: [az1, az2, az3]}\n", "{count: 3}\n", 1)
     assert warnings(text) == [
-        "s.yaml:17: clients[0].racks[0]: no broker has a rack: rack-aware assignment is off, and no traffic is local"
+        "s.yaml:17: clients[0].racks[0]: no broker has a rack, so rack-aware assignment is disabled, and all traffic is cross-rack"
     ]
     trace = run(loads(text, "s.yaml"), "high_availability", 1)
     assert all(each.costs.active is None for each in trace.rounds)
@@ -181,16 +181,16 @@ def test_racks_of_clients_are_accepted_where_no_broker_has_one(tmp_path: Path) -
 
 def test_a_rack_in_which_nobody_is_cannot_fail() -> None:
     assert mistakes_in(ELSEWHERE.replace("rack_outage: {rack: az9", "rack_outage: {rack: az8")) == [
-        "s.yaml:20: events[0].rack_outage.rack: 'az8' is not a rack (racks: az1, az2, az3, az9)"
+        "s.yaml:20: events[0].rack_outage.rack: unknown rack 'az8' (racks: az1, az2, az3, az9)"
     ]
 
 
 def test_keys_of_kip_drafts_are_refused_with_the_key_that_was_released() -> None:
     text = SMALL.replace("num.standby.replicas: 1", "rack.aware.assignment.enabled: true")
     advice = (
-        "KIP-925 drafted it, no release has it; rack.aware.assignment.strategy: min_traffic or balance_subtopology "
-        "switches rack-aware assignment on"
+        "proposed in KIP-925, but never released; rack.aware.assignment.strategy: min_traffic or balance_subtopology "
+        "enables rack-aware assignment"
     )
     assert mistakes_in(text) == [
-        f"s.yaml:10: application.configs.rack.aware.assignment.enabled: not a config that is known here ({advice})"
+        f"s.yaml:10: application.configs.rack.aware.assignment.enabled: unknown or misplaced config ({advice})"
     ]

@@ -60,7 +60,7 @@ def test_a_client_that_has_its_turn_later_is_there_until_then() -> None:
     leave = "{at: 30m, leave: {clients: app, every: 30m}}"
     assert mistakes_in(with_events(leave, "{at: 59m, crash: {clients: [app-1, app-2], down: 1s}}")) == []
     [mistake] = mistakes_in(with_events(leave, "{at: 61m, crash: {clients: [app-1, app-2], down: 1s}}"))
-    assert mistake == "s.yaml:21: events[1].crash.clients: not there at 1h1m: app-1"
+    assert mistake == "s.yaml:21: events[1].crash.clients: absent at 1h1m: app-1"
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_a_plan_becomes_a_reassignment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "line", "message"),
     [
-        ({"topic": "order", "partition": 0, "replicas": [1]}, 23, "order-0: 'order' is not a topic (did you mean"),
+        ({"topic": "order", "partition": 0, "replicas": [1]}, 23, "order-0: unknown topic 'order' (did you mean"),
         ({"topic": "orders", "partition": 4, "replicas": [1]}, 23, "orders-4: 4 is not a partition of 'orders' (0 to"),
-        ({"topic": "orders", "partition": 0, "replicas": [1, 9]}, 23, "orders-0: 9 is not a broker (brokers: 0, 1, 2)"),
+        ({"topic": "orders", "partition": 0, "replicas": [1, 9]}, 23, "orders-0: unknown broker 9 (brokers: 0, 1, 2)"),
     ],
 )
 def test_a_plan_that_does_not_fit_the_cluster_is_refused_with_its_line(

@@ -182,9 +182,9 @@ def test_where_the_application_has_run_a_store_without_changelog_has_none(folder
     world = scenario.world(1)
     assert world.application.subtopologies[1].stores == (Store("totals", None), Store("customers-store", "customers"))
     assert [note.split("dumps/")[1] for note in scenario.notes] == [
-        "topology.txt:14: store 'totals' has no changelog topic in the cluster; taken as not logged",
+        "topology.txt:14: store 'totals' has no changelog topic in the cluster; assumed not logged",
         "topology.txt:19: store 'customers-store' has no changelog topic in the cluster; "
-        "taken to be restored from its source 'customers'",
+        "assumed to be restored from its source 'customers'",
     ]
 
 
@@ -215,9 +215,9 @@ def test_a_pattern_reads_the_topics_that_it_matches(folder: Folder) -> None:
     ("pattern", "message"),
     [
         ("metrics-.*", "the pattern 'metrics-.*' matches no topic of the cluster"),
-        ("(o+)+x", "the pattern '(o+)+x' is too complex to match; write the topics in its place, as [a, b]"),
-        (".*.*.*x", "the pattern '.*.*.*x' is too complex to match; write the topics in its place, as [a, b]"),
-        ("(orders", "the pattern '(orders' is too complex to match; write the topics in its place, as [a, b]"),
+        ("(o+)+x", "the pattern '(o+)+x' is too complex to match; replace it by the topics, as [a, b]"),
+        (".*.*.*x", "the pattern '.*.*.*x' is too complex to match; replace it by the topics, as [a, b]"),
+        ("(orders", "the pattern '(orders' is too complex to match; replace it by the topics, as [a, b]"),
     ],
 )
 def test_a_pattern_that_gives_no_topics_is_a_mistake(folder: Folder, pattern: str, message: str) -> None:
@@ -275,12 +275,12 @@ def test_the_captured_cluster_and_application_are_what_they_were() -> None:
         (
             "brokers",
             BROKERS.replace("id: 2", "id: 3"),
-            "dumps/topics.txt:1: topic 'orders' has replicas on broker 2, which is not a broker (brokers: 1, 3)",
+            "dumps/topics.txt:1: topic 'orders' has replicas on broker 2, which does not exist (brokers: 1, 3)",
         ),
         (
             "topics",
             HAS_RUN + _topic("shop-totals-changelog", 7),
-            "dumps/topology.txt:14: 'shop-totals-changelog' is there with 7 partitions, but Kafka Streams needs 3",
+            "dumps/topology.txt:14: 'shop-totals-changelog' exists with 7 partitions, but Kafka Streams needs 3",
         ),
     ],
 )
@@ -291,7 +291,7 @@ def test_a_mistake_in_a_dump_names_its_file_and_line(folder: Folder, dump: str, 
 def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
     folder.write("topics", "hello\n").write("topology", "hello\n").say("racks: [az1, az2]", "process_id: x")
     assert folder.told() == [
-        "s.yaml:9: clients[0].process_id: several clients cannot share a process id; give each an entry of its own",
+        "s.yaml:9: clients[0].process_id: several clients cannot share a process id; define one entry per client",
         "dumps/topics.txt:1: 'hello' is not a line of kafka-topics.sh --describe",
         "dumps/topology.txt:1: 'hello' before the first 'Sub-topology: 0'",
     ]
@@ -305,18 +305,17 @@ def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
         (
             "topics: dumps/topics.txt, brokers: dumps/brokers.txt, log_dirs",
             "brokers: dumps/brokers.txt, log_dirs",
-            "s.yaml:2: cluster.from.log_dirs: sizes are of imported topics only; give from.topics too",
+            "s.yaml:2: cluster.from.log_dirs: applies to imported topics only; set from.topics, too",
         ),
         (
             "  topics:\n",
             "  brokers: {count: 2}\n  topics:\n",
-            "s.yaml:3: cluster.brokers: the brokers come from cluster.from.brokers already; leave one of the two out",
+            "s.yaml:3: cluster.brokers: conflicts with cluster.from.brokers; remove one of the two",
         ),
         (
             "clients:\n",
             "  subtopologies: [{sources: [orders]}]\nclients:\n",
-            "s.yaml:8: application.subtopologies: they come from application.from.topology already; "
-            "leave one of the two out",
+            "s.yaml:8: application.subtopologies: conflicts with application.from.topology; remove one of the two",
         ),
         (
             "clients:\n",
@@ -326,12 +325,12 @@ def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
         (
             "clients:\n",
             "  stores: [{name: totals}, {name: totals}]\nclients:\n",
-            "s.yaml:8: application.stores[1].name: 'totals' is the name of stores[0] too",
+            "s.yaml:8: application.stores[1].name: 'totals' is also the name of stores[0]",
         ),
         (
             "clients:\n",
             "  stores: [{name: totals, logged: false, size: 3}]\nclients:\n",
-            "s.yaml:8: application.stores[0].size: a store with logged: false has no changelog, so leave this out",
+            "s.yaml:8: application.stores[0].size: a store with logged: false has no changelog; remove this",
         ),
     ],
 )
@@ -366,8 +365,8 @@ def test_a_sink_that_the_cluster_does_not_know_writes_nothing(folder: Folder) ->
     scenario = folder.load()
     [note] = scenario.notes
     assert note.endswith(
-        "dumps/topology.txt:2: sub-topology 0 writes 'results', which is no topic of the cluster; "
-        "taken to write nothing to it"
+        "dumps/topology.txt:2: sub-topology 0 writes 'results', which is not a topic of the cluster; "
+        "assumed to write nothing to it"
     )
     assert scenario.world(1).application.subtopologies[0].written_topics == ("shop-by-customer-repartition",)
 
@@ -379,6 +378,6 @@ def test_of_two_that_write_a_topic_the_first_is_taken_to_write_all_of_it(folder:
     scenario = folder.load()
     [note] = scenario.notes
     assert note.endswith(
-        "sub-topology 1 writes 'results', as sub-topology 0 does; all of it is taken to come from sub-topology 0"
+        "sub-topology 1 writes 'results', as does sub-topology 0; assumed that sub-topology 0 writes all of it"
     )
     assert [sub.written_topics for sub in scenario.world(1).application.subtopologies][1] == ()

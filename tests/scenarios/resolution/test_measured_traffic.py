@@ -68,7 +68,7 @@ def test_what_the_scenario_says_of_a_topic_wins_over_what_was_measured(tmp_path:
     assert topic.hourly_bytes_per_s == ()
     assert topic.size_bytes == (2_000_000_000,) * 4
     assert topic.record_bytes == 77
-    assert "day: rates are not taken, as the scenario gives them, of: orders" in _notes(tmp_path, said)
+    assert "day: measured rates ignored, because the scenario sets rates, for: orders" in _notes(tmp_path, said)
 
 
 def test_a_rate_of_the_scenario_may_stand_for_a_topic_that_was_measured_with_other_partitions(tmp_path: Path) -> None:
@@ -113,11 +113,11 @@ def test_a_list_says_what_was_taken_and_what_was_not_found(tmp_path: Path) -> No
         sizes={"payments": [1, 2, 3, 4]},
     )
     assert _notes(tmp_path) == [
-        "day: rates (mean) of each hour are taken of: orders",
-        "day: mean sizes of records are taken of: orders",
-        "day: sizes are taken of: payments",
-        "day: no rates were measured, so they are those of the scenario, of: payments",
-        "day: no rates were measured, so they follow what the application reads, of: "
+        "day: measured hourly rates (mean) used for: orders",
+        "day: measured mean record sizes used for: orders",
+        "day: measured sizes used for: payments",
+        "day: no measured rates, so rates of the scenario used for: payments",
+        "day: no measured rates, so rates derived from the input for: "
         "shop-by-customer-repartition, shop-totals-changelog",
     ]
 
@@ -129,7 +129,7 @@ def test_an_hour_that_was_not_measured_has_the_mean_of_those_that_were(tmp_path:
     topic = _topic(tmp_path)
     assert topic.hourly_bytes_per_s[5][1] == round(2_000 + (sum(range(24)) - 5) / 23)
     assert topic.hourly_bytes_per_s[6][0] == round(1_000 + (sum(range(24)) - 6) / 23)
-    assert "day: hours without a rate have the mean of those with one, in: orders (hours: 5, 6)" in _notes(tmp_path)
+    assert "day: missing hours filled with the mean of the measured ones for: orders (hours: 5, 6)" in _notes(tmp_path)
 
 
 def test_a_partition_that_was_never_measured_keeps_the_rate_of_the_scenario(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_partition_that_was_never_measured_keeps_the_rate_of_the_scenario(tmp_
     write_ingested_folder(tmp_path / "day", rows)
     text = SILENT.replace("  topics:\n", "  partition_defaults: {bytes_per_s: 5}\n  topics:\n") + FROM
     assert {hour[1] for hour in _topic(tmp_path, text=text).hourly_bytes_per_s} == {5}
-    assert "day: partitions without a rate have that of the scenario: orders-1" in _notes(tmp_path)
+    assert "day: no measured rate, so rate of the scenario used for partitions: orders-1" in _notes(tmp_path)
 
 
 def test_a_topic_of_which_every_rate_is_null_was_not_measured(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_topic_of_which_every_rate_is_null_was_not_measured(tmp_path: Path) ->
         tmp_path / "day", [*(rate_row("orders", p, 0, None) for p in range(4)), *rows_of_day("payments", 4)]
     )
     assert _topic(tmp_path).hourly_bytes_per_s == ()
-    assert "day: no rates were measured, so they are those of the scenario, of: orders" in _notes(tmp_path)
+    assert "day: no measured rates, so rates of the scenario used for: orders" in _notes(tmp_path)
 
 
 def test_each_full_hour_of_the_clock_brings_the_rates_of_its_hour(tmp_path: Path) -> None:
@@ -207,23 +207,23 @@ def test_it_is_told_which_measurements_they_were_however_they_are_spread_over_fi
 @pytest.mark.parametrize(
     ("traffic", "message"),
     [
-        ("{}", "traffic: give hourly, or from: FOLDER"),
+        ("{}", "traffic: set hourly, or from: FOLDER"),
         (
             f"{{from: day, hourly: {[1] * 24}}}",
-            "traffic.hourly: the measurements of traffic.from say that already; leave one of the two out",
+            "traffic.hourly: conflicts with the measurements of traffic.from; remove one of the two",
         ),
         ("{from: day, quantile: p90}", "traffic.quantile: 'p90' is not one of: 'mean', 'p50', 'p95' or 'p99'"),
         (
             "{from: day, starts_at: 24:00}",
-            "traffic.starts_at: '24:00' is not a time of the day, such as 08:00 (hours and minutes, to 23:59)",
+            "traffic.starts_at: '24:00' is not a time of day, such as 08:00 (hours and minutes, up to 23:59)",
         ),
         (
             "{from: day, starts_at: 8}",
-            "traffic.starts_at: 8 is not a time of the day, such as 08:00 (hours and minutes, to 23:59)",
+            "traffic.starts_at: 8 is not a time of day, such as 08:00 (hours and minutes, up to 23:59)",
         ),
         (
             f"{{hourly: {[1] * 24}, quantile: p95}}",
-            "traffic.quantile: this is about measurements; say in from where they are, or leave it out",
+            "traffic.quantile: applies to measurements only; set from, or remove it",
         ),
         ("{from: nowhere}", "traffic.from: 'nowhere': no such folder"),
         ("{from: day/manifest.json}", "traffic.from: 'day/manifest.json': not a folder"),
@@ -291,16 +291,16 @@ def test_numbers_of_partitions_that_disagree_are_a_mistake(tmp_path: Path) -> No
         tmp_path / "day", [*rows_of_day("orders", 6), *rows_of_day("payments", 3)], sizes={"payments": [1] * 5}
     )
     assert _told(tmp_path) == [
-        "s.yaml:23: traffic.from: 'orders' has 4 partitions here, but 6 in the rates of 'day'",
-        "s.yaml:23: traffic.from: 'payments' has 4 partitions here, but 3 in the rates of 'day'",
-        "s.yaml:23: traffic.from: 'payments' has 4 partitions here, but 5 in the sizes of 'day'",
+        "s.yaml:23: traffic.from: 'orders' has 4 partitions in the scenario, but 6 in the rates of 'day'",
+        "s.yaml:23: traffic.from: 'payments' has 4 partitions in the scenario, but 3 in the rates of 'day'",
+        "s.yaml:23: traffic.from: 'payments' has 4 partitions in the scenario, but 5 in the sizes of 'day'",
     ]
 
 
 def test_a_run_of_more_hours_than_can_be_simulated_is_refused(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
     [told] = _told(tmp_path, SILENT.replace("duration: 2h", "duration: 1000d") + FROM)
-    assert told.startswith("s.yaml:23: traffic.from: that is 24,000 hours until the end")
+    assert told.startswith("s.yaml:23: traffic.from: 24,000 hours until the end")
 
 
 def test_rows_of_other_topics_are_left_out(tmp_path: Path) -> None:

@@ -44,13 +44,13 @@ def test_a_task_id_is_text_and_no_number_with_or_without_quotes(written: str) ->
 def test_a_task_that_nobody_runs_is_noted() -> None:
     assert loads(RUNNING).notes == ()
     left = loads(RUNNING.replace(", 1_0]", "]").replace("[1_1]]", "[]]"))
-    assert left.notes == ("tasks that nobody runs at the start, until a rebalance gives them to somebody: 1_0, 1_1",)
+    assert left.notes == ("active tasks unassigned until the first rebalance: 1_0, 1_1",)
 
 
 def test_a_copy_that_lags_by_more_than_there_is_counts_as_empty_and_is_noted() -> None:
     [note] = loads(RUNNING.replace("0_3: 40", "0_3: 10001")).notes
     assert note == (
-        "clients[0].tasks.lags.0_3: 10,001 records, but the changelogs of 0_3 hold 10,000; taken as an empty copy"
+        "clients[0].tasks.lags.0_3: 10,001 records, but the changelogs of 0_3 hold 10,000; assumed to be an empty copy"
     )
     assert loads(RUNNING.replace("0_3: 40", "0_3: 10000")).notes == ()
 
@@ -69,7 +69,7 @@ def test_one_client_of_an_entry_that_counts_one_has_its_tasks() -> None:
 def test_a_streams_group_has_no_rebalance_due() -> None:
     streams = RUNNING.replace("  id: shop\n", "  id: shop\n  configs: {group.protocol: streams}\n")
     assert mistakes_in(streams) == [
-        "s.yaml:11: application.next_rebalance: nobody asks for a rebalance in a group of the streams protocol"
+        "s.yaml:11: application.next_rebalance: the streams protocol has no probing rebalances"
     ]
     classic = "assignors: [{assignor: high_availability, configs: {group.protocol: classic}}]\n"
     assert mistakes_in(streams + classic) == []

@@ -61,7 +61,7 @@ def test_of_two_traffic_events_at_one_time_the_last_counts() -> None:
 
 
 def test_factors_are_multiplied_as_they_are_written() -> None:
-    assert TrafficProfile([1.1] * 24, [(0, 1.1)]).at(0) * 100 == 121
+    assert TrafficProfile([1.1] * 24, [(0, 1.1)]).factor_at(0) * 100 == 121
 
 
 FACTORS = st.floats(0, 1_000, allow_nan=False)
@@ -76,9 +76,9 @@ def test_the_changes_come_to_the_profile_at_any_time(
     hourly: list[float], said: list[tuple[int, float]], at_ms: int
 ) -> None:
     profile = TrafficProfile(hourly, said)
-    changes = [*profile.hourly_changes(41 * HOUR), *(TrafficChange(at, float(profile.at(at))) for at, _ in said)]
+    changes = [*profile.hourly_changes(41 * HOUR), *(TrafficChange(at, float(profile.factor_at(at))) for at, _ in said)]
     before = [change for change in sorted(changes, key=lambda change: change.at_ms) if change.at_ms <= at_ms]
-    assert (before[-1].factor if before else 1) == float(profile.at(at_ms))
+    assert (before[-1].factor if before else 1) == float(profile.factor_at(at_ms))
 
 
 def test_clients_come_and_go_with_the_traffic() -> None:

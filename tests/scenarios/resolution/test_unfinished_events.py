@@ -27,8 +27,8 @@ events:
 CASES = [
     (
         "crash: {clients: app-0, down: 10h}",
-        "crash.down: the return, at 11h, is not before the end of the run (8h): "
-        "set duration to more than 11h, or leave out down to keep it down",
+        "crash.down: the return, at 11h, is not before the end of the run (8h); "
+        "set duration to more than 11h, or remove down for a permanent outage",
     ),
     ("crash: {clients: app, pick: 2, down: 7h}", "crash.down: the return, at 8h, is not before"),
     ("rack_outage: {rack: az1, down: 8h}", "rack_outage.down: the return, at 9h, is not before"),
@@ -36,7 +36,7 @@ CASES = [
     (
         "rolling_bounce: {clients: app, down: 20m, pause: 40m}",
         "rolling_bounce: only 7 of 10 clients have restarted before the run ends at 8h; "
-        "the last one would at 10h20m: set duration to more than that, or shorten the event",
+        "the last is at 10h20m; set a longer duration, or shorten the event",
     ),
     ("broker_bounce: {brokers: [0, 1, 2], down: 1h, pause: 3h}", "broker_bounce: only 2 of 3 brokers have restarted"),
     ("scale_out: {clients: late, every: 3h}", "scale_out.every: only 3 of 4 clients join before the run ends at 8h; "),

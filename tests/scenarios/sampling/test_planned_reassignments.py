@@ -87,16 +87,17 @@ def test_how_a_reassignment_is_carried_out_is_as_the_scenario_says() -> None:
 
 def test_a_run_that_is_too_short_is_noted() -> None:
     slow = LEAVE.replace("}", ", throttle: 2 MB/s}")
-    [warning] = [each for each in _scenario(f"{{at: 10m, {slow}}}").warnings if "not done" in each]
-    assert re.match(r"\S+:\d+: events\[0\]\.reassignment: not done when the run ends at ", warning)
-    assert warning.endswith(" partitions are left; set a longer duration or a higher throttle")
+    warnings = _scenario(f"{{at: 10m, {slow}}}").warnings
+    [warning] = [warning for warning in warnings if "not complete" in warning]
+    assert re.match(r"\S+:\d+: events\[0\]\.reassignment: not complete when the run ends at ", warning)
+    assert warning.endswith(" partitions remain; set a longer duration or a higher throttle")
     assert _scenario(f"{{at: 10m, {LEAVE}}}").warnings == ()
 
 
 def test_a_throttle_that_is_no_more_than_what_is_produced_is_noted() -> None:
     stuck = LEAVE.replace("}", ", throttle: 500 kB/s, topics: [orders]}")
     _, warning = _scenario(f"{{at: 10m, {stuck}}}").warnings
-    what = "the throttle is too low: as much is produced as it lets be copied, so this never ends"
+    what = "the throttle does not exceed the produce rate, so the reassignment never completes"
     assert f": events[0].reassignment.throttle: {what} (partitions: orders-" in warning
 
 

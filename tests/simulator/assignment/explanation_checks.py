@@ -12,6 +12,7 @@ from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskType
 from assignors.model.columns import IntArray
 from assignors.model.ids import ProcessId
 from assignors.model.state import ApplicationState
+from assignors.objective.cost import STICKY_WEIGHTS, WeightedAssignor, Weights
 from assignors.recording.recorder import RecordingTaskAssignor, StepRecorder
 from assignors.tasks.sticky import Sticky
 from simulator.assignment.break_even import NoBreakEven
@@ -25,7 +26,7 @@ from simulator.assignment.explanation import (
     RoundExplanation,
     explain_decision,
 )
-from simulator.group.reconciliation import GroupAssignment
+from simulator.world.group_assignment import GroupAssignment
 from tests.assignors.recording.replay import Replay
 from tests.contract.random_applications import RandomApplication
 
@@ -52,19 +53,15 @@ class Explained:
     @property
     def costs(self) -> tuple[int, int]:
         """What traffic and moving cost."""
-        configs, assignor = self.state.assignment_configs, type(self.assignor)
-        own: tuple[int, int] = (
-            getattr(assignor, "default_traffic_cost", 1),
-            getattr(assignor, "default_non_overlap_cost", 10),
-        )
-        configured = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
-        traffic, non_overlap = (
-            default if cost is None else cost for cost, default in zip(configured, own, strict=True)
-        )
-        return traffic, non_overlap
+        weights = default_weights(self.assignor).configured(self.state.assignment_configs)
+        return weights.traffic_cost, weights.non_overlap_cost
 
 
-def lives(assignor: RecordingTaskAssignor, seed: int, question: ExplanationRequest) -> Iterator[Explained]:
+def default_weights(assignor: RecordingTaskAssignor) -> Weights:
+    return assignor.default_weights if isinstance(assignor, WeightedAssignor) else STICKY_WEIGHTS
+
+
+def task_states(assignor: RecordingTaskAssignor, seed: int, question: ExplanationRequest) -> Iterator[Explained]:
     """Every decision of a random life, explained."""
     life = RandomApplication.from_seed(seed)
     known: list[ProcessId] = []
@@ -78,14 +75,13 @@ def lives(assignor: RecordingTaskAssignor, seed: int, question: ExplanationReque
         answer = assignor.assign_recorded(state, steps)
         columns = AssignmentColumns.of(state, answer)
         target = _along(columns, rows, len(state.tasks))
-        traffic_cost = state.assignment_configs.rack_aware_traffic_cost
-        own = getattr(type(assignor), "default_traffic_cost", 1)
-        account = DecisionRecord(state, assignor, own if traffic_cost is None else traffic_cost, steps, question)
+        traffic_cost = default_weights(assignor).configured(state.assignment_configs).traffic_cost
+        account = DecisionRecord(state, assignor, traffic_cost, steps, question)
         yield Explained(account, rows, before, target, explain_decision(account, rows, before, target))
         before = target
-        life.settle(answer)
+        life.apply(answer)
         if number % 2:
-            life.something_happens()
+            life.apply_random_event()
 
 
 def _along(columns: AssignmentColumns, rows: IntArray, num_tasks: int) -> GroupAssignment:
@@ -100,8 +96,8 @@ def assert_true(each: Explained) -> None:
     """Every step is one that the assignor took, with numbers that follow from the state; nothing is left out."""
     assert each.account.steps is not None
     replay = Replay(each.state, each.costs, changelogs_count=isinstance(each.assignor, Sticky))
-    replay.run(each.account.steps.told)
-    before = each.before or GroupAssignment.none(*each.target.standby.shape)
+    replay.run(each.account.steps.entries)
+    before = each.before or GroupAssignment.empty(*each.target.standby.shape)
     moved = np.flatnonzero(before.owner != each.target.owner).tolist()
     new = np.argwhere(each.target.standby & ~before.standby).tolist()
     actives = [reason for reason in each.reasons.moves if reason.role is TaskType.ACTIVE]
@@ -118,7 +114,7 @@ def assert_true(each: Explained) -> None:
 
 def assert_leads_there(each: Explained, reason: MoveExplanation) -> None:
     """The steps follow one on another, and end where the copy is."""
-    steps = list(reason.taken)
+    steps = list(reason.steps)
     if reason.source != UNASSIGNED and reason.source not in each.members:
         lost = steps.pop(0)
         assert (lost.kind, lost.source, lost.destination) == (MEMBER_LOST, reason.source, UNASSIGNED)
@@ -141,7 +137,7 @@ def assert_cycles(each: Explained) -> None:
     racks, tasks = each.state.partitions.in_rack, each.state.tasks
     row_of = {client: row for row, client in enumerate(each.members.tolist())}
     traffic_cost, non_overlap_cost = each.costs
-    kinds = {taken.edge.cycle: taken.kind for reason in each.reasons.moves for taken in reason.taken if taken.edge}
+    kinds = {taken.edge.cycle: taken.kind for reason in each.reasons.moves for taken in reason.steps if taken.edge}
     for number in sorted({edge.cycle for edge in each.reasons.edges}):
         edges = [edge for edge in each.reasons.edges if edge.cycle == number]
         for edge, following in zip(edges, edges[1:] + edges[:1], strict=True):

@@ -24,7 +24,7 @@ from simulator.results.tabulation import tabulate
 from simulator.run import simulate
 from simulator.world.disturbances import Crash, Join
 from simulator.world.world import World
-from tests.simulator.assignment.explanation_checks import assert_break_evens, assert_true, lives
+from tests.simulator.assignment.explanation_checks import assert_break_evens, assert_true, task_states
 from tests.simulator.world_builders import MINUTE, with_configs, with_late, world
 
 ASSIGNORS: list[RecordingTaskAssignor] = [
@@ -42,9 +42,9 @@ STEPS_ALONE = ExplanationRequest(break_evens=False)
 def test_every_reason_is_one_that_the_assignor_had(assignor: RecordingTaskAssignor) -> None:
     kinds: Counter[str] = Counter()
     for seed in range(30):
-        for each in lives(assignor, seed, STEPS_ALONE):
+        for each in task_states(assignor, seed, STEPS_ALONE):
             assert_true(each)
-            kinds.update(str(taken.kind) for reason in each.reasons.moves for taken in reason.taken)
+            kinds.update(str(taken.kind) for reason in each.reasons.moves for taken in reason.steps)
     assert kinds[MEMBER_LOST] > 10
     if isinstance(assignor, HighAvailability):
         assert {RACK, SPREAD, *map(str, (StepKind.WAITS, StepKind.WARM_UP, StepKind.SWAPPED))} <= set(kinds)
@@ -54,7 +54,7 @@ def test_every_reason_is_one_that_the_assignor_had(assignor: RecordingTaskAssign
 def test_a_task_stays_at_its_break_even_and_moves_one_before(assignor: RecordingTaskAssignor) -> None:
     seen: Counter[str] = Counter()
     for seed in range(8):
-        for each in lives(assignor, seed, ExplanationRequest()):
+        for each in task_states(assignor, seed, ExplanationRequest()):
             seen += assert_break_evens(each)
     assert {"above", "any_cost", "no_racks", "new", "member_lost"} <= set(seen)
     if isinstance(assignor, HighAvailability):
@@ -78,7 +78,7 @@ def disturbed(**configs: object) -> World:
 def rows(
     base: World, question: ExplanationRequest | None, assignor: TaskAssignor | None = None
 ) -> dict[str, list[dict[str, object]]]:
-    trace = simulate(base, assignor or HighAvailability(), Weights(10, 1), question=question)
+    trace = simulate(base, assignor or HighAvailability(), Weights(10, 1), explain=question)
     return {name: table.to_pylist() for name, table in tabulate(trace, "own", 1).items()}
 
 

@@ -18,7 +18,7 @@ from assignors.model.state import ApplicationState
 from simulator.assignment.measures import failure_losses, measure
 from simulator.assignment.rebalance import build_state
 from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.group.reconciliation import GroupAssignment
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout, lay_out
 from simulator.world.world import World
 from tests.simulator.brokers.reference_brokers import worlds
@@ -29,7 +29,7 @@ Case = tuple[Layout, ApplicationState, AssignmentColumns]
 
 def case(base: World, threads: list[int], racks: list[int], active: list[int], standby: set[tuple[int, int]]) -> Case:
     layout = lay_out(base)
-    placing = ClusterMetadata(base, layout).placing()
+    locations = ClusterMetadata(base, layout).locations()
     ids = tuple(ProcessId(0, number) for number in range(len(threads)))
     clients = ClientTable(ids, np.array(threads, dtype=np.int64), np.array(racks, dtype=np.int64), ({},) * len(ids))
     held = np.zeros((len(layout.tasks), len(ids)), dtype=np.bool_)
@@ -38,7 +38,7 @@ def case(base: World, threads: list[int], racks: list[int], active: list[int], s
         stands_by[task, client] = True
     lags = np.zeros(held.shape, dtype=np.int64)
     configs = base.application.assignment_configs
-    state = build_state(layout.tasks, clients, placing.table, lags, (held, held), configs)
+    state = build_state(layout.tasks, clients, locations.table, lags, (held, held), configs)
     return layout, state, AssignmentColumns(np.array(active, dtype=np.int64), stands_by, None)
 
 
@@ -110,19 +110,26 @@ def test_partitions_are_remote_where_the_clients_rack_has_no_replica(given_case:
     racks = state.clients.rack
     told = measure(state, columns)
     if (racks == NO_RACK).any():
-        assert told.remote_source_partitions is told.remote_standby_partitions is told.tasks_in_one_rack is None
+        assert (
+            told.cross_rack_source_partitions
+            is told.cross_rack_standby_partitions
+            is told.tasks_without_rack_redundancy
+            is None
+        )
         return
 
     def remote(partitions: np.ndarray, client: int) -> int:
         return sum(not state.partitions.in_rack[partition, racks[client]] for partition in partitions)
 
     runs = [(task, int(client)) for task, client in enumerate(columns.active) if client != UNASSIGNED]
-    assert told.remote_source_partitions == sum(remote(state.tasks.source.row(task), client) for task, client in runs)
-    assert told.remote_standby_partitions == sum(
+    assert told.cross_rack_source_partitions == sum(
+        remote(state.tasks.source.row(task), client) for task, client in runs
+    )
+    assert told.cross_rack_standby_partitions == sum(
         remote(state.tasks.changelog.row(task), client) for task, client in np.argwhere(columns.standby).tolist()
     )
     in_racks = [{int(racks[client]) for client in clients} for clients in copies(state.tasks, columns).values()]
-    assert told.tasks_in_one_rack == sum(len(each) == 1 for each in in_racks)
+    assert told.tasks_without_rack_redundancy == sum(len(each) == 1 for each in in_racks)
 
 
 @given(cases())
@@ -138,7 +145,7 @@ def test_a_survey_finds_what_goes_with_a_rack_a_client_or_two(given_case: Case) 
 
     everyone = range(len(racks))
     assert told.worst_one_client_loss == max(lost({client}) for client in everyone)
-    assert told.worst_two_client_loss == max(lost(set(two)) for two in itertools.product(everyone, repeat=2))
+    assert told.worst_pair_loss == max(lost(set(two)) for two in itertools.product(everyone, repeat=2))
     if any(racks[client] == NO_RACK for clients in held.values() for client in clients):
         assert told.tasks_lost_by_rack is None
     else:
@@ -156,7 +163,7 @@ def test_two_clients_can_take_with_them_what_neither_would_alone() -> None:
         layout, GroupAssignment(columns.active, columns.standby, np.zeros((18, 3), np.int64)), state.clients.rack
     )
     assert told.worst_one_client_loss == 1, "17 is on client 2 alone"
-    assert told.worst_two_client_loss == 3, "12, 13 and 15 on clients 0 and 1; 14, 16 and 17 on 0 and 2"
+    assert told.worst_pair_loss == 3, "12, 13 and 15 on clients 0 and 1; 14, 16 and 17 on 0 and 2"
     assert told.tasks_lost_by_rack == {"az1": 3, "az2": 1, "az3": 0}
 
 
@@ -171,7 +178,7 @@ def test_a_client_that_holds_nothing_need_not_say_where_it_is() -> None:
 def test_nothing_assigned_measures_nothing() -> None:
     layout, state, columns = case(world(), [1, 2], [0, 1], [UNASSIGNED] * 18, set())
     told = dataclasses.asdict(measure(state, columns))
-    assert told.pop("least_remote_source_partitions") > 0
+    assert told.pop("cross_rack_source_partitions_bound") > 0
     assert set(told.values()) == {0}
-    nobody = failure_losses(layout, GroupAssignment.none(18, 2), state.clients.rack)
-    assert (nobody.worst_one_client_loss, nobody.worst_two_client_loss) == (0, 0)
+    nobody = failure_losses(layout, GroupAssignment.empty(18, 2), state.clients.rack)
+    assert (nobody.worst_one_client_loss, nobody.worst_pair_loss) == (0, 0)

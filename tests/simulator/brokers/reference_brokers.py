@@ -84,7 +84,7 @@ class ReferenceBrokers:
                 self.leader[partition] = topic.leaders[number]
                 self.in_sync[partition] = set(topic.in_sync[number] if topic.in_sync else replicas)
 
-    def lose(self, brokers: tuple[int, ...]) -> None:
+    def stop_brokers(self, brokers: tuple[int, ...]) -> None:
         self.alive -= set(brokers)
         for partition, leader in self.leader.items():
             if self.in_sync[partition] - set(brokers):
@@ -92,7 +92,7 @@ class ReferenceBrokers:
             if leader in brokers:
                 self.elect(partition)
 
-    def regain(self, brokers: tuple[int, ...]) -> None:
+    def start_brokers(self, brokers: tuple[int, ...]) -> None:
         self.alive |= set(brokers)
         for partition in self.leader:
             self.elect(partition)

@@ -18,7 +18,8 @@ from simulator.flows.task_states import TaskState
 from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
-from simulator.timeline import BrokersDown, BrokersUp, ReplicasSet, timeline
+from simulator.timeline import timeline
+from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet
 from simulator.world.disturbances import BrokerLoss, Crash, Disturbance, Join
 from simulator.world.layout import lay_out
 from simulator.world.world import NO_LEADER, World
@@ -47,19 +48,19 @@ def outages(trace: Trace) -> list[tuple[str, str, float, float]]:
 
 
 def states(trace: Trace, task: int) -> list[tuple[int, TaskState]]:
-    return [(steps.at_ms, steps.state) for steps in trace.lives.steps if task in steps.tasks]
+    return [(steps.at_ms, steps.state) for steps in trace.task_states.transitions if task in steps.tasks]
 
 
 def read_bytes(trace: Trace, kind: TrafficKind) -> float:
-    return float(sum(each.bytes[kind].sum() for each in trace.rounds))
+    return float(sum(each.traffic[kind].sum() for each in trace.rounds))
 
 
 def test_a_task_without_a_leader_of_its_source_is_down_and_its_input_waits() -> None:
     trace = run(world(), BrokerLoss(HOUR, (0,), 2 * HOUR))
-    assert trace.down_ms[VIEWS] == 2 * HOUR
-    assert trace.most_waiting_s[VIEWS] == 2 * HOUR / 1000
+    assert trace.downtime_ms[VIEWS] == 2 * HOUR
+    assert trace.max_processing_delay_s[VIEWS] == 2 * HOUR / 1000
     assert outages(trace) == [("views-0", "no_leader", 1, 3)]
-    assert (trace.down_ms[np.arange(18) != VIEWS] == 0).all(), "clicks have another replica"
+    assert (trace.downtime_ms[np.arange(18) != VIEWS] == 0).all(), "clicks have another replica"
     steps = states(trace, VIEWS)[-2:]
     assert steps == [(HOUR, TaskState.BLOCKED), (3 * HOUR, TaskState.RUNNING)]
 
@@ -72,7 +73,7 @@ def test_a_lost_state_is_restored_when_the_only_replica_of_its_changelog_is_back
     written_s = (HOUR - trace.rounds[0].at_ms) / 1000
     restored_s = (600_000_000 + written_s * 100_000) / 10_000_000
     assert ran == 3 * HOUR + restored_s * 1000, "600 MB, and what was written before the outage, at 10 MB/s"
-    assert trace.down_ms[VIEWS] == ran - HOUR
+    assert trace.downtime_ms[VIEWS] == ran - HOUR
     without = run(base, crash)
     assert read_bytes(trace, TrafficKind.RESTORE_READ) == pytest.approx(
         read_bytes(without, TrafficKind.RESTORE_READ) - 20 * 60 * 100_000
@@ -87,7 +88,7 @@ def test_a_copy_that_is_complete_cannot_be_opened_without_a_leader_of_its_change
         TaskState.RESTORING
     ]
     assert (3 * HOUR, TaskState.RUNNING) in states(trace, VIEWS)
-    assert trace.down_ms[VIEWS] == 2 * HOUR
+    assert trace.downtime_ms[VIEWS] == 2 * HOUR
 
 
 def test_standbys_wait_for_a_leader() -> None:
@@ -97,7 +98,7 @@ def test_standbys_wait_for_a_leader() -> None:
     # Six tasks of 600 MB and an hour's writes; that of broker 0 is read from 3:00 on only.
     assert read_bytes(trace, TrafficKind.RESTORE_READ) + read_bytes(trace, TrafficKind.WARMUP_READ) > 6 * 600_000_000
     never = run(base, BrokerLoss(HOUR, (0,)), lost)
-    missing = trace.after.restored_bytes - never.after.restored_bytes
+    missing = trace.final_totals.restored_bytes - never.final_totals.restored_bytes
     # The changelog as it was when the broker went down, and what the task writes when it has its input of two hours.
     assert missing == pytest.approx(600_000_000 + 3 * 3_600 * 100_000, rel=0.02)
 
@@ -108,7 +109,7 @@ def test_a_changelog_with_too_few_in_sync_replicas_refuses_writes(least: int, ac
     application = dataclasses.replace(base.application, acks_all=acks_all)
     trace = run(dataclasses.replace(base, application=application), BrokerLoss(HOUR, (1,), 2 * HOUR))
     on_broker_1 = [row for row in range(12, 18) if 1 in base.cluster.topics[CHANGELOG].replicas[row - 12]]
-    assert trace.down_ms[on_broker_1].tolist() == [down, 2 * HOUR], "views-1 has no other replica"
+    assert trace.downtime_ms[on_broker_1].tolist() == [down, 2 * HOUR], "views-1 has no other replica"
     refused = [outage for outage in trace.outages if outage.reason is Unavailability.TOO_FEW_IN_SYNC]
     assert [str(outage.partition) for outage in refused] == ([f"{CHANGELOG}-0", f"{CHANGELOG}-1"] if down else [])
 
@@ -116,7 +117,7 @@ def test_a_changelog_with_too_few_in_sync_replicas_refuses_writes(least: int, ac
 def test_what_nobody_of_the_application_writes_needs_no_more_than_a_leader() -> None:
     trace = run(with_topic(world(), "clicks", min_insync_replicas=2), BrokerLoss(HOUR, (0,), 2 * HOUR))
     assert [str(outage.partition) for outage in trace.outages] == ["views-0"]
-    assert not trace.down_ms[:12].any()
+    assert not trace.downtime_ms[:12].any()
 
 
 def test_a_task_that_writes_a_topic_stops_when_any_of_its_partitions_refuses_writes() -> None:
@@ -132,7 +133,7 @@ def test_a_task_that_writes_a_topic_stops_when_any_of_its_partitions_refuses_wri
         application=dataclasses.replace(base.application, subtopologies=parts),
     )
     trace = run(base, BrokerLoss(HOUR, (1,), 2 * HOUR))
-    assert (trace.down_ms[:12] == 2 * HOUR).all()
+    assert (trace.downtime_ms[:12] == 2 * HOUR).all()
     assert outages(trace) == [("out-1", "no_leader", 1, 3), ("views-1", "no_leader", 1, 3)]
 
 
@@ -150,7 +151,7 @@ def test_a_partition_without_a_leader_from_the_start_is_unavailable_from_the_sta
     leaders = (NO_LEADER, *world().cluster.topics["views"].leaders[1:])
     trace = run(with_topic(world(), "views", leaders=leaders))
     assert outages(trace) == [("views-0", "no_leader", 0, 12)]
-    assert trace.down_ms[VIEWS] == trace.world.duration_ms - trace.rounds[0].at_ms
+    assert trace.downtime_ms[VIEWS] == trace.world.duration_ms - trace.rounds[0].at_ms
 
 
 def test_replicas_out_of_sync_at_the_start_do_not_take_over() -> None:
@@ -207,7 +208,7 @@ def test_a_changelog_without_a_leader_keeps_a_group_probing() -> None:
     usual = scaled_out(world(2))
     warming = int(usual.rounds[1].standby[0, 0])
     lost = scaled_out(world(2), BrokerLoss(usual.rounds[1].at_ms, (warming - 12,)))
-    assert lost.hindrance == f"the group leader cannot compute lags: {CHANGELOG}-{warming - 12} has no leader"
+    assert lost.blocking_cause == f"the group leader cannot compute lags: {CHANGELOG}-{warming - 12} has no leader"
 
 
 @settings(max_examples=200)
@@ -222,22 +223,22 @@ def test_partitions_that_are_reassigned_are_led_like_all_others(base: World, dat
             replicas.find(name)
         match change:
             case BrokersDown(brokers=lost):
-                brokers.lose(lost)
-                replicas.lose(lost)
+                brokers.stop_brokers(lost)
+                replicas.stop_brokers(lost)
             case BrokersUp(brokers=back):
-                brokers.regain(back)
-                replicas.regain(back)
+                brokers.start_brokers(back)
+                replicas.start_brokers(back)
             case ReplicasSet(topic=topic_name, partition=number, replicas=listed):
                 moved = TopicPartition(topic_name, number)
                 brokers.set_replicas(moved, listed)
-                replicas.put(replicas.find(moved), listed)
+                replicas.set_replicas(replicas.find(moved), listed)
     racks = {broker.id: broker.rack for broker in base.cluster.brokers}
-    placing = brokers.placing()
+    locations = brokers.locations()
     for row, name in enumerate(layout.partitions):
         partition = replicas.find(name)
         in_sync = [broker for broker in partition.replicas if replicas.is_in_sync(partition, broker)]
-        assert placing.has_leader[row] == (partition.leader != NO_LEADER)
+        assert locations.has_leader[row] == (partition.leader != NO_LEADER)
         least = base.cluster.topics[name.topic].min_insync_replicas
-        assert placing.takes_writes[row] == (partition.leader != NO_LEADER and len(in_sync) >= least)
+        assert locations.takes_writes[row] == (partition.leader != NO_LEADER and len(in_sync) >= least)
         if partition.leader != NO_LEADER:
-            assert layout.racks[placing.leader_rack[row]] == racks[partition.leader]
+            assert layout.racks[locations.leader_rack[row]] == racks[partition.leader]

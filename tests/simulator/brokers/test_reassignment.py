@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from assignors.model.ids import TopicPartition
-from simulator.brokers.reassignment import CHECK_INTERVAL_MS, RackTransfer, ReassignmentStep
-from simulator.brokers.replication_control import PartitionState
+from simulator.brokers.reassignment import CHECK_INTERVAL_MS
 from simulator.timeline import replicas_at, timeline
+from simulator.world.changes import PartitionState, RackTransfer, ReassignmentStep
 from simulator.world.disturbances import (
     BrokerLoss,
     Disturbance,
@@ -131,8 +131,8 @@ def test_a_partition_that_grows_as_fast_as_its_throttle_is_never_done() -> None:
     built = cluster(Reassignment(HOUR, targets(p0=(0, 2)), 2 * MB, election=NEVER), rate=MB)
     assert [text for _, text in told(built)] == ["reassignment of 1 partition begins"]
     at_end = replicas_at(built, built.duration_ms)
-    assert at_end.losing_ground() == [P0]
-    assert [left for _, left in at_end.left()] == [1]
+    assert at_end.falling_behind() == [P0]
+    assert [left for _, left in at_end.unfinished()] == [1]
 
 
 def test_traffic_that_goes_down_lets_copies_catch_up() -> None:
@@ -182,7 +182,7 @@ def test_a_move_at_once_ends_what_goes_on_with_a_partition() -> None:
     built = cluster(
         Reassignment(HOUR, targets(p0=(0, 2)), 10 * MB), ReplicaMove(HOUR + 30 * SECOND, "views", 0, (5, 4))
     )
-    assert replicas_at(built, 2 * HOUR).left() == []
+    assert replicas_at(built, 2 * HOUR).unfinished() == []
     assert replicas_at(built, 2 * HOUR).replicas.find(P0).replicas == (5, 4)
 
 

@@ -57,7 +57,7 @@ def _joined() -> World:
 
 
 def _flow(built: World, hour: int | None) -> HourlyRates:
-    return HourlyTraffic(built, lay_out(built)).flow(hour)
+    return HourlyTraffic(built, lay_out(built)).rates(hour)
 
 
 def _rates(flow: HourlyRates, name: str) -> list[float]:
@@ -78,7 +78,7 @@ def _logged(flow: HourlyRates) -> list[float]:
 
 def _written(flow: HourlyRates, name: str) -> list[float]:
     """What tasks that keep up write to each partition of a topic."""
-    written = flow.layout.written
+    written = flow.layout.outputs
     row = written.topics.index(name)
     entries = written.topic == row
     amount = float((flow.factor[written.task] * written.bytes_per_s)[entries].sum())
@@ -154,7 +154,7 @@ def _run(base: World, *happens: Disturbance, hours: int = 3, starts: int = 0) ->
 
 
 def _read(trace: Trace, kind: TrafficKind = TrafficKind.SOURCE_READ) -> float:
-    return sum(float(each.bytes[kind].sum()) for each in trace.rounds)
+    return sum(float(each.traffic[kind].sum()) for each in trace.rounds)
 
 
 def _clicks(rates: Sequence[int]) -> World:
@@ -183,7 +183,7 @@ def test_what_waits_from_one_hour_to_the_next_is_read_in_the_end() -> None:
     produced = sum(3_600 * sum(built.cluster.topics["clicks"].hourly_bytes_per_s[hour]) for hour in range(3))
     everybody = tuple(each.name for each in built.clients)
     trace = _run(built, Crash(50 * MINUTE, everybody, down_ms=30 * MINUTE))
-    assert trace.most_waiting_s.max() > 600
+    assert trace.max_processing_delay_s.max() > 600
     assert _read(trace) == pytest.approx(produced, rel=1e-9)
 
 
@@ -231,7 +231,7 @@ def test_threads_are_as_fast_in_records_as_they_are_in_any_hour() -> None:
     built = _measured(base, {"clicks": [[1_000] * 12, [100_000] * 12], "views": [[4_000] * 6, [0] * 6]})
     slow = dataclasses.replace(built, clients=(client("c0", "az1", threads=2, records_per_s=50),))
     trace = _run(slow, hours=1)
-    waiting_bytes = float((trace.after.waiting_s * trace.layout.input_bytes_per_s).sum())
+    waiting_bytes = float((trace.final_totals.backlog_s * trace.layout.input_bytes_per_s).sum())
     assert waiting_bytes == pytest.approx((252 - 100) * 3_600 * 5_000 / 41, rel=0.02)
 
 
@@ -239,10 +239,10 @@ def test_rates_at_rest_are_those_of_the_usual_traffic_in_any_hour() -> None:
     built = _clicks((1_000, 50_000, 200))
     configs = built.application.assignment_configs
     trace = _run(built, *(ConfigChange(minute * MINUTE, configs) for minute in (30, 90, 150)))
-    at_rest = [float(each.steady[TrafficKind.SOURCE_READ].sum()) for each in trace.rounds]
+    steady = [float(each.steady_state[TrafficKind.SOURCE_READ].sum()) for each in trace.rounds]
     usual = built.cluster.topics["clicks"]
-    assert len(at_rest) >= 4
-    assert at_rest == pytest.approx([sum(usual.bytes_per_s)] * len(at_rest))
+    assert len(steady) >= 4
+    assert steady == pytest.approx([sum(usual.bytes_per_s)] * len(steady))
 
 
 def test_a_change_says_the_hour_whose_traffic_it_brings() -> None:

@@ -13,8 +13,8 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.state import LATEST_OFFSET, NO_LAG
 from simulator.flows.restoration import Restoration
 from simulator.flows.traffic import TrafficKind
-from simulator.world.initial_state import NO_COPY
 from simulator.world.layout import Layout, lay_out
+from simulator.world.sentinels import NO_COPY
 from simulator.world.world import OffsetReports, Store, Subtopology, World
 from tests.simulator.world_builders import client, topic, world
 
@@ -52,13 +52,14 @@ class Copying:
             standby[place] = True
         tasks = np.array(moved or [], dtype=np.int64)
         self.it.assign(self.owner, standby, (tasks, self.owner[tasks]), self.now_ms)
-        self.settle()
+        self.update_rates()
 
-    def settle(self) -> np.ndarray:
+    def update_rates(self) -> np.ndarray:
         """Tasks that are ready are processed at the usual rate."""
-        _, ready = self.it.level()
+        self.it.update_caught_up()
+        ready = self.it.restored_tasks()
         self.ready = ready.astype(np.float64)
-        self.it.settle(self.ready, self.share, ready, self.can_restore)
+        self.it.update_rates(self.ready, self.share, ready, self.can_restore)
         return ready
 
     def pass_(self, seconds: float) -> None:
@@ -67,21 +68,25 @@ class Copying:
         while left > 0:
             span = min(left, self.it.next_change_s())
             self.it.advance(span, self.ready * span)
-            self.settle()
+            self.update_rates()
             left -= span
         self.now_ms += round(seconds * 1000)
 
     def stop(self, row: int, keeps_state: bool = True) -> None:
-        self.it.stop(row, keeps_state, self.now_ms)
+        self.it.stop_client(row, keeps_state, self.now_ms)
         self.owner[self.owner == row] = UNASSIGNED
-        self.settle()
+        self.update_rates()
 
     def lag(self, task: int, row: int) -> int:
-        _, ready = self.it.level()
-        return int(self.it.lags(np.arange(self.num_clients), ready)[task, row])
+        self.it.update_caught_up()
+        ready = self.it.restored_tasks()
+        clients = np.arange(self.num_clients)
+        lags = self.it.lags(clients, ready)
+        self.it.record_reports(clients)
+        return int(lags[task, row])
 
     def has(self, task: int, row: int) -> bool:
-        return bool(self.it.on_disk(np.array([row]))[task, 0])
+        return bool(self.it.holds_copy(np.array([row]))[task, 0])
 
     def read(self) -> dict[TrafficKind, float]:
         return {kind: float(read.sum()) for kind, read, _, _ in self.it.take_reads()}
@@ -112,7 +117,7 @@ def reporting(reports: OffsetReports) -> Copying:
 
 def test_a_task_without_state_is_ready_at_once_and_has_no_lag(copying: Copying) -> None:
     copying.assign({STATELESS: 1})
-    assert copying.settle()[STATELESS]
+    assert copying.update_rates()[STATELESS]
     assert copying.lag(STATELESS, 1) == NO_LAG
     assert len(copying.it.copies) == 0
 
@@ -126,9 +131,9 @@ def test_an_active_task_restores_at_the_clients_bandwidth_and_is_ready_then(copy
     copying.assign({T0: 0})
     assert copying.it.next_change_s() == SIZE / BANDWIDTH
     copying.pass_(59.999)
-    assert not copying.settle()[T0]
+    assert not copying.update_rates()[T0]
     copying.pass_(0.001)
-    assert copying.settle()[T0]
+    assert copying.update_rates()[T0]
     assert copying.lag(T0, 0) == LATEST_OFFSET
     assert copying.it.restored_bytes == pytest.approx(SIZE)
     assert copying.it.restored_again_bytes == 0
@@ -155,8 +160,8 @@ def test_standbys_wait_until_the_actives_of_their_client_are_restored(copying: C
 
 def test_a_standby_that_is_level_follows_what_is_written(copying: Copying) -> None:
     copying.assign({T0: 0}, {(T0, 1)})
-    copying.it.fill()
-    copying.settle()
+    copying.it.restore_all()
+    copying.update_rates()
     copying.pass_(120)
     assert copying.lag(T0, 1) == 0
     assert copying.read() == {TrafficKind.STANDBY_READ: pytest.approx(120 * GROWTH)}
@@ -165,7 +170,7 @@ def test_a_standby_that_is_level_follows_what_is_written(copying: Copying) -> No
 
 def test_a_standby_that_is_behind_catches_up_with_what_is_written_meanwhile(copying: Copying) -> None:
     copying.assign({T0: 0})
-    copying.it.fill()
+    copying.it.restore_all()
     copying.assign({T0: 0}, {(T0, 1)})
     seconds = SIZE / (BANDWIDTH - GROWTH)
     assert copying.it.next_change_s() == pytest.approx(seconds)
@@ -181,18 +186,18 @@ def test_a_standby_on_a_client_slower_than_the_changelog_loses_ground() -> None:
     )
     copying = Copying(slow)
     copying.assign({T0: 0}, {(T0, 1)})
-    copying.it.fill()
-    copying.settle()
+    copying.it.restore_all()
+    copying.update_rates()
     copying.pass_(120)
-    copying.settle()
+    copying.update_rates()
     assert copying.lag(T0, 1) == GROWTH // 2 * 120 // 1000
     assert copying.it.next_change_s() == INF
-    assert copying.it.copies.client[copying.it.losing_ground()].tolist() == [1]
+    assert copying.it.copies.client[copying.it.falling_behind()].tolist() == [1]
 
 
 def test_a_standby_that_waits_for_an_active_does_not_lose_ground(copying: Copying) -> None:
     copying.assign({T0: 0, T1: 1}, {(T1, 0)})
-    assert copying.it.losing_ground().tolist() == []
+    assert copying.it.falling_behind().tolist() == []
 
 
 def test_a_running_task_stays_level_however_long_it_runs(copying: Copying) -> None:
@@ -240,11 +245,11 @@ def test_what_is_read_is_told_once_and_by_who_read_it(copying: Copying) -> None:
 @pytest.mark.parametrize(("keeps_state", "lag"), [(True, 0), (False, SIZE // 1000)])
 def test_a_client_that_stops_keeps_its_disk_or_loses_it(copying: Copying, keeps_state: bool, lag: int) -> None:
     copying.assign({T0: 0}, {(T1, 0)})
-    copying.it.fill()
+    copying.it.restore_all()
     copying.stop(0, keeps_state)
     assert copying.lag(T0, 0) == copying.lag(T1, 0) == lag
     assert len(copying.it.copies) == 0
-    assert not copying.settle()[T0]
+    assert not copying.update_rates()[T0]
 
 
 def test_what_is_read_once_more_is_counted(copying: Copying) -> None:
@@ -274,7 +279,7 @@ def test_what_is_in_memory_is_lost_when_a_client_stops_or_gives_a_copy_up(
     for give_up in (lambda of: of.stop(0), lambda of: of.assign({}), lambda of: of.assign({T0: 1})):
         copying = Copying(with_stores(*persistent))
         copying.assign({T0: 0})
-        copying.it.fill()
+        copying.it.restore_all()
         give_up(copying)
         assert copying.lag(T0, 0) == round(size * (1 - left)) // 1000
 
@@ -286,9 +291,9 @@ def test_what_is_in_memory_is_lost_when_a_task_goes_to_another_thread(
     size = SIZE * len(persistent)
     copying = Copying(with_stores(*persistent))
     copying.assign({T0: 0})
-    copying.it.fill()
+    copying.it.restore_all()
     copying.assign({T0: 0}, moved=[T0, STATELESS])
-    assert copying.settle()[T0] == (left == 1.0)
+    assert copying.update_rates()[T0] == (left == 1.0)
     copying.pass_(1_000)
     assert copying.it.restored_again_bytes == pytest.approx(size * (1 - left))
 
@@ -296,33 +301,33 @@ def test_what_is_in_memory_is_lost_when_a_task_goes_to_another_thread(
 def test_what_is_in_memory_stays_when_a_copy_only_changes_its_role() -> None:
     copying = Copying(with_stores(False))
     copying.assign({T0: 0}, {(T0, 1)})
-    copying.it.fill()
+    copying.it.restore_all()
     copying.assign({T0: 1}, {(T0, 0)})
-    assert copying.settle()[T0]
+    assert copying.update_rates()[T0]
     assert copying.lag(T0, 0) == 0
 
 
 def test_a_copy_that_is_not_assigned_is_deleted_after_the_cleanup_delay(copying: Copying) -> None:
     copying.assign({T0: 0, T1: 0})
-    copying.it.fill()
+    copying.it.restore_all()
     copying.assign({T1: 0})
-    copying.it.clean_up(600_000, 600_000)
+    copying.it.delete_expired(600_000, 600_000)
     assert copying.has(T0, 0)
-    copying.it.clean_up(600_000, 600_001)
+    copying.it.delete_expired(600_000, 600_001)
     assert not copying.has(T0, 0)
     assert copying.has(T1, 0), "what is assigned is never deleted"
 
 
 def test_nobody_cleans_up_where_a_client_is_down_and_the_delay_begins_when_it_is_back(copying: Copying) -> None:
     copying.assign({T0: 0})
-    copying.it.fill()
+    copying.it.restore_all()
     copying.stop(0)
-    copying.it.clean_up(600_000, 3_600_000)
+    copying.it.delete_expired(600_000, 3_600_000)
     assert copying.has(T0, 0)
-    copying.it.start(0, 3_600_000)
-    copying.it.clean_up(600_000, 4_200_000)
+    copying.it.start_client(0, 3_600_000)
+    copying.it.delete_expired(600_000, 4_200_000)
     assert copying.has(T0, 0)
-    copying.it.clean_up(600_000, 4_200_001)
+    copying.it.delete_expired(600_000, 4_200_001)
     assert not copying.has(T0, 0)
 
 
@@ -343,7 +348,7 @@ def test_a_copy_of_an_empty_changelog_is_there_until_it_is_deleted_or_its_disk_i
     assert copying.has(T1, 1)
     copying.stop(1, keeps_state=False)
     assert not copying.has(T1, 1)
-    copying.it.clean_up(600_000, 600_001)
+    copying.it.delete_expired(600_000, 600_001)
     assert not copying.has(T0, 0)
 
 
@@ -351,7 +356,7 @@ def test_copies_are_put_where_they_are_found_in_whole_records(copying: Copying) 
     lags = np.full((len(copying.layout.tasks), copying.num_clients), NO_COPY, dtype=np.int64)
     lags[T0, :3] = 0, 7, 600_000
     lags[STATELESS, 0] = 0
-    copying.it.place(lags)
+    copying.it.load_copies(lags)
     assert [copying.has(T0, row) for row in range(4)] == [True, True, True, False]
     assert [copying.lag(T0, row) for row in range(4)] == [0, 7, 600_000, 600_000]
     assert not copying.has(STATELESS, 0)
@@ -374,37 +379,37 @@ def test_a_client_that_reports_late_reports_the_offsets_of_the_rebalance_before(
 def test_a_client_that_never_reports_seems_to_have_no_copy_unless_it_runs_the_task() -> None:
     copying = reporting(OffsetReports.NEVER)
     copying.assign({T0: 1}, {(T1, 1), (T0, 0)})
-    copying.it.fill()
+    copying.it.restore_all()
     assert copying.lag(T1, 1) == SIZE // 1000
     assert copying.lag(T0, 1) == LATEST_OFFSET
     assert copying.lag(T0, 0) == 0
 
 
 def test_queries_find_a_task_where_somebody_has_a_part_of_its_state(copying: Copying) -> None:
-    reach = copying.it.in_reach()
+    reach = copying.it.queryable_tasks()
     assert reach[STATELESS]
     assert not reach[T0]
     copying.assign({T0: 0}, {(T1, 0), (T2, 1)})
-    assert copying.it.in_reach()[T0], "it reads from now on, and nothing else is settled before it is level"
-    assert copying.it.in_reach()[T2]
-    assert not copying.it.in_reach()[T1], "it waits for the active of its client"
+    assert copying.it.queryable_tasks()[T0], "it reads from now on, and nothing else is settled before it is level"
+    assert copying.it.queryable_tasks()[T2]
+    assert not copying.it.queryable_tasks()[T1], "it waits for the active of its client"
     copying.pass_(1)
-    assert copying.it.in_reach()[[T0, T1, T2]].tolist() == [True, False, True]
+    assert copying.it.queryable_tasks()[[T0, T1, T2]].tolist() == [True, False, True]
     copying.pass_(60)
-    assert copying.it.in_reach()[T1]
+    assert copying.it.queryable_tasks()[T1]
     copying.stop(0)
-    assert not copying.it.in_reach()[T0]
+    assert not copying.it.queryable_tasks()[T0]
 
 
 def test_a_standby_that_cannot_keep_up_is_behind_without_any_event() -> None:
     slow = dataclasses.replace(world(), clients=(client("a", "az1"), client("b", "az2", restore_bytes_per_s=60_000)))
     copying = Copying(slow)
-    copying.it.place(np.where(copying.layout.tasks.stateful[:, None], 0, NO_COPY).repeat(2, axis=1))
+    copying.it.load_copies(np.where(copying.layout.tasks.stateful[:, None], 0, NO_COPY).repeat(2, axis=1))
     copying.assign({T0: 0}, {(T0, 1)})
     copying.pass_(1_000)
     missing = 1_000 * (GROWTH - 60_000)
-    assert copying.it._end[T0] - copying.it._held[T0, 1] == pytest.approx(missing)
-    assert copying.it.losing_ground().tolist() == [1]
+    assert copying.it.end_bytes[T0] - copying.it.held_bytes[T0, 1] == pytest.approx(missing)
+    assert copying.it.falling_behind().tolist() == [1]
     assert copying.it.restored_bytes == pytest.approx(60_000 * 1_000, rel=1e-3)
 
 
@@ -429,16 +434,16 @@ def test_a_copy_that_is_found_reports_the_lag_that_it_was_found_with(found: list
     copying = Copying(world(1))
     lags = np.full((len(copying.layout.tasks), 1), NO_COPY)
     lags[T0:, 0] = found
-    copying.it.place(lags)
+    copying.it.load_copies(lags)
     whole = SIZE // 1_000
     assert [copying.lag(T0 + row, 0) for row in range(6)] == [whole if lag == NO_COPY else lag for lag in found]
-    assert copying.it.on_disk(np.array([0]))[T0:, 0].tolist() == [lag != NO_COPY for lag in found]
+    assert copying.it.holds_copy(np.array([0]))[T0:, 0].tolist() == [lag != NO_COPY for lag in found]
 
 
 def test_a_copy_of_which_nothing_was_read_is_not_on_disk_once_it_is_given_up(copying: Copying) -> None:
     copying.assign({T0: 0}, {(T1, 0)})
     copying.pass_(1)
     here = np.array([0])
-    assert copying.it.on_disk(here)[[T0, T1], 0].tolist() == [True, True], "both are assigned"
+    assert copying.it.holds_copy(here)[[T0, T1], 0].tolist() == [True, True], "both are assigned"
     copying.assign({}, set())
-    assert copying.it.on_disk(here)[[T0, T1], 0].tolist() == [True, False], "the standby waited for the active"
+    assert copying.it.holds_copy(here)[[T0, T1], 0].tolist() == [True, False], "the standby waited for the active"

@@ -25,17 +25,17 @@ ALLOWED = {
 WAYS: dict[TaskState, tuple[TaskState, ...]] = {U: (), A: (A,), S: (A, S), R: (A, R), B: (A, R, B), V: (A, R, V)}
 
 
-def lives() -> TaskStateHistory:
+def task_states() -> TaskStateHistory:
     return TaskStateHistory(IDS, ("c0", "c1"))
 
 
 def step(of: TaskStateHistory, at_ms: int, state: TaskState, tasks: list[int], client: int = 0) -> None:
     where = UNASSIGNED if state is U else client
-    of.step(at_ms, state, np.array(tasks, dtype=np.int64), np.full(len(tasks), where))
+    of.enter(at_ms, state, np.array(tasks, dtype=np.int64), np.full(len(tasks), where))
 
 
 def after(before: TaskState) -> TaskStateHistory:
-    made = lives()
+    made = task_states()
     for number, state in enumerate(WAYS[before]):
         step(made, number * 1000, state, [1])
     return made
@@ -66,7 +66,7 @@ def test_a_step_that_is_refused_tells_the_story_of_the_task() -> None:
 
 def test_a_task_without_a_story_says_so() -> None:
     with pytest.raises(IllegalTransitionError, match=r"to running at 1 s: nothing happened to it yet$"):
-        step(lives(), 1_000, R, [2])
+        step(task_states(), 1_000, R, [2])
 
 
 def test_of_several_tasks_the_one_that_cannot_is_named() -> None:
@@ -77,24 +77,24 @@ def test_of_several_tasks_the_one_that_cannot_is_named() -> None:
 
 
 def test_no_task_takes_no_step() -> None:
-    life = lives()
+    life = task_states()
     step(life, 0, R, [])
     assert life.steps == []
 
 
 def test_a_story_has_a_line_a_step_but_one_for_what_runs_at_once() -> None:
-    life = lives()
+    life = task_states()
     step(life, 6_000, A, [0, 1], client=1)
     step(life, 6_000, R, [0], client=1)
     step(life, 6_000, S, [1], client=1)
     step(life, 60_500, R, [1], client=1)
     step(life, 70_000, U, [1])
     step(life, 80_000, A, [1], client=0)
-    assert life.story(0) == ["6 s: running on c1"]
-    assert life.story(1) == [
+    assert life.describe(0) == ["6 s: running on c1"]
+    assert life.describe(1) == [
         "6 s: restoring on c1",
         "60.5 s: running on c1",
         "70 s: unassigned",
         "80 s: assigned on c0",
     ]
-    assert life.story(2) == []
+    assert life.describe(2) == []

@@ -14,7 +14,14 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import NO_RACK
 from assignors.model.ids import TaskId, TopicPartition
 from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals, cross_rack_bytes, steady
+from simulator.flows.traffic import (
+    Routes,
+    TrafficBytes,
+    TrafficKind,
+    TrafficTotals,
+    cross_rack_bytes,
+    steady_state_traffic,
+)
 from simulator.world.layout import FloatArray, Layout, lay_out
 from simulator.world.world import NO_LEADER, Subtopology, World
 from tests.simulator.brokers.reference_brokers import ReferenceBrokers, worlds
@@ -30,7 +37,7 @@ Copy = tuple[float, int, str | None, bool]
 """How much, the task's row, in which rack, and whether the client says so."""
 
 
-def at_rest(
+def steady(
     base: World,
     active: dict[str, str | None],
     standbys: tuple[tuple[str, str], ...] = (),
@@ -40,7 +47,7 @@ def at_rest(
 ) -> dict[TrafficKind, Pairs]:
     """What travels when tasks run in racks, and stand by in racks."""
     layout = lay_out(base)
-    routes = Routes(layout, ClusterMetadata(base, layout).placing(), from_nearest=nearest)
+    routes = Routes(layout, ClusterMetadata(base, layout).locations(), from_nearest=nearest)
     racks = [*layout.racks, None]
     rows = {str(task): row for row, task in enumerate(layout.tasks.ids)}
     owners = np.full(len(rows), UNASSIGNED)
@@ -50,7 +57,7 @@ def at_rest(
     followers = np.array([racks.index(rack) for _, rack in standbys], dtype=np.int64)
     clients = np.array([*range(len(layout.racks)), NO_RACK])
     says = np.full(len(clients), announced)
-    return pairs(layout, steady(routes, owners, (followed, followers), clients, says))
+    return pairs(layout, steady_state_traffic(routes, owners, (followed, followers), clients, says))
 
 
 def pairs(layout: Layout, carried: TrafficBytes) -> dict[TrafficKind, Pairs]:
@@ -77,30 +84,30 @@ def writing() -> World:
 
 def test_a_task_reads_from_the_leader_of_its_partition() -> None:
     # clicks-0 has replicas on brokers 0 (az1, leads) and 1 (az2).
-    assert at_rest(world(), {"0_0": "az2"})[SOURCE] == {("az1", "az2"): 1_000_000}
+    assert steady(world(), {"0_0": "az2"})[SOURCE] == {("az1", "az2"): 1_000_000}
 
 
 def test_it_reads_from_the_replica_in_its_own_rack_if_brokers_allow_it() -> None:
-    assert at_rest(world(), {"0_0": "az2"}, nearest=True)[SOURCE] == {("az2", "az2"): 1_000_000}
-    assert at_rest(world(), {"0_0": "az3"}, nearest=True)[SOURCE] == {("az1", "az3"): 1_000_000}
+    assert steady(world(), {"0_0": "az2"}, nearest=True)[SOURCE] == {("az2", "az2"): 1_000_000}
+    assert steady(world(), {"0_0": "az3"}, nearest=True)[SOURCE] == {("az1", "az3"): 1_000_000}
 
 
 def test_a_client_that_does_not_announce_its_rack_is_served_by_the_leader() -> None:
-    told = at_rest(world(), {"0_0": "az2"}, (("1_0", "az2"),), nearest=True, announced=False)
+    told = steady(world(), {"0_0": "az2"}, (("1_0", "az2"),), nearest=True, announced=False)
     assert told[SOURCE] == {("az1", "az2"): 1_000_000}
     assert told[STANDBY] == {("az1", "az2"): 100_000}
 
 
 def test_a_stateful_task_writes_its_changelog_the_follower_fetches_it_and_a_standby_reads_it() -> None:
     # views-0 and the changelog's partition 0 are led by broker 0 in az1; broker 1 in az2 follows the changelog.
-    told = at_rest(world(), {"1_0": "az3"}, (("1_0", "az2"),))
+    told = steady(world(), {"1_0": "az3"}, (("1_0", "az2"),))
     assert told[CHANGELOG] == {("az3", "az1"): 100_000}
     assert told[REPLICATION] == {("az1", "az2"): 100_000}
     assert told[STANDBY] == {("az1", "az2"): 100_000}
 
 
 def test_tasks_write_what_others_read_and_results() -> None:
-    told = at_rest(writing(), {"0_0": "az2", "0_1": "az3", "1_0": "az1"})
+    told = steady(writing(), {"0_0": "az2", "0_1": "az3", "1_0": "az1"})
     assert told[SOURCE] == {("az1", "az2"): 800, ("az2", "az3"): 800}
     assert told[TO_REPARTITION] == {("az2", "az1"): 300, ("az3", "az1"): 300}
     assert told[REPARTITION] == {("az1", "az1"): 600}
@@ -109,7 +116,7 @@ def test_tasks_write_what_others_read_and_results() -> None:
 
 
 def test_what_has_no_rack_is_counted_apart() -> None:
-    assert at_rest(world(), {"0_0": None})[SOURCE] == {("az1", None): 1_000_000}
+    assert steady(world(), {"0_0": None})[SOURCE] == {("az1", None): 1_000_000}
 
 
 def test_only_what_goes_from_rack_to_rack_crosses() -> None:
@@ -134,7 +141,7 @@ def test_a_ledger_adds_up_until_it_is_taken() -> None:
 
 
 def test_nobody_assigned_is_no_traffic() -> None:
-    assert not any(at_rest(world(), {}).values())
+    assert not any(steady(world(), {}).values())
 
 
 def test_in_a_world_without_racks_everything_is_counted_under_none() -> None:
@@ -147,7 +154,7 @@ def test_in_a_world_without_racks_everything_is_counted_under_none() -> None:
         clients=tuple(dataclasses.replace(each, rack=None) for each in base.clients),
     )
     for nearest in (False, True):
-        told = at_rest(bare, {"1_0": None}, (("1_0", None),), nearest=nearest)
+        told = steady(bare, {"1_0": None}, (("1_0", None),), nearest=nearest)
         assert told[SOURCE] == {(None, None): 500_000}
         assert told[STANDBY] == {(None, None): 100_000}
 
@@ -252,18 +259,18 @@ def test_the_tables_count_what_a_slow_count_does(data: st.DataObject, base: Worl
     layout = lay_out(base)
     brokers, slow = ClusterMetadata(base, layout), ReferenceBrokers(base)
     lost = data.draw(st.sampled_from([(), (0,)]))
-    brokers.lose(lost)
-    slow.lose(lost)
-    routes = Routes(layout, brokers.placing(), from_nearest=nearest)
+    brokers.stop_brokers(lost)
+    slow.stop_brokers(lost)
+    routes = Routes(layout, brokers.locations(), from_nearest=nearest)
     count = SlowCount(base, layout, slow, nearest)
     ledger = TrafficTotals(len(layout.racks))
     working = data.draw(copies(layout))
-    ledger.add(routes.processed(*columns(layout, working)))
+    ledger.add(routes.processing(*columns(layout, working)))
     for copy in working:
         count.process(*copy)
     for kind in (STANDBY, WARMUP, RESTORE):
         reading = data.draw(copies(layout))
-        ledger.add(routes.copied(kind, *columns(layout, reading)))
+        ledger.add(routes.changelog_reads(kind, *columns(layout, reading)))
         for copy in reading:
             count.copy(kind, *copy)
     for kind, told in pairs(layout, ledger.take()).items():
@@ -274,11 +281,13 @@ def test_the_tables_count_what_a_slow_count_does(data: st.DataObject, base: Worl
 @given(worlds(), st.booleans(), st.integers(0, 3))
 def test_no_byte_is_lost_and_none_is_made(base: World, nearest: bool, rack: int) -> None:
     layout = lay_out(base)
-    routes = Routes(layout, ClusterMetadata(base, layout).placing(), from_nearest=nearest)
+    routes = Routes(layout, ClusterMetadata(base, layout).locations(), from_nearest=nearest)
     everybody = np.zeros(len(layout.tasks), dtype=np.int64)
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     here = np.array([rack if rack < len(layout.racks) else NO_RACK])
-    told = {kind: float(matrix.sum()) for kind, matrix in steady(routes, everybody, nothing, here).items()}
+    told = {
+        kind: float(matrix.sum()) for kind, matrix in steady_state_traffic(routes, everybody, nothing, here).items()
+    }
     topics = base.cluster.topics
     parts = base.application.subtopologies
     written = sorted({name for part in parts for name in part.written_topics})

@@ -14,17 +14,17 @@ from simulator.group.classic_group import (
     ComputeAssignment,
     FollowupDue,
     GroupEvent,
-    HandBack,
-    HandOut,
     InitialDelayOver,
     Instruction,
     Joined,
     Left,
     Member,
     Phase,
-    RebalanceAsked,
+    RebalanceRequested,
     RebalanceTimedOut,
     Rejoined,
+    ResendAssignment,
+    SendAssignment,
 )
 
 A, B, C, D = (Member(name, 1) for name in "abcd")
@@ -51,14 +51,14 @@ def stable(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
 def preparing(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
     """A group whose members are called to its second rebalance, which the first has joined."""
     group = stable(*members, static=static)
-    group.handle(RebalanceAsked([members[0]], "something"))
+    group.handle(RebalanceRequested([members[0]], "something"))
     return group
 
 
 def completing(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
     """A group whose leader computes its second generation."""
     group = stable(*members, static=static)
-    group.handle(RebalanceAsked(members, "something"))
+    group.handle(RebalanceRequested(members, "something"))
     return group
 
 
@@ -81,13 +81,13 @@ TRANSITIONS: list[tuple[str, GroupEvent, Phase, list[Instruction]]] = [
     ("empty", Joined(A), Phase.PREPARING, [AwaitFirstMembers()]),
     ("empty", Rejoined(0, [A]), Phase.EMPTY, []),
     ("empty", Rejoined(1, [A]), Phase.EMPTY, []),
-    ("empty", RebalanceAsked([], "x"), Phase.EMPTY, []),
-    ("empty", RebalanceAsked([A], "x"), Phase.EMPTY, []),
+    ("empty", RebalanceRequested([], "x"), Phase.EMPTY, []),
+    ("empty", RebalanceRequested([A], "x"), Phase.EMPTY, []),
     ("empty", FollowupDue(0), Phase.EMPTY, []),
     ("empty", RebalanceTimedOut(0), Phase.EMPTY, []),
     ("first", Joined(C), Phase.PREPARING, []),
     ("first", Rejoined(1, [A, B]), Phase.PREPARING, []),
-    ("first", RebalanceAsked([A], "x"), Phase.PREPARING, []),
+    ("first", RebalanceRequested([A], "x"), Phase.PREPARING, []),
     ("first", Left(B, "b left"), Phase.PREPARING, []),
     ("first", FollowupDue(0), Phase.PREPARING, []),
     ("first", InitialDelayOver(), Phase.PREPARING, [AwaitFirstMembers()]),
@@ -97,8 +97,8 @@ TRANSITIONS: list[tuple[str, GroupEvent, Phase, list[Instruction]]] = [
     ("preparing", Rejoined(2, [A]), Phase.PREPARING, []),
     ("preparing", Rejoined(1, [B]), Phase.PREPARING, []),
     ("preparing", Rejoined(2, [B, D]), Phase.COMPLETING, computes(2, A, B, reason="something")),
-    ("preparing", RebalanceAsked([A], "x"), Phase.PREPARING, []),
-    ("preparing", RebalanceAsked([B], "x"), Phase.COMPLETING, computes(2, A, B, reason="something, x")),
+    ("preparing", RebalanceRequested([A], "x"), Phase.PREPARING, []),
+    ("preparing", RebalanceRequested([B], "x"), Phase.COMPLETING, computes(2, A, B, reason="something, x")),
     ("preparing", Left(B, "b left"), Phase.COMPLETING, computes(2, A, reason="something, b left")),
     ("preparing", Left(A, "a left"), Phase.PREPARING, []),
     ("preparing", FollowupDue(1), Phase.PREPARING, []),
@@ -107,18 +107,18 @@ TRANSITIONS: list[tuple[str, GroupEvent, Phase, list[Instruction]]] = [
     ("preparing", AssignmentReady(1), Phase.PREPARING, []),
     ("completing", Joined(C), Phase.PREPARING, CALL_ONCE_MORE),
     ("completing", Rejoined(2, [A]), Phase.COMPLETING, []),
-    ("completing", RebalanceAsked([A], "x"), Phase.PREPARING, CALL_ONCE_MORE),
-    ("completing", RebalanceAsked([A, B], "x"), Phase.COMPLETING, computes(3, A, B, reason="x")),
+    ("completing", RebalanceRequested([A], "x"), Phase.PREPARING, CALL_ONCE_MORE),
+    ("completing", RebalanceRequested([A, B], "x"), Phase.COMPLETING, computes(3, A, B, reason="x")),
     ("completing", Left(B, "b left"), Phase.PREPARING, CALL_ONCE_MORE),
     ("completing", FollowupDue(2), Phase.COMPLETING, []),
     ("completing", FollowupDue(1), Phase.COMPLETING, []),
     ("completing", RebalanceTimedOut(2), Phase.COMPLETING, []),
-    ("completing", AssignmentReady(2), Phase.STABLE, [HandOut(2)]),
+    ("completing", AssignmentReady(2), Phase.STABLE, [SendAssignment(2)]),
     ("completing", AssignmentReady(1), Phase.COMPLETING, []),
     ("stable", Joined(C), Phase.PREPARING, CALL_AGAIN),
     ("stable", Rejoined(1, [A]), Phase.STABLE, []),
-    ("stable", RebalanceAsked([B], "x"), Phase.PREPARING, CALL_AGAIN),
-    ("stable", RebalanceAsked([A, B], "x"), Phase.COMPLETING, computes(2, A, B, reason="x")),
+    ("stable", RebalanceRequested([B], "x"), Phase.PREPARING, CALL_AGAIN),
+    ("stable", RebalanceRequested([A, B], "x"), Phase.COMPLETING, computes(2, A, B, reason="x")),
     ("stable", Left(B, "b left"), Phase.PREPARING, CALL_AGAIN),
     ("stable", FollowupDue(1), Phase.PREPARING, CALL_AGAIN),
     ("stable", FollowupDue(0), Phase.STABLE, []),
@@ -144,29 +144,29 @@ def test_the_table_of_transitions_has_every_event_in_every_phase() -> None:
 
 
 REFUSED: list[tuple[str, GroupEvent, str]] = [
-    ("empty", Left(A, "a left"), r"a cannot leave the group: in it is nobody"),
-    ("empty", InitialDelayOver(), r"a group that is empty is not waiting for its first members"),
-    ("empty", AssignmentReady(1), r"nobody asked for an assignment of generation 1"),
-    ("first", Joined(A), r"a is in the group already"),
-    ("first", Left(C, "c left"), r"c cannot leave the group: in it is a, b"),
-    ("first", RebalanceAsked([C], "x"), r"c asks for a rebalance, but is not in the group"),
-    ("first", AssignmentReady(1), r"nobody asked for an assignment of generation 1"),
-    ("preparing", Joined(B), r"b is in the group already"),
-    ("preparing", Left(A2, "a left"), r"a \(start 2\) cannot leave the group: in it is a, b"),
-    ("preparing", RebalanceAsked([A, C], "x"), r"c asks for a rebalance, but is not in the group"),
-    ("preparing", InitialDelayOver(), r"a group that is preparing a rebalance is not waiting for its first members"),
-    ("preparing", AssignmentReady(2), r"nobody asked for an assignment of generation 2"),
-    ("completing", Joined(A), r"a is in the group already"),
-    ("completing", Left(C, "c left"), r"c cannot leave the group: in it is a, b"),
-    ("completing", RebalanceAsked([B2], "x"), r"b \(start 2\) asks for a rebalance, but is not in the group"),
-    ("completing", InitialDelayOver(), r"a group that is completing a rebalance is not waiting for its first members"),
-    ("completing", AssignmentReady(3), r"nobody asked for an assignment of generation 3"),
-    ("stable", Joined(A), r"a is in the group already"),
-    ("stable", Left(C, "c left"), r"c cannot leave the group: in it is a, b"),
-    ("stable", RebalanceAsked([C], "x"), r"c asks for a rebalance, but is not in the group"),
-    ("stable", InitialDelayOver(), r"a group that is stable is not waiting for its first members"),
-    ("stable", AssignmentReady(1), r"nobody asked for an assignment of generation 1"),
-    ("stable", AssignmentReady(2), r"nobody asked for an assignment of generation 2"),
+    ("empty", Left(A, "a left"), r"a cannot leave the group: it is not a member \(members: .*\)"),
+    ("empty", InitialDelayOver(), r"a group that is empty does not wait for its first members"),
+    ("empty", AssignmentReady(1), r"no assignment of generation 1 was requested"),
+    ("first", Joined(A), r"a cannot join the group: it is already a member"),
+    ("first", Left(C, "c left"), r"c cannot leave the group: it is not a member \(members: .*\)"),
+    ("first", RebalanceRequested([C], "x"), r"c cannot request a rebalance: it is not in the group"),
+    ("first", AssignmentReady(1), r"no assignment of generation 1 was requested"),
+    ("preparing", Joined(B), r"b cannot join the group: it is already a member"),
+    ("preparing", Left(A2, "a left"), r"a \(start 2\) cannot leave the group: it is not a member \(members: .*\)"),
+    ("preparing", RebalanceRequested([A, C], "x"), r"c cannot request a rebalance: it is not in the group"),
+    ("preparing", InitialDelayOver(), r"a group that is preparing a rebalance does not wait for its first members"),
+    ("preparing", AssignmentReady(2), r"no assignment of generation 2 was requested"),
+    ("completing", Joined(A), r"a cannot join the group: it is already a member"),
+    ("completing", Left(C, "c left"), r"c cannot leave the group: it is not a member \(members: .*\)"),
+    ("completing", RebalanceRequested([B2], "x"), r"b \(start 2\) cannot request a rebalance: it is not in the group"),
+    ("completing", InitialDelayOver(), r"a group that is completing a rebalance does not wait for its first members"),
+    ("completing", AssignmentReady(3), r"no assignment of generation 3 was requested"),
+    ("stable", Joined(A), r"a cannot join the group: it is already a member"),
+    ("stable", Left(C, "c left"), r"c cannot leave the group: it is not a member \(members: .*\)"),
+    ("stable", RebalanceRequested([C], "x"), r"c cannot request a rebalance: it is not in the group"),
+    ("stable", InitialDelayOver(), r"a group that is stable does not wait for its first members"),
+    ("stable", AssignmentReady(1), r"no assignment of generation 1 was requested"),
+    ("stable", AssignmentReady(2), r"no assignment of generation 2 was requested"),
 ]
 
 
@@ -214,13 +214,13 @@ def test_a_client_that_restarts_waits_until_its_old_self_is_missed() -> None:
     group = stable(A, B)
     assert group.handle(Joined(A2)) == CALL_AGAIN
     assert group.handle(Rejoined(2, [B])) == [], "nobody has heard of the old a"
-    left = Left(A, "a was not heard of")
-    assert group.handle(left) == computes(2, B, A2, leader=B, reason="a joined, a was not heard of")
+    left = Left(A, "a: session timed out")
+    assert group.handle(left) == computes(2, B, A2, leader=B, reason="a joined, a: session timed out")
 
 
 def test_a_static_member_that_is_back_takes_its_place_without_a_rebalance() -> None:
     group = stable(A, B, static=True)
-    assert group.handle(Joined(A2, is_static=True)) == [HandBack(A2)]
+    assert group.handle(Joined(A2, is_static=True)) == [ResendAssignment(A2)]
     assert group.phase is Phase.STABLE
     assert list(group.members) == [A2, B]
     assert group.leader == A2
@@ -259,7 +259,7 @@ def test_a_static_member_that_left_is_a_new_one_when_it_comes_back() -> None:
 def test_the_leader_leads_as_long_as_it_is_there() -> None:
     group = stable(B, A)
     assert group.leader == B
-    group.handle(RebalanceAsked([A], "x"))
+    group.handle(RebalanceRequested([A], "x"))
     group.handle(Rejoined(2, [B]))
     assert group.leader == B
 
@@ -276,7 +276,7 @@ def test_who_does_not_join_within_the_rebalance_timeout_is_no_member_any_more() 
     group.handle(Rejoined(2, [C]))
     assert group.handle(RebalanceTimedOut(2)) == computes(2, A, C, reason="something")
     with pytest.raises(IllegalTransitionError, match=r"^b cannot leave"):
-        group.handle(Left(B, "b was not heard of"))
+        group.handle(Left(B, "b: session timed out"))
 
 
 def test_a_leader_that_does_not_join_does_not_lead_any_more() -> None:
@@ -293,7 +293,7 @@ def test_a_static_member_that_does_not_join_stays_a_member_until_its_session_tim
     completed = group.handle(RebalanceTimedOut(2))
     assert completed == computes(2, A, B, C, D, leader=B, reason="d joined"), "but it cannot lead"
     group.handle(AssignmentReady(2))
-    assert group.handle(Joined(A2, is_static=True)) == [HandBack(A2)], "and finds its place when it is back"
+    assert group.handle(Joined(A2, is_static=True)) == [ResendAssignment(A2)], "and finds its place when it is back"
     assert group.leader == B
 
 
@@ -311,7 +311,7 @@ def test_an_assignment_is_dropped_when_somebody_joined_while_it_was_computed() -
     assert group.handle(AssignmentReady(2)) == []
     assert group.handle(Rejoined(3, [A, B])) == computes(3, A, B, C, reason="c joined")
     assert group.handle(AssignmentReady(2)) == [], "it comes too late"
-    assert group.handle(AssignmentReady(3)) == [HandOut(3)]
+    assert group.handle(AssignmentReady(3)) == [SendAssignment(3)]
 
 
 def test_a_follow_up_is_asked_for_by_the_leader_in_its_own_generation_only() -> None:
@@ -334,6 +334,6 @@ def test_a_group_that_everybody_left_is_empty_and_starts_anew() -> None:
 
 def test_a_rebalance_is_told_by_all_its_reasons_each_once() -> None:
     group = stable(A, B, C)
-    group.handle(RebalanceAsked([A], "configs changed"))
-    group.handle(RebalanceAsked([A], "configs changed"))
+    group.handle(RebalanceRequested([A], "configs changed"))
+    group.handle(RebalanceRequested([A], "configs changed"))
     assert group.handle(Rejoined(2, [B, C])) == computes(2, A, B, C, reason="configs changed")

@@ -15,15 +15,15 @@ from simulator.group.classic_group import (
     ComputeAssignment,
     FollowupDue,
     GroupEvent,
-    HandOut,
     InitialDelayOver,
     Joined,
     Left,
     Member,
     Phase,
-    RebalanceAsked,
+    RebalanceRequested,
     RebalanceTimedOut,
     Rejoined,
+    SendAssignment,
 )
 from tests.conftest import PROFILE
 
@@ -57,7 +57,7 @@ class GroupLife(RuleBasedStateMachine):
                     assert list(members) == list(self.group.members)
                     self.generation = generation
                     self.computing.append(generation)
-                case HandOut(generation=generation):
+                case SendAssignment(generation=generation):
                     assert generation == self.generation, "only the last assignment is handed out"
                     assert generation > self.handed_out, "and only once"
                     self.handed_out = generation
@@ -89,7 +89,7 @@ class GroupLife(RuleBasedStateMachine):
     @rule(data=st.data())
     def some_ask(self, data: st.DataObject) -> None:
         members = data.draw(st.lists(st.sampled_from(list(self.group.members)), min_size=1, unique=True))
-        self.tell(RebalanceAsked(members, "something"))
+        self.tell(RebalanceRequested(members, "something"))
 
     @rule(late=st.integers(0, 2))
     def a_follow_up_is_due(self, late: int) -> None:

@@ -87,7 +87,7 @@ def test_members_stand_in_the_order_of_their_process_ids_each_client_once() -> N
     base = world()
     clients = fleet(base)
     members = [Member("c3", 1), Member("c0", 1), Member("c0", 2), Member("c2", 1)]
-    rows = clients.in_kafkas_order(members)
+    rows = clients.in_kafka_order(members)
     assert sorted(rows.tolist()) == [0, 2, 3]
     ids = clients.table(rows).ids
     assert list(ids) == sorted(ids)

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.brokers.reassignment import ReassignmentStep
-from simulator.brokers.replication_control import PartitionState
 from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.timeline import timeline
+from simulator.world.changes import PartitionState, ReassignmentStep
 from simulator.world.disturbances import Join, LeaderElection, Reassignment, ReassignmentTarget
 from simulator.world.layout import lay_out
 from simulator.world.world import World
@@ -32,7 +31,7 @@ def reassignment(name: str, partition: int, *brokers: int, throttle: int | None 
 
 
 def copied(trace: Trace) -> float:
-    return sum(float(each.bytes[COPIED].sum()) for each in trace.rounds)
+    return sum(float(each.traffic[COPIED].sum()) for each in trace.rounds)
 
 
 def reasons(trace: Trace) -> list[str]:
@@ -58,7 +57,7 @@ def test_bytes_that_are_copied_at_once_count_like_others(throttle: int | None) -
 def test_what_goes_on_when_a_round_ends_is_shared_out_between_rounds() -> None:
     joined = Join(HOUR + 50_000, ("late",))
     trace = run(with_late(world(), "late"), reassignment("app-counts-changelog", 0, 2, 0), joined)
-    first, *others = [float(each.bytes[COPIED].sum()) for each in trace.rounds]
+    first, *others = [float(each.traffic[COPIED].sum()) for each in trace.rounds]
     assert first == pytest.approx((trace.rounds[1].at_ms - HOUR) / 1000 * 9.9 * MB, rel=1e-6)
     assert sum(others) == pytest.approx(copied(run(world(), *trace.world.disturbances[:1])) - first, rel=1e-6)
 
@@ -66,9 +65,9 @@ def test_what_goes_on_when_a_round_ends_is_shared_out_between_rounds() -> None:
 def test_members_join_anew_when_racks_are_added_and_again_when_they_go() -> None:
     trace = run(world(), reassignment("views", 0, 1))
     assert reasons(trace) == ["replicas of views-0 moved"] * 2
-    assert trace.rounds[1].asked_at_ms == HOUR
+    assert trace.rounds[1].requested_at_ms == HOUR
     [*_, done] = [timed.at_ms for timed in timeline(trace.world)]
-    assert trace.rounds[2].asked_at_ms == done
+    assert trace.rounds[2].requested_at_ms == done
 
 
 @pytest.mark.parametrize(
@@ -83,8 +82,8 @@ def test_what_leaves_the_racks_of_sources_as_they_are_calls_for_no_rebalance(
 def test_the_traffic_at_rest_is_that_after_leaders_have_moved() -> None:
     [before] = run(world()).rounds
     [after] = run(world(), reassignment("clicks", 0, 1, 0)).rounds
-    assert after.steady[TrafficKind.SOURCE_READ].sum() == before.steady[TrafficKind.SOURCE_READ].sum()
-    assert (after.steady[TrafficKind.SOURCE_READ] != before.steady[TrafficKind.SOURCE_READ]).any()
+    assert after.steady_state[TrafficKind.SOURCE_READ].sum() == before.steady_state[TrafficKind.SOURCE_READ].sum()
+    assert (after.steady_state[TrafficKind.SOURCE_READ] != before.steady_state[TrafficKind.SOURCE_READ]).any()
 
 
 def test_a_replica_that_copies_is_known_by_its_rack_and_serves_nobody() -> None:
@@ -92,15 +91,15 @@ def test_a_replica_that_copies_is_known_by_its_rack_and_serves_nobody() -> None:
     brokers = ClusterMetadata(world(), layout)
     name = TopicPartition("views", 0)
     row = layout.partitions.index(name)
-    before = brokers.placing().followers[row].sum()
-    standing = PartitionState(name, (1, 2, 0), 0, (1,), (2, 0))
-    assert brokers.reassign([standing]) == [name]
-    placing = brokers.placing()
-    assert placing.table.in_rack[row].tolist() == [True, True, True]
-    assert placing.served_in[row].tolist() == [True, False, True]
-    assert placing.followers[row].sum() == before + 1, "broker 2, and not broker 1"
-    brokers.lose((0,))
-    assert brokers.placing().leader_rack[row] == layout.racks.index("az3"), "who copies does not lead"
+    before = brokers.locations().followers[row].sum()
+    totals = PartitionState(name, (1, 2, 0), 0, (1,), (2, 0))
+    assert brokers.apply_reassignment([totals]) == [name]
+    locations = brokers.locations()
+    assert locations.table.in_rack[row].tolist() == [True, True, True]
+    assert locations.served_in[row].tolist() == [True, False, True]
+    assert locations.followers[row].sum() == before + 1, "broker 2, and not broker 1"
+    brokers.stop_brokers((0,))
+    assert brokers.locations().leader_rack[row] == layout.racks.index("az3"), "who copies does not lead"
 
 
 def test_an_event_tells_what_happened_to_which_partitions() -> None:

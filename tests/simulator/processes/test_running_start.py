@@ -34,22 +34,22 @@ class Photograph:
     def __init__(self, base: World, at_ms: int) -> None:
         self._base = base
         self._at_ms = at_ms
-        self.taken: World | None = None
+        self.captured: World | None = None
 
     def __call__(self, execution: Execution) -> None:
-        if execution._now_ms == self._at_ms and self.taken is None:
-            self.taken = self._take(execution)
+        if execution.now_ms == self._at_ms and self.captured is None:
+            self.captured = self._take(execution)
 
     def _take(self, execution: Execution) -> World:
         topic = self._base.cluster.topics[CHANGELOG]
-        end = execution.restoration._end[execution._layout.tasks.stateful]
+        end = execution.restoration.end_bytes[execution.layout.tasks.stateful]
         sizes = tuple(np.rint(end).astype(int).tolist())
         topics = {**self._base.cluster.topics, CHANGELOG: dataclasses.replace(topic, size_bytes=sizes)}
         return dataclasses.replace(
             self._base,
             cluster=dataclasses.replace(self._base.cluster, topics=topics),
             clients=tuple(
-                dataclasses.replace(client, starts=execution._fleet.up[row], tasks=held(execution, row))
+                dataclasses.replace(client, starts=execution.fleet.up[row], tasks=held(execution, row))
                 for row, client in enumerate(self._base.clients)
             ),
             duration_ms=self._base.duration_ms - self._at_ms,
@@ -58,18 +58,18 @@ class Photograph:
 
 
 def held(execution: Execution, client: int) -> HeldTasks:
-    ids, holdings, restoration = execution._layout.tasks.ids, execution.holdings, execution.restoration
-    roles = (holdings.owner == client, holdings.standby[:, client])
-    threads = range(execution._fleet.num_threads(client))
+    ids, assignment, restoration = execution.layout.tasks.ids, execution.assignment, execution.restoration
+    roles = (assignment.owner == client, assignment.standby[:, client])
+    threads = range(execution.fleet.num_threads(client))
     active, standby = (
         tuple(
-            tuple(ids[row] for row in np.flatnonzero(role & (holdings.thread[:, client] == thread)).tolist())
+            tuple(ids[row] for row in np.flatnonzero(role & (assignment.thread[:, client] == thread)).tolist())
             for thread in threads
         )
         for role in roles
     )
-    there = np.flatnonzero(restoration.on_disk(np.array([client]))[:, 0]).tolist()
-    behind = (restoration._end - restoration._held[:, client]) / execution._layout.record_bytes
+    there = np.flatnonzero(restoration.holds_copy(np.array([client]))[:, 0]).tolist()
+    behind = (restoration.end_bytes - restoration.held_bytes[:, client]) / execution.layout.record_bytes
     open_ = set(np.flatnonzero(roles[0] | roles[1]).tolist())
     lags = {ids[row]: int(behind[row]) for row in there if behind[row] >= 1 or row not in open_}
     return HeldTasks(active, standby, lags)
@@ -112,10 +112,10 @@ def compare(built: World, name: str, event: Disturbance, at_ms: int) -> Trace:
     photograph = Photograph(built, at_ms)
     happens = (LATE, TrafficChange(at_ms, 1.0), dataclasses.replace(event, at_ms=at_ms))
     went_on = simulate(dataclasses.replace(built, disturbances=happens), assignor, observe=photograph)
-    assert photograph.taken is not None
+    assert photograph.captured is not None
     [last] = [each for each in went_on.rounds if each.at_ms < at_ms <= each.until_ms]
     due_ms = None if last.followup_delay_ms is None else last.at_ms + last.followup_delay_ms - at_ms
-    found = dataclasses.replace(photograph.taken, disturbances=(event,), next_rebalance_ms=due_ms)
+    found = dataclasses.replace(photograph.captured, disturbances=(event,), next_rebalance_ms=due_ms)
     trace = simulate(found, assignor, observe=InvariantChecker(found))
     assert trace.rounds[0].number == INITIAL_ROUND
     assert trace.rounds[0].owner.tolist() == last.owner.tolist()
@@ -196,22 +196,22 @@ HALVES = (
 def test_a_group_that_nothing_happens_to_stays_as_it_was_found(protocol: GroupProtocol) -> None:
     trace = run(with_group(found(*HALVES), protocol=protocol))
     [only] = trace.rounds
-    assert (only.number, only.at_ms, only.reason) == (INITIAL_ROUND, 0, "found running")
-    assert (only.restoring, only.warming_up, only.settled_at_ms) == (0, 0, 0)
+    assert (only.number, only.at_ms, only.reason) == (INITIAL_ROUND, 0, "initial state")
+    assert (only.restoring, only.warming_up, only.reconciled_at_ms) == (0, 0, 0)
     verdict = convergence(trace)
     assert (verdict.verdict, verdict.round) == (Verdict.STABLE, INITIAL_ROUND)
     assert (verdict.rebalances, verdict.time_to_converge_ms) == (0, 0)
-    assert (trace.down_ms == 0).all()
-    assert trace.after.restored_bytes == 0
-    assert trace.story("1_3") == ["0 s, round 0 (found running): runs on c1, standby on c0"]
+    assert (trace.downtime_ms == 0).all()
+    assert trace.final_totals.restored_bytes == 0
+    assert trace.describe_task("1_3") == ["0 s, round 0 (initial state): runs on c1, standby on c0"]
 
 
 def test_what_was_found_is_measured_and_is_no_rebalance() -> None:
     tables = tabulate(run(found(*HALVES)), "some", 1)
     [before], [total] = tables["rounds"].to_pylist(), tables["runs"].to_pylist()
-    assert (total["rounds"], total["active_moves"], total["verdict_round"]) == (0, 0, INITIAL_ROUND)
+    assert (total["rebalances"], total["active_moves"], total["verdict_round"]) == (0, 0, INITIAL_ROUND)
     assert (before["round"], before["members"], before["standbys"]) == (INITIAL_ROUND, 2, 2)
-    assert before["total_cost"] == before["remote_source_partitions"] + before["remote_standby_partitions"]
+    assert before["total_cost"] == before["cross_rack_source_partitions"] + before["cross_rack_standby_partitions"]
     assert before["cross_rack_bytes"] == pytest.approx(before["cross_rack_bytes_per_s"] * 12 * HOUR / 1000)
     assert before["cross_rack_bytes"] > 0
     assert [row["from_round"] for row in tables["clients"].to_pylist()] == [INITIAL_ROUND, INITIAL_ROUND]
@@ -221,7 +221,7 @@ def test_what_was_found_is_measured_and_is_no_rebalance() -> None:
 def test_what_was_found_is_told_as_the_reason_of_where_it_is_and_of_later_moves() -> None:
     left = dataclasses.replace(found(*HALVES), disturbances=(Leave(HOUR, ("c1",)),))
     question = ExplanationRequest((TaskId(1, 0), TaskId(1, 3)), break_evens=False)
-    rows = tabulate(simulate(left, HighAvailability(), question=question), "some", 1)["reasons"].to_pylist()
+    rows = tabulate(simulate(left, HighAvailability(), explain=question), "some", 1)["reasons"].to_pylist()
     assert [
         (row["task"], row["role"], row["to_client"], row["kind"]) for row in rows if row["round"] == INITIAL_ROUND
     ] == [
@@ -240,21 +240,21 @@ def test_copies_are_where_their_lags_say() -> None:
 
     def look(execution: Execution) -> None:
         lags.append(execution.restoration.lags(np.arange(2), execution.running)[12:].tolist())
-        lags.append(execution.restoration.on_disk(np.arange(2))[12:].tolist())
+        lags.append(execution.restoration.holds_copy(np.arange(2))[12:].tolist())
 
     trace = simulate(found(first, HALVES[1]), registry.make(registry.find("high_availability")), observe=look)
     assert lags[0] == [[1_000, 0], [-2, 600_000], [-2, 600_000], [100_000, -2], [600_000, -2], [600_000, -2]]
     assert lags[1] == [[True, True], [True, False], [True, False], [True, True], [False, True], [True, True]]
     assert trace.rounds[0].restoring == 1, "1_0 runs once it has read 1,000 records"
     assert trace.rounds[0].warming_up == 1
-    assert GIGABYTES > trace.after.restored_bytes > 0
-    assert trace.lives.story(12)[-1] == "0.101 s: running on c0"
+    assert GIGABYTES > trace.final_totals.restored_bytes > 0
+    assert trace.task_states.describe(12)[-1] == "0.101 s: running on c0"
 
 
 def test_a_rebalance_that_was_asked_for_before_comes_when_it_is_due() -> None:
     due = run(found(*HALVES, next_rebalance_ms=8 * MINUTE))
-    assert [(each.number, each.asked_at_ms, each.reason) for each in due.rounds[:2]] == [
-        (INITIAL_ROUND, 0, "found running"),
+    assert [(each.number, each.requested_at_ms, each.reason) for each in due.rounds[:2]] == [
+        (INITIAL_ROUND, 0, "initial state"),
         (1, 8 * MINUTE, "follow-up"),
     ]
     assert due.rounds[0].followup_delay_ms == 8 * MINUTE
@@ -266,13 +266,13 @@ def test_a_task_that_nobody_runs_is_down_until_a_rebalance() -> None:
     less = HeldTasks((STATELESS[:6], ids("1_0", "1_1")), HALVES[0].standby)
     trace = run(found(less, HALVES[1]), Leave(HOUR, ("c1",)))
     assert trace.rounds[0].restoring == 1
-    assert trace.down_ms[14] >= HOUR
+    assert trace.downtime_ms[14] >= HOUR
     assert (trace.rounds[-1].owner == 0).all()
 
 
 def test_one_who_was_there_is_missed_when_it_crashes_and_joins_as_another_start_of_itself() -> None:
     trace = run(found(*HALVES), Crash(SECOND, ("c1",), 10 * MINUTE))
-    assert (trace.rounds[1].reason, trace.rounds[1].asked_at_ms) == ("c1 was not heard of", 45 * SECOND)
+    assert (trace.rounds[1].reason, trace.rounds[1].requested_at_ms) == ("c1: session timed out", 45 * SECOND)
     assert "c1 joined" in [each.reason for each in trace.rounds]
 
 
@@ -285,5 +285,5 @@ def test_without_anybody_there_the_group_begins_when_somebody_joins() -> None:
 def test_a_static_member_that_bounces_calls_for_no_rebalance_after_a_running_start() -> None:
     static = with_clients(found(*HALVES), is_static=True)
     trace = run(static, Crash(MINUTE, ("c1",), 5 * SECOND))
-    assert [each.reason for each in trace.rounds] == ["found running"]
-    assert 6 * SECOND >= trace.down_ms.max() >= 5 * SECOND
+    assert [each.reason for each in trace.rounds] == ["initial state"]
+    assert 6 * SECOND >= trace.downtime_ms.max() >= 5 * SECOND

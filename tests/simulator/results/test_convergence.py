@@ -94,17 +94,17 @@ def test_nobody_there_is_an_empty_run(protocol: GroupProtocol) -> None:
 def test_a_story_tells_where_a_task_was() -> None:
     trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
     task = int(ran_on(trace, 1)[0])
-    told = trace.story(str(trace.layout.tasks.ids[task]))
+    told = trace.describe_task(str(trace.layout.tasks.ids[task]))
     assert told[0].endswith("runs on c1")
     assert "(c1 left): " in told[1]
-    with pytest.raises(KeyError, match="'9_9' is not a task of app"):
-        trace.story("9_9")
+    with pytest.raises(KeyError, match="unknown task '9_9' of app"):
+        trace.describe_task("9_9")
 
 
 def test_a_client_that_stands_by_is_told_of_in_the_story() -> None:
     trace = run(with_configs(world(), num_standby_replicas=1))
     [task, stands_by] = trace.rounds[0].standby[0].tolist()
-    [told] = trace.story(str(trace.layout.tasks.ids[task]))
+    [told] = trace.describe_task(str(trace.layout.tasks.ids[task]))
     assert f"standby on {trace.world.clients[stands_by].name}" in told
 
 

@@ -136,8 +136,8 @@ def test_events_after_one_another_are_measured_each_by_itself_and_the_worst_coun
 
 def test_state_that_is_restored_after_the_last_rebalance_counts() -> None:
     trace = run(world(), Crash(HOUR, ("c1",)), assignor=Sticky())
-    settled_ms = max(each.settled_at_ms or 0 for each in trace.rounds)
-    running_ms = max(step.at_ms for step in trace.lives.steps)
+    settled_ms = max(each.reconciled_at_ms or 0 for each in trace.rounds)
+    running_ms = max(step.at_ms for step in trace.task_states.transitions)
     assert running_ms > settled_ms + 50 * SECOND, "600 MB at 10 MB/s"
     assert measured(trace)[1].time_to_converge_ms == running_ms - HOUR
 
@@ -152,7 +152,7 @@ def test_standbys_that_catch_up_after_the_last_rebalance_count_and_the_run_says_
     cut = run(short, ConfigChange(HOUR, configs), assignor=Sticky())
     assert headline(cut) == (Verdict.RESTORING, None, None)
     [still] = measured(cut).values()
-    assert (still.time_to_converge_ms, still.at_least_ms, still.verdict) == (None, MINUTE, Verdict.RESTORING)
+    assert (still.time_to_converge_ms, still.observed_ms, still.verdict) == (None, MINUTE, Verdict.RESTORING)
 
 
 def test_a_standby_that_falls_behind_at_a_peak_of_traffic_is_no_convergence() -> None:
@@ -170,7 +170,7 @@ def test_an_event_that_the_run_is_too_short_for_is_unknown_but_how_long_it_took_
     trace = scaled_out(base=with_configs(slow, max_warmup_replicas=1, num_standby_replicas=1))
     assert headline(trace) == (Verdict.PROBING, None, None)
     [only] = measured(trace).values()
-    assert (only.time_to_converge_ms, only.at_least_ms, only.verdict) == (None, end_ms, Verdict.PROBING)
+    assert (only.time_to_converge_ms, only.observed_ms, only.verdict) == (None, end_ms, Verdict.PROBING)
     assert only.rebalances >= 2
 
 
@@ -179,7 +179,7 @@ def test_a_crash_just_before_the_end_has_not_converged(protocol: GroupProtocol) 
     base = dataclasses.replace(with_group(world(), protocol=protocol), duration_ms=HOUR + 30 * SECOND)
     trace = run(base, Crash(HOUR, ("c1",)), assignor=StreamsGroupSticky())
     [crash] = measured(trace).values()
-    assert (crash.rebalances, crash.time_to_converge_ms, crash.at_least_ms) == (0, None, 30 * SECOND)
+    assert (crash.rebalances, crash.time_to_converge_ms, crash.observed_ms) == (0, None, 30 * SECOND)
     assert headline(trace) == (Verdict.REBALANCING, None, None)
 
 
@@ -232,16 +232,16 @@ def test_a_client_that_leaves_while_others_restore_cuts_that_short() -> None:
 def test_traffic_that_stays_the_same_changes_no_convergence(
     base: World, assignor: TaskAssignor, moments: list[int]
 ) -> None:
-    steady = tuple(each for each in base.disturbances if not isinstance(each, TrafficChange))
-    alone = convergence(simulate(dataclasses.replace(base, disturbances=steady), assignor))
-    hourly = (*(TrafficChange(at_ms, 1.0) for at_ms in moments), *steady)
+    steady_state = tuple(each for each in base.disturbances if not isinstance(each, TrafficChange))
+    alone = convergence(simulate(dataclasses.replace(base, disturbances=steady_state), assignor))
+    hourly = (*(TrafficChange(at_ms, 1.0) for at_ms in moments), *steady_state)
     other = convergence(simulate(dataclasses.replace(base, disturbances=hourly), assignor))
     assert other.verdict is alone.verdict
     assert len(other.events) == len(alone.events)
     for one, same in zip(alone.events, other.events, strict=True):
         # Sums of floats in other steps: the moment at which a copy has caught up may be rounded otherwise.
-        assert same.at_least_ms == pytest.approx(one.at_least_ms, abs=2)
-        assert dataclasses.replace(same, at_least_ms=0, time_to_converge_ms=None) == dataclasses.replace(
-            one, at_least_ms=0, time_to_converge_ms=None
+        assert same.observed_ms == pytest.approx(one.observed_ms, abs=2)
+        assert dataclasses.replace(same, observed_ms=0, time_to_converge_ms=None) == dataclasses.replace(
+            one, observed_ms=0, time_to_converge_ms=None
         )
         assert (same.time_to_converge_ms is None) == (one.time_to_converge_ms is None)

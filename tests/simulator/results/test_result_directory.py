@@ -53,16 +53,16 @@ def test_a_write_that_fails_leaves_the_earlier_results_and_nothing_else(tmp_path
 
 
 def test_what_is_no_directory_of_results_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match="not a directory of results"):
+    with pytest.raises(ResultsError, match="not a result directory"):
         read_results(tmp_path)
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ResultsError, match="holds no results"):
+    with pytest.raises(ResultsError, match="exists and is not a result directory"):
         write_results(tmp_path / "file", {}, {})
 
 
 def test_results_of_another_kind_are_never_replaced(tmp_path: Path) -> None:
     write_results(tmp_path / "kept", {}, {"kind": "plan"})
-    with pytest.raises(ResultsError, match="holds a plan"):
+    with pytest.raises(ResultsError, match="contains a plan"):
         write_results(tmp_path / "kept", {}, {})
     write_results(tmp_path / "kept", {}, {"kind": "plan", "again": True})
     assert read_results(tmp_path / "kept")[1] == {"kind": "plan", "again": True}

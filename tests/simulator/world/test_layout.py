@@ -33,9 +33,9 @@ def application(*subtopologies: Subtopology, topics: tuple[Topic, ...]) -> World
 
 
 def written(layout: Layout, topic: str) -> dict[str, float]:
-    number = layout.written.topics.index(topic)
-    entries = np.flatnonzero(layout.written.topic == number)
-    return {str(layout.tasks.ids[layout.written.task[e]]): float(layout.written.bytes_per_s[e]) for e in entries}
+    number = layout.outputs.topics.index(topic)
+    entries = np.flatnonzero(layout.outputs.topic == number)
+    return {str(layout.tasks.ids[layout.outputs.task[e]]): float(layout.outputs.bytes_per_s[e]) for e in entries}
 
 
 def test_input_is_counted_in_bytes_and_in_records_of_each_topic() -> None:
@@ -80,7 +80,7 @@ def test_what_is_produced_to_a_topic_comes_from_its_writers_in_proportion_to_the
     )
     assert written(layout, "out") == {"0_0": 100, "0_1": 300, "1_0": 400}
     assert written(layout, "silent") == {"1_0": 0}
-    assert layout.written.partition_share.tolist() == [0.125, 0.875, 1]
+    assert layout.outputs.partition_share.tolist() == [0.125, 0.875, 1]
 
 
 def test_writers_without_input_share_evenly() -> None:
@@ -97,7 +97,7 @@ def test_a_topic_that_is_written_and_read_is_a_repartition_topic() -> None:
             topics=(*(topic(name, 2, 2) for name in ("clicks", "between", "back")), topic("out", 3, 2)),
         )
     )
-    assert dict(zip(layout.written.topics, layout.written.is_repartition.tolist(), strict=True)) == {
+    assert dict(zip(layout.outputs.topics, layout.outputs.is_repartition.tolist(), strict=True)) == {
         "back": True,
         "between": True,
         "out": False,
@@ -111,10 +111,10 @@ def test_the_leader_learns_only_of_partitions_that_tasks_read() -> None:
     topics = (topic("clicks", 2, 2), topic("out", 3, 2))
     base = application(Subtopology(0, ("clicks",), written_topics=("out",)), topics=topics)
     layout = lay_out(base)
-    placing = ClusterMetadata(base, layout).placing()
-    assert list(map(str, placing.table.names)) == ["clicks-0", "clicks-1"]
-    assert len(placing.table.in_rack) == len(placing.table.located) == 2
-    assert len(placing.leader_rack) == 5
+    locations = ClusterMetadata(base, layout).locations()
+    assert list(map(str, locations.table.names)) == ["clicks-0", "clicks-1"]
+    assert len(locations.table.in_rack) == len(locations.table.racks_known) == 2
+    assert len(locations.leader_rack) == 5
 
 
 def test_a_changelog_that_is_a_source_is_restored_but_not_written() -> None:
@@ -144,34 +144,34 @@ def test_state_is_restored_from_the_leaders_of_its_changelogs() -> None:
     topics = (topic("clicks", 1, 1), uneven("log-a", (1,), (30,)), uneven("log-b", (1,), (10,)))
     base = application(Subtopology(0, ("clicks",), stores), topics=topics)
     brokers = ClusterMetadata(base, lay_out(base))
-    assert brokers.placing().restore_share.tolist() == [[1, 0, 0, 0, 0, 0]]
+    assert brokers.locations().restore_share.tolist() == [[1, 0, 0, 0, 0, 0]]
     brokers.set_replicas(TopicPartition("log-a", 0), (4, 0, 1))
-    assert brokers.placing().restore_share.tolist() == [[0.25, 0, 0, 0, 0.75, 0]]
-    brokers.lose((0, 1))
-    assert brokers.placing().restore_share.tolist() == [[0, 0, 0, 0, 0.75, 0]], "log-b has no leader"
+    assert brokers.locations().restore_share.tolist() == [[0.25, 0, 0, 0, 0.75, 0]]
+    brokers.stop_brokers((0, 1))
+    assert brokers.locations().restore_share.tolist() == [[0, 0, 0, 0, 0.75, 0]], "log-b has no leader"
 
 
 def test_a_leader_that_lives_keeps_leading_when_others_are_lost_until_the_preferred_one_is_back() -> None:
     base = world()
     brokers = ClusterMetadata(base, lay_out(base))
     brokers.set_replicas(TopicPartition("clicks", 0), (0, 1, 2))
-    brokers.lose((0,))
-    assert brokers.placing().leader_rack[0] == 1
-    brokers.lose((2,))
-    assert brokers.placing().leader_rack[0] == 1
-    brokers.regain((2,))
-    assert brokers.placing().leader_rack[0] == 1
-    brokers.regain((0,))
-    assert brokers.placing().leader_rack[0] == 0
+    brokers.stop_brokers((0,))
+    assert brokers.locations().leader_rack[0] == 1
+    brokers.stop_brokers((2,))
+    assert brokers.locations().leader_rack[0] == 1
+    brokers.start_brokers((2,))
+    assert brokers.locations().leader_rack[0] == 1
+    brokers.start_brokers((0,))
+    assert brokers.locations().leader_rack[0] == 0
 
 
 def test_the_placing_is_the_same_object_as_long_as_nothing_changes() -> None:
     base = world()
     brokers = ClusterMetadata(base, lay_out(base))
-    before = brokers.placing()
-    assert brokers.placing() is before
-    brokers.lose((5,))
-    assert brokers.placing() is not before
+    before = brokers.locations()
+    assert brokers.locations() is before
+    brokers.stop_brokers((5,))
+    assert brokers.locations() is not before
 
 
 def test_a_broker_that_the_cluster_does_not_have_never_lives() -> None:
@@ -179,10 +179,10 @@ def test_a_broker_that_the_cluster_does_not_have_never_lives() -> None:
     brokers = ClusterMetadata(base, lay_out(base))
     brokers.set_replicas(TopicPartition("clicks", 0), (99, 1))
     brokers.set_replicas(TopicPartition("nobody-reads-it", 0), (1,))
-    placing = brokers.placing()
-    assert not placing.table.located[0]
-    assert placing.leader_rack[0] == 1
-    assert placing.served_in[0].tolist() == [False, True, False]
+    locations = brokers.locations()
+    assert not locations.table.racks_known[0]
+    assert locations.leader_rack[0] == 1
+    assert locations.served_in[0].tolist() == [False, True, False]
 
 
 changes = st.tuples(
@@ -205,17 +205,17 @@ def test_the_arrays_say_of_every_partition_what_a_slow_model_says(base: World, h
         else:
             for each in (brokers, slow):
                 getattr(each, what)(there)
-    placing = brokers.placing()
+    locations = brokers.locations()
     columns = [*layout.racks, None]
     for row, name in enumerate(layout.partitions):
-        assert columns[placing.leader_rack[row]] == slow.leader_rack(name)
-        assert {layout.racks[r] for r in np.flatnonzero(placing.served_in[row])} == slow.racks_served(name)
-        followers = [rack for rack, count in zip(columns, placing.followers[row], strict=True) for _ in range(count)]
+        assert columns[locations.leader_rack[row]] == slow.leader_rack(name)
+        assert {layout.racks[r] for r in np.flatnonzero(locations.served_in[row])} == slow.racks_served(name)
+        followers = [rack for rack, count in zip(columns, locations.followers[row], strict=True) for _ in range(count)]
         assert sorted(map(str, followers)) == sorted(map(str, slow.followers(name)))
-        assert placing.has_leader[row] == (slow.leader[name] != NO_LEADER)
-        assert placing.takes_writes[row] == slow.takes_writes(name)
+        assert locations.has_leader[row] == (slow.leader[name] != NO_LEADER)
+        assert locations.takes_writes[row] == slow.takes_writes(name)
         if row < layout.num_read:
-            assert placing.table.located[row] == slow.is_located(name)
+            assert locations.table.racks_known[row] == slow.is_located(name)
     for task in range(len(layout.tasks)):
         led = sum(
             float(share)
@@ -224,4 +224,4 @@ def test_the_arrays_say_of_every_partition_what_a_slow_model_says(base: World, h
             )
             if owner == task and slow.leader[layout.partitions[row]] != NO_LEADER
         )
-        assert placing.restore_share[task].sum() == pytest.approx(led)
+        assert locations.restore_share[task].sum() == pytest.approx(led)

@@ -20,4 +20,4 @@ def found() -> list[Problem]:
 @pytest.mark.parametrize("order", list(CollectionOrder))
 @pytest.mark.parametrize("problem", found(), ids=lambda problem: problem.id)
 def test_former_differences_are_resolved(problem: Problem, order: CollectionOrder) -> None:
-    assert not answer_differences(problem.expected_in(order) or {}, solve_problem(problem, DATA.name, order=order))
+    assert not answer_differences(problem.expected_answer(order) or {}, solve_problem(problem, DATA.name, order=order))

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from reports.analysis.comparison import TableError
-from reports.analysis.runs.client_loads import ClientLoad, load_grid, loads
+from reports.analysis.runs.client_loads import ClientLoad, client_loads, load_grid
 from reports.render.figures.run_figures import figure_bytes, load_per_thread
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import tables
 
 
 def test_members_of_the_last_round_are_counted_most_loaded_first() -> None:
-    assert loads(player_runs())["eager"] == [
+    assert client_loads(player_runs())["eager"] == [
         ClientLoad("first", "az1", 2, 1, 2),
         ClientLoad("late", "az1", 2, 2, 0),
         ClientLoad("away", "az2", 2, 1, 0),
     ]
-    assert [load.per_thread for load in loads(player_runs())["calm"]] == [2.0, 0.5, 0.0]
+    assert [load.per_thread for load in client_loads(player_runs())["calm"]] == [2.0, 0.5, 0.0]
 
 
 def test_a_client_that_only_another_assignor_has_is_a_dash() -> None:
@@ -44,10 +44,10 @@ def test_curves_that_coincide_are_drawn_apart() -> None:
 
 def test_without_assignments_there_is_nothing_to_draw() -> None:
     [axes] = load_per_thread(tables()).axes
-    assert [text.get_text() for text in axes.texts] == ["no assignment to show"]
+    assert [text.get_text() for text in axes.texts] == ["no assignment"]
     assert figure_bytes(load_per_thread(tables(), narrow=True), "svg")
 
 
 def test_a_missing_table_is_named() -> None:
     with pytest.raises(TableError, match="'clients' is missing"):
-        loads({name: table for name, table in tables().items() if name != "clients"})
+        client_loads({name: table for name, table in tables().items() if name != "clients"})

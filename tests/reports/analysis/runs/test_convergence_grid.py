@@ -12,10 +12,10 @@ UNKNOWN = {
     "at_ms": 30 * MINUTE_MS,
     "rebalances": 1,
     "time_to_converge_ms": None,
-    "at_least_ms": 45 * MINUTE_MS,
+    "observed_ms": 45 * MINUTE_MS,
     "verdict": "probing",
 }
-START = {"number": 0, "event": "start", "at_ms": 0, "rebalances": 1, "time_to_converge_ms": 6_000, "at_least_ms": 6_000}
+START = {"number": 0, "event": "start", "at_ms": 0, "rebalances": 1, "time_to_converge_ms": 6_000, "observed_ms": 6_000}
 
 
 def test_each_event_has_a_line_in_order_of_time_and_each_assignor_a_column() -> None:

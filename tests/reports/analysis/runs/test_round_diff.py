@@ -7,7 +7,7 @@ import json
 import pytest
 
 from reports.analysis.runs.round_diff import RoundDiff, diff_assignors, diff_rounds, record
-from reports.analysis.runs.run_rows import RunLookupError, labels
+from reports.analysis.runs.run_rows import RunLookupError, select_assignors
 from reports.render.terminal.round_diff import draw, summary
 from tests.reports.sample_moves import HA, RECORDED, results
 from tests.reports.sample_runs import HOSTILE
@@ -57,7 +57,7 @@ def test_two_assignors_are_compared_in_a_round() -> None:
     assert diff.sides == ("HA", "sticky")
     assert summary(diff) == "2 of 3 tasks run elsewhere."
     same = diff_assignors(results({"one": HA, "two": HA}), ("one", "two"), 2)
-    assert summary(same) == "Both give everything to the same clients."
+    assert summary(same) == "Both assign all tasks to the same clients."
 
 
 def test_what_is_not_there_is_said_with_what_there_is() -> None:
@@ -70,24 +70,24 @@ def test_what_is_not_there_is_said_with_what_there_is() -> None:
         diff_rounds(tables, "ha", 2)
     with pytest.raises(RunLookupError, match=r"^8 is not a seed of HA \(seeds: 7\)$"):
         diff_rounds(tables, "HA", 2, seed=8)
-    assert labels(tables, []) == ["HA", "sticky"]
+    assert select_assignors(tables, []) == ["HA", "sticky"]
     with pytest.raises(RunLookupError, match="assignors: none"):
-        labels(results({}), ["HA"])
+        select_assignors(results({}), ["HA"])
 
 
 def test_a_diff_is_drawn_with_clients_tasks_and_reasons(second: RoundDiff) -> None:
     assert draw([second], 100, color=False) == (
         "HA, seed 7: round 2\n"
         "0:00:02  follow-up\n"
-        "2 of 3 tasks moved (1 to a copy, 1 client lost); of 1 more only the standbys differ.\n"
+        "2 of 3 tasks moved (1 to a copy, 1 client lost); standbys of 1 more differ.\n"
         "\n"
-        "client    runs   stands by   lost   gained\n"
-        "──────────────────────────────────────────\n"
-        "a        2 → 1       0 → 1   0_2\n"
-        "b            1       1 → 0   0_10   0_2\n"
-        "c        0 → 1       0 → 1          0_10\n"
+        "client   active   standby   lost   gained\n"
+        "─────────────────────────────────────────\n"
+        "a         2 → 1     0 → 1   0_2\n"
+        "b             1     1 → 0   0_10   0_2\n"
+        "c         0 → 1     0 → 1          0_10\n"
         "\n"
-        "task   round 1   round 2   why\n"
+        "task   round 1   round 2   reason\n"
         "────────────────────────────────────────\n"
         "0_2    a (b)     b (a)     to a copy\n"
         "0_10   b         c         client lost\n"

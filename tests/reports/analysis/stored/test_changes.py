@@ -95,8 +95,8 @@ def test_what_is_stored_of_a_round_is_compared_too() -> None:
     ("figures", "line"),
     [
         ({"active_moves": 5}, "active_moves: 4 was stored, now 5 (+25 %, worse)"),
-        ({"down_ms": 4_500}, "down_ms: 9 s was stored, now 4.5 s (-50 %, better)"),
-        ({"down_ms": 9_001}, "down_ms: 9,000 was stored, now 9,001 (+0.0111 %, worse)"),
+        ({"downtime_ms": 4_500}, "downtime_ms: 9 s was stored, now 4.5 s (-50 %, better)"),
+        ({"downtime_ms": 9_001}, "downtime_ms: 9,000 was stored, now 9,001 (+0.0111 %, worse)"),
         ({"active_cost": 3}, "active_cost: 0 was stored, now 3"),
         ({"verdict": "never"}, "verdict: stable was stored, now never"),
         ({"cause": "\x1b[31m"}, "cause: null was stored, now \\x1b[31m"),
@@ -113,20 +113,20 @@ def test_a_changed_figure_is_said_with_how_much_and_whether_that_is_worse(
 def test_the_last_digit_of_a_sum_of_floats_does_not_matter_and_that_of_a_count_does() -> None:
     assert not said(results(STAY, cross_rack_bytes=1.00000001e9), results(STAY, cross_rack_bytes=1.00000002e9))
     assert said(results(STAY, cross_rack_bytes=1.0000001e9), results(STAY, cross_rack_bytes=1.0000002e9))
-    assert said(results(STAY, down_ms=10**9), results(STAY, down_ms=10**9 + 1))
+    assert said(results(STAY, downtime_ms=10**9), results(STAY, downtime_ms=10**9 + 1))
 
 
 def test_a_tolerance_holds_for_its_metric_up_to_its_size() -> None:
-    before = results(STAY, down_ms=1000, active_moves=10)
-    now = results(STAY, down_ms=1050, active_moves=12)
-    assert not said(before, now, "down_ms=5%", "active_moves=2")
-    assert len(said(before, now, "down_ms=4.9%", "active_moves=2")) == 1
-    assert len(said(before, now, "down_ms=5%", "active_moves=1")) == 1
-    assert len(said(before, now, "down_ms=5%")) == 1
+    before = results(STAY, downtime_ms=1000, active_moves=10)
+    now = results(STAY, downtime_ms=1050, active_moves=12)
+    assert not said(before, now, "downtime_ms=5%", "active_moves=2")
+    assert len(said(before, now, "downtime_ms=4.9%", "active_moves=2")) == 1
+    assert len(said(before, now, "downtime_ms=5%", "active_moves=1")) == 1
+    assert len(said(before, now, "downtime_ms=5%")) == 1
 
 
 def test_no_tolerance_makes_a_figure_of_none() -> None:
-    assert said(results(STAY, down_ms=None), results(STAY, down_ms=0), "down_ms=1000%")
+    assert said(results(STAY, downtime_ms=None), results(STAY, downtime_ms=0), "downtime_ms=1000%")
 
 
 def test_metrics_alone_are_compared_if_that_is_wanted() -> None:
@@ -134,7 +134,10 @@ def test_metrics_alone_are_compared_if_that_is_wanted() -> None:
     assert said(before, now, metrics_only=True) == ["active_moves: 4 was stored, now 5 (+25 %, worse)"]
 
 
-@pytest.mark.parametrize("text", ["", "down_ms", "down_ms=", "down_ms=x", "down_ms=-1", "down_ms=nan", "down_ms=inf%"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "downtime_ms", "downtime_ms=", "downtime_ms=x", "downtime_ms=-1", "downtime_ms=nan", "downtime_ms=inf%"],
+)
 def test_a_tolerance_without_a_size_is_refused(text: str) -> None:
     with pytest.raises(ToleranceError, match=f"^--tolerance {text}: "):
         parse_tolerances([text])
@@ -142,7 +145,7 @@ def test_a_tolerance_without_a_size_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["speed", "verdict", "seed", "scenario"])
 def test_a_tolerance_for_what_is_not_a_metric_is_refused(name: str) -> None:
-    with pytest.raises(ToleranceError, match=r"is not a metric \(metrics: .*down_ms.*\)"):
+    with pytest.raises(ToleranceError, match=r"is not a metric \(metrics: .*downtime_ms.*\)"):
         parse_tolerances([f"{name}=5%"])
 
 

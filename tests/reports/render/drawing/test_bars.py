@@ -63,7 +63,7 @@ def test_moves_add_up() -> None:
 
 def test_of_several_seeds_each_part_is_the_mean() -> None:
     runs = [{"seed": seed, "moves_returned": seed} for seed in (1, 2)]
-    tasks = [{"seed": seed, "task": task, "down_ms": 0 if seed == 1 else 5_000} for seed in (1, 2) for task in "ab"]
+    tasks = [{"seed": seed, "task": task, "downtime_ms": 0 if seed == 1 else 5_000} for seed in (1, 2) for task in "ab"]
     sent = [{"seed": seed, "bytes": 1e9 * seed} for seed in (1, 2)]
     made = tables(runs, tasks=tasks, traffic=sent)
     assert [stack.bars[0].values for stack in (moves_by_reason(made), tasks_by_downtime(made))] == [
@@ -76,7 +76,7 @@ def test_of_several_seeds_each_part_is_the_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("down_ms", "name"),
+    ("downtime_ms", "name"),
     [
         (0, "none"),
         (1, "up to 1 s"),
@@ -87,8 +87,8 @@ def test_of_several_seeds_each_part_is_the_mean() -> None:
         (600_001, "longer"),
     ],
 )
-def test_a_downtime_belongs_to_one_class(down_ms: int, name: str) -> None:
-    [bar] = tasks_by_downtime(tables(tasks=[{"down_ms": down_ms}])).bars
+def test_a_downtime_belongs_to_one_class(downtime_ms: int, name: str) -> None:
+    [bar] = tasks_by_downtime(tables(tasks=[{"downtime_ms": downtime_ms}])).bars
     assert bar.values
     assert [DOWN_CLASSES[part] for part, count in enumerate(bar.values) if count] == [name]
 
@@ -114,7 +114,7 @@ def test_scenarios_are_named_where_there_are_several() -> None:
 
 
 def test_the_worst_tasks_come_first_and_only_those_that_were_down() -> None:
-    down = [{"task": f"0_{n}", "down_ms": 1_000 * (n % 7), "seed": 1 + n % 2} for n in range(60)]
+    down = [{"task": f"0_{n}", "downtime_ms": 1_000 * (n % 7), "seed": 1 + n % 2} for n in range(60)]
     grid = worst_tasks(tables([{"seed": 1}, {"seed": 2}, {"assignor": "calm"}], tasks=down))
     assert grid.columns == ("sticky", "calm")
     assert len(grid.lines) == 20
@@ -166,7 +166,7 @@ def test_nothing_is_cut_off_or_covers_a_bar(draw: Draw, narrow: bool) -> None:
 @every_figure
 @pytest.mark.parametrize("made", [tables([], []), tables([dict.fromkeys(MOVE_REASONS, 0)])])
 def test_no_data_is_said(draw: Draw, made: dict[str, pa.Table]) -> None:
-    assert texts(draw(made)) == ["nothing to show"]
+    assert texts(draw(made)) == ["no data"]
     assert figure_bytes(draw(made), "svg")
 
 
@@ -174,7 +174,7 @@ def test_no_data_is_said(draw: Draw, made: dict[str, pa.Table]) -> None:
 def test_any_name_is_drawn_as_text(draw: Draw) -> None:
     made = tables(
         [{"assignor": name} for name in HOSTILE],
-        tasks=[{"assignor": name, "down_ms": 5} for name in HOSTILE],
+        tasks=[{"assignor": name, "downtime_ms": 5} for name in HOSTILE],
         traffic=[{"assignor": name} for name in HOSTILE],
     )
     assert figure_bytes(draw(made, narrow=True), "svg")

@@ -85,7 +85,7 @@ def test_traffic_is_in_the_unit_of_its_axis() -> None:
 def test_convergence_counts_tasks_from_zero() -> None:
     figure = convergence(four_assignors())
     axes = axes_of(figure)
-    assert axes.get_ylabel() == "tasks not yet where they will stay"
+    assert axes.get_ylabel() == "tasks not at their final client"
     assert numbers(steps(figure)[3].get_ydata()) == [12, 0, 0]
     assert axes.get_ylim()[0] <= 0
     assert all(tick == int(tick) for tick in axes.get_yticks())
@@ -158,13 +158,13 @@ def test_one_round_is_shown_over_the_whole_run(draw: Draw) -> None:
 @pytest.mark.parametrize("made", [tables([], []), tables([{}], [])])
 def test_no_data_is_said(draw: Draw, made: dict[str, pa.Table]) -> None:
     figure = draw(made)
-    assert [text.get_text() for text in axes_of(figure).texts] == ["no rebalance to show"]
+    assert [text.get_text() for text in axes_of(figure).texts] == ["no rebalance"]
     assert figure_bytes(figure, "svg")
 
 
 def test_traffic_that_is_not_known_is_not_drawn() -> None:
     figure = cross_rack_traffic(two([(0, None, 3), (10, None, 0)]))
-    assert [text.get_text() for text in axes_of(figure).texts] == ["no rebalance to show"]
+    assert [text.get_text() for text in axes_of(figure).texts] == ["no rebalance"]
     partly = steps(cross_rack_traffic(tables([{}], run_rounds("sticky", [(0, None, 3), (10, 2e6, 0)]))))[0]
     assert np.isnan(np.asarray(partly.get_ydata(), dtype=float)).tolist() == [True, False, False]
 
@@ -177,7 +177,7 @@ def test_seeds_give_a_shade_between_least_and_most(draw: Draw) -> None:
     figure = draw(tables([{"seed": 1}, {"seed": 2}], rounds))
     assert len(steps(figure)) == 1
     assert len(axes_of(figure).collections) == 1
-    assert legend(figure) == ["sticky", "least to most over the seeds; lines: median"]
+    assert legend(figure) == ["sticky", "range over seeds; lines: median"]
 
 
 @every_figure
@@ -247,7 +247,7 @@ def test_drawing_leaves_the_settings_of_others_alone() -> None:
 
 
 def test_an_unknown_format_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"'gif' is not a format of figures \(formats: png, svg, pdf\)"):
+    with pytest.raises(ValueError, match=r"'gif' is not a figure format \(formats: png, svg, pdf\)"):
         save_figures({"convergence": convergence(four_assignors())}, tmp_path / "never", ["gif"])
     assert not (tmp_path / "never").exists()
 

@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
-from reports.analysis.plans.load_distributions import load_grid, loads, used_grid
-from reports.analysis.plans.move_matrices import matrices, pair_grid
+from reports.analysis.plans.load_distributions import load_distributions, load_grid, used_grid
+from reports.analysis.plans.move_matrices import move_matrices, pair_grid
 from reports.analysis.plans.plan_row import TODAY, parse_plan_rows, records
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.text import printable
@@ -59,7 +59,7 @@ def test_notes_and_reasons_stand_below_the_comparison() -> None:
 
 
 def test_loads_are_those_of_the_table() -> None:
-    for load in loads(results()):
+    for load in load_distributions(results()):
         rows = results().tables["brokers"].to_pylist()
         for strategy, values in {TODAY: load.before, **load.after}.items():
             of_one = [row for row in rows if row["strategy"] == strategy]
@@ -79,7 +79,7 @@ def test_loads_are_those_of_the_table() -> None:
 
 
 def test_racks_are_the_sums_of_their_brokers() -> None:
-    by_name = {(load.measure.name, load.level): load for load in loads(results())}
+    by_name = {(load.measure.name, load.level): load for load in load_distributions(results())}
     assert list(by_name) == [(name, level) for name in FIGURES for level in ("broker", "rack")]
     rack = by_name["replicas", "rack"]
     assert (rack.names, rack.may_hold) == (("az1", "az2", "no rack"), (True, True, False))
@@ -88,7 +88,7 @@ def test_racks_are_the_sums_of_their_brokers() -> None:
 
 
 def test_what_is_unknown_has_no_figure_and_no_table() -> None:
-    assert [(load.measure.name, load.level) for load in loads(results(sizes=False, racks=False))] == [
+    assert [(load.measure.name, load.level) for load in load_distributions(results(sizes=False, racks=False))] == [
         ("leaders", "broker"), ("replicas", "broker"),
     ]  # fmt: skip
     text = page(None, plans=[results(sizes=False, racks=False)])
@@ -116,7 +116,7 @@ def test_matrices_say_who_hands_over_to_whom_and_who_copies_from_whom() -> None:
 
 
 def test_the_darkest_cell_has_the_largest_number_of_all_plans() -> None:
-    found = matrices(results(), "move")
+    found = move_matrices(results(), "move")
     numbers = [number for each in found for row in each.replicas for number in row]
     heat = [step for each in found for row in each.heat for step in row]
     assert max(zip(numbers, heat, strict=True)) == (max(numbers), 10)
@@ -125,7 +125,7 @@ def test_the_darkest_cell_has_the_largest_number_of_all_plans() -> None:
 
 def test_additional_replicas_and_those_without_a_leader_have_rows_of_their_own() -> None:
     more = results(plans={"more": [(*row, 4) if row[0] != 4 else (*row, 3) for row in EVEN]})
-    [matrix] = matrices(more, "move")
+    [matrix] = move_matrices(more, "move")
     assert matrix.sources[-1] == "additional"
     assert "additional: a higher replication factor" in page(None, plans=[more])
     assert "additional: a higher replication factor" not in ordinary()
@@ -133,11 +133,11 @@ def test_additional_replicas_and_those_without_a_leader_have_rows_of_their_own()
 
 def test_many_brokers_are_shown_by_rack_and_pair_by_pair() -> None:
     spread = {"spread": [(10 + n, 20 + n) for n in range(6)], "other": [(30 + n, 40 + n) for n in range(6)]}
-    found = matrices(results(plans=spread, extra=40), "move")
+    found = move_matrices(results(plans=spread, extra=40), "move")
     assert [(each.level, each.sources, each.targets) for each in found] == [
         ("rack", ("az1", "az2", "no rack"), ("az1", "az2"))
     ] * 2
-    assert matrices(results(plans=spread, extra=40, racks=False), "move") == []
+    assert move_matrices(results(plans=spread, extra=40, racks=False), "move") == []
     pairs = pair_grid(results(plans=spread, extra=40), "spread")
     assert sum(cells[0].value or 0 for _, cells in pairs.lines) == 12
 
@@ -152,7 +152,11 @@ def test_a_plan_that_moves_nothing_says_so() -> None:
 
 @pytest.mark.parametrize("many", [0, 80, 400])
 def test_bars_are_as_high_as_what_brokers_have(many: int) -> None:
-    [load] = [load for load in loads(results(extra=many)) if (load.measure.name, load.level) == ("replicas", "broker")]
+    [load] = [
+        load
+        for load in load_distributions(results(extra=many))
+        if (load.measure.name, load.level) == ("replicas", "broker")
+    ]
     figure = draw_load((load, "prod"))
     [first, second] = [axes for axes in figure.axes if axes.get_visible()]
     for panel, values in ((first, load.after["even"]), (second, load.after["greedy"])):
@@ -208,7 +212,7 @@ def test_plans_of_several_folders_name_them_and_are_explained_once() -> None:
     assert [text_of(each) for each in tree.iter("h2")] == [
         "Plans in before: prod: 5 brokers", "Plans in after: prod: 5 brokers",
     ]  # fmt: skip
-    assert sum(text_of(each) == "How to read this" for each in tree.iter("h3")) == 1
+    assert sum(text_of(each) == "Definitions" for each in tree.iter("h3")) == 1
 
 
 def test_rows_are_read_back_from_the_manifest_as_they_were() -> None:
@@ -219,7 +223,7 @@ def test_rows_are_read_back_from_the_manifest_as_they_were() -> None:
 
 
 def test_numbers_of_figures_stand_in_tables() -> None:
-    grids = [load_grid(load) for load in loads(results())]
+    grids = [load_grid(load) for load in load_distributions(results())]
     assert all(grid.columns == (TODAY, *NAMES[1:3]) for grid in grids)
     assert sum(cells[0].value or 0 for _, cells in grids[4].lines) == 42 * GB
 

@@ -124,7 +124,7 @@ def test_names_are_made_harmless_before_they_travel() -> None:
     assert "turned around" in text
 
 
-@pytest.mark.parametrize("name", ["clients", "assignments", "moves", "reasons", "cycles", "lives"])
+@pytest.mark.parametrize("name", ["clients", "assignments", "moves", "reasons", "cycles", "task_states"])
 def test_a_table_that_the_player_needs_is_named(name: str) -> None:
     made = {key: table for key, table in player_runs().items() if key != name}
     with pytest.raises(TableError, match=f"'{name}' is missing"):

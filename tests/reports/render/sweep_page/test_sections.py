@@ -85,7 +85,7 @@ def test_the_front_is_in_its_order_and_without_dominated_cells() -> None:
         ("rate=5, standbys=0", "steady"),
         ("rate=5, standbys=1", "steady"),
     ]
-    assert "5 of 7 cells are on the front" in ordinary()
+    assert "5 of 7 cells are Pareto-optimal" in ordinary()
 
 
 def test_the_heat_map_has_the_two_factors_that_explain_most() -> None:
@@ -100,7 +100,7 @@ def test_one_factor_makes_no_heat_map_and_says_so() -> None:
     made = sweep()
     alone = replace(made, factors=tuple(replace(each, levels=each.levels[:1]) for each in made.factors))
     assert heat_map(alone) is None
-    assert "There are no two factors that differ." in page(None, sweeps=[alone])
+    assert "Fewer than two factors vary." in page(None, sweeps=[alone])
 
 
 def test_sure_differences_go_before_large_ones() -> None:
@@ -141,7 +141,7 @@ def test_what_matters_is_told_of_every_metric() -> None:
 
 def test_what_was_left_out_is_told_with_its_reason() -> None:
     told = [text_of(each) for each in parse(ordinary()).iter("li")]
-    assert "1 cell: 1 of 3 runs came to no assignment." in told
+    assert "1 cell: 1 of 3 runs ended without an assignment." in told
 
 
 def test_data_is_what_the_tables_say() -> None:
@@ -197,7 +197,7 @@ def test_a_sweep_of_which_nothing_is_known_still_has_its_figures(draw: type) -> 
     bare = SweepAggregate(made.aggregate.name, made.aggregate.manifest, made.aggregate.summary, _emptied(made))
     nothing = replace(made, objectives=(), metrics=(), cells=(), figures={}, differences={}, aggregate=bare)
     texts = [text.get_text() for text in draw(nothing).axes[0].texts]
-    assert "nothing to show" in texts
+    assert "no data" in texts
 
 
 def _emptied(made: AggregatedSweep) -> dict[str, pa.Table]:
@@ -208,7 +208,7 @@ def test_runs_and_sweeps_stand_in_one_page() -> None:
     tree = parse(page(player_runs(), MANIFEST, sweeps=[sweep(), sweep({"weights": "again"})]))
     headings = [text_of(each) for each in tree.iter("h2")]
     assert headings[0] == "Comparison"
-    assert headings[-4:] == ["Sweep weights", "Sweep again", "How to read this", "How it was made"]
+    assert headings[-4:] == ["Sweep weights", "Sweep again", "Definitions", "How this report was made"]
     ids = [each.get("id") for each in tree.iter() if each.get("id")]
     assert len(ids) == len(set(ids))
     assert {"sweep-1-data", "sweep-2-data", "player-data"} <= set(ids)

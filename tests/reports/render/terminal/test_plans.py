@@ -23,7 +23,7 @@ STANDING: dict[str, float | None] = {
 PLANNED: dict[str, float | None] = {
     **STANDING, "broken_forbidden_broker": 0, "broken_rack": 0, "replicas_moved": 1212,
     "bytes_moved": 15_900_000_000_000, "leaders_changed_by_order": 91, "leaders_changed_by_copy": 412,
-    "again_replicas_moved": 574, "again_leaders_changed": 368, "distinct_plans": 20, "shuffles": 20,
+    "rerun_replicas_moved": 574, "rerun_leaders_changed": 368, "distinct_plans": 20, "shuffles": 20,
 }  # fmt: skip
 NOW = PlanRow(TODAY, figures=STANDING, aims=frozenset(CRITERIA))
 GOOD = PlanRow("kafka_generate_striped", "feasible", figures=PLANNED, aims=frozenset(CRITERIA), changes=3, elections=1)
@@ -96,7 +96,7 @@ def test_what_is_not_known_is_not_zero() -> None:
 
 
 def test_a_second_run_that_finds_no_plan_is_not_known_and_one_not_asked_for_is_empty() -> None:
-    gone = PlanRow("s", "feasible", figures={**PLANNED, "again_replicas_moved": None, "again_leaders_changed": None})
+    gone = PlanRow("s", "feasible", figures={**PLANNED, "rerun_replicas_moved": None, "rerun_leaders_changed": None})
     assert "(n/a)" in text(gone)
     unasked = {name: value for name, value in PLANNED.items() if name not in ("shuffles", "distinct_plans")}
     assert "n/a" not in text(PlanRow("s", "feasible", figures=unasked))
@@ -110,7 +110,7 @@ def test_a_strategy_without_a_plan_is_named_with_its_reason_and_not_in_the_table
 
 
 def test_what_was_asked_stands_below_the_cluster() -> None:
-    assert text(NOW).splitlines()[:2] == ["prod: 3 brokers", "Asked: without broker 2."]
+    assert text(NOW).splitlines()[:2] == ["prod: 3 brokers", "Requested: without broker 2."]
     assert "Asked" not in render({**ABOUT, "asked": ""}, [NOW], width=120)
 
 
@@ -134,7 +134,7 @@ def test_what_was_proved_is_said() -> None:
 
 
 def test_moves_stand_beside_the_least_that_there_can_be() -> None:
-    assert "of 672" in text(PlanRow("s", "feasible", figures={**PLANNED, "least_replicas_moved": 672}))
+    assert "of 672" in text(PlanRow("s", "feasible", figures={**PLANNED, "replicas_moved_bound": 672}))
 
 
 def test_records_have_every_figure_and_the_same_keys() -> None:

@@ -54,7 +54,7 @@ def test_every_assignor_has_its_verdict_and_its_rounds() -> None:
 def test_a_figure_that_is_nothing_throughout_is_left_out() -> None:
     text = draw(results(), width=120, color=False)
     assert "tasks moved" in text
-    assert "not yet in place" not in text
+    assert "tasks not at final client" not in text
 
 
 def test_records_have_every_column_of_the_rounds() -> None:

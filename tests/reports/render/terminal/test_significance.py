@@ -34,9 +34,9 @@ def trial(*findings: MetricComparison, seeds: int = 20, failures: tuple[FailedRu
 
 
 WORSE = finding()
-BETTER = finding(metric="down_ms", baseline=9000.0, mean=3000.0, low=-7000.0, high=-5000.0)
+BETTER = finding(metric="downtime_ms", baseline=9000.0, mean=3000.0, low=-7000.0, high=-5000.0)
 CHANCE = finding("wild", p=0.3)
-EQUAL = finding("wild", "down_ms", differing=0, mean=10.0, p=1.0)
+EQUAL = finding("wild", "downtime_ms", differing=0, mean=10.0, p=1.0)
 UNKNOWN = finding(
     "wild", "time_to_converge_ms", pairs=0, differing=0, baseline=None, mean=None, low=None, high=None, p=1.0
 )
@@ -50,14 +50,14 @@ def test_a_finding_is_better_or_worse_only_where_it_is_more_than_chance() -> Non
 def test_metrics_are_tallied_over_scenarios() -> None:
     assert dict(count_verdicts(EVERY.findings)) == {
         "active_moves": {"worse": 1, "undecided": 1},
-        "down_ms": {"better": 1, "equal": 1},
+        "downtime_ms": {"better": 1, "equal": 1},
         "time_to_converge_ms": {"unknown": 1},
     }
 
 
 def test_the_table_tells_what_is_more_than_chance_with_its_interval() -> None:
     lines = render(EVERY, width=130, color=False).splitlines()
-    assert lines[0] == "Mine against HA: 2 scenarios, 20 seeds each"
+    assert lines[0] == "Mine vs. HA: 2 scenarios, 20 seeds each"
     [worse] = [line for line in lines if line.endswith("worse") and "calm" in line]
     assert worse.split() == ["calm", "Tasks", "moved", "10", "12", "+2", "+1", "to", "+3", "+20", "0.001", "worse"]
     [better] = [line for line in lines if line.endswith("better") and "calm" in line]
@@ -73,13 +73,13 @@ def test_json_has_every_finding() -> None:
 
 def test_a_trial_of_nothing_that_is_more_than_chance_says_so() -> None:
     for format in ("table", "markdown"):
-        assert "No difference that is more than chance." in render(trial(CHANCE), format)
+        assert "No significant difference." in render(trial(CHANCE), format)
 
 
 def test_too_few_seeds_are_said_to_be_too_few() -> None:
     few = trial(finding(pairs=5, differing=5, p=0.0625), seeds=5)
     assert not few.is_decidable
-    assert any("With 5 seeds no difference can be more than chance" in note for note in notes(few))
+    assert any("With 5 seeds no difference can be significant" in note for note in notes(few))
     assert trial(finding(pairs=6, differing=6)).is_decidable
     assert not trial(*(finding(str(n), pairs=6, differing=6) for n in range(2))).is_decidable
     assert trial(finding(pairs=8, differing=8), finding("wild", pairs=2, differing=2)).is_decidable
@@ -90,7 +90,7 @@ def test_runs_without_a_result_are_named_and_many_of_them_counted() -> None:
     failures = tuple(FailedRun("calm", "Mine", seed, "no clients") for seed in range(8))
     said = notes(trial(WORSE, failures=failures))
     assert "calm, Mine, seed 0: no clients" in said
-    assert said[-1] == "… and 3 more runs came to no result."
+    assert said[-1] == "… and 3 more runs failed."
 
 
 def test_the_usual_metrics_can_all_be_better_or_worse() -> None:

@@ -1,4 +1,4 @@
-"""What people read of a sweep at a terminal."""
+"""The summary of an aggregate as text."""
 
 from __future__ import annotations
 
@@ -62,9 +62,7 @@ SUMMARY: Json = {
 
 def test_the_front_has_means_with_stars_on_the_least_and_intervals_below() -> None:
     lines = render(SUMMARY, width=120, color=False).splitlines()
-    assert lines[0] == (
-        "orders  (2 of 6 settings × assignors are on the Pareto front; means, below them 95 % intervals)"
-    )
+    assert lines[0] == ("orders  2 of 6 combinations are Pareto-optimal (mean, 95 % CI below)")
     [racks] = [number for number, line in enumerate(lines) if line.startswith("min_traffic  traffic_cost=10")]
     assert lines[racks].split()[2:] == ["$2.00*", "30", "75", "%", "stable"]
     assert lines[racks + 1].split() == ["$1.80–$2.20", "27–33"]
@@ -80,7 +78,7 @@ def test_a_narrow_terminal_does_without_intervals_and_every_line_fits() -> None:
 def test_the_best_of_each_objective_says_how_many_others_are_as_good() -> None:
     lines = render(SUMMARY, width=140, color=False).splitlines()
     [moved] = [line for line in lines if line.startswith("Tasks moved")]
-    assert " ".join(moved.split()) == "Tasks moved sticky traffic_cost=1 (and 2 more with the same mean) 4"
+    assert " ".join(moved.split()) == "Tasks moved sticky traffic_cost=1 (and 2 more with equal mean) 4"
 
 
 def test_only_what_is_weighed_and_not_next_to_nothing_matters() -> None:
@@ -90,14 +88,14 @@ def test_only_what_is_weighed_and_not_next_to_nothing_matters() -> None:
 
 
 def test_what_is_sure_against_the_baseline_stands_in_one_line() -> None:
-    expected = "– min_traffic against sticky: Cross-rack cost, whole run less in 5 of 6 settings\n"
+    expected = "– min_traffic vs. sticky: Cross-rack cost, whole run lower in 5 of 6 settings\n"
     assert expected in render(SUMMARY, width=120, color=False)
 
 
 def test_nothing_sure_is_said_so() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["against_baseline"][1]["less"] = 0
-    assert "– min_traffic against sticky: no sure difference\n" in render(summary, width=120, color=False)
+    assert "– min_traffic vs. sticky: no significant difference\n" in render(summary, width=120, color=False)
 
 
 def test_what_was_left_out_is_told() -> None:
@@ -118,7 +116,7 @@ def test_cells_with_the_same_means_share_a_row() -> None:
     alike = [RACKS | {"setting": setting, "label": f"traffic_cost={setting}"} for setting in (10, 11, 12)]
     summary["scenarios"][0] |= {"front": [*alike, STICKY], "cells_on_front": 4}
     text = render(summary, width=160, color=False)
-    assert "traffic_cost=10 (and 2 alike)" in text
+    assert "traffic_cost=10 (and 2 more with equal means)" in text
     assert text.count("75 % stable") == 1
     assert "more in the table front" not in text
 
@@ -132,13 +130,13 @@ def test_of_several_sweeps_settings_say_of_which() -> None:
 def test_a_scenario_without_a_single_assignment_says_so() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["scenarios"][0] |= {"objectives": [], "cells_considered": 0, "cells_on_front": 0, "front": [], "best": []}
-    assert "No setting of which all runs came to an assignment.\n" in render(summary, width=120, color=False)
+    assert "No setting where all runs produced an assignment.\n" in render(summary, width=120, color=False)
 
 
 def test_names_cannot_move_the_cursor() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["scenarios"][0]["scenario"] = summary["sweeps"][0]["scenario"] = "orders\x1b[2J[red]"
-    assert render(summary, width=120, color=False).startswith("orders\\x1b[2J[red]  (")
+    assert render(summary, width=120, color=False).startswith("orders\\x1b[2J[red]  2 of 6")
 
 
 def test_json_is_all_of_it() -> None:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from assignors.model.assignment import UNASSIGNED
-from scenarios.assignor_specs import run
 from scenarios.kafka.dumps.observe import DumpOptions, ObservedDumps, observe_dumps
 from scenarios.kafka.observation.history import ObservedRebalance
 from scenarios.kafka.observation.rebalances_csv import COLUMNS, rebalances_csv
 from scenarios.kafka.observation.scenario_writer import scenario_text
 from scenarios.load import loads
+from scenarios.run import run
 from simulator.results.trace import Round, Trace
 from simulator.world.world import World
 

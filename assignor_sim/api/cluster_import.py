@@ -1,0 +1,150 @@
+"""`sim.import_cluster`: make a scenario of a running application, or of the output of Kafka's tools."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assignor_sim.text_files import write_text
+from scenarios.load import Scenario, loads
+
+if TYPE_CHECKING:
+    from scenarios.kafka.observation.history import RebalanceHistory
+    from scenarios.kafka.observation.observation import Observation
+
+MEASURED_S = 5.0
+"""Default time for measuring produce rates of a running cluster."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImportedScenario:
+    """A scenario that starts from the state of an observed application.
+
+    Attributes:
+        text: YAML of the scenario.
+        scenario: the scenario.
+        summary: one line with the observed clients, tasks, topics and brokers.
+        remarks: which files were read.
+        assumptions: values that could not be observed.
+        observation: what was observed.
+        history: the logged rebalances that the scenario replays; None if it replays none.
+    """
+
+    text: str
+    scenario: Scenario
+    summary: str
+    remarks: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    observation: Observation
+    history: RebalanceHistory | None
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the scenario, and the logged rebalances beside it as NAME.rounds.csv.
+
+        Args:
+            path: the scenario file to write.
+
+        Returns:
+            The path of the scenario file.
+        """
+        from scenarios.kafka.observation.rebalances_csv import rebalances_csv
+
+        file = Path(path)
+        write_text(file, self.text)
+        if self.history is not None:
+            write_text(rounds_path(file), rebalances_csv(self.observation, self.history))
+        return file
+
+
+def rounds_path(scenario: Path) -> Path:
+    """Return the file with the logged rebalances beside a scenario."""
+    return scenario.with_suffix(".rounds.csv")
+
+
+def import_cluster(
+    group: str,
+    *,
+    bootstrap: str | None = None,
+    dumps: str | os.PathLike[str] | None = None,
+    properties: Mapping[str, str] | None = None,
+    seconds: float = MEASURED_S,
+    topology: str | None = None,
+    racks: Sequence[tuple[str, str | None]] = (),
+    replay: bool = True,
+    configs: Mapping[str, str] | None = None,
+) -> ImportedScenario:
+    """Make a scenario that starts from the current state of an application: tasks, lags, placements and rates.
+
+    Changes nothing in the cluster. `assignor-sim import` in Python.
+
+    Args:
+        group: the application's application.id.
+        bootstrap: HOST:PORT of a running cluster. Requires the extra `assignor-sim[kafka]`.
+        dumps: a folder with the output of Kafka's tools, in files of any name; in place of `bootstrap`.
+        properties: with `bootstrap`: client properties for the connection.
+        seconds: with `bootstrap`: time for measuring produce rates.
+        topology: with `bootstrap`: the output of the application's `Topology.describe()`.
+        racks: with `dumps`: racks of clients, as pairs (pattern of client ids, rack).
+        replay: with `dumps`: whether to replay the rebalances of a leader's log, in place of starting from the last.
+        configs: Streams configs that the cluster does not expose.
+
+    Returns:
+        The scenario, and what it is based on.
+
+    Raises:
+        ObservationError: the application cannot be observed, or neither or both sources are given.
+        ScenarioError: the observed state is no valid scenario.
+    """
+    from scenarios.kafka.observation.errors import ObservationError
+
+    if (bootstrap is None) == (dumps is None):
+        raise ObservationError("give either a running cluster (bootstrap) or a folder of dumps")
+    history, remarks = None, []
+    if bootstrap is not None:
+        from scenarios.kafka.live.observe import observe_cluster
+
+        observation = observe_cluster(
+            bootstrap, group, properties=properties or {}, seconds=seconds, topology=topology, configs=configs or {}
+        )
+    else:
+        from scenarios.kafka.dumps.observe import DumpOptions, observe_dumps
+
+        observed = observe_dumps(Path(dumps or ""), group, DumpOptions(configs or {}, racks, replay))
+        observation, history = observed.observation, observed.history
+        remarks.append(f"read: {', '.join(f'{file} ({kind})' for file, kind in sorted(observed.kinds.items()))}")
+        if observed.ignored:
+            remarks.append(f"ignored: {', '.join(observed.ignored)}")
+    return _imported(observation, history, remarks)
+
+
+def _imported(observation: Observation, history: RebalanceHistory | None, remarks: Sequence[str]) -> ImportedScenario:
+    from scenarios.kafka.observation.scenario_writer import list_assumptions, scenario_text
+
+    text = scenario_text(observation, history)
+    return ImportedScenario(
+        text=text,
+        scenario=loads(text, "the imported scenario"),
+        summary=_summary(observation),
+        remarks=tuple(remarks),
+        assumptions=tuple(list_assumptions(observation)),
+        observation=observation,
+        history=history,
+    )
+
+
+def _summary(seen: Observation) -> str:
+    threads = [thread for process in seen.processes for thread in process.threads]
+    active, standby = (sum(len(getattr(thread, role)) for thread in threads) for role in ("active", "standby"))
+    racks = {broker.rack for broker in seen.brokers if broker.rack is not None}
+    return (
+        f"{seen.application_id} ({seen.protocol}): {_count(len(seen.processes), 'client')} with "
+        f"{_count(len(threads), 'thread')}, {_count(active, 'active task')}, {_count(standby, 'standby')}, "
+        f"{_count(len(seen.topics), 'topic')} on {_count(len(seen.brokers), 'broker')} in {_count(len(racks), 'rack')}"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,131 @@
+"""`RunResult.explain`: why a task moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assignor_sim.api.stored_scenario import StoredScenarioError, read_stored_scenario
+from assignors.errors import AssignorError
+from assignors.model.ids import TaskId
+from reports.analysis.explanation import Explanation
+from reports.analysis.explanation import explain as explain_tables
+from reports.analysis.runs.run_rows import select_assignors
+from scenarios.assignor_specs import AssignorSpec, assignor_spec
+from scenarios.load import Scenario
+from scenarios.run import run
+from simulator.assignment.explanation import ExplanationRequest
+from simulator.results.tabulation import tabulate
+
+if TYPE_CHECKING:
+    from assignor_sim.api.results import RunResult
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskExplanations:
+    """Explanations of one task, one per assignor; `print` shows them as `assignor-sim explain` does.
+
+    Attributes:
+        explanations: the explanations, in the order of the assignors.
+        remarks: why the cost at which the task would have stayed is unknown, if it is.
+    """
+
+    explanations: tuple[Explanation, ...]
+    remarks: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self.explanations)
+
+    def __len__(self) -> int:
+        return len(self.explanations)
+
+    def __getitem__(self, place: int) -> Explanation:
+        return self.explanations[place]
+
+    def __str__(self) -> str:
+        from reports.render.terminal.explanation import draw
+
+        return draw(self.explanations)
+
+
+def explain(
+    result: RunResult,
+    task: str,
+    round_: int | None = None,
+    assignors: Sequence[str] = (),
+    seed: int | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> TaskExplanations:
+    """Explain the moves of a task, for each assignor.
+
+    Args:
+        result: the result, with recorded reasons.
+        task: task id, as in `0_3`.
+        round_: number of a rebalance; by default all.
+        assignors: labels; by default all.
+        seed: random seed of the run; by default the first of each assignor.
+        on_progress: called with a description of each step.
+
+    Returns:
+        The explanations. Where the run cannot be repeated, they lack the cost at which the task would have stayed.
+
+    Raises:
+        ExplanationError: the result has no such task, round or seed, or its runs recorded no reasons.
+        RunLookupError: the result has no assignor of that label.
+    """
+    explanations, remarks = [], []
+    for label in select_assignors(result.tables, assignors):
+        explanation = explain_tables(result.tables, label, seed, task, round_)
+        if explanation.lacks_break_evens:
+            if on_progress is not None:
+                on_progress(f"{label}: computing break-even costs")
+            try:
+                tables = _repeat_run(result, label, explanation.seed, task)
+                explanation = explain_tables(tables, label, explanation.seed, task, round_)
+            except StoredScenarioError as error:
+                remarks.append(f"{error}; the cost at which the task would have stayed is unknown")
+        explanations.append(explanation)
+    return TaskExplanations(tuple(explanations), tuple(remarks))
+
+
+def _repeat_run(result: RunResult, label: str, seed: int, task: str) -> dict[str, pa.Table]:
+    """Return the tables of one run, simulated again with the break-even costs of one task.
+
+    Raises:
+        StoredScenarioError: the run cannot be repeated, or gives other assignments.
+    """
+    if result.scenario is not None:
+        scenario, spec = result.scenario, result.specs[label]
+    elif result.directory is not None:
+        scenario = read_stored_scenario(result.directory, result.manifest)
+        spec = _stored_assignor(result, scenario, label)
+    else:
+        raise StoredScenarioError("this result has no scenario")
+    trace = run(scenario, spec, seed, explain=ExplanationRequest(tasks=frozenset([TaskId.parse(task)])))
+    tables = tabulate(trace, label, seed)
+    before = result.tables["assignments"]
+    before = before.filter(pc.and_(pc.equal(before["assignor"], label), pc.equal(before["seed"], seed)))
+    if not before.equals(tables["assignments"]):
+        source = "" if result.directory is None else f"{result.directory}: "
+        raise StoredScenarioError(f"{source}simulating {label} again gives other assignments than this result has")
+    return tables
+
+
+def _stored_assignor(result: RunResult, scenario: Scenario, label: str) -> AssignorSpec:
+    """Return the assignor of a label as the manifest has it.
+
+    Raises:
+        StoredScenarioError: the assignor is unknown here.
+    """
+    record = next(assignor for assignor in result.manifest["assignors"] if assignor["label"] == label)
+    is_listed = any(choice.label == label for choice in scenario.assignors)
+    try:
+        spec = assignor_spec(scenario, label if is_listed else record["assignor"])
+    except AssignorError as error:
+        raise StoredScenarioError(str(error)) from None
+    parameters = spec.choice.parameters if is_listed else record["parameters"]
+    return AssignorSpec(replace(spec.choice, label=label, parameters=parameters), spec.info)

@@ -1,0 +1,396 @@
+"""`sim.plan`: plan replica placements for a cluster by one or several strategies, and compare the plans."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+
+from assignor_sim.api.plan_tables import batch_rows, plan_tables
+from assignors.replicas.plan import LpWriter, ReplicaAssignor
+from assignors.replicas.planning import PlanError
+from assignors.replicas.state import NO_BROKER, ClusterState
+from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
+from reports.analysis.plans.results import PLAN_KIND, PlanResults
+from scenarios.clusters.cluster_reader import LoadedCluster, read_cluster, to_cluster_state
+from scenarios.kafka.plan_files.batches import BatchLimits
+from scenarios.language.errors import Mistake, ScenarioError, format_list
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+from scenarios.load import Scenario
+from scenarios.planning.imported_plans import evaluate_imported_plan, read_imported_plan
+from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input
+from scenarios.planning.strategies import build_strategies
+from scenarios.planning.strategy_results import StrategyResult, current_figures, run_strategies
+from scenarios.shipped import find_scenario
+from simulator.results.result_directory import write_results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ClusterLike: TypeAlias = str | os.PathLike[str] | TextIO | Scenario | ClusterState | LoadedCluster
+StrategyLike: TypeAlias = str | ReplicaAssignor
+
+PAGE, FIGURES = "report.html", "figures"
+
+
+@dataclass(frozen=True)
+class PlanComparison:
+    """The plans of several strategies for one cluster.
+
+    Attributes:
+        source: the name of the cluster, as in messages.
+        plan_input: the input of the strategies.
+        options: the options of the plan.
+        results: one result per imported plan and per strategy.
+        strategies: the strategies by name.
+        remarks: warnings on the description of the cluster.
+    """
+
+    source: str
+    plan_input: PlanInput
+    options: PlanOptions
+    results: tuple[StrategyResult, ...]
+    strategies: Mapping[str, ReplicaAssignor]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings for the user."""
+        return (*self.remarks, *self.plan_input.warnings)
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether at least one strategy found a plan."""
+        return any(result.has_plan for result in self.results)
+
+    def __getitem__(self, strategy: str) -> StrategyResult:
+        """Return the result of a strategy or an imported plan by name.
+
+        Raises:
+            KeyError: there is no such strategy.
+        """
+        for result in self.results:
+            if result.strategy == strategy:
+                return result
+        raise KeyError(strategy)
+
+    def rows(self, directory: str | os.PathLike[str] | None = None) -> list[PlanRow]:
+        """Return the rows of the comparison: the current placement, then one row per plan.
+
+        Args:
+            directory: the directory of saved plans, which the rows refer to; None for plans that are not saved.
+        """
+        current = PlanRow(TODAY, figures=current_figures(self.plan_input), aims=frozenset(CRITERIA))
+        folders: list[str | None] = [None] * len(self.results)
+        if directory is not None:
+            names = zip(self.results, self._folders, strict=True)
+            folders = [str(Path(directory) / folder) if result.files else None for result, folder in names]
+        return [current, *map(_plan_row, self.results, folders)]
+
+    def replicas(self, strategy: str) -> dict[tuple[str, int], list[int]]:
+        """Return the broker ids of each partition's replicas by (topic, partition), the preferred leader first.
+
+        Raises:
+            KeyError: there is no such strategy.
+            PlanError: the strategy has no plan.
+        """
+        result, state = self[strategy], self.plan_input.state
+        if result.replicas is None:
+            raise PlanError(f"{strategy}: no plan ({result.reason})")
+        ids = [*state.ids.tolist(), NO_BROKER]
+        return {
+            (key.topic, key.partition): [ids[broker] for broker in brokers if broker != NO_BROKER]
+            for row, brokers in enumerate(result.replicas.tolist())
+            for key in [state.partition_id(row)]
+        }
+
+    def lp_text(self) -> str:
+        """Return the integer program of the strategy that has one, in the LP format of lp_solve.
+
+        Raises:
+            PlanError: no strategy has an integer program.
+        """
+        writers = [strategy for strategy in self.strategies.values() if isinstance(strategy, LpWriter)]
+        if not writers:
+            raise PlanError("no strategy has an integer program")
+        state = self.plan_input.state.take(self.plan_input.rows)
+        return writers[0].lp_text(state, self.plan_input.request)
+
+    def summary(self) -> str:
+        """Return the comparison as a text table."""
+        from reports.render.terminal.plans import render
+
+        return render(self.describe(), self.rows(), "text")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows of the comparison as a data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(records(self.rows()))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the cluster and the request, for JSON."""
+        state, request, topics = self.plan_input.state, self.plan_input.request, self.plan_input.topics
+        counts = {
+            "brokers": len(state.brokers),
+            "racks": len(state.racks),
+            "topics": len(state.topics),
+            "partitions": state.num_partitions,
+            "replicas": int((state.replicas != NO_BROKER).sum()),
+        }
+        size = ", ".join(f"{count:,} {noun if count != 1 else noun[:-1]}" for noun, count in counts.items())
+        return {
+            "title": f"{self.source}: {size}",
+            "asked": "; ".join(_describe_options(self.options, self.plan_input)),
+            "cluster": {"source": self.source, **counts},
+            "request": {
+                "brokers": sorted(state.ids[request.is_allowed(state)].tolist()),
+                "replication_factor": request.replication_factor,
+                "rack_aware": request.is_rack_aware(state),
+                "topics": None if topics is None else list(topics),
+            },
+            "remarks": list(self.warnings),
+        }
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the comparison as an HTML page."""
+        from reports.render.page import page
+
+        Path(path).write_text(page(None, plans=[self._plan_results(self.rows(), "")]), encoding="utf-8")
+
+    def save(self, directory: str | os.PathLike[str], command: str = "") -> None:
+        """Write all plans as files for Kafka's tools, with tables, figures, a page and a manifest.
+
+        Args:
+            directory: the directory to create.
+            command: the command line, for the manifest.
+
+        Raises:
+            ResultsError: the directory cannot be written.
+        """
+        from reports.render.figures.plan_figures import plan_figures
+        from reports.render.figures.run_figures import figure_bytes
+        from reports.render.page import page
+
+        files = {
+            str(Path(folder) / name): content
+            for result, folder in zip(self.results, self._folders, strict=True)
+            for name, content in result.files.items()
+        }
+        results = self._plan_results(self.rows(directory), command)
+        files |= {f"{FIGURES}/{name}.png": figure_bytes(draw(), "png") for name, draw in plan_figures(results).items()}
+        files[PAGE] = page(None, plans=[results]).encode()
+        write_results(Path(directory), results.tables, results.manifest, files)
+
+    @cached_property
+    def _tables(self) -> dict[str, Any]:
+        plans = {result.strategy: result.replicas for result in self.results if result.replicas is not None}
+        batches = [
+            row
+            for result in self.results
+            if result.has_plan
+            for row in batch_rows(result.strategy, result.changes, len(result.further_elections), result.limits)
+        ]
+        return plan_tables(self.plan_input.state, self.plan_input.request, plans, batches)
+
+    def _plan_results(self, rows: Sequence[PlanRow], command: str) -> PlanResults:
+        manifest = {
+            "kind": PLAN_KIND,
+            **self.describe(),
+            "plans": records(rows),
+            "command": command,
+            "versions": {package: version(package) for package in ("assignor-sim", "numpy", "ortools")},
+        }
+        return PlanResults(tuple(rows), self._tables, manifest)
+
+    @property
+    def _folders(self) -> list[str]:
+        """The folder of each plan; a single plan has no folder of its own."""
+        names = [result.strategy for result in self.results]
+        return folder_names(names) if len(names) > 1 else [""] * len(names)
+
+
+def plan(
+    cluster: ClusterLike,
+    strategies: StrategyLike | Sequence[StrategyLike] | Mapping[str, ReplicaAssignor] = "exact_flow",
+    *,
+    imported_plans: Sequence[str | os.PathLike[str]] = (),
+    brokers: str | os.PathLike[str] | None = None,
+    log_dirs: str | os.PathLike[str] | None = None,
+    rates: str | os.PathLike[str] | None = None,
+    remove_brokers: Sequence[int] = (),
+    add_brokers: Sequence[str] = (),
+    replication_factor: int | None = None,
+    topics: Sequence[str] = (),
+    rack_aware: bool = True,
+    batch_partitions: int | None = None,
+    batch_bytes: int | None = None,
+    throttle_bytes_per_s: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    num_orders: int = 20,
+    on_progress: Callable[[str], None] | None = None,
+) -> PlanComparison:
+    """Plan replica placements for a cluster and compare the plans; `assignor-sim plan` in Python.
+
+    Example:
+        >>> import assignor_sim as sim
+        >>> comparison = sim.plan("order_processing", ["exact_flow", "kafka_assigner"], num_orders=0)
+        >>> [result.strategy for result in comparison.results]
+        ['exact_flow', 'kafka_assigner']
+
+    Args:
+        cluster: a scenario, a file or text stream (a scenario, JSON of `kafka-reassign-partitions.sh`, or the output of
+            `kafka-topics.sh --describe`), the name of a shipped scenario, or a cluster state.
+        strategies: registered names, `package.module:Class` or instances; a name may be followed by parameters, for
+            example `leader_max_flow,pruning=none`. A mapping gives instances by name.
+        imported_plans: files with plans made by other tools, to evaluate beside the strategies.
+        brokers: a file with the brokers: the output of `kafka-broker-api-versions.sh`, or CSV.
+        log_dirs: the output of `kafka-log-dirs.sh --describe`, for sizes.
+        rates: a directory of `assignor-sim ingest`, for measured rates.
+        remove_brokers: ids of brokers to decommission.
+        add_brokers: brokers to add, as ID:RACK or ID:RACK:CAPACITY.
+        replication_factor: the new replication factor of every partition; by default the current ones.
+        topics: the topics that may change; all by default.
+        rack_aware: whether racks constrain the plans.
+        batch_partitions: the maximum number of partitions per batch.
+        batch_bytes: the maximum number of bytes to copy per batch.
+        throttle_bytes_per_s: the replication throttle per broker, for the scripts.
+        parameters: parameters for every strategy that has them.
+        seed: the seed for replicas that a scenario does not place, and for randomized strategies.
+        num_orders: the number of input orders in which each strategy runs to test its stability; 0 for no test.
+        on_progress: called with a description of each step.
+
+    Returns:
+        The comparison: one result per imported plan and strategy, with methods to summarize, report and save them.
+
+    Raises:
+        ScenarioError: a file cannot be read, or is invalid.
+        PlanError: an option is invalid.
+        UnknownAssignorError: a strategy is unknown, or rejects a parameter.
+    """
+    seeded = {"seed": seed} if seed is not None else {}
+    chosen = _resolve_strategies(strategies, {**seeded, **(parameters or {})})
+    loaded = load_cluster(cluster, brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed)
+    options = PlanOptions(remove_brokers, add_brokers, replication_factor, topics, rack_aware)
+    plan_input = build_plan_input(loaded.state, options, loaded.log_dirs)
+    if batch_bytes is not None and plan_input.state.size_bytes is None:
+        raise PlanError("--batch-bytes: partition sizes are unknown; pass --log-dirs FILE")
+    if throttle_bytes_per_s == 0:
+        raise PlanError("--throttle: the rate must be positive")
+    limits = BatchLimits(batch_partitions, batch_bytes, throttle_bytes_per_s)
+    imported = [read_imported_plan(Path(path), plan_input) for path in dict.fromkeys(imported_plans)]
+    results = [evaluate_imported_plan(imported_plan, plan_input, limits) for imported_plan in imported]
+    results += run_strategies(chosen, plan_input, limits, num_orders, on_progress or (lambda step: None))
+    return PlanComparison(loaded.source, plan_input, options, tuple(results), chosen, loaded.remarks)
+
+
+def load_cluster(
+    cluster: ClusterLike,
+    *,
+    brokers: str | os.PathLike[str] | None = None,
+    log_dirs: str | os.PathLike[str] | None = None,
+    rates: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
+) -> LoadedCluster:
+    """Load a cluster for replica strategies; the arguments are those of `plan`.
+
+    Raises:
+        ScenarioError: a file cannot be read, or is invalid.
+        PlanError: further files are given for a cluster that is not read from a file.
+    """
+    if isinstance(cluster, (Scenario, ClusterState, LoadedCluster)):
+        if any(path is not None for path in (brokers, log_dirs, rates)):
+            raise PlanError("brokers, log_dirs and rates require a cluster that is read from a file")
+        if isinstance(cluster, Scenario):
+            world = cluster.world(cluster.seeds[0] if seed is None else seed)
+            return LoadedCluster(cluster.name, to_cluster_state(world.cluster), ())
+        return cluster if isinstance(cluster, LoadedCluster) else LoadedCluster("cluster", cluster, ())
+    path = find_scenario(Path(cluster)) if isinstance(cluster, (str, os.PathLike)) else None
+    source = str(path or "standard input")
+    try:
+        if isinstance(cluster, (str, os.PathLike)):
+            text = read_text(find_scenario(Path(cluster)), MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
+        else:
+            text = cluster.read()
+    except (UnreadableError, UnicodeDecodeError) as error:
+        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise ScenarioError([Mistake(source, None, "", reason)]) from None
+    loaded = read_cluster(
+        source,
+        text,
+        path=path,
+        brokers=None if brokers is None else Path(brokers),
+        log_dirs=None if log_dirs is None else Path(log_dirs),
+        rates=None if rates is None else Path(rates),
+        seed=seed,
+    )
+    name = source if path is None else str(cluster)
+    return LoadedCluster(name, loaded.state, loaded.remarks, loaded.log_dirs)
+
+
+def folder_names(strategies: Sequence[str]) -> list[str]:
+    """Return a unique folder name for each strategy, different from the folder of figures."""
+    names: list[str] = []
+    for strategy in strategies:
+        name = re.sub(r"[^\w.-]", "_", strategy)
+        taken = {*names, FIGURES}
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        names.append(next(free for free in itertools.chain([name], numbered) if free not in taken))
+    return names
+
+
+def _resolve_strategies(
+    strategies: StrategyLike | Sequence[StrategyLike] | Mapping[str, ReplicaAssignor], parameters: Mapping[str, Any]
+) -> dict[str, ReplicaAssignor]:
+    """Return strategies by name; an instance is named after its class."""
+    if isinstance(strategies, Mapping):
+        return dict(strategies)
+    listed = [strategies] if isinstance(strategies, str) or not isinstance(strategies, Sequence) else strategies
+    chosen: dict[str, ReplicaAssignor] = {}
+    for strategy in listed:
+        if isinstance(strategy, str):
+            chosen |= build_strategies([strategy], parameters)
+        else:
+            name = type(strategy).__name__
+            numbered = (f"{name} {number}" for number in itertools.count(2))
+            chosen[next(free for free in itertools.chain([name], numbered) if free not in chosen)] = strategy
+    return chosen
+
+
+def _plan_row(result: StrategyResult, folder: str | None) -> PlanRow:
+    return PlanRow(
+        strategy=result.strategy,
+        status=result.status,
+        reason=result.reason,
+        figures=result.figures,
+        aims=frozenset(result.objectives),
+        notes=result.notes,
+        objective=result.objective,
+        value=result.value,
+        bound=result.bound,
+        changes=len(result.changes) if result.has_plan else None,
+        elections=result.num_elections if result.has_plan else None,
+        batches=result.num_batches,
+        folder=folder,
+    )
+
+
+def _describe_options(options: PlanOptions, plan_input: PlanInput) -> Iterator[str]:
+    if options.remove:
+        yield f"without broker{'s' if len(options.remove) > 1 else ''} {', '.join(map(str, options.remove))}"
+    if options.add:
+        yield f"with broker{'s' if len(options.add) > 1 else ''} {', '.join(options.add)}"
+    if options.replication_factor is not None:
+        yield f"replication factor {options.replication_factor}"
+    if plan_input.topics is not None:
+        listed = format_list("topics" if len(plan_input.topics) > 1 else "topic", plan_input.topics)
+        yield f"{listed.replace(':', '', 1)} only"
+    if not options.rack_aware:
+        yield "not rack-aware"

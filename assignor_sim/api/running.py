@@ -1,0 +1,141 @@
+"""`sim.run`: simulate a scenario with several assignors and seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import pyarrow as pa
+
+from assignor_sim.api.loading import as_scenario
+from assignor_sim.api.results import RunResult
+from assignor_sim.api.stored_scenario import scenario_record
+from assignors.registry import AssignorLike
+from scenarios.assignor_specs import AssignorSpec, assignor_specs
+from scenarios.load import Scenario
+from scenarios.run import run as run_once
+from simulator.assignment.explanation import ExplanationRequest
+from simulator.model_version import MODEL_VERSION
+from simulator.results.tables import concat_tables
+from simulator.results.tabulation import tabulate
+from simulator.results.trace import Trace
+from simulator.world.world import GroupProtocol
+
+_PACKAGES = ("assignor-sim", "numpy", "ortools", "pyarrow", "simpy")
+
+
+def run(
+    scenario: Scenario | str | os.PathLike[str],
+    assignor: AssignorLike | Sequence[AssignorLike] | None = None,
+    seed: int | Iterable[int] | None = None,
+    *,
+    capture: bool = False,
+    prove: float | None = None,
+    explain: bool = True,
+    keep_traces: bool = True,
+    command: str = "",
+    on_progress: Callable[[str], None] | None = None,
+) -> RunResult:
+    """Simulate a scenario with one or several assignors and seeds; `assignor-sim run` in Python.
+
+    Args:
+        scenario: a loaded scenario, a file, or the name of a shipped scenario.
+        assignor: one assignor or a list: a label of the scenario, a registered name, `package.module:Class`, an
+            instance, a class, or a callable from `ApplicationState` to `TaskAssignment`. By default the assignors that
+            the scenario lists.
+        seed: one random seed or several; by default those of the scenario.
+        capture: whether the traces keep the assignor's input and output of every rebalance.
+        prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound.
+        explain: whether to record the reasons of task moves (tables `reasons` and `cycles`).
+        keep_traces: whether the result keeps the traces beside the tables.
+        command: the command line, for the manifest.
+        on_progress: called with a description of each run before it starts.
+
+    Returns:
+        The result: tables of all runs, and methods to summarize, plot, explain, report and save them.
+
+    Raises:
+        ScenarioError: the scenario is invalid.
+        AssignorError: an assignor is unknown, or rejects its parameters.
+
+    Examples:
+        >>> import assignor_sim as sim
+        >>> result = sim.run("cold_start", ["high_availability", sim.Optimal(slack=1)], seed=1)
+        >>> list(result.labels)
+        ['high_availability', 'optimal (slack=1)']
+        >>> int(result.to_pandas("runs")["seed"].max())
+        1
+    """
+    loaded = as_scenario(scenario)
+    specs = assignor_specs(loaded, _as_list(assignor))
+    seeds = loaded.seeds if seed is None else (seed,) if isinstance(seed, int) else tuple(seed) or loaded.seeds
+    request = ExplanationRequest(break_evens=False) if explain else None
+    tables: list[dict[str, pa.Table]] = []
+    traces: dict[tuple[str, int], Trace] = {}
+    for spec in specs:
+        for each_seed in seeds:
+            if on_progress is not None:
+                on_progress(f"{spec.label}, seed {each_seed}")
+            trace = run_once(loaded, spec, each_seed, capture=capture, prove=prove, explain=request)
+            tables.append(tabulate(trace, spec.label, each_seed))
+            if keep_traces:
+                traces[spec.label, each_seed] = trace
+    joined, manifest = concat_tables(tables), _manifest(loaded, specs, seeds, command)
+    if prove is not None:
+        manifest["proofs"] = _proof_counts(joined["proofs"], prove)
+    return RunResult(joined, manifest, loaded, {spec.label: spec for spec in specs}, traces)
+
+
+def _as_list(assignor: AssignorLike | Sequence[AssignorLike] | None) -> list[AssignorLike]:
+    if assignor is None:
+        return []
+    return list(assignor) if isinstance(assignor, list | tuple) else [assignor]  # type: ignore[list-item]
+
+
+def _proof_counts(proofs: pa.Table, limit_s: float) -> dict[str, Any]:
+    """Return the number of rounds with a proof attempt, and the number of proven minimums."""
+    rows = proofs.to_pylist()
+    exact = sum(row["total_cost_bound"] == row["best_known_total_cost"] for row in rows)
+    return {"limit_s": limit_s, "rounds": len(rows), "proven": exact, "unproven": len(rows) - exact}
+
+
+def _manifest(scenario: Scenario, specs: Sequence[AssignorSpec], seeds: Sequence[int], command: str) -> dict[str, Any]:
+    """Return everything that identifies the runs, JSON-able."""
+    return {
+        "scenario": scenario_record(scenario),
+        "assignors": [_assignor_record(scenario, spec) for spec in specs],
+        "seeds": list(seeds),
+        "command": command,
+        "model": MODEL_VERSION,
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+    }
+
+
+def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
+    protocol = spec.choice.protocol or scenario.blueprint.application.group_configs.protocol
+    stated = list(dict.fromkeys((*scenario.stated, *spec.choice.changed)))
+    return {
+        "label": spec.label,
+        "assignor": spec.info.name,
+        "kafka_version": spec.info.kafka_version,
+        "parameters": {name: _json_value(value) for name, value in spec.choice.parameters.items()},
+        "configs": dataclasses.asdict(spec.choice.configs),
+        "protocol": str(protocol),
+        "ignored": [key for key in stated if spec.info.ignores(key)],
+        # Kafka does not start a streams group with static membership.
+        "refused": [key for key in stated if protocol is GroupProtocol.STREAMS and key == "group.instance.id"],
+    }
+
+
+def _json_value(value: object) -> object:
+    """Return a parameter as JSON can hold it."""
+    try:
+        json.dumps(value)
+    except TypeError:
+        return str(value)
+    return value

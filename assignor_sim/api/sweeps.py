@@ -1,0 +1,123 @@
+"""`sim.sweep`: run a scenario in many settings on Spark, and aggregate the runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assignor_sim.api.spark import spark_session
+from assignors.registry import AssignorLike
+from pipeline.aggregate import aggregate
+from pipeline.sweep.design import load_sweep
+from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
+from pipeline.sweep.run import Progress, run_sweep
+from scenarios.shipped import find_sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SweepResult:
+    """Result of a sweep; `print` shows the summary that `assignor-sim sweep` prints.
+
+    Attributes:
+        directory: folder or URI of the tables.
+        summary: Pareto-optimal combinations, best values and most influential factors, JSON-able.
+        runs: number of runs, failed ones included.
+        failed: number of runs that ended with an error; see the column `error` of the table `runs`.
+    """
+
+    directory: str
+    summary: Mapping[str, Any]
+    runs: int
+    failed: int
+
+    def to_pandas(self, table: str = "cells") -> pd.DataFrame:
+        """Return an aggregate table of a sweep in a local folder.
+
+        Args:
+            table: name of the table, such as `cells`, `front` or `differences`.
+
+        Returns:
+            The table as a data frame.
+
+        Raises:
+            FileNotFoundError: the folder has no such table, or is not local.
+        """
+        import pandas as pd
+
+        path = Path(self.directory) / "aggregate" / table
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: no such table")
+        return pd.read_parquet(path)
+
+    def __str__(self) -> str:
+        from reports.render.terminal.sweep import render
+
+        return render(dict(self.summary))
+
+    def __repr__(self) -> str:
+        return f"<SweepResult of {self.runs} runs in {self.directory}>"
+
+
+def prepare(
+    sweep: str | os.PathLike[str], assignors: Sequence[AssignorLike] = (), *, command: str = ""
+) -> PreparedSweep:
+    """Load a sweep and plan its runs; needs no Spark.
+
+    Args:
+        sweep: a sweep file, or the name of a shipped sweep.
+        assignors: assignors in place of the sweep's.
+        command: the command line, for the manifest.
+
+    Returns:
+        The sweep, with its number of runs and its warnings.
+
+    Raises:
+        ScenarioError: the scenario is invalid in the first setting.
+        AssignorError: an assignor is unknown.
+        SweepError: the sweep is invalid, or an assignor cannot be pickled.
+    """
+    return prepare_sweep(load_sweep(find_sweep(Path(sweep))), assignors, command)
+
+
+def sweep(
+    sweep: str | os.PathLike[str] | PreparedSweep,
+    out: str | os.PathLike[str],
+    assignors: Sequence[AssignorLike] = (),
+    *,
+    resume: bool = False,
+    spark: SparkSession | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> SweepResult:
+    """Run a scenario in every setting of a sweep, with every assignor and seed; `assignor-sim sweep` in Python.
+
+    Args:
+        sweep: a sweep file, the name of a shipped sweep, or a prepared sweep.
+        out: folder or URI for the tables.
+        assignors: assignors in place of the sweep's, as in `run`. An object must be importable by the workers:
+            defined in a module, not in a notebook cell. A prepared sweep has its assignors.
+        resume: whether to complete an interrupted sweep in `out`.
+        spark: the Spark session; by default the active one, else Spark embedded in this process on all cores.
+        on_progress: called with the number of completed runs from time to time.
+
+    Returns:
+        The summary and the place of the tables.
+
+    Raises:
+        ScenarioError: the scenario is invalid in the first setting.
+        AssignorError: an assignor is unknown.
+        SweepError: the sweep is invalid, or `out` holds something else.
+        AggregateError: the runs cannot be aggregated.
+        SparkError: Spark does not start, or fails.
+    """
+    prepared = sweep if isinstance(sweep, PreparedSweep) else prepare(sweep, assignors)
+    with spark_session(spark) as session:
+        state = run_sweep(session, prepared, os.fspath(out), resume=resume, on_progress=on_progress or (lambda _: None))
+        summary = aggregate(session, [os.fspath(out)])
+    return SweepResult(os.fspath(out), summary, state.total, state.failed)

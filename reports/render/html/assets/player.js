@@ -1,0 +1,165 @@
+// The round player: two runs at the same simulated time.
+class Player {
+  constructor(root, data) {
+    this.runStates = data.runs.map((run) => new RunState(run, data));
+    this.every = false;
+    this.marked = null;
+    this.panels = [0, 1].slice(0, this.runStates.length).map((number) => new Panel(this.runStates, number, number, (...event) => this.notified(...event)));
+    this.timeline = new Timeline((at) => this.go(this.nearest(at)));
+    this.controls(root);
+    this.choose();
+    // Start at the first assignment.
+    this.go(this.nearest(Math.max(0, ...this.shown.map((runState) => (runState.run.rounds.length ? runState.run.rounds[0].at : 0)))));
+  }
+
+  controls(root) {
+    const button = (label, text, act) => make('button', { type: 'button', 'aria-label': label, title: label, onclick: act }, text);
+    this.play = button('Play', '▶ Play', () => this.toggle());
+    this.play.classList.add('play');
+    this.slider = make('input', { type: 'range', min: 0, step: 1, 'aria-label': 'Time', oninput: () => this.go(Number(this.slider.value)) });
+    this.slider.addEventListener('keydown', (event) => this.pressed(event));
+    this.clock = make('output', { class: 'clock' });
+    this.speed = make('select', { 'aria-label': 'Speed', onchange: () => this.playing && this.start() },
+      [['slow', 1600], ['normal', 800], ['fast', 250]].map(([name, ms]) => make('option', { value: ms, selected: ms === 800 }, name)));
+    const steps = make('select', { 'aria-label': 'Steps', onchange: (event) => this.stepBy(event.target.value === 'every') },
+      make('option', { value: 'rounds' }, 'rounds and events'), make('option', { value: 'every' }, 'every change'));
+    this.find = make('input', { type: 'search', placeholder: '0_3', size: 6, 'aria-label': 'Find a task', onchange: () => this.search() });
+    this.missing = make('span', { class: 'missing', role: 'status' });
+    this.aside = make('aside', { class: 'history', 'aria-live': 'polite', hidden: true });
+    this.aside.addEventListener('keydown', (event) => event.key === 'Escape' && this.close());
+    root.addEventListener('keydown', (event) => event.key === 'Escape' && !this.aside.hidden && this.close());
+    root.append(
+      make('div', { class: 'controls' },
+        button('To the start', '|◀', () => this.go(0)), button('Step back', '◀', () => this.go(this.moment - 1)), this.play,
+        button('Step forward', '▶|', () => this.go(this.moment + 1)), this.clock,
+        make('label', {}, 'Steps ', steps), make('label', {}, 'Speed ', this.speed), make('label', {}, 'Find task ', this.find), this.missing),
+      make('div', { class: 'track' }, this.slider, this.timeline.root),
+      legend(this.runStates),
+      make('div', { class: 'panels' }, this.panels.map((panel) => panel.root)),
+      this.aside);
+    root.hidden = false;
+  }
+
+  // Collect the times at which the selected runs change.
+  choose() {
+    this.shown = this.panels.map((panel) => panel.runState).filter(Boolean);
+    const moments = new Set([0]);
+    for (const runState of this.shown) {
+      runState.run.rounds.forEach((round) => moments.add(round.at));
+      runState.run.events.forEach(([at]) => at <= runState.run.until && moments.add(at));
+      if (this.every) runState.steps.forEach((step) => moments.add(step.at));
+      moments.add(runState.run.until);
+    }
+    this.moments = [...moments].sort((a, b) => a - b);
+    this.slider.max = this.moments.length - 1;
+    this.timeline.show(this.shown);
+  }
+
+  nearest(at) {
+    const distances = this.moments.map((moment) => Math.abs(moment - at));
+    return distances.indexOf(Math.min(...distances));
+  }
+
+  go(moment) {
+    this.moment = Math.max(0, Math.min(this.moments.length - 1, moment));
+    const at = this.moments[this.moment];
+    this.shown.forEach((runState) => runState.seek(at));
+    this.panels.forEach((panel) => panel.show(this.marked));
+    this.slider.value = this.moment;
+    const happened = this.shown.length ? this.shown[0].run.events.filter(([when]) => when === at).map(([, text]) => text) : [];
+    this.clock.replaceChildren(make('strong', {}, writeClock(at)), ...(happened.length ? [' ', named(happened.slice(0, 2).join(', ') + (happened.length > 2 ? ' and ' + (happened.length - 2) + ' more' : ''))] : []));
+    this.slider.setAttribute('aria-valuetext', [writeClock(at), ...this.shown.map((runState) => 'round ' + (runState.round < 0 ? 0 : runState.run.rounds[runState.round].n)), ...happened.slice(0, 3)].join(', '));
+    this.timeline.at(at);
+    if (this.playing && this.moment === this.moments.length - 1) this.stop();
+  }
+
+  stepBy(every) {
+    const at = this.moments[this.moment];
+    this.every = every;
+    this.choose();
+    this.go(this.nearest(at));
+  }
+
+  toggle() {
+    if (this.playing) return this.stop();
+    if (this.moment === this.moments.length - 1) this.go(0);
+    return this.start();
+  }
+
+  start() {
+    clearInterval(this.playing);
+    this.playing = setInterval(() => this.go(this.moment + 1), Number(this.speed.value));
+    this.play.textContent = 'Pause';
+    this.play.title = 'Pause';
+    this.play.setAttribute('aria-label', 'Pause');
+  }
+
+  stop() {
+    clearInterval(this.playing);
+    this.playing = null;
+    this.play.textContent = '▶ Play';
+    this.play.title = 'Play';
+    this.play.setAttribute('aria-label', 'Play');
+  }
+
+  pressed(event) {
+    if (event.key !== ' ') return;
+    event.preventDefault();
+    this.toggle();
+  }
+
+  notified(what, panel, task) {
+    if (what === 'asked') return this.showHistory(panel.runState.run.tasks[task]);
+    const at = this.moments[this.moment];
+    this.choose();
+    if (this.aside.dataset.task) this.showHistory(this.aside.dataset.task);
+    return this.go(this.nearest(at));
+  }
+
+  search() {
+    const wanted = this.find.value.trim();
+    const known = this.shown.some((runState) => runState.run.tasks.includes(wanted));
+    this.missing.textContent = wanted && !known ? 'unknown task' : '';
+    if (known) this.showHistory(wanted);
+    else if (!wanted) this.close();
+  }
+
+  // Show the history of a task in each selected run.
+  showHistory(name) {
+    this.back = document.activeElement && document.activeElement.dataset.key ? document.activeElement.dataset.key : null;
+    const jump = (at) => this.go(this.nearest(at));
+    const told = this.shown.filter((runState) => runState.run.tasks.includes(name)).map((runState) => make('section', {},
+      make('h4', {}, named(runState.run.label)), historyList(runState, runState.run.tasks.indexOf(name), jump)));
+    this.aside.replaceChildren(
+      make('div', { class: 'history-head' }, make('h3', {}, 'Task ', named(name)), make('button', { type: 'button', class: 'close', onclick: () => this.close() }, 'Close')),
+      make('div', { class: 'histories' }, told));
+    this.aside.dataset.task = name;
+    this.aside.hidden = false;
+    this.marked = name;
+    this.panels.forEach((panel) => panel.show(this.marked));
+  }
+
+  close() {
+    this.aside.hidden = true;
+    delete this.aside.dataset.task;
+    this.marked = null;
+    this.panels.forEach((panel) => panel.show(null));
+    const chip = [...document.querySelectorAll('.chip')].find((each) => this.back && each.dataset.key === this.back);
+    if (chip) chip.focus({ preventScroll: true });
+  }
+}
+
+function legend(runStates) {
+  const knows = runStates.some((runState) => runState.run.rounds.some((round) => round.warm));
+  const blocks = runStates.some((runState) => runState.steps.some((step) => pairs(step.pairs).some(([, code]) => code % STATES === BLOCKED)));
+  const looks = Object.entries(LOOKS).filter(([look]) => (knows || look !== 'warm') && (blocks || look !== 'blocked'));
+  return make('ul', { class: 'legend' }, looks.map(([look, [mark, words]]) => make('li', {},
+    make('span', { class: 'chip ' + look }, make('span', { class: 'mark' }, mark), make('span', { class: 'id' }, '0_0')), ' ', words)),
+  make('li', {}, make('span', { class: 'chip running moved' }, make('span', { class: 'mark' }), make('span', { class: 'id' }, '0_0')), ' moved in this round'));
+}
+
+(() => {
+  const root = document.getElementById('player-here');
+  const data = embedded('player-data');
+  if (root && data && data.runs.length) new Player(root, data);
+})();

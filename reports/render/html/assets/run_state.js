@@ -1,0 +1,84 @@
+// State of one run at any time: client and state of each task, decoded from the changes.
+const [UNASSIGNED, ASSIGNED, RESTORING, RUNNING, REVOKED, BLOCKED] = [0, 1, 2, 3, 4, 5];
+const STATES = 6;
+const NOBODY = -1;
+
+class RunState {
+  constructor(run, words) {
+    this.run = run;
+    this.words = words;
+    let at = 0;
+    this.steps = run.lives.map(([passed, ...pairs]) => ({ at: (at += passed), pairs }));
+    // The first round assigns all tasks, so it has no moves.
+    this.moved = run.rounds.map((round, place) => new Set(place ? triples(round.own).map(([task]) => task) : []));
+    this.reset();
+  }
+
+  reset() {
+    const tasks = this.run.tasks.length;
+    this.now = -1;
+    this.step = 0;
+    this.round = -1;
+    this.state = new Uint8Array(tasks);
+    this.client = new Int32Array(tasks).fill(NOBODY);
+    this.target = new Int32Array(tasks).fill(NOBODY);
+    this.copies = new Map();
+    this.warm = new Set();
+  }
+
+  // Advance or rewind to a time, and apply all changes up to it.
+  seek(at) {
+    if (at < this.now) this.reset();
+    this.now = at;
+    while (this.round + 1 < this.run.rounds.length && this.run.rounds[this.round + 1].at <= at) this.enter(++this.round);
+    while (this.step < this.steps.length && this.steps[this.step].at <= at) this.take(this.steps[this.step++]);
+  }
+
+  enter(place) {
+    const round = this.run.rounds[place];
+    for (const [task, client] of triples(round.own)) this.target[task] = client;
+    for (const [task, client] of pairs(round.drop)) {
+      this.copiesOf(client).delete(task);
+      this.warm.delete(client + ':' + task);
+    }
+    for (const [task, client] of pairs(round.add)) this.copiesOf(client).add(task);
+    for (const [task, client] of pairs(round.cool || [])) this.warm.delete(client + ':' + task);
+    for (const [task, client] of pairs(round.warm || [])) this.warm.add(client + ':' + task);
+  }
+
+  take(step) {
+    for (const [task, code] of pairs(step.pairs)) {
+      this.state[task] = code % STATES;
+      this.client[task] = Math.floor(code / STATES) - 1;
+    }
+  }
+
+  copiesOf(client) {
+    if (!this.copies.has(client)) this.copies.set(client, new Set());
+    return this.copies.get(client);
+  }
+
+  isMember(client) {
+    const number = this.round < 0 ? 0 : this.run.rounds[this.round].n;
+    return this.run.clients[client].stays.some(([from, until]) => from <= number && (until === null || number < until));
+  }
+
+  // States of a task in order of time: [at, state, client].
+  statesOf(task) {
+    const found = [];
+    for (const step of this.steps) {
+      for (let place = 0; place < step.pairs.length; place += 2) {
+        if (step.pairs[place] === task) found.push([step.at, step.pairs[place + 1] % STATES, Math.floor(step.pairs[place + 1] / STATES) - 1]);
+      }
+    }
+    return found;
+  }
+}
+
+function groups(flat, size) {
+  const found = [];
+  for (let place = 0; place < flat.length; place += size) found.push(flat.slice(place, place + size));
+  return found;
+}
+const pairs = (flat) => groups(flat, 2);
+const triples = (flat) => groups(flat, 3);

@@ -1,0 +1,82 @@
+// History of one task in one run: when it moved, from where to where, why, and its downtime.
+function taskHistory(runState, task) {
+  const { run } = runState;
+  const states = runState.statesOf(task);
+  const entries = [];
+  let owner = NOBODY;
+  const standing = new Set();
+  run.rounds.forEach((round, place) => {
+    const later = run.rounds.slice(place + 1).find((_, after) => runState.moved[place + 1 + after].has(task));
+    const until = later ? later.at : run.until;
+    const move = triples(round.own).find(([which]) => which === task);
+    if (move) {
+      const said = run.told && run.told[round.n + ':' + task];
+      entries.push({ at: round.at, round, kind: 'move', parts: moveParts(runState, owner, move, said), cost: cost(states, move[1], round.at, until) });
+      owner = move[1];
+    }
+    const gone = pairs(round.drop).filter(([which]) => which === task).map(([, client]) => client);
+    const come = pairs(round.add).filter(([which]) => which === task).map(([, client]) => client);
+    gone.forEach((client) => standing.delete(client));
+    come.forEach((client) => standing.add(client));
+    if (gone.length || come.length) {
+      entries.push({ at: round.at, round, kind: 'copy', parts: copyParts(runState, task, come, gone, owner, standing, round), cost: null });
+    }
+  });
+  return entries;
+}
+
+function place(runState, client) {
+  if (client === NOBODY) return ['no client'];
+  const { name, rack } = runState.run.clients[client];
+  return rack === null ? [named(name)] : [named(name), ' (', named(rack), ')'];
+}
+
+const listed = (runState, clients) => clients.flatMap((client, n) => [...(n ? [', '] : []), ...place(runState, client)]);
+
+function moveParts(runState, from, [, to, why], said) {
+  const reason = why === NOBODY ? null : runState.words.reasons[runState.run.why[why]] || runState.run.why[why];
+  const parts = from === NOBODY ? ['Assigned to ', ...place(runState, to)] : ['From ', ...place(runState, from), ' to ', ...place(runState, to)];
+  if (reason) parts.push(': ', make('strong', {}, reason));
+  parts.push('.');
+  if (said) parts.push(' ', make('span', { class: 'said' }, named(said)));
+  return parts;
+}
+
+function copyParts(runState, task, come, gone, owner, standing, round) {
+  const parts = [];
+  const toWarmUp = new Set(pairs(round.warm || []).map(([task, client]) => task + ':' + client));
+  const [warm, kept] = [true, false].map((wanted) => come.filter((client) => toWarmUp.has(task + ':' + client) === wanted));
+  if (kept.length) parts.push('Standby added on ', ...listed(runState, kept), '. ');
+  if (warm.length) parts.push('Warm-up added on ', ...listed(runState, warm), '. ');
+  const left = gone.filter((client) => client !== owner);
+  const promoted = gone.filter((client) => client === owner);
+  if (promoted.length) parts.push('The copy on ', ...listed(runState, promoted), ' becomes the active task. ');
+  if (left.length) parts.push('Copy removed from ', ...listed(runState, left), '. ');
+  if (!standing.size) parts.push('No copies remain. ');
+  return parts;
+}
+
+// Downtime of the task around a move, until it first runs on the new client.
+function cost(states, client, from, until) {
+  if (client === NOBODY) return ['down', 'No client runs it.'];
+  const first = states.findIndex(([at, state, on]) => at >= from && at <= until && state === RUNNING && on === client);
+  if (first < 0) return ['down', 'Never ran there.'];
+  let before = first - 1;
+  while (before >= 0 && states[before][1] !== RUNNING) before -= 1;
+  if (before < 0) return firstRun(states[first][0] - from);
+  const down = states[first][0] - states[before + 1][0];
+  const restoring = states.slice(before + 1, first).reduce((sum, [at, state], n) => sum + (state === RESTORING ? states[before + 2 + n][0] - at : 0), 0);
+  if (!down) return ['', 'No downtime.'];
+  return ['down', 'Down for ' + writeDuration(down) + (restoring ? ', ' + writeDuration(restoring) + ' of it restoring state' : '') + '.'];
+}
+
+const firstRun = (after) => (after ? ['down', 'Ran ' + writeDuration(after) + ' later.'] : ['', 'Ran immediately.']);
+
+function historyList(runState, task, jump) {
+  const entries = taskHistory(runState, task);
+  if (!entries.length) return make('p', {}, 'Never assigned.');
+  const more = runState.run.told ? null : make('p', {}, 'The steps behind each move are left out to limit the size of the page; assignor-sim explain shows them.');
+  return [more, make('ol', { class: 'history-list' }, entries.map(({ at, round, parts, cost: paid, kind }) => make('li', { class: kind },
+    make('button', { type: 'button', class: 'when', onclick: () => jump(at) }, writeClock(at) + ', round ' + round.n),
+    make('span', {}, parts, paid ? make('span', { class: 'cost ' + paid[0] }, ' ' + paid[1]) : null))))];
+}

@@ -1,0 +1,1 @@
+"""Planning of replica placements: options, strategies, imported plans, and their results."""

@@ -1,0 +1,161 @@
+"""The input of replica strategies, from a cluster and the options of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from assignors.model.columns import NO_RACK, IntArray
+from assignors.replicas.plan import PlanRequest
+from assignors.replicas.planning import PlanError, check_request
+from assignors.replicas.state import BrokerState, ClusterState
+from scenarios.clusters.cluster_reader import read_tool_output
+from scenarios.kafka.formats.broker_list import parse_broker
+from scenarios.kafka.formats.topics_to_move import parse_topics_to_move
+from scenarios.kafka.plan_files.changes import LogDirs
+from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_list, format_value
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """The options of a plan, as given on the command line.
+
+    Attributes:
+        remove: ids of brokers to decommission.
+        add: brokers to add, as ID:RACK or ID:RACK:CAPACITY.
+        replication_factor: the new replication factor of every partition; None to keep the current ones.
+        topics: the topics that may change; an entry may list several, separated by commas. Empty for all topics.
+        rack_aware: whether racks constrain the plan.
+    """
+
+    remove: Sequence[int] = ()
+    add: Sequence[str] = ()
+    replication_factor: int | None = None
+    topics: Sequence[str] = ()
+    rack_aware: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInput:
+    """The input of replica strategies.
+
+    Attributes:
+        state: the cluster, including added brokers.
+        request: the requirements for the plan.
+        topics: the topics that may change; None for all.
+        warnings: warnings for the user.
+        log_dirs: the known log directories of replicas, which the files of a plan keep.
+    """
+
+    state: ClusterState
+    request: PlanRequest
+    topics: tuple[str, ...] | None
+    warnings: tuple[str, ...]
+    log_dirs: LogDirs = field(default_factory=dict)
+
+    @property
+    def rows(self) -> IntArray:
+        """The rows of the partitions that may change."""
+        if self.topics is None:
+            return np.arange(self.state.num_partitions)
+        topic_indices = [index for index, name in enumerate(self.state.topics) if name in self.topics]
+        return np.flatnonzero(np.isin(self.state.topic, topic_indices))
+
+
+def build_plan_input(state: ClusterState, options: PlanOptions, log_dirs: LogDirs | None = None) -> PlanInput:
+    """Build the input of replica strategies.
+
+    Raises:
+        PlanError: an option refers to an unknown broker or topic, or no plan can meet the options.
+    """
+    alive = sorted(broker.id for broker in state.brokers if broker.is_alive)
+    added = [_parse_added_broker(text, alive) for text in options.add]
+    if len({broker.id for broker in added}) < len(added):
+        raise PlanError(f"--add-broker: a broker occurs twice ({format_list('brokers to add', options.add)})")
+    for broker in options.remove:
+        if broker not in alive:
+            raise PlanError(f"--remove-broker {broker}: unknown broker ({format_list('brokers', alive)})")
+    extended = _add_brokers(state, added)
+    remaining = {*alive, *(broker.id for broker in added)} - set(options.remove)
+    topics = tuple(dict.fromkeys(name.strip() for text in options.topics for name in text.split(",") if name.strip()))
+    if options.topics and not topics:
+        raise PlanError("--topics: empty list of topics")
+    request = PlanRequest(
+        brokers=tuple(sorted(remaining)) if options.remove else None,
+        replication_factor=options.replication_factor,
+        rack_aware=options.rack_aware,
+    )
+    if options.remove and not remaining:
+        raise PlanError("--remove-broker: no broker remains; keep at least one")
+    check_request(extended, request, topics or None)
+    warnings = tuple(_warnings(state, extended, request, added))
+    plan_input = PlanInput(extended, request, topics or None, warnings, log_dirs or {})
+    _check_factors(plan_input)
+    return plan_input
+
+
+def read_topics(path: Path, state: ClusterState) -> tuple[str, ...]:
+    """Read the topics to move from a file of `kafka-reassign-partitions.sh`, in the order of the file.
+
+    Raises:
+        ScenarioError: the file is not a list of topics, or contains topics that the cluster does not have.
+    """
+    listed = read_tool_output(path, parse_topics_to_move)
+    mistakes = Mistakes(str(path))
+    for topic in listed:
+        if topic.name not in state.topics:
+            suggestion = did_you_mean(topic.name, sorted(state.topics), "topics")
+            mistakes.add(Mistake(str(path), topic.line, "", f"unknown topic {format_value(topic.name)} ({suggestion})"))
+    mistakes.raise_any()
+    return tuple(topic.name for topic in listed)
+
+
+def _parse_added_broker(text: str, alive: Sequence[int]) -> BrokerState:
+    try:
+        broker = parse_broker(text)
+    except ValueError as error:
+        raise PlanError(f"--add-broker {text}: {error} (ID:RACK or ID:RACK:CAPACITY, for example 7:az1)") from None
+    if broker.id in alive:
+        raise PlanError(f"--add-broker {text}: broker {broker.id} exists already ({format_list('brokers', alive)})")
+    return BrokerState(broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
+
+
+def _add_brokers(state: ClusterState, added: Sequence[BrokerState]) -> ClusterState:
+    """Return the cluster with added brokers; a missing broker that returns keeps its row."""
+    by_id = {broker.id: broker for broker in added}
+    existing = [by_id.pop(broker.id, broker) for broker in state.brokers]
+    return replace(state, brokers=(*existing, *by_id.values()))
+
+
+def _warnings(
+    state: ClusterState, extended: ClusterState, request: PlanRequest, added: Sequence[BrokerState]
+) -> list[str]:
+    warnings = [
+        f"--add-broker: {broker.rack!r} is a new rack ({format_list('racks', state.racks)})"
+        for broker in added
+        if broker.rack is not None and state.racks and broker.rack not in state.racks
+    ]
+    num_racks = len(set(extended.rack[request.is_allowed(extended)].tolist()) - {NO_RACK})
+    max_factor = int(request.factors(extended).max(initial=0))
+    if request.is_rack_aware(extended) and max_factor > num_racks:
+        limit = int(request.rack_limits(extended).max(initial=0))
+        warnings.append(f"{max_factor} replicas over {num_racks} racks: up to {limit} replicas of a partition per rack")
+    return warnings
+
+
+def _check_factors(plan_input: PlanInput) -> None:
+    """Check that there are enough brokers for every replication factor.
+
+    Raises:
+        PlanError: a replication factor exceeds the number of allowed brokers.
+    """
+    state, request, rows = plan_input.state, plan_input.request, plan_input.rows
+    factors, num_allowed = request.factors(state)[rows], int(request.is_allowed(state).sum())
+    if (factors > num_allowed).any():
+        hardest = int(factors.argmax())
+        option = "" if request.replication_factor is None else f"--replication-factor {request.replication_factor}: "
+        name = state.name(int(rows[hardest]))
+        raise PlanError(f"{option}{name}: replication factor {factors[hardest]} exceeds {num_allowed} allowed brokers")

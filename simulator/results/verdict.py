@@ -1,0 +1,34 @@
+"""How a run ended."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+
+class Verdict(StrEnum):
+    """How a run ended.
+
+    Attributes:
+        STABLE: the group converged.
+        RESTORING: the assignment is final, but tasks or standbys were still catching up.
+        PROBING: the assignor still requested follow-up rebalances.
+        CYCLING: it did, and an assignment returned after another one had replaced it.
+        NEVER: it did, and something prevents the follow-up rebalances from ever ending.
+        REBALANCING: a rebalance was in progress, or the session of a dead member had not timed out yet.
+        FAILED: the assignor failed.
+        EMPTY: no client ever joined.
+    """
+
+    STABLE = "stable"
+    RESTORING = "restoring"
+    PROBING = "probing"
+    CYCLING = "cycling"
+    NEVER = "never"
+    REBALANCING = "rebalancing"
+    FAILED = "failed"
+    EMPTY = "empty"
+
+
+WITHOUT_ASSIGNMENT: Final = frozenset({Verdict.FAILED, Verdict.EMPTY})
+"""Verdicts of runs that never reached an assignment: their metrics cannot be compared."""

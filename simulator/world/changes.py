@@ -1,0 +1,175 @@
+"""The elementary changes of a run, each at one point in time; `simulator.timeline` derives them from disturbances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.ids import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUp:
+    """A client process that starts and joins the group.
+
+    Attributes:
+        client: name of the client.
+        configs: its new assignment configs; None if it keeps those it had.
+        announces_rack: whether it has `client.rack` from now on; None if that does not change.
+    """
+
+    client: str
+    configs: AssignmentConfigs | None = None
+    announces_rack: bool | None = None
+
+    def __str__(self) -> str:
+        new = self.configs is not None or self.announces_rack is not None
+        return f"{self.client} starts" + (" with new configs" if new else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientDown:
+    """A client process that stops.
+
+    Attributes:
+        client: name of the client.
+        leaves_group: whether it leaves the group; if not, the group removes it after its session timeout.
+        keeps_state: whether its disk survives.
+        crashes: whether it stops without closing.
+    """
+
+    client: str
+    leaves_group: bool
+    keeps_state: bool
+    crashes: bool = False
+
+    def __str__(self) -> str:
+        how = "leaves" if self.leaves_group else "goes down" if self.crashes else "closes without LeaveGroup"
+        return f"{self.client} {how}" + ("" if self.keeps_state else ", its state is lost")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokersDown:
+    """Brokers that stop; other replicas take over their leaderships."""
+
+    brokers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"brokers {', '.join(map(str, self.brokers))} go down"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokersUp:
+    """Brokers that are back, and lead the partitions again whose preferred leaders they are."""
+
+    brokers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"brokers {', '.join(map(str, self.brokers))} are back"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasSet:
+    """A partition that has other replicas from now on, without any copying."""
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} moves to brokers {', '.join(map(str, self.replicas))}"
+
+
+class PartitionState(NamedTuple):
+    """The replicas, leader and ISR of a partition.
+
+    Attributes:
+        partition: its topic and number.
+        replicas: broker ids in replica order.
+        leader: broker id, NO_LEADER if none.
+        copying: the replicas that do not have all data yet.
+        in_sync: the in-sync replicas (ISR).
+    """
+
+    partition: TopicPartition
+    replicas: tuple[int, ...]
+    leader: int
+    copying: tuple[int, ...]
+    in_sync: tuple[int, ...]
+
+
+class RackTransfer(NamedTuple):
+    """Bytes, or bytes per second, that brokers of one rack send to brokers of another or the same; None for no rack."""
+
+    from_rack: str | None
+    to_rack: str | None
+    amount: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReassignmentStep:
+    """A step of the ongoing reassignments.
+
+    Attributes:
+        partitions: the partitions that changed, as they are from now on.
+        copied: bytes that were copied in no time at this step.
+        copying: bytes per second that are copied from now on, in place of those of the step before.
+        about: a short description; empty if only rates changed.
+    """
+
+    partitions: tuple[PartitionState, ...]
+    copied: tuple[RackTransfer, ...]
+    copying: tuple[RackTransfer, ...]
+    about: str
+
+    def __str__(self) -> str:
+        return self.about
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigsSet:
+    """New assignment configs of the application, on all clients from now on."""
+
+    configs: AssignmentConfigs
+
+    def __str__(self) -> str:
+        return "assignment configs change"
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficScaled:
+    """A new rate of the source topics: a multiple of the usual rate, or of the rate in an hour of the day.
+
+    Attributes:
+        factor: the multiple.
+        hour: the hour, None for the usual rate.
+    """
+
+    factor: float
+    hour: int | None = None
+
+    def __str__(self) -> str:
+        if self.hour is None:
+            return f"traffic is {self.factor:g} times the usual"
+        return f"traffic is {'' if self.factor == 1 else f'{self.factor:g} times '}that of {self.hour:02}:00"
+
+
+ElementaryChange = (
+    ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | ReassignmentStep | ConfigsSet | TrafficScaled
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TimedChange:
+    """A change and its time.
+
+    Attributes:
+        at_ms: when it happens.
+        change: what happens.
+        event: number of the event that it belongs to, as in `event_numbers`; None for traffic.
+    """
+
+    at_ms: int
+    change: ElementaryChange
+    event: int | None = None

@@ -1,0 +1,50 @@
+"""Which client of a world has which task, and on which thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assignors.model.assignment import UNASSIGNED
+from assignors.model.columns import BoolArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupAssignment:
+    """An assignment of T tasks to the world's N clients: a target of the group, or what the clients have now.
+
+    Attributes:
+        owner: shape (T,); the client that has each task as active task, UNASSIGNED if none.
+        standby: shape (T, N); which clients have a standby or warm-up.
+        thread: shape (T, N); the thread of the client that has the task, in either role; arbitrary elsewhere.
+    """
+
+    owner: IntArray
+    standby: BoolArray
+    thread: IntArray
+
+    @classmethod
+    def empty(cls, num_tasks: int, num_clients: int) -> GroupAssignment:
+        """Return an assignment without any assigned task."""
+        shape = (num_tasks, num_clients)
+        return cls(
+            np.full(num_tasks, UNASSIGNED, dtype=np.int64),
+            np.zeros(shape, dtype=np.bool_),
+            np.zeros(shape, dtype=np.int64),
+        )
+
+    def without(self, client: int) -> GroupAssignment:
+        """Return the assignment without the tasks of a client, given by its row."""
+        standby = self.standby.copy()
+        standby[:, client] = False
+        return GroupAssignment(np.where(self.owner == client, UNASSIGNED, self.owner), standby, self.thread)
+
+    def held(self) -> BoolArray:
+        """Return which clients have each task in either role, shape (T, N)."""
+        held: BoolArray = self.standby | (self.owner[:, None] == np.arange(self.standby.shape[1]))
+        return held
+
+    def owner_thread(self) -> IntArray:
+        """Return the thread of each active task on its owner, shape (T,); arbitrary where it has no owner."""
+        return self.thread[np.arange(len(self.owner)), self.owner]

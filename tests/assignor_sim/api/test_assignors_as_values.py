@@ -1,0 +1,102 @@
+"""An assignor is a value: a name, a label, an instance, a class or a callable, for every function of the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import assignor_sim as sim
+from pipeline.sweep.errors import SweepError
+from tests.assignor_sim.conftest import SMALL
+from tests.pipeline.sweep.examples import write_sweep
+
+SCENARIO = sim.loads(SMALL)
+
+
+@dataclass(frozen=True)
+class Delegate:
+    """Does what Kafka's default does."""
+
+    slack: int = 0
+
+    def assign(self, state: sim.ApplicationState) -> sim.TaskAssignment:
+        return sim.HighAvailability().assign(state)
+
+
+def delegate(state: sim.ApplicationState) -> sim.TaskAssignment:
+    return sim.HighAvailability().assign(state)
+
+
+EQUIVALENTS = [
+    "high_availability",
+    "ha",
+    "assignors.tasks.high_availability:HighAvailability",
+    sim.HighAvailability(),
+    sim.HighAvailability,
+    Delegate(),
+    Delegate,
+    delegate,
+    lambda state: sim.HighAvailability().assign(state),
+]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[object]:
+    return sim.run(SCENARIO, "high_availability").to_pandas("assignments")["client"].tolist()
+
+
+@pytest.mark.parametrize("assignor", EQUIVALENTS, ids=str)
+def test_every_form_of_an_assignor_runs(assignor: object, expected: list[object]) -> None:
+    result = sim.run(SCENARIO, assignor)  # type: ignore[arg-type]
+    assert result.to_pandas("assignments")["client"].tolist() == expected
+    assert result.to_pandas("runs")["verdict"].tolist() == ["stable"]
+
+
+def test_a_label_of_the_scenario_has_its_settings() -> None:
+    assert sim.run(SCENARIO, "sticky").manifest["assignors"][0]["assignor"] == "legacy_sticky"
+
+
+def test_several_assignors_have_unique_labels() -> None:
+    result = sim.run(SCENARIO, [sim.Optimal(slack=1), sim.Optimal(slack=1), Delegate, Delegate(slack=2)])
+    assert len(set(result.labels)) == 4
+    assert "slack=1" in result.labels[0]
+    assert "slack=2" in result.labels[3]
+
+
+def test_they_are_compared_over_seeds() -> None:
+    comparison = sim.compare(SCENARIO, [sim.HighAvailability(), delegate, "sticky"], seeds=2)
+    assert comparison.paired.seeds == 2
+    same, _ = comparison.paired.assignors
+    assert {finding.verdict for finding in comparison.findings if finding.assignor == same} <= {"equal", "unknown"}
+    assert len(comparison.summary()) == len(comparison.findings)
+
+
+def test_what_is_no_assignor_is_refused() -> None:
+    with pytest.raises(sim.AssignorError):
+        sim.run(SCENARIO, 7)  # type: ignore[arg-type]
+    with pytest.raises(sim.AssignorError, match="unknown"):
+        sim.run(SCENARIO, "unknown_assignor")
+    with pytest.raises(ValueError, match="two or more"):
+        sim.compare(SCENARIO, ["high_availability"])
+
+
+def test_an_invalid_assignment_ends_the_run_and_an_exception_leaves_it() -> None:
+    invalid = sim.run(SCENARIO, lambda state: sim.TaskAssignment(()))
+    assert "MISSING_PROCESS_ID" in str(invalid.trace.failure)
+
+    def divide(state: sim.ApplicationState) -> sim.TaskAssignment:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        sim.run(SCENARIO, divide)
+
+
+def test_a_sweep_takes_what_its_workers_can_import(tmp_path: Path) -> None:
+    from assignor_sim.api.sweeps import prepare
+
+    prepared = prepare(write_sweep(tmp_path), [sim.Optimal(slack=1), delegate, "high_availability"])
+    assert len(prepared.sweep_inputs.assignors) == 2
+    with pytest.raises(SweepError, match="define it in a module"):
+        prepare(write_sweep(tmp_path / "other"), [lambda state: delegate(state)])

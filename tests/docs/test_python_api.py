@@ -1,0 +1,120 @@
+"""The Python API: every public name exists and is documented, and every example in docs and docstrings runs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import assignor_sim as sim
+import assignor_sim.api
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^(<!-- .*? -->\n)?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = {
+    str(page.relative_to(ROOT)): blocks
+    for page in sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
+    if (blocks := [code for mark, code in BLOCK.findall(page.read_text(encoding="utf-8")) if not mark])
+}
+MODULES = [
+    importlib.import_module(f"assignor_sim.api.{module.name}") for module in pkgutil.iter_modules(sim.api.__path__)
+]
+INTERNAL = {
+    "as_scenario",
+    "as_scenarios",
+    "batch_rows",
+    "explain",
+    "folder_names",
+    "imports_not_stored",
+    "load_cluster",
+    "plan_tables",
+    "prepare",
+    "read_stored_scenario",
+    "rounds_path",
+    "scenario_files",
+    "scenario_record",
+    "spark_session",
+    "stored_results_path",
+    "stored_scenario_files",
+    "stored_scenario_path",
+    "verify_file",
+}
+"""Functions of the API's modules that only the commands use."""
+
+
+def names_for_type_checkers() -> set[str]:
+    """The names that `assignor_sim/__init__.py` imports under TYPE_CHECKING."""
+    tree = ast.parse((ROOT / "assignor_sim" / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    return {alias.asname or alias.name for node in block.body for alias in node.names}  # type: ignore[attr-defined]
+
+
+def doctests() -> list[doctest.DocTest]:
+    finder = doctest.DocTestFinder()
+    objects = {f"{module.__name__}": module for module in MODULES}
+    found = [test for name, module in objects.items() for test in finder.find(module, name)]
+    for name in sim.__all__:
+        item = getattr(sim, name)
+        if not item.__module__.startswith("assignor_sim."):
+            module = importlib.import_module(item.__module__)
+            found += finder.find(item, f"sim.{name}", module, globs=vars(module).copy())
+    return [test for test in found if test.examples]
+
+
+def test_every_name_exists() -> None:
+    assert all(getattr(sim, name) is not None for name in sim.__all__)
+    assert dir(sim) == sorted(sim.__all__)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    assert names_for_type_checkers() == set(sim.__all__)
+
+
+def test_every_name_has_a_docstring_and_is_on_the_page() -> None:
+    named = set(re.findall(r"\w+", PAGE))
+    assert [name for name in sim.__all__ if name not in named] == []
+    assert [name for name in sim.__all__ if not inspect.getdoc(getattr(sim, name))] == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.__name__).rpartition(".")[2])
+def test_every_function_of_the_api_is_public(module: ModuleType) -> None:
+    defined = {
+        name
+        for name, item in vars(module).items()
+        if inspect.isfunction(item) and item.__module__ == module.__name__ and not name.startswith("_")
+    }
+    assert defined - INTERNAL <= set(sim.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'simulate'"):
+        _ = sim.simulate  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("test", doctests(), ids=lambda test: str(test.name))
+def test_the_examples_of_a_docstring_run(
+    test: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_the_examples_of_a_page_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "example"}
+    for code in EXAMPLES[page]:
+        exec(compile(code, page, "exec", dont_inherit=True), namespace)
+    capsys.readouterr()

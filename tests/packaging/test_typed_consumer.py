@@ -1,0 +1,50 @@
+"""A user's project is type-checked against the wheel, with mypy and pyright in strict mode."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CONSUMER = Path(__file__).parent / "consumer" / "consumer.py"
+
+
+@pytest.fixture(scope="module")
+def project(installed: Path) -> Path:
+    shutil.copy(CONSUMER, installed)
+    return installed
+
+
+def test_mypy_accepts_it(project: Path) -> None:
+    options = ["--strict", "--config-file=", "--no-incremental", "--follow-imports=silent", "--ignore-missing-imports"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, CONSUMER.name],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pyright_accepts_it(project: Path) -> None:
+    pyright = shutil.which("pyright", path=str(Path(sys.executable).parent))
+    if pyright is None or shutil.which("node") is None:
+        pytest.skip("needs pyright (development dependency) and Node.js")
+    settings = {
+        "include": [CONSUMER.name],
+        "extraPaths": [str(project)],
+        "typeCheckingMode": "strict",
+        "reportMissingTypeStubs": False,
+    }
+    (project / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    done = subprocess.run(
+        [pyright, "--pythonpath", sys.executable], cwd=project, capture_output=True, text=True, timeout=300
+    )
+    if done.returncode not in (0, 1):
+        pytest.skip(f"pyright cannot be started (it is fetched from the npm registry): {done.stderr[-300:]}")
+    assert done.returncode == 0, done.stdout
