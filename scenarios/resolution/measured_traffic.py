@@ -1,6 +1,6 @@
-"""What `assignor-sim ingest` makes of measurements: a folder with the rates of partitions by hour, and their sizes.
+"""Measured traffic: partition rates by hour of day and partition sizes, from a folder written by `assignor-sim ingest`.
 
-Of the folder, `manifest.json` (its `kind` is `ingested`), `rates/*.parquet` and, if there, `sizes/*.parquet` are read.
+The folder contains `manifest.json` (`kind` is `ingested`), `rates/*.parquet` and optionally `sizes/*.parquet`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 HOURS = 24
-_MOST = {"partition": 2**31, "hour": HOURS}
-_LARGEST = float(2**63)
+_NUM_KEYS = {"partition": 2**31, "hour": HOURS}
+_MAX_VALUE = float(2**63)
 
 
 def measured_files(folder: Path) -> list[Path]:
-    """The files of such a folder that are read, in a fixed order."""
+    """Return the files of an ingested folder that scenarios read, in a fixed order."""
     return [
         folder / "manifest.json",
         *(path for name in ("rates", "sizes") for path in sorted((folder / name).glob("*.parquet"))),
@@ -40,12 +40,12 @@ def measured_files(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredTopic:
-    """What was measured of a topic, of whose partitions some (K of them) were seen.
+    """Measured traffic of a topic, for the K partitions with measurements.
 
     Attributes:
-        partitions: shape (K,); which those are, ascending.
-        bytes_per_s: shape (24, K); what was produced to each in each hour of the day, NaN where that is not known.
-        record_bytes: the mean size of a record; None where messages were not counted.
+        partitions: Shape (K,); partition numbers, ascending.
+        bytes_per_s: Shape (24, K); bytes produced per second in each hour of the day, NaN if unknown.
+        record_bytes: Mean record size; None if messages were not counted.
     """
 
     partitions: IntArray
@@ -55,11 +55,11 @@ class MeasuredTopic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredTraffic:
-    """What was measured of several topics.
+    """Measured traffic of several topics.
 
     Attributes:
-        topics: those of which there are rates.
-        sizes: by topic, the bytes that each partition holds that was seen; None where that is not known.
+        topics: Topics with rates.
+        sizes: Bytes of each measured partition, by topic; None if unknown.
     """
 
     topics: Mapping[str, MeasuredTopic]
@@ -68,13 +68,13 @@ class MeasuredTraffic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Rows of a table by topic and partition, and hour if it has that, in this order.
+    """Rows of a table, sorted by topic, partition and, if the table has it, hour.
 
     Attributes:
-        names: the topics, ascending.
-        starts: shape (len(names) + 1,); where the rows of each begin.
-        keys: `partition`, and `hour`.
-        values: the other columns; NaN for null.
+        names: Topics, ascending.
+        starts: Shape (len(names) + 1,); index of the first row of each topic.
+        keys: Columns `partition` and, if present, `hour`.
+        values: Other columns; NaN for null.
     """
 
     names: Sequence[str]
@@ -85,8 +85,8 @@ class _Rows:
     def topics(self) -> Iterator[tuple[str, slice]]:
         return ((name, slice(self.starts[i], self.starts[i + 1])) for i, name in enumerate(self.names))
 
-    def tell(self, row: int) -> str:
-        """Name a row for people."""
+    def describe(self, row: int) -> str:
+        """Return a description of a row for errors."""
         topic = self.names[int(np.searchsorted(self.starts, row, side="right")) - 1]
         hour = f" in hour {self.keys['hour'][row]}" if "hour" in self.keys else ""
         return f"{topic}-{self.keys['partition'][row]}{hour}"
@@ -101,19 +101,19 @@ class _Rows:
 
 
 def read_measured_traffic(folder: Path, quantile: str, topics: Collection[str]) -> tuple[MeasuredTraffic, str]:
-    """Read what was measured of some topics.
+    """Read the measured traffic of topics.
 
     Args:
-        folder: what `assignor-sim ingest` wrote.
-        quantile: which rate of an hour: `mean`, `p50`, `p95` or `p99`.
-        topics: their names; rows of others are left out.
+        folder: Folder that `assignor-sim ingest` wrote.
+        quantile: Statistic of the rates within an hour: `mean`, `p50`, `p95` or `p99`.
+        topics: Topic names; rows of other topics are ignored.
 
     Returns:
-        What was measured, and the SHA-256 of all rows and columns that were read. That is the same however the rows are
-        spread over files.
+        The measured traffic, and the SHA-256 of all rows and columns that were read, which does not depend on their
+        distribution over files.
 
     Raises:
-        FormatError: there is no such folder, or it is something else.
+        FormatError: The folder does not exist or is not an ingested folder.
     """
     _check_manifest(folder)
     rate, mean, messages = f"bytes_per_s_{quantile}", "bytes_per_s_mean", "messages_per_s_mean"
@@ -123,8 +123,8 @@ def read_measured_traffic(folder: Path, quantile: str, topics: Collection[str]) 
     sizes = _read(folder / "sizes", ("partition",), ("size_bytes",), topics)
     digest = hashlib.sha256(rates.digest() + (b"" if sizes is None else sizes.digest())).hexdigest()
     is_known = np.isfinite(rates.values[rate])
-    found = {name: _topic(rates, rows, rate) for name, rows in rates.topics() if is_known[rows].any()}
-    return MeasuredTraffic(found, {} if sizes is None else dict(_sizes(sizes))), digest
+    measured = {name: _topic(rates, rows, rate) for name, rows in rates.topics() if is_known[rows].any()}
+    return MeasuredTraffic(measured, {} if sizes is None else dict(_sizes(sizes))), digest
 
 
 def _check_manifest(folder: Path) -> None:
@@ -133,13 +133,13 @@ def _check_manifest(folder: Path) -> None:
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise FormatError(None, "not a folder that assignor-sim ingest made: it has no manifest.json") from None
+        raise FormatError(None, "not a folder of assignor-sim ingest: no manifest.json") from None
     except (OSError, ValueError, RecursionError) as error:
         raise FormatError(None, f"manifest.json cannot be read: {error}") from None
     kind = manifest.get("kind") if isinstance(manifest, dict) else None
     if kind != "ingested":
-        what = "says no kind" if kind is None else f"says that it is {format_value(kind)}"
-        raise FormatError(None, f"not a folder that assignor-sim ingest made: its manifest.json {what}")
+        problem = "has no kind" if kind is None else f"has kind {format_value(kind)}"
+        raise FormatError(None, f"not a folder of assignor-sim ingest: manifest.json {problem}")
 
 
 def _topic(rates: _Rows, rows: slice, rate: str) -> MeasuredTopic:
@@ -159,7 +159,11 @@ def _sizes(sizes: _Rows) -> Iterator[tuple[str, Mapping[int, int | None]]]:
 
 
 def _read(folder: Path, keys: Sequence[str], values: Sequence[str], topics: Collection[str]) -> _Rows | None:
-    """The rows of some topics in a table; None if the table is not there."""
+    """Return the rows of topics in a table; None if the table does not exist.
+
+    Raises:
+        FormatError: A file cannot be read or lacks a column.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -180,16 +184,16 @@ def _read(folder: Path, keys: Sequence[str], values: Sequence[str], topics: Coll
     return _sort(pa.concat_tables(parts), keys, values, folder.name) if parts else None
 
 
-def _sort(table: pa.Table, keys: Sequence[str], values: Sequence[str], what: str) -> _Rows:
+def _sort(table: pa.Table, keys: Sequence[str], values: Sequence[str], table_name: str) -> _Rows:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     names = sorted(table["topic"].unique().to_pylist())
     topic: IntArray = pc.index_in(table["topic"], pa.array(names, pa.string())).to_numpy().astype(np.int64)
-    numbers = {key: _numbers(table[key], key, what) for key in keys}
+    numbers = {key: _numbers(table[key], key, table_name) for key in keys}
     combined = topic
     for key in keys:
-        combined = combined * _MOST[key] + numbers[key]
+        combined = combined * _NUM_KEYS[key] + numbers[key]
     order = np.argsort(combined)
     rows = _Rows(
         names=names,
@@ -197,21 +201,22 @@ def _sort(table: pa.Table, keys: Sequence[str], values: Sequence[str], what: str
         keys={key: column[order] for key, column in numbers.items()},
         values={value: table[value].to_numpy()[order] for value in values},
     )
-    twice = np.flatnonzero(combined[order[1:]] == combined[order[:-1]])
-    if len(twice):
-        raise FormatError(None, f"{what}: two rows of {rows.tell(int(twice[0]))}")
+    duplicates = np.flatnonzero(combined[order[1:]] == combined[order[:-1]])
+    if len(duplicates):
+        raise FormatError(None, f"{table_name}: duplicate rows of {rows.describe(int(duplicates[0]))}")
     for value, column in rows.values.items():
-        wrong = np.flatnonzero(~np.isnan(column) & ~((column >= 0) & (column < _LARGEST)))
-        if len(wrong):
-            raise FormatError(None, f"{what}: {value} of {rows.tell(int(wrong[0]))} is {column[wrong[0]]:g}")
+        invalid = np.flatnonzero(~np.isnan(column) & ~((column >= 0) & (column < _MAX_VALUE)))
+        if len(invalid):
+            row = int(invalid[0])
+            raise FormatError(None, f"{table_name}: {value} of {rows.describe(row)} has invalid value {column[row]:g}")
     return rows
 
 
-def _numbers(column: pa.ChunkedArray, key: str, what: str) -> IntArray:
+def _numbers(column: pa.ChunkedArray, key: str, table_name: str) -> IntArray:
     if column.null_count:
-        raise FormatError(None, f"{what}: a row has no {key}")
+        raise FormatError(None, f"{table_name}: a row has no {key}")
     numbers: IntArray = column.to_numpy()
-    strange = numbers[(numbers < 0) | (numbers >= _MOST[key])]
-    if len(strange):
-        raise FormatError(None, f"{what}: {key} {strange[0]} is not 0 to {_MOST[key] - 1}")
+    out_of_range = numbers[(numbers < 0) | (numbers >= _NUM_KEYS[key])]
+    if len(out_of_range):
+        raise FormatError(None, f"{table_name}: {key} {out_of_range[0]} is not between 0 and {_NUM_KEYS[key] - 1}")
     return numbers

@@ -5,9 +5,9 @@ import assignor_sim as sim
 
 @dataclass(frozen=True)
 class StayPut:
-    """Tasks stay where they run, as far as there is room; the others go where a copy is, then near their data.
+    """Tasks stay on their client while it has capacity; others go to a client with a copy, then near their data.
 
-    Standbys go to racks without a copy, then where one is already. Nothing is warmed up, and ties go to the lower id.
+    Standbys go to racks without a copy, then to previous owners. No warm-ups; ties go to the lower process id.
     """
 
     def assign(self, state: sim.ApplicationState) -> sim.TaskAssignment:
@@ -38,7 +38,7 @@ class StayPut:
 
 
 def add_standby(task: sim.TaskInfo, clients: list["Client"]) -> None:
-    """Give one more standby to a client without the task, if there is one."""
+    """Assign one more standby to a client without the task, if there is one."""
     racks = {client.state.rack_id for client in clients if task.id in client.tasks}
     chosen = min(
         (client for client in clients if task.id not in client.tasks),
@@ -51,9 +51,9 @@ def add_standby(task: sim.TaskInfo, clients: list["Client"]) -> None:
 
 @dataclass
 class Client:
-    """A client, and what it has been given so far.
+    """A client and the tasks assigned to it so far.
 
-    Its room for active tasks is its share by threads, rounded up; so there is always room for all tasks.
+    Its room for active tasks is its share by threads, rounded up; all tasks fit.
     """
 
     state: sim.KafkaStreamsState
@@ -73,6 +73,6 @@ class Client:
         return len(self.tasks) / self.state.num_processing_threads
 
     def remote_partitions(self, task: sim.TaskInfo) -> int:
-        """How many partitions it would read from other racks."""
+        """Return the number of partitions that it would read from other racks."""
         sources = (partition for partition in task.topic_partitions if partition.is_source)
         return sum(self.state.rack_id not in (partition.rack_ids or ()) for partition in sources)

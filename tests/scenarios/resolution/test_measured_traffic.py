@@ -229,7 +229,7 @@ def test_it_is_told_which_measurements_they_were_however_they_are_spread_over_fi
         ("{from: day/manifest.json}", "traffic.from: 'day/manifest.json': not a folder"),
         (
             "{from: day/rates}",
-            "traffic.from: 'day/rates': not a folder that assignor-sim ingest made: it has no manifest.json",
+            "traffic.from: 'day/rates': not a folder of assignor-sim ingest: no manifest.json",
         ),
     ],
 )
@@ -241,21 +241,25 @@ def test_a_mistake_in_the_section_is_named_with_its_place(tmp_path: Path, traffi
 @pytest.mark.parametrize(
     ("rows", "changes", "message"),
     [
-        ([], {"manifest": {"kind": "sweep"}}, "its manifest.json says that it is 'sweep'"),
-        ([], {"manifest": []}, "its manifest.json says no kind"),
+        ([], {"manifest": {"kind": "sweep"}}, "manifest.json has kind 'sweep'"),
+        ([], {"manifest": []}, "manifest.json has no kind"),
         (rows_of_day("orders", 4), {"without": ["hour"]}, "rates/part-0.parquet has no column hour"),
         (
             rows_of_day("orders", 4),
             {"without": ["bytes_per_s_mean"]},
             "rates/part-0.parquet has no column bytes_per_s_mean",
         ),
-        ([rate_row("orders", 0, 24, 1.0)], {}, "rates: hour 24 is not 0 to 23"),
-        ([rate_row("orders", 0, -1, 1.0)], {}, "rates: hour -1 is not 0 to 23"),
+        ([rate_row("orders", 0, 24, 1.0)], {}, "rates: hour 24 is not between 0 and 23"),
+        ([rate_row("orders", 0, -1, 1.0)], {}, "rates: hour -1 is not between 0 and 23"),
         ([{**rate_row("orders", 0, 1, 1.0), "partition": None}], {}, "rates: a row has no partition"),
-        ([rate_row("orders", 3, 5, 1.0)] * 2, {}, "rates: two rows of orders-3 in hour 5"),
-        ([rate_row("orders", 3, 5, -2.0)], {}, "rates: bytes_per_s_mean of orders-3 in hour 5 is -2"),
-        ([rate_row("orders", 3, 5, 1e19)], {}, "rates: bytes_per_s_mean of orders-3 in hour 5 is 1e+19"),
-        (rows_of_day("orders", 4), {"sizes": {"orders": [1, 2, 3, -4]}}, "sizes: size_bytes of orders-3 is -4"),
+        ([rate_row("orders", 3, 5, 1.0)] * 2, {}, "rates: duplicate rows of orders-3 in hour 5"),
+        ([rate_row("orders", 3, 5, -2.0)], {}, "rates: bytes_per_s_mean of orders-3 in hour 5 has invalid value -2"),
+        ([rate_row("orders", 3, 5, 1e19)], {}, "rates: bytes_per_s_mean of orders-3 in hour 5 has invalid value 1e+19"),
+        (
+            rows_of_day("orders", 4),
+            {"sizes": {"orders": [1, 2, 3, -4]}},
+            "sizes: size_bytes of orders-3 has invalid value -4",
+        ),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_named_with_the_reason(

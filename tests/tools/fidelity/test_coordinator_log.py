@@ -17,7 +17,7 @@ FIRST = f"""\
 SECOND = f"2026-11-21 21:16:50.124 {HEAD}[GroupId shop] {COMPUTED}\n"
 
 
-def test_targets_of_one_group_come_in_order_from_whichever_broker() -> None:
+def test_targets_of_one_group_are_sorted_over_all_brokers() -> None:
     earlier, later = target_assignment_times_ms([FIRST, SECOND], "shop")
     assert later - earlier == 2_500
     assert target_assignment_times_ms([FIRST, SECOND], "kiosk") == []

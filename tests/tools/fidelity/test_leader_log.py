@@ -9,7 +9,7 @@ INTERVAL_MS = 60_000
 
 
 def rebalance(at_ms: int, *, lag: int | None, warmed_up: bool) -> LeaderDecision:
-    """A rebalance of two clients, in which w1 shows its lag of 0_0 and is given a warm-up replica of it, or not."""
+    """Return a rebalance of two clients in which w1 reports a lag of 0_0, and receives a warm-up replica or not."""
     newcomer = LoggedClientState("w1", 2, (), (), {} if lag is None else {"0_0": lag})
     standby = {"w1": frozenset({"0_0"})} if warmed_up else {}
     return LeaderDecision(

@@ -1,4 +1,4 @@
-"""How Kafka's answers are held beside ours, and what is kept of it."""
+"""Comparison of Kafka's answers with the reimplementation's, and its result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 
 
 class AgreeingOracle:
-    """Answers as we do, except where it was told otherwise."""
+    """An oracle that agrees with the reimplementation, except for given problems."""
 
     def __init__(self, other: dict[str, Json] | None = None) -> None:
         self.other = other or {}
@@ -45,7 +45,7 @@ def problems() -> list[Json]:
 
 
 def swapped(answered: Json) -> Json:
-    """The same answer with all tasks of two clients exchanged."""
+    """Return the answer with the tasks of two clients exchanged."""
     other = copy.deepcopy(answered)
     first, second = list(other["assignment"])[:2]
     tasks = other["assignment"]
@@ -65,7 +65,7 @@ def test_identical_answers_all_agree(problems: list[Json]) -> None:
     assert total(tallies).identical()
 
 
-def test_a_different_answer_is_told_and_counted_in_its_order(problems: list[Json]) -> None:
+def test_a_different_answer_is_reported_and_counted_by_order(problems: list[Json]) -> None:
     problem = one_that_has_tasks(problems)
     ours = our_answer(problem, CollectionOrder.SORTED)
     tallies: Tallies = {}

@@ -1,4 +1,4 @@
-"""Problems that a comparison found to be answered otherwise than Kafka does, with Kafka's answers."""
+"""Problems whose answers once differed from Kafka's, with Kafka's answers."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def found() -> list[Problem]:
 
 @pytest.mark.parametrize("order", list(CollectionOrder))
 @pytest.mark.parametrize("problem", found(), ids=lambda problem: problem.id)
-def test_what_once_differed_is_kafkas_answer_now(problem: Problem, order: CollectionOrder) -> None:
+def test_former_differences_are_resolved(problem: Problem, order: CollectionOrder) -> None:
     assert not answer_differences(problem.expected_answer(order) or {}, solve_problem(problem, DATA.name, order=order))

@@ -1,4 +1,4 @@
-"""The random problems that Kafka and this project are asked alike."""
+"""Random problems for comparisons with Kafka."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_longer_run_begins_with_the_same_problems(problems: list[dict[str, Any
     assert list(generate(SEED, 25)) == problems[:25]
 
 
-def test_every_problem_has_a_name_of_its_own(problems: list[dict[str, Any]]) -> None:
+def test_every_problem_has_a_unique_id(problems: list[dict[str, Any]]) -> None:
     assert len({problem["id"] for problem in problems}) == len(problems)
 
 
@@ -81,13 +81,13 @@ def test_every_lag_is_one_that_kafka_computes(problems: list[dict[str, Any]]) ->
     assert all(lag in (RUNNING, UNKNOWN) or 0 <= lag < 2**63 for lag in lags)
 
 
-def test_nobody_has_a_task_as_active_and_standby_at_once(problems: list[dict[str, Any]]) -> None:
+def test_no_client_has_a_task_as_active_and_standby(problems: list[dict[str, Any]]) -> None:
     for problem in problems:
         for client in problem["clients"]:
             assert not set(client["previous_active"]) & set(client["previous_standby"]), problem["id"]
 
 
-def test_a_round_begins_with_what_the_round_before_answered() -> None:
+def test_a_round_starts_with_the_previous_assignment() -> None:
     is_sequence = [list(make_family(SEED, family)) for family in range(150)]
     rounds = [life for life in is_sequence if len(life) > 1]
     assert len(rounds) > 3
@@ -102,7 +102,7 @@ def test_a_round_begins_with_what_the_round_before_answered() -> None:
     assert stayed > 20
 
 
-def test_clients_come_and_go_in_a_life() -> None:
+def test_clients_join_and_leave_in_a_sequence() -> None:
     members = [
         [{client["process_id"] for client in problem["clients"]} for problem in make_family(SEED, family)]
         for family in range(150)
@@ -113,7 +113,7 @@ def test_clients_come_and_go_in_a_life() -> None:
 
 
 @pytest.mark.parametrize("name", list(ANOMALIES))
-def test_an_oddity_changes_the_problem(name: str, problems: list[dict[str, Any]]) -> None:
+def test_an_anomaly_changes_the_problem(name: str, problems: list[dict[str, Any]]) -> None:
     problem = next(p for p in problems if "small-settled" in p["id"] and any(t["stateful"] for t in p["tasks"]))
     changed = copy.deepcopy(problem)
     ANOMALIES[name](random.Random(1), changed)

@@ -1,4 +1,4 @@
-"""The talk with the Java process, held with a stand-in that is started in its place."""
+"""Communication with the Java process, tested with a Python script in its place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ StandIn = Callable[[str], None]
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    """Puts a Python script where Java would be."""
+    """Replace Java by a Python script."""
 
     def put(script: str) -> None:
         program = tmp_path / "java"
@@ -34,7 +34,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     return put
 
 
-def test_every_problem_comes_back_with_its_answer_in_order(stand_in: StandIn) -> None:
+def test_answers_are_in_the_order_of_the_problems(stand_in: StandIn) -> None:
     stand_in(ECHO)
     problems = [{"id": str(number)} for number in range(200)]
     with KafkaOracle("4.0.2", ["answer"], options=()) as kafka:
@@ -43,21 +43,21 @@ def test_every_problem_comes_back_with_its_answer_in_order(stand_in: StandIn) ->
     assert [answers["sorted"] for _, answers in told] == problems
 
 
-def test_it_can_be_asked_again(stand_in: StandIn) -> None:
+def test_it_answers_several_batches(stand_in: StandIn) -> None:
     stand_in(ECHO)
     with KafkaOracle("4.0.2", options=()) as kafka:
         assert len(list(kafka.ask([{"id": "a"}]))) == 1
         assert [problem["id"] for problem, _ in kafka.ask([{"id": "b"}, {"id": "c"}])] == ["b", "c"]
 
 
-def test_the_mode_is_handed_to_java(stand_in: StandIn) -> None:
+def test_the_mode_is_passed_to_java(stand_in: StandIn) -> None:
     stand_in(ECHO)
     with KafkaOracle("4.0.2", ["time", "7", "50000"], options=()) as kafka:
         [(_, answers)] = kafka.ask([{"id": "a"}])
     assert answers["production"] == ["time", "7", "50000"]
 
 
-def test_who_thinks_too_long_is_stopped(stand_in: StandIn) -> None:
+def test_a_process_that_exceeds_the_limit_is_killed(stand_in: StandIn) -> None:
     stand_in(SILENCE)
     with (
         KafkaOracle("4.0.2", options=(), limit_s=0.3) as kafka,
@@ -66,7 +66,7 @@ def test_who_thinks_too_long_is_stopped(stand_in: StandIn) -> None:
         list(kafka.ask([{"id": "big one"}]))
 
 
-def test_who_ends_is_quoted(stand_in: StandIn) -> None:
+def test_the_output_of_an_exited_process_is_reported(stand_in: StandIn) -> None:
     stand_in(COLLAPSE)
     with KafkaOracle("4.0.2", options=()) as kafka, pytest.raises(ClusterError, match="a stack trace"):
         list(kafka.ask([{"id": "bad"}]))
@@ -81,12 +81,12 @@ def test_the_process_ends_with_the_oracle(stand_in: StandIn) -> None:
 
 
 @pytest.mark.parametrize("version", ["3.8.0", "3.9.1", "4.0.2", "10.0.0"])
-def test_a_release_with_the_interface_of_today_is_taken(version: str) -> None:
+def test_a_supported_release_is_accepted(version: str) -> None:
     check_version(version)
 
 
 @pytest.mark.parametrize(("version", "why"), [("3.7.2", "too old"), ("trunk", "not a version"), ("4.0", "such as")])
-def test_other_versions_are_refused_in_one_line(version: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_versions_are_rejected_in_one_line(version: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parity", "--kafka", version]) == 2
     told = capsys.readouterr().err
     assert why in told

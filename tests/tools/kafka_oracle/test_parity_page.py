@@ -1,4 +1,4 @@
-"""The page that says what was compared."""
+"""The page with the results of comparisons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_run_is_identical_only_if_every_answer_is() -> None:
     assert summary("3.9.1", agreed=1199)["identical"] is False
 
 
-def test_the_page_keeps_its_words_and_lists_versions_by_number(tmp_path: Path) -> None:
+def test_the_page_keeps_its_text_and_sorts_versions_by_number(tmp_path: Path) -> None:
     for version in ("4.10.0", "4.9.0", "3.9.1"):
         (tmp_path / version).mkdir()
         (tmp_path / version / "summary.json").write_text(json.dumps(summary(version)))

@@ -1,4 +1,4 @@
-"""How Kafka's spreading of tasks over threads is held beside ours, with stand-ins in the place of Kafka."""
+"""Comparison of task assignments to threads, with stand-ins for Kafka."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 class StandIn:
-    """Answers as we do, except that the threads of the problems named are turned round."""
+    """An oracle that agrees with the reimplementation, except that the threads of given problems are reversed."""
 
     def __init__(self, *turned: str) -> None:
         self.turned = turned
@@ -45,7 +45,7 @@ def one_that_can_be_turned(problems: Iterable[Json]) -> str:
 
 @pytest.fixture
 def kafka(monkeypatch: pytest.MonkeyPatch) -> Callable[[StandIn], None]:
-    """Puts a stand-in where Kafka would be started."""
+    """Replace Kafka by a stand-in."""
 
     def put(stand_in: StandIn) -> None:
         def start(version: str, mode: tuple[str, ...], *, main_class: str) -> StandIn:
@@ -81,7 +81,7 @@ def test_the_problems_are_of_all_kinds() -> None:
     assert any(problem["stateful"] and problem["stateless"] and problem["standby"] for problem in problems)
 
 
-def test_what_differs_is_counted_and_told() -> None:
+def test_differences_are_counted_and_reported() -> None:
     problems = list(threads.generate(2, 40))
     name = one_that_can_be_turned(problems)
     tally: Counter[str] = Counter()
@@ -91,7 +91,7 @@ def test_what_differs_is_counted_and_told() -> None:
     assert tally["built-in agreed"] + tally["pluggable agreed"] == 39
 
 
-def test_the_command_ends_well_if_all_agree(
+def test_the_command_succeeds_if_all_agree(
     kafka: Callable[[StandIn], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kafka(StandIn())
@@ -100,7 +100,7 @@ def test_the_command_ends_well_if_all_agree(
     assert not list(tmp_path.rglob("*.gz"))
 
 
-def test_the_command_keeps_what_differs(
+def test_the_command_stores_differences(
     kafka: Callable[[StandIn], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = one_that_can_be_turned(threads.generate(9, 60))

@@ -1,4 +1,4 @@
-"""What is made of the times that Kafka takes."""
+"""Evaluation of Kafka's run times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.kafka_oracle.timing import Timing, measured, time_problem
 
 
 class Stopwatch:
-    """Stands in for the Java process: it has timed these runs."""
+    """A stand-in for the Java process with given run times."""
 
     asked: tuple[str, ...] = ()
     nanos: tuple[int, ...] = ()
@@ -36,16 +36,16 @@ def stopwatch(monkeypatch: pytest.MonkeyPatch) -> type[Stopwatch]:
     return fresh
 
 
-def test_java_is_told_runs_budget_and_limit(stopwatch: type[Stopwatch]) -> None:
+def test_runs_budget_and_limit_are_passed_to_java(stopwatch: type[Stopwatch]) -> None:
     time_problem("4.3.1", {}, runs=3, warm_ups=1, budget_s=7.5, limit_s=20)
     assert stopwatch.asked == ("time", "4", "7500", "20000")
 
 
-def test_who_does_not_end_the_first_run_in_time_was_stopped(stopwatch: type[Stopwatch]) -> None:
+def test_a_first_run_beyond_the_limit_is_reported_as_stopped(stopwatch: type[Stopwatch]) -> None:
     assert time_problem("4.3.1", {"id": "huge"}, limit_s=20) == Timing("huge", (), 20, "A VM 17")
 
 
-def test_who_ends_one_run_in_time_was_not_stopped(stopwatch: type[Stopwatch]) -> None:
+def test_a_run_within_the_limit_is_not_reported_as_stopped(stopwatch: type[Stopwatch]) -> None:
     stopwatch.nanos = (19_000_000_000,)
     assert time_problem("4.3.1", {"id": "large"}, limit_s=20) == Timing("large", (19_000.0,), None, "A VM 17")
 
@@ -58,11 +58,11 @@ def test_a_warm_up_counts_where_there_was_no_time_for_more() -> None:
     assert measured([70_000_000_000], 2) == (70_000.0,)
 
 
-def test_the_median_is_told_with_its_range() -> None:
+def test_the_median_is_shown_with_its_range() -> None:
     assert Timing("300x30", (3.0, 1.0, 2.0)).line() == "300x30: median 2.0 ms of 3 (1.0 to 3.0)"
 
 
-def test_who_was_stopped_has_no_median() -> None:
+def test_a_stopped_run_has_no_median() -> None:
     timing = Timing("1000x50", (), 150.0)
     assert timing.line() == "1000x50: > 150 s (stopped)"
     assert timing.summary() == {"id": "1000x50", "median_ms": None, "runs_ms": [], "stopped_after_s": 150.0, "java": ""}

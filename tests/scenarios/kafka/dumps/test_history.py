@@ -1,4 +1,4 @@
-"""A run written down as Kafka's tools and its leader would have, imported, and replayed."""
+"""A simulated run, written as tool output and leader log, is imported and replayed."""
 
 from __future__ import annotations
 

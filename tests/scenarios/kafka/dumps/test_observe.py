@@ -1,4 +1,4 @@
-"""What Kafka's tools printed and an application logged, in a folder."""
+"""Observation from a folder with the output of Kafka's tools and a leader's log."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SIZES = '{"brokers":[{"broker":1,"logDirs":[{"partitions":[{"partition":"orders-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder that lacks only the group; names say nothing."""
+    """A folder that lacks only the group; file names are arbitrary."""
     for name, text in (("a", TOPICS), ("b", BROKERS), ("c", SIZES), ("d", TOPOLOGY)):
         (tmp_path / f"{name}.txt").write_text(text)
     return tmp_path
@@ -74,7 +74,7 @@ def _observe(folder: Path, text: str, options: DumpOptions | None = None) -> Obs
     return observe_dumps(folder, "shop", options or DumpOptions(TAKEN, RACKS))
 
 
-def test_files_are_told_by_what_is_in_them(folder: Path) -> None:
+def test_files_are_identified_by_their_content(folder: Path) -> None:
     (folder / "notes.md").write_text("# How I took these\n\nTopic: dumps\n")
     (folder / "picture.png").write_bytes(b"\x89PNG\xff\xfe")
     (folder / ".hidden").write_text("x")
@@ -116,7 +116,7 @@ def test_files_are_told_by_what_is_in_them(folder: Path) -> None:
         ("topology_named.txt", "topology"),
     ],
 )
-def test_every_dialect_is_recognised(name: str, kind: str | None) -> None:
+def test_every_dialect_is_recognized(name: str, kind: str | None) -> None:
     assert detect_kind((DIALECTS / name).read_text()) == kind
 
 
@@ -154,16 +154,17 @@ def test_the_cluster_is_that_of_the_other_files(folder: Path) -> None:
     )
 
 
-def test_what_was_assumed_is_told(folder: Path) -> None:
+def test_assumptions_are_listed(folder: Path) -> None:
     seen = _observe(folder, GROUP, DumpOptions({"num.standby.replicas": "1"}, RACKS)).observation
     assert seen.assumptions == (
         "Dumps contain no rates: nothing is produced until you set bytes_per_s of topics.",
         "Store cache has no changelog topic in the cluster; assumed not logged.",
-        "kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first rebalance places them.",
+        "kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first rebalance places "
+        "them.",
     )
 
 
-def test_what_was_seen_becomes_a_scenario_that_runs_from_there(folder: Path) -> None:
+def test_an_observation_becomes_a_scenario_that_starts_from_it(folder: Path) -> None:
     world = loads(scenario_text(_observe(folder, GROUP).observation)).world(1)
     assert [client.tasks.active for client in world.clients] == [
         ((TaskId(0, 0),), (TaskId(1, 0),)),
@@ -171,7 +172,7 @@ def test_what_was_seen_becomes_a_scenario_that_runs_from_there(folder: Path) -> 
     ]
 
 
-def test_all_that_is_missing_is_named_at_once(tmp_path: Path) -> None:
+def test_all_missing_information_is_reported_together(tmp_path: Path) -> None:
     (tmp_path / "b").write_text(BROKERS)
     with pytest.raises(ObservationError) as refused:
         observe_dumps(tmp_path, "shop")
@@ -184,7 +185,7 @@ def test_all_that_is_missing_is_named_at_once(tmp_path: Path) -> None:
     )
 
 
-def test_racks_and_standbys_are_asked_for_where_nothing_tells_them(folder: Path) -> None:
+def test_unknown_racks_and_standbys_are_reported_as_missing(folder: Path) -> None:
     with pytest.raises(ObservationError) as refused:
         _observe(folder, GROUP, DumpOptions())
     assert str(refused.value) == (
@@ -194,7 +195,7 @@ def test_racks_and_standbys_are_asked_for_where_nothing_tells_them(folder: Path)
     )
 
 
-def test_racks_of_clients_do_not_matter_where_brokers_have_none(folder: Path) -> None:
+def test_racks_of_clients_are_optional_if_brokers_have_none(folder: Path) -> None:
     (folder / "b.txt").unlink()
     seen = _observe(folder, GROUP, DumpOptions(TAKEN)).observation
     assert seen.brokers == (ObservedBroker(1, None), ObservedBroker(2, None))
@@ -212,12 +213,12 @@ def test_properties_of_the_application_count_unless_an_option_says_otherwise(fol
     assert "hunter2" not in text
 
 
-def test_tags_that_no_dump_has_are_missed_where_they_count(folder: Path) -> None:
+def test_client_tags_are_missing_if_the_configs_require_them(folder: Path) -> None:
     with pytest.raises(ObservationError, match=r"which rack\.aware\.assignment\.tags requires and dumps lack"):
         _observe(folder, GROUP, DumpOptions({**TAKEN, "rack.aware.assignment.tags": "zone"}, RACKS))
 
 
-def test_a_process_without_a_uuid_in_its_client_id_gets_one_that_is_always_the_same(folder: Path) -> None:
+def test_a_process_without_a_uuid_in_its_client_id_gets_a_reproducible_one(folder: Path) -> None:
     text = GROUP.replace(f"shop-{TWO}", "worker")
     first, again = (_observe(folder, text).observation for _ in range(2))
     assert first == again
@@ -225,7 +226,7 @@ def test_a_process_without_a_uuid_in_its_client_id_gets_one_that_is_always_the_s
     assert any(said.startswith("The process ids of worker are unknown") for said in first.assumptions)
 
 
-def test_processes_of_one_client_id_are_told_apart_by_their_hosts(folder: Path) -> None:
+def test_processes_of_one_client_id_are_distinguished_by_host(folder: Path) -> None:
     text = GROUP.replace(f"shop-{ONE}", "worker").replace(f"shop-{TWO}", "worker")
     assert len(_observe(folder, text).observation.processes) == 2
 
@@ -264,7 +265,7 @@ def test_a_leaders_log_starts_with_its_first_round_by_thread(folder: Path) -> No
     assert seen.next_rebalance_ms is None
 
 
-def test_a_leaders_log_is_a_trace_of_who_came_and_went_and_of_what_each_round_assigned(folder: Path) -> None:
+def test_a_leaders_log_gives_membership_changes_and_assignments(folder: Path) -> None:
     trace = _observe(folder, LOG, DumpOptions({}, RACKS)).history
     assert trace is not None
     assert [(process.process_id, process.rack) for process in trace.newcomers] == [(THREE, "az2")]
@@ -331,7 +332,7 @@ def test_a_log_without_times_cannot_be_replayed(folder: Path) -> None:
     assert len(_observe(folder, text, DumpOptions({}, RACKS, replays=False)).observation.processes) == 2
 
 
-def test_the_last_round_of_a_log_can_be_gone_on_with_instead(folder: Path) -> None:
+def test_a_scenario_can_start_from_the_last_rebalance_of_a_log(folder: Path) -> None:
     seen = _observe(folder, LOG, DumpOptions({}, RACKS, replays=False))
     assert seen.history is None
     assert [process.process_id for process in seen.observation.processes] == [ONE, THREE]
@@ -373,26 +374,26 @@ def test_the_captured_dumps_make_a_scenario_of_all_their_tasks(tmp_path: Path) -
         ("d.txt", TOPOLOGY.replace("[orders]", "or.*"), "d.txt:3: the topics of pattern 'or.*' are unknown"),
     ],
 )
-def test_what_is_wrong_is_said_with_the_file(folder: Path, name: str, text: str, message: str) -> None:
+def test_errors_name_the_file(folder: Path, name: str, text: str, message: str) -> None:
     (folder / "group").write_text(GROUP)
     (folder / name).write_text(text)
     with pytest.raises(ObservationError, match="^" + re.escape(message)):
         observe_dumps(folder, "shop", DumpOptions(TAKEN, RACKS))
 
 
-def test_offsets_stand_in_for_members_whose_topics_have_no_names(folder: Path) -> None:
+def test_offsets_replace_members_without_topic_names(folder: Path) -> None:
     nameless = (DIALECTS / "groups_3_9.txt").read_text()
     offsets = f"GROUP TOPIC PARTITION CONSUMER-ID HOST CLIENT-ID\nshop orders 0 c-1 /h shop-{ONE}-StreamThread-1\n"
     (folder / "offsets").write_text(offsets)
     assert _observe(folder, nameless).observation.processes[0].threads == (ObservedThread("c-1", ("0_0",), ()),)
 
 
-def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ObservationError, match=r"nowhere' is not a folder$"):
         observe_dumps(tmp_path / "nowhere", "shop")
 
 
-def test_tasks_without_a_thread_are_dealt_out_actives_first_and_standbys_from_where_those_ended(folder: Path) -> None:
+def test_tasks_without_a_thread_are_distributed_round_robin(folder: Path) -> None:
     tasks = "[activeTasks: ([0_0, 0_1, 1_0]) standbyTasks: ([1_1])]"
     told = f"participating in this rebalance: \n{ONE}: [a, b]\n"
     text = f"[2026-02-01 10:00:00,000] {told}[2026-02-01 10:00:00,001] Assignment of tasks to nodes: {ONE}={tasks}\n"

@@ -1,4 +1,4 @@
-"""What kafka-broker-api-versions.sh prints, in the dialects of its releases."""
+"""Output of kafka-broker-api-versions.sh in all releases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_brokers_with_and_without_racks_and_with_errors_are_read() -> None:
     assert _racks(DIALECTS / "brokers_3_9.txt") == {0: None, 1: "az1", 12: "zone b, row (2)"}
 
 
-def test_fencing_is_no_part_of_the_rack() -> None:
+def test_fencing_is_not_part_of_the_rack() -> None:
     assert _racks(DIALECTS / "brokers_4.txt") == {1: None, 2: "az2"}
 
 
@@ -44,7 +44,7 @@ ONE = "localhost:9092 (id: 1 rack: az1) -> (\n\tProduce(0): 0 to 11 [usable: 11]
         ("localhost:9092 (id: x rack: az1) -> (\n", 1, "'localhost:9092 (id: x rack: az1) -> (' is not a broker"),
     ],
 )
-def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+def test_other_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
         parse_broker_api_versions(text)
     assert refused.value.line == line

@@ -1,4 +1,4 @@
-"""A list of brokers by hand, and its difference from what kafka-broker-api-versions.sh prints."""
+"""Broker lists in CSV, and their distinction from the output of kafka-broker-api-versions.sh."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_head_is_not_needed_and_the_order_is_kept() -> None:
     assert parse_broker_csv('7, "zone b, row 2"\n')[0].rack == "zone b, row 2"
 
 
-def test_the_text_tells_whether_a_tool_printed_it() -> None:
+def test_the_format_is_detected_by_content() -> None:
     listed = parse_broker_list((CAPTURED / "brokers.txt").read_text())
     assert [(broker.id, broker.rack) for broker in listed] == [
         (1, "az1"), (2, "az2"), (3, "az3"), (4, "az1"), (5, "az2"), (6, "az3"),
@@ -36,7 +36,7 @@ def test_the_text_tells_whether_a_tool_printed_it() -> None:
     assert parse_broker_list("1,az1\n") == (ListedBroker(1, "az1"),)
 
 
-def test_a_broker_can_stand_in_one_field_with_colons() -> None:
+def test_a_broker_can_be_one_field_with_colons() -> None:
     assert parse_broker("7:az1:4 TB") == ListedBroker(7, "az1", 4_000_000_000_000)
     assert parse_broker("7") == ListedBroker(7)
 
@@ -58,7 +58,7 @@ def test_a_broker_can_stand_in_one_field_with_colons() -> None:
         ("1,a\x1bz\n", 1, "rack of broker 1: not printable text"),
     ],
 )
-def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+def test_other_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
         parse_broker_csv(text)
     assert refused.value.line == line

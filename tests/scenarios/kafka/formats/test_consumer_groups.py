@@ -1,4 +1,4 @@
-"""What kafka-consumer-groups.sh --describe prints, in its dialects."""
+"""Output of kafka-consumer-groups.sh --describe in all releases."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_4_0_has_a_current_and_a_target_assignment_of_which_the_current_counts()
     }
 
 
-def test_offsets_say_as_much_and_partitions_of_nobody_are_left_out() -> None:
+def test_offsets_give_the_same_members_without_unassigned_partitions() -> None:
     found = parse_group_members((DIALECTS / "groups_offsets.txt").read_text())
     assert [(member.group, member.client_id, member.line) for member in found] == [
         ("shop", "app-1", 3),
@@ -54,12 +54,12 @@ def test_hosts_and_instance_ids_are_read_where_they_are_printed() -> None:
     ]
 
 
-def test_pasted_text_whose_columns_are_gone_is_read_too() -> None:
+def test_pasted_text_without_columns_is_parsed() -> None:
     text = TITLES + "shop c1 /10.0.0.7 app-1 2 orders(0,1)\nshop c2 /10.0.0.8 app-2 2 orders(2), returns(0)\n"
     assert [len(member.partitions) for member in parse_group_members(text)] == [2, 2]
 
 
-def test_what_3_8_and_3_9_print_is_refused_with_what_to_do_instead() -> None:
+def test_output_of_3_8_and_3_9_is_rejected_with_advice() -> None:
     with pytest.raises(FormatError, match=r"lacks topic names \(a defect of Kafka 3\.8 and 3\.9\); use the output of"):
         _members("groups_3_9.txt")
 
@@ -80,7 +80,7 @@ def test_what_3_8_and_3_9_print_is_refused_with_what_to_do_instead() -> None:
         ),
     ],
 )
-def test_what_is_not_the_output_of_the_tool_is_refused(text: str, line: int | None, message: str) -> None:
+def test_other_text_is_rejected(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError) as caught:
         parse_group_members(text)
     assert caught.value.line == line

@@ -1,4 +1,4 @@
-"""What members of a classic group tell each other in bytes, as released jars of Kafka wrote them."""
+"""Member metadata and assignments of a classic group, encoded by released jars of Kafka."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STANDBYS = {
 
 
 @pytest.mark.parametrize("version", range(1, 12))
-def test_what_a_thread_tells_is_read_in_every_version(version: int) -> None:
+def test_subscriptions_are_decoded_in_every_version(version: int) -> None:
     assert decode_subscription_info(WRITTEN[f"subscription_info_{version}"]) == SubscriptionInfo(
         version=version,
         latest_supported_version=-1 if version < 3 else 11,
@@ -54,7 +54,7 @@ def test_what_a_thread_tells_is_read_in_every_version(version: int) -> None:
     )
 
 
-def test_a_thread_without_tasks_endpoint_and_tags_tells_little() -> None:
+def test_a_subscription_without_tasks_endpoint_and_tags_is_decoded() -> None:
     assert decode_subscription_info(WRITTEN["subscription_info_empty"]) == SubscriptionInfo(
         11, 11, PROCESS, None, {}, -1
     )
@@ -80,7 +80,7 @@ def test_a_members_metadata_is_read_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 12))
-def test_what_the_leader_tells_is_read_in_every_version(version: int) -> None:
+def test_assignments_are_decoded_in_every_version(version: int) -> None:
     assert decode_assignment_info(WRITTEN[f"assignment_info_{version}"]) == AssignmentInfo(
         version=version,
         commonly_supported_version=-1 if version < 3 else 11,
@@ -118,14 +118,14 @@ DECODERS: dict[str, Callable[[bytes], object]] = {
 
 
 @pytest.mark.parametrize(("name", "decode"), DECODERS.items())
-def test_bytes_that_are_cut_off_anywhere_are_refused(name: str, decode: Callable[[bytes], object]) -> None:
+def test_truncated_bytes_are_rejected(name: str, decode: Callable[[bytes], object]) -> None:
     for length in range(len(WRITTEN[name])):
         with pytest.raises(FormatError):
             decode(WRITTEN[name][:length])
 
 
 @pytest.mark.parametrize(("name", "decode"), DECODERS.items())
-def test_a_garbled_byte_is_refused_or_read_but_never_another_error(
+def test_a_corrupted_byte_is_rejected_or_decoded_without_other_errors(
     name: str, decode: Callable[[bytes], object]
 ) -> None:
     for at in range(len(WRITTEN[name])):
@@ -177,8 +177,6 @@ def test_a_garbled_byte_is_refused_or_read_but_never_another_error(
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_the_field_and_the_version(
-    decode: Callable[[bytes], object], data: bytes, message: str
-) -> None:
+def test_errors_name_the_field_and_the_version(decode: Callable[[bytes], object], data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match="^" + re.escape(message)):
         decode(data)

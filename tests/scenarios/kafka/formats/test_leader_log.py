@@ -1,4 +1,4 @@
-"""The log of a group's leader, in its wordings."""
+"""Logs of group leaders of all releases."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def test_successive_rebalances_are_read_with_clients_threads_tasks_and_verdict()
     assert first.leader == f"shop-{ONE}-StreamThread-1-consumer"
 
 
-def test_up_to_3_4_tasks_and_clients_stand_in_one_message() -> None:
+def test_up_to_3_4_tasks_and_clients_are_in_one_message() -> None:
     (only,) = parse_rebalances(_text("leader_3_3.log"))
     assert only.clients == (LoggedClient(ONE, 1, ("0_0",), ()), LoggedClient(TWO, 1, ("0_1",), ()))
     assert only.stateful == {"0_0"}
     assert only.at_ms == TEN_O_CLOCK_MS + 500
 
 
-def test_up_to_2_7_what_clients_had_before_stands_behind_and_does_not_count() -> None:
+def test_up_to_2_7_previous_tasks_at_the_end_are_ignored() -> None:
     (only,) = parse_rebalances(_text("leader_2_6.log"))
     assert only.clients == (LoggedClient(ONE, None, ("0_0",), ("0_1",)), LoggedClient(TWO, None, ("0_1",), ()))
     assert (only.stateful, only.stable) == (None, None)
 
 
-def test_what_a_member_of_a_streams_group_logs_of_its_own_tasks_is_no_assignment() -> None:
+def test_a_streams_group_members_log_of_its_tasks_is_no_assignment() -> None:
     own = "[2026-02-01 09:59:00,000] INFO Assigned tasks with local epoch 0 and group is not ready\n"
     text = _text("leader_4_3.log")
     assert parse_rebalances(own + text)[0].clients == parse_rebalances(text)[0].clients
@@ -50,7 +50,7 @@ def test_what_a_member_of_a_streams_group_logs_of_its_own_tasks_is_no_assignment
         parse_rebalances(own)
 
 
-def test_what_a_leader_that_logs_at_debug_is_shown_of_its_clients_is_no_assignment() -> None:
+def test_client_states_logged_at_debug_are_no_assignment() -> None:
     had = "[activeTasks: ([]) standbyTasks: ([]) prevActiveTasks: ([0_0]) capacity: 2 assigned: 0]"
     shown = (
         f"2026-02-01 10:00:00.124 DEBUG Constructed client metadata {{{ONE}=ClientMetadata{{hostInfo=null, "
@@ -64,7 +64,7 @@ def test_what_a_leader_that_logs_at_debug_is_shown_of_its_clients_is_no_assignme
 
 
 @pytest.mark.parametrize("name", ["leader_3_9.log", "leader_3_3.log", "leader_2_6.log"])
-def test_the_relevant_lines_alone_say_the_same(name: str) -> None:
+def test_the_relevant_lines_alone_give_the_same_result(name: str) -> None:
     lines = [line for line in _text(name).split("\n") if re.search(RELEVANT_LINE, line)]
     whole, relevant = parse_rebalances(_text(name)), parse_rebalances("\n".join(lines))
     assert len(lines) < len(_text(name).split("\n"))
@@ -83,7 +83,7 @@ def test_the_relevant_lines_alone_say_the_same(name: str) -> None:
         (f"Assignment of tasks to nodes: {ONE}=[activeTasks: ([x]) standbyTasks: ([])]", 1, "'x' is not a task"),
     ],
 )
-def test_a_log_that_is_cut_off_or_of_someone_else_is_refused(text: str, line: int | None, message: str) -> None:
+def test_a_truncated_or_unrelated_log_is_rejected(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError) as caught:
         parse_rebalances(text)
     assert caught.value.line == line
@@ -103,7 +103,7 @@ def test_the_tasks_of_threads_are_read_where_they_were_logged() -> None:
     assert second.by_thread == {}
 
 
-def test_what_an_assignor_tells_while_it_decides_is_not_an_assignment() -> None:
+def test_messages_of_an_assignor_before_its_result_are_no_assignment() -> None:
     rebalances = parse_rebalances(_text("leader_4_3.log"))
     assert [[client.process_id[0] for client in each.clients] for each in rebalances] == [
         ["1", "2"],

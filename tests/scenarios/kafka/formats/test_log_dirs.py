@@ -1,4 +1,4 @@
-"""What kafka-log-dirs.sh --describe prints."""
+"""Output of kafka-log-dirs.sh --describe."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _json(partition: str) -> str:
         ('{"brokers": 7}\n', 1, "not the JSON of kafka-log-dirs.sh --describe: "),
     ],
 )
-def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+def test_other_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
         parse_partition_sizes(text)
     assert refused.value.line == line

@@ -1,4 +1,4 @@
-"""Properties files of Java."""
+"""Java properties files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_properties_are_read_as_java_reads_them(text: str, read: dict[str, str])
     assert parse_properties(text) == read
 
 
-def test_a_line_without_a_key_is_refused_and_not_shown() -> None:
+def test_a_line_without_a_key_is_rejected_without_its_value() -> None:
     with pytest.raises(FormatError, match="^" + re.escape("not a property (key=value)") + "$") as refused:
         parse_properties("a=b\n=hunter2\n")
     assert refused.value.line == 2

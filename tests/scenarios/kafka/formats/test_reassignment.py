@@ -1,4 +1,4 @@
-"""What kafka-reassign-partitions.sh takes and prints."""
+"""Input and output of kafka-reassign-partitions.sh."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BY_HAND = """
 """
 
 
-def test_of_what_the_tool_generates_the_proposed_assignment_is_read() -> None:
+def test_the_proposed_assignment_of_generate_is_parsed() -> None:
     assert parse_reassignment((DIALECTS / "reassignment.txt").read_text()) == (
         PartitionReassignment(5, "orders", 0, (3, 1)),
         PartitionReassignment(5, "payments", 1, (1,)),
@@ -123,7 +123,7 @@ def _plan(partitions: str) -> str:
         ),
     ],
 )
-def test_what_is_no_plan_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+def test_other_json_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
         parse_reassignment(text)
     assert refused.value.line == line

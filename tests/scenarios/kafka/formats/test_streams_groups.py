@@ -1,4 +1,4 @@
-"""What kafka-streams-groups.sh --describe prints."""
+"""Output of kafka-streams-groups.sh --describe."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_each_member_has_its_process_and_its_tasks_by_role(name: str) -> None:
     assert tuple(member.tasks for member in members) == TASKS
 
 
-def test_only_verbose_tells_the_target_and_who_is_still_classic() -> None:
+def test_only_verbose_output_has_targets_and_protocols() -> None:
     plain = parse_streams_members(_dialect("streams_members"))
     assert {(member.target, member.is_classic) for member in plain} == {(None, None)}
     verbose = parse_streams_members(_dialect("streams_members_verbose"))
@@ -111,7 +111,7 @@ HEAD = "GROUP MEMBER PROCESS CLIENT-ID ASSIGNMENTS\n"
         ),
     ],
 )
-def test_what_is_something_else_is_refused_with_its_line(
+def test_other_text_is_rejected_with_its_line(
     read: Callable[[str], object], text: str, line: int | None, message: str
 ) -> None:
     with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:

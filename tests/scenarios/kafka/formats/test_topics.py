@@ -1,4 +1,4 @@
-"""What kafka-topics.sh --describe prints, in the dialects of its releases."""
+"""Output of kafka-topics.sh --describe in all releases."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_partitions_without_a_header_make_a_topic() -> None:
         ),
     ],
 )
-def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+def test_other_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
         parse_topics(text)
     assert refused.value.line == line

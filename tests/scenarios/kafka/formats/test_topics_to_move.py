@@ -1,4 +1,4 @@
-"""The topics that kafka-reassign-partitions.sh --generate takes."""
+"""Input of kafka-reassign-partitions.sh --generate."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_other_keys_take_no_line_from_a_topic() -> None:
         ),
     ],
 )
-def test_what_is_no_list_of_topics_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+def test_other_json_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
         parse_topics_to_move(text)
     assert refused.value.line == line

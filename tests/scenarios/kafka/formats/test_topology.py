@@ -1,4 +1,4 @@
-"""What Topology.describe() prints."""
+"""Output of Topology.describe()."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_an_old_description_has_its_arrows_behind_the_nodes() -> None:
     )
 
 
-def test_extractors_patterns_and_global_stores_are_told_apart() -> None:
+def test_extractors_patterns_and_global_stores_are_distinguished() -> None:
     first, second = parse_topology((DIALECTS / "topology_named.txt").read_text())
     assert first == DescribedSubtopology(0, 2, (DescribedSource("KSTREAM-SOURCE-0000000000", 3, ("orders",)),), (), ())
     assert second.id == 3
@@ -74,7 +74,7 @@ SOURCE = "    Source: S (topics: [a])\n      --> P\n"
         ("  Sub-topology: x\n", 1, "'Sub-topology: x' before the first 'Sub-topology: 0'"),
     ],
 )
-def test_what_is_something_else_is_refused_with_its_line(text: str, line: int | None, message: str) -> None:
+def test_other_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
         parse_topology(text)
     assert refused.value.line == line

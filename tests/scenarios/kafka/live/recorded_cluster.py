@@ -1,7 +1,7 @@
-"""What a real cluster answered, kept in files: `Recorder` writes them, `Recorded` answers from them.
+"""Recorded responses of a real cluster: `Recorder` writes files, `Recorded` replays them.
 
-A file has one answer a line: the question, and the response's fields as kafka-python names them, bytes in base64.
-`python -m tests.scenarios.kafka.live.recorded_cluster BOOTSTRAP GROUP NAME` makes `recorded/NAME`.
+A file has one response per line: the request, and the response's fields as kafka-python names them, bytes in base64.
+`python -m tests.scenarios.kafka.live.recorded_cluster BOOTSTRAP GROUP NAME` writes `recorded/NAME`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _unpacked(entry: dict[str, Any]) -> Any:
 
 
 class Recorder:
-    """Asks a cluster, and keeps what it answers."""
+    """A cluster that records its responses."""
 
     def __init__(self, cluster: AdminApi) -> None:
         self._cluster = cluster
@@ -92,10 +92,10 @@ class Recorder:
 
 
 class Recorded:
-    """A cluster that gives recorded answers, each question's in its order, the last one again and again."""
+    """A cluster that replays recorded responses; the last response of each request is repeated."""
 
     def __init__(self, name: str, **replaced: list[Any]) -> None:
-        """`replaced` are answers to give instead of those recorded, by question."""
+        """Replay a file; `replaced` are responses that replace recorded ones, by request."""
         self._answers: dict[str, list[Any]] = {}
         for line in (FOLDER / name).read_text().splitlines():
             question, answer = json.loads(line, object_hook=_unpacked)
@@ -155,7 +155,7 @@ class Recorded:
 
 
 def record(bootstrap: str, group: str, name: str) -> None:
-    """Look at a running cluster, and keep what it answers as `recorded/NAME`."""
+    """Observe a running cluster and write its responses to `recorded/NAME`."""
     from scenarios.kafka.live.client_properties import client_settings
     from scenarios.kafka.live.connection import connect
     from scenarios.kafka.live.observe import observe

@@ -1,4 +1,4 @@
-"""How to connect, from properties as Kafka's own tools take them."""
+"""Connection settings from properties of Kafka's own tools."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_times_and_the_client_id_are_passed_on_and_the_rest_is_named() -> None:
     assert settings.ignored == ("acks", "foo.bar")
 
 
-def test_no_password_shows_when_settings_are_printed() -> None:
+def test_printed_settings_contain_no_password() -> None:
     settings = client_settings(PLAIN)
     for shown in (repr(settings), str(settings), f"{settings.arguments}", "%s" % dict(settings.arguments)):  # noqa: UP031
         assert "c\\r3t" not in shown
@@ -113,7 +113,7 @@ def test_no_password_shows_when_settings_are_printed() -> None:
         ({"security.protocol": "SSL", "ssl.keystore.key": "-----BEGIN"}, "keys are not supported"),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_its_key(properties: dict[str, str], message: str) -> None:
+def test_unsupported_properties_are_rejected_by_key(properties: dict[str, str], message: str) -> None:
     with pytest.raises(ObservationError) as refusal:
         client_settings(properties)
     assert message in str(refusal.value)

@@ -1,4 +1,4 @@
-"""The messages that kafka-python lacks, and connections that come to nothing."""
+"""Protocol messages that kafka-python lacks, and failed connections."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ logging.basicConfig(level=logging.DEBUG)
 jaas = 'PlainLoginModule required username="alice" password="s3cr3t-of-alice";'
 properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
 with socket.socket() as taken:
-    taken.bind(("127.0.0.1", 0))  # Nobody listens there, and nobody else can.
+    taken.bind(("127.0.0.1", 0))  # No process listens on this port, and no other can.
     for address in (f"localhost:{taken.getsockname()[1]}", "garbage::"):
         try:
             observe_cluster(address, "shop", properties=properties)
@@ -88,7 +88,7 @@ with socket.socket() as taken:
 """
 
 
-def test_a_cluster_that_is_not_there_is_told_of_without_the_password() -> None:
+def test_a_failed_connection_is_reported_without_the_password() -> None:
     # In a process of its own, because kafka-python leaves sockets open when it cannot connect.
     looked = subprocess.run(
         [sys.executable, "-c", LOOK], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
@@ -102,7 +102,7 @@ def test_a_cluster_that_is_not_there_is_told_of_without_the_password() -> None:
 
 
 @pytest.mark.parametrize(("password", "shown"), [(PASSWORD, "no alice with ***"), ("", "no alice with ")])
-def test_a_password_in_what_a_cluster_answers_is_hidden(password: str, shown: str) -> None:
+def test_passwords_in_responses_are_masked(password: str, shown: str) -> None:
     jaas = f'PlainLoginModule required username="alice" password="{password}";'
     settings = client_settings(
         {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
@@ -110,6 +110,6 @@ def test_a_password_in_what_a_cluster_answers_is_hidden(password: str, shown: st
     assert connection.mask_secrets(f"no alice with {password}", settings) == shown
 
 
-def test_no_address_is_refused() -> None:
+def test_a_missing_address_is_rejected() -> None:
     with pytest.raises(ObservationError, match="no cluster given"):
         observe_cluster(" , ", "shop")

@@ -1,4 +1,4 @@
-"""Whose the changelogs of a classic group are."""
+"""Inference of the subtopologies that own the changelogs of a classic group."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_changelog_belongs_to_the_only_subtopology_with_as_many_tasks() -> Non
     assert "sums to 1" in assumptions[0]
 
 
-def test_a_changelog_that_two_could_have_belongs_to_the_one_with_state() -> None:
+def test_a_changelog_with_two_candidates_belongs_to_the_stateful_one() -> None:
     partitions = {**FOUR_EACH, "shop-sums-changelog": 4}
     seen, _ = infer_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset({1}))
     assert [dict(each.changelogs) for each in seen] == [{}, {"sums": "shop-sums-changelog"}]

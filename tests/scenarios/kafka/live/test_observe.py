@@ -1,6 +1,6 @@
-"""Looking at a running cluster, by what a real one answered.
+"""Observation of a cluster from recorded responses of a real one.
 
-`recorded/` has the answers of Kafka 4.3.1 with three brokers in three racks, and of an application of four
+`recorded/` contains responses of Kafka 4.3.1 with three brokers in three racks, and of an application of four
 subtopologies: 0 joins users to the repartitioned clicks and counts them, 1 repartitions clicks, 2 counts views, 3
 passes on pings. `classic.jsonl` was recorded with three processes of two threads and one standby; `warming_up.jsonl`
 while a third process, a static member with no state, joined two (acceptable.recovery.lag=100); `streams.jsonl` with
@@ -81,7 +81,7 @@ def with_group(**changes: Any) -> Recorded:
     return Recorded("classic.jsonl", classic_group=[{**answer, **changes}])
 
 
-def test_a_classic_group_has_the_processes_threads_and_tasks_that_its_members_were_told(classic: Observation) -> None:
+def test_a_classic_group_has_the_processes_threads_and_tasks_of_its_assignment(classic: Observation) -> None:
     assert [(process.rack, dict(process.tags)) for process in classic.processes] == [
         ("az1", {"zone": "az1"}),
         ("az3", {"zone": "az3"}),
@@ -120,7 +120,7 @@ def test_subtopologies_follow_from_the_assignment_and_stores_from_what_has_state
     assert any("view-counts to 2" in sentence for sentence in classic.assumptions)
 
 
-def test_a_described_topology_says_what_is_written_and_leaves_nothing_to_assume() -> None:
+def test_a_described_topology_adds_written_topics_without_assumptions() -> None:
     seen = look(Recorded("classic.jsonl"), topology=TOPOLOGY, configs={"num.standby.replicas": "1"})
     assert [each.writes for each in seen.subtopologies] == [
         ("joined",),
@@ -175,13 +175,13 @@ def test_a_partition_without_leader_is_taken_to_be_empty() -> None:
     assert any("pings-1" in sentence for sentence in seen.assumptions)
 
 
-def test_sizes_that_no_broker_tells_are_missing_with_a_remark() -> None:
+def test_unknown_sizes_are_missing_with_an_assumption() -> None:
     seen = look(Recorded("classic.jsonl", log_dirs=[[{"broker": 1, "log_dirs": []}]]))
     assert {topic.size_bytes for topic in seen.topics} == {None}
     assert any(sentence.startswith("Sizes of clicks, ") for sentence in seen.assumptions)
 
 
-def test_standbys_of_a_group_at_rest_are_where_their_changelogs_end(classic: Observation) -> None:
+def test_standbys_of_a_stable_group_are_at_the_end_offsets(classic: Observation) -> None:
     ends = {topic.name: topic.end_offsets or () for topic in classic.topics}
     of_0_1 = ends["shop-click-counts-changelog"][1] + ends["shop-users-store-changelog"][1]
     assert classic.next_rebalance_ms is None
@@ -193,7 +193,7 @@ def test_standbys_of_a_group_at_rest_are_where_their_changelogs_end(classic: Obs
     }
 
 
-def test_a_group_that_warms_up_has_the_offsets_told_and_the_time_of_the_next_probe() -> None:
+def test_a_warming_up_group_has_reported_offsets_and_a_next_probing_rebalance() -> None:
     cluster = Recorded("warming_up.jsonl")
     seen = look(cluster)
     assert cluster.waited_s > 5
@@ -264,7 +264,7 @@ def test_an_application_and_brokers_of_3_9_are_read_as_well() -> None:
     assert not any(key.startswith("group.streams") for key in seen.broker_configs)
 
 
-def test_purged_records_of_a_repartition_topic_that_still_take_room_count_as_there() -> None:
+def test_purged_records_on_disk_of_a_repartition_topic_count() -> None:
     cluster = Recorded("classic_3_9.jsonl")
     told = {number: offset for topic, number, offset in cluster.answers("start_offsets")[0] if "repartition" in topic}
     [topic] = [topic for topic in look(cluster).topics if topic.name.endswith("-repartition")]
@@ -278,7 +278,7 @@ def test_purged_records_of_a_repartition_topic_that_still_take_room_count_as_the
 
 
 @pytest.mark.parametrize("seconds", [0.0, 5.0])
-def test_a_repartition_topic_to_which_nothing_comes_does_not_tell_which_records_take_room(seconds: float) -> None:
+def test_an_idle_repartition_topic_has_unknown_start_offsets(seconds: float) -> None:
     first = Recorded("classic_3_9.jsonl").answers("end_offsets")[0]
     cluster = Recorded("classic_3_9.jsonl", end_offsets=[first])
     seen = observe(cluster, "shop", seconds=seconds, topology=None, configs={}, all_topics=False)
@@ -335,12 +335,12 @@ def test_brokers_that_differ_in_configs_are_named() -> None:
         ({"error_code": 69, "error_message": "Group shop not found."}, "cannot be described: Group shop not found."),
     ],
 )
-def test_a_group_that_is_not_to_be_read_is_refused_with_the_reason(changes: dict[str, Any], message: str) -> None:
+def test_an_unsupported_group_is_rejected_with_the_reason(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ObservationError, match=message):
         look(with_group(**changes))
 
 
-def test_a_group_that_is_not_there_is_refused_with_those_that_are() -> None:
+def test_a_missing_group_is_rejected_with_the_existing_ones() -> None:
     with pytest.raises(
         ObservationError, match=r"group 'shoop' does not exist or is not visible \(groups: (kiosk, )?shop\)"
     ):

@@ -1,4 +1,4 @@
-"""A running application that was seen, for tests."""
+"""An observation of a running application, for tests."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ SEEN = Observation(
     },
     next_rebalance_ms=480_000,
     kafka_version="4.3.1",
-    assumptions=("The moon is taken to be full.",),
+    assumptions=("Rates are assumed constant.",),
 )

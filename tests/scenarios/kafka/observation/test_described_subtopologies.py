@@ -1,4 +1,4 @@
-"""What `Topology.describe()` printed, with the topics of a cluster and with what a group told."""
+"""Subtopologies from the output of `Topology.describe()`, the topics of a cluster and an observed group."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Topologies:
 """
 
 FOREIGN_KEYS = (Path(__file__).parent / "recorded" / "topology_with_foreign_keys.txt").read_text()
-"""What Kafka 4.3.1 prints of: orders joined to customers by a foreign key, to results; and a table of shops."""
+"""Output of Kafka 4.3.1 for a foreign-key join of orders and customers, and a table of shops."""
 
 REGISTRATION = "shop-KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic"
 RESPONSE = "shop-KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000014-topic"
@@ -88,7 +88,7 @@ def test_a_running_group_with_a_foreign_key_join_has_the_stores_of_the_text() ->
     assert add_described_stores(seen, FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
 
 
-def test_a_topic_of_ones_own_that_is_named_like_one_of_the_application_stays_what_it_is() -> None:
+def test_a_topic_with_a_name_like_an_internal_one_is_kept() -> None:
     topics = ("orders", "shop-orders", "out", "shop-out")
     [seen], _ = describe_subtopologies(TABLE, "shop", topics, TEXT)
     assert (seen.sources, seen.writes) == (("orders",), ("out",))
@@ -105,7 +105,7 @@ def test_a_table_without_changelog_is_kept_in_its_topic_and_other_stores_without
     )
 
 
-def test_a_group_that_tells_its_changelogs_knows_them_better_than_the_text() -> None:
+def test_changelogs_reported_by_the_group_take_precedence() -> None:
     told = ObservedSubtopology(0, ("orders",), {"other": "shop-other-changelog"}, writes=("elsewhere",))
     [seen], assumptions = add_described_stores([told], TABLE, "shop", ("orders", "out"), TEXT)
     assert dict(seen.changelogs) == {"other": "shop-other-changelog"}
@@ -129,6 +129,6 @@ def test_the_topology_of_another_application_is_refused(seen: list[ObservedSubto
         add_described_stores(seen, TABLE, "shop", ("orders", "views"), TEXT)
 
 
-def test_a_text_that_is_no_topology_is_refused_with_the_line() -> None:
+def test_other_text_is_rejected_with_the_line() -> None:
     with pytest.raises(ObservationError, match="the topology:1: 'hello'"):
         add_described_stores([ORDERS], "hello\n", "shop", ("orders",), TEXT)

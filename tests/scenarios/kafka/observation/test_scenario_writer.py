@@ -1,4 +1,4 @@
-"""A running application that was seen, written as a scenario and read again."""
+"""An observation is written as a scenario and loaded again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _tasks(*names: str) -> tuple[TaskId, ...]:
     return tuple(map(TaskId.parse, names))
 
 
-def test_clients_have_the_tasks_that_were_seen_by_thread() -> None:
+def test_clients_have_the_observed_tasks_by_thread() -> None:
     first, second = _again(SEEN).world(1).clients
     assert [str(first.process_id), str(second.process_id)] == [FIRST, SECOND]
     assert [first.name, second.name] == ["shop-8f3b2c1d", "shop-f1111111"]
@@ -45,34 +45,34 @@ def test_clients_have_the_tasks_that_were_seen_by_thread() -> None:
     assert (second.threads, second.rack, second.tags, second.is_static) == (1, "az2", {"zone": "az2"}, True)
 
 
-def test_a_lag_is_the_sum_of_end_offsets_less_what_the_process_told() -> None:
+def test_a_lag_is_the_sum_of_end_offsets_minus_the_offset_sum() -> None:
     first, second = _again(SEEN).world(1).clients
     assert first.tasks.lags == {TaskId(1, 1): 6 + 500 - 400}
     assert second.tasks.lags == {TaskId(1, 0): 10 + 1_000 - 900}
 
 
-def test_a_standby_of_which_nothing_was_told_lacks_all_of_it() -> None:
+def test_a_standby_without_a_reported_offset_lags_by_all_records() -> None:
     processes = tuple(replace(process, offset_sums={}) for process in SEEN.processes)
     first, second = _again(replace(SEEN, processes=processes)).world(1).clients
     assert first.tasks.lags == {TaskId(1, 1): 506}
     assert second.tasks.lags == {}
 
 
-def test_lags_that_were_not_seen_are_not_made_up() -> None:
+def test_unknown_lags_are_omitted() -> None:
     processes = tuple(replace(process, offset_sums=None) for process in SEEN.processes)
     text = scenario_text(replace(SEEN, processes=processes))
     assert "lags:" not in text
     assert "Lags are those" not in text
 
 
-def test_a_copy_that_lies_dormant_and_level_is_still_a_copy() -> None:
+def test_a_dormant_copy_without_lag_is_kept() -> None:
     second = replace(SEEN.processes[1], offset_sums={"1_0": -2})
     assert _again(replace(SEEN, processes=(SEEN.processes[0], second))).world(1).clients[1].tasks.lags == {
         TaskId(1, 0): 0
     }
 
 
-def test_the_group_goes_on_from_the_moment_it_was_seen() -> None:
+def test_the_group_continues_from_the_observed_state() -> None:
     world = _again(SEEN).world(1)
     assert world.start is Start.RUNNING
     assert world.next_rebalance_ms == 480_000
@@ -81,7 +81,7 @@ def test_the_group_goes_on_from_the_moment_it_was_seen() -> None:
     assert world.cluster.reads_from_nearest_replica
 
 
-def test_placements_leaders_and_racks_are_those_that_were_seen() -> None:
+def test_replicas_leaders_and_racks_are_those_observed() -> None:
     cluster = _again(SEEN).world(1).cluster
     assert [(broker.id, broker.rack) for broker in cluster.brokers] == [(1, "az1"), (2, "az2"), (3, "az2")]
     seen = {topic.name: (topic.replicas, topic.leaders) for topic in SEEN.topics}
@@ -108,7 +108,7 @@ def test_the_records_of_a_changelog_are_its_end_offset_whatever_compaction_left(
         (40_000, None, 100, 400),  # but no less than what the bytes come to if none are gone.
     ],
 )
-def test_records_of_a_repartition_topic_are_like_those_that_it_is_made_of_if_it_was_not_seen_which_take_room(
+def test_record_size_of_a_repartition_topic_is_that_of_its_inputs_if_start_offsets_are_unknown(
     size: int, start: int | None, end: int, record: int
 ) -> None:
     starts = None if start is None else (start, start)
@@ -122,7 +122,7 @@ def test_records_of_a_repartition_topic_are_like_those_that_it_is_made_of_if_it_
 
 
 @pytest.mark.parametrize(("answers", "group"), [("classic", "shop"), ("warming_up", "shop"), ("streams", "kiosk")])
-def test_what_a_real_cluster_answered_comes_back_as_it_was_seen(answers: str, group: str) -> None:
+def test_the_observation_of_a_real_cluster_survives_the_round_trip(answers: str, group: str) -> None:
     cluster = Recorded(f"{answers}.jsonl")
     seen = observe(cluster, group, seconds=5, topology=None, configs={}, all_topics=False)
     world = _again(seen).world(1)
@@ -191,17 +191,17 @@ def test_the_assignor_is_that_of_the_configs(configs: dict[str, str], assignor: 
     assert ("com.example.Mine is a custom class" in text) == ("com.example.Mine" in configs.values())
 
 
-def test_what_a_scenario_does_not_know_is_named_without_its_value() -> None:
+def test_unsupported_configs_are_named_without_their_values() -> None:
     text = scenario_text(SEEN)
     assert "sasl.jaas.config" in text
     assert "hunter2" not in text
     assert "do not know are left out: application.id" not in text
 
 
-def test_the_head_tells_where_it_was_seen_and_what_was_assumed() -> None:
+def test_the_header_contains_source_and_assumptions() -> None:
     head = scenario_text(SEEN).split("\ncluster:")[0]
     assert head.startswith("# shop, imported: kafka.example:9092\n# Kafka 4.3.1\n")
-    assert "# - The moon is taken to be full.\n" in head
+    assert "# - Rates are assumed constant.\n" in head
 
 
 @pytest.mark.parametrize("hostile", ["a\ncluster: {}", "x\x85y: 1", "z\u2028q"])
@@ -213,7 +213,7 @@ def test_nothing_that_was_seen_can_end_a_comment_or_a_text(hostile: str) -> None
     assert client.process_id == ProcessId.parse(FIRST)
 
 
-def test_clients_of_one_name_are_numbered() -> None:
+def test_clients_with_equal_names_are_numbered() -> None:
     processes = tuple(replace(process, client_id="app") for process in SEEN.processes)
     names = [client.name for client in _again(replace(SEEN, processes=processes)).world(1).clients]
     assert names == ["app-1", "app-2"]
@@ -251,7 +251,7 @@ def test_racks_of_clients_are_left_out_where_no_broker_has_one() -> None:
     assert [client.rack for client in loads(text).world(1).clients] == [None, None]
 
 
-def test_a_trace_has_its_newcomers_and_what_happened() -> None:
+def test_a_history_has_newcomers_and_changes() -> None:
     newcomer = ObservedProcess("22222222-2222-2222-2222-222222222222", "late", "az2", {"zone": "az2"}, (), None)
     rounds = (ObservedRebalance(0, 0, {"0_0": FIRST}, {}, True), ObservedRebalance(1, 90_000, {"0_0": FIRST}, {}, True))
     trace = RebalanceHistory((newcomer,), (MembershipChange(60_000, "join", (newcomer.process_id,)),), rounds)
@@ -274,7 +274,7 @@ def test_a_trace_has_its_newcomers_and_what_happened() -> None:
         ),
     ],
 )
-def test_what_a_scenario_cannot_say_is_refused(seen: Observation, message: str) -> None:
+def test_states_that_a_scenario_cannot_express_are_rejected(seen: Observation, message: str) -> None:
     with pytest.raises(ObservationError, match="^" + re.escape(message)):
         scenario_text(seen)
 

@@ -1,4 +1,4 @@
-"""The files of a plan: what Kafka's tools take, in batches, and what undoes it."""
+"""Files of a plan for Kafka's tools, in batches, with their rollback."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def planned(*rows: list[int], width: int = 3) -> Any:
 
 SAME = ([0, 1], [1, 2], [2, 0], [3, 0])
 PLAN = planned([1, 0], [1, 2], [3, 0, 1], [3, 0])
-"""b-0 changes order, a-2 has a new leader and one replica more, the others stay."""
+"""b-0 changes its replica order, a-2 has a new leader and one more replica, the others are unchanged."""
 
 
 def read(content: bytes) -> Any:
     return json.loads(content)
 
 
-def test_only_what_changes_is_written_by_topic_and_number() -> None:
+def test_only_changes_are_written_by_topic_and_number() -> None:
     found = replica_changes(state(), PLAN)
     assert found == (
         ReplicaChange(TopicPartition("a", 2), (12, 10), (13, 10, 11), needs_election=True, copied_bytes=600),
@@ -76,7 +76,7 @@ def test_the_reassignment_is_what_kafka_takes_and_the_rollback_undoes_it() -> No
     }
 
 
-def test_whoever_leads_already_needs_no_election() -> None:
+def test_no_election_is_needed_if_the_preferred_leader_leads() -> None:
     found = replica_changes(state({("b", 0): 11}), PLAN)
     assert [change.needs_election for change in found] == [True, False]
 
@@ -104,7 +104,7 @@ def test_every_batch_has_its_own_files_and_further_elections_are_in_the_last() -
     assert [entry["topic"] for entry in read(files["batch-002/election.json"])["partitions"]] == ["b", "c"]
 
 
-def test_a_limit_of_zero_bytes_lets_through_what_copies_nothing() -> None:
+def test_a_limit_of_zero_bytes_allows_changes_without_copies() -> None:
     cut = split_into_batches(replica_changes(state(), PLAN), BatchLimits(bytes=0))
     assert [[str(change.key) for change in batch] for batch in cut] == [["a-2"], ["b-0"]]
 
@@ -131,14 +131,14 @@ def test_bytes_cannot_be_limited_where_sizes_are_not_known() -> None:
         split_into_batches(replica_changes(state(sizes=False), PLAN), BatchLimits(bytes=1))
 
 
-def test_kafkas_tools_take_no_file_without_partitions() -> None:
+def test_files_without_partitions_are_rejected() -> None:
     with pytest.raises(ValueError, match="no partitions"):
         reassignment_json([])
     with pytest.raises(ValueError, match="no partitions"):
         election_json([])
 
 
-def test_names_are_written_as_json_wants_them() -> None:
+def test_names_are_escaped_as_json() -> None:
     key = TopicPartition('a"\\é', 0)
     assert read(reassignment_json([(key, (1,))]).encode())["partitions"][0]["topic"] == 'a"\\é'
     assert read(election_json([key]).encode())["partitions"][0]["topic"] == 'a"\\é'
@@ -161,7 +161,7 @@ def test_log_dirs_stay_where_replicas_stay_and_come_back_with_a_rollback() -> No
     ]
 
 
-def test_without_a_log_dir_that_is_known_none_is_written() -> None:
+def test_no_log_dirs_are_written_if_none_is_known() -> None:
     files = plan_files(replica_changes(state(), PLAN, {("a", 2): {12: "/d1"}, ("a", 1): {13: "/d9"}}))
     assert "/d1" not in files["reassignment.json"].decode()
     assert "log_dirs" not in files["reassignment.json"].decode()
@@ -175,7 +175,7 @@ def scripts(files: dict[str, bytes]) -> dict[str, str]:
     return {name: content.decode() for name, content in files.items() if name.endswith(".sh")}
 
 
-def test_scripts_are_written_for_what_a_plan_has() -> None:
+def test_scripts_match_the_files_of_a_plan() -> None:
     found = replica_changes(state(), PLAN)
     assert list(scripts(plan_files(found, (), THROTTLED))) == ["execute.sh", "rollback.sh"]
     only_elected = scripts(plan_files((), [TopicPartition("a", 1)], THROTTLED))
@@ -186,7 +186,7 @@ def test_scripts_are_written_for_what_a_plan_has() -> None:
     assert scripts(plan_files(found)) == {}
 
 
-def test_scripts_are_right_for_a_shell() -> None:
+def test_scripts_are_valid_shell() -> None:
     found = [
         *replica_changes(state(), PLAN),
         ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",)),
@@ -211,7 +211,7 @@ def test_the_least_time_is_that_of_the_broker_that_receives_most() -> None:
     assert min_duration_ms([ReplicaChange(key, (1, 2), (2, 1), False, 0)], 50) == 0
 
 
-def test_what_undoes_a_change_copies_back_what_has_left() -> None:
+def test_the_reverse_of_a_change_copies_removed_replicas_back() -> None:
     key = TopicPartition("a", 0)
     assert reverse_change(ReplicaChange(key, (1, 2), (1, 3), True, 700)) == ReplicaChange(
         key, (1, 3), (1, 2), True, 700

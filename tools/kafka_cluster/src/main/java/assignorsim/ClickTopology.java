@@ -24,7 +24,7 @@ import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.kstream.Repartitioned;
 import org.apache.kafka.streams.state.KeyValueStore;
 
-/** Counts clicks a page: 26 tasks in four subtopologies, 14 of them stateful, six of these with two stores. */
+/** Counts clicks per page: 26 tasks in four subtopologies; 14 tasks are stateful, six tasks have two stores. */
 public final class ClickTopology {
 
     private static final String CLICKS = "clicks";
@@ -41,7 +41,7 @@ public final class ClickTopology {
 
     private ClickTopology() { }
 
-    /** With {@code describe} prints the topology; with {@code prepare BOOTSTRAP_SERVERS RECORDS} makes its topics. */
+    /** Prints the topology ({@code describe}) or creates its topics ({@code prepare BOOTSTRAP_SERVERS RECORDS}). */
     public static void main(final String[] args) throws ExecutionException, InterruptedException {
         if (args.length == 1 && args[0].equals("describe")) {
             System.out.print(build().describe());

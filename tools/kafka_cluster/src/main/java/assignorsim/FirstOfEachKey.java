@@ -11,7 +11,7 @@ import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 
-/** Passes on the first record of each key; remembers the keys in memory only, without a changelog. */
+/** Forwards the first record of each key; stores the keys in memory only, without a changelog. */
 record FirstOfEachKey(String storeName) implements ProcessorSupplier<String, String, String, String> {
 
     @Override

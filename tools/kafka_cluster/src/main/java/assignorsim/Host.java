@@ -20,9 +20,9 @@ import org.apache.kafka.streams.ThreadMetadata;
 /**
  * A machine on which several click-counting applications run, each from a file of Kafka Streams configs.
  *
- * <p>Whenever what an application has here changes, it prints a line with six fields between tabs: the time in
- * milliseconds, the application id, the state of the client, the number of its threads that run, its active tasks and
- * its standby tasks. When it is asked to end, it closes its applications, and they leave their groups.
+ * <p>Whenever the tasks of an application on this host change, it prints a line with six tab-separated fields: the time
+ * in milliseconds, the application id, the state of the client, the number of running threads, the active tasks and the
+ * standby tasks. On termination it closes its applications, which leave their groups.
  */
 public final class Host {
 
@@ -31,7 +31,7 @@ public final class Host {
 
     private Host() { }
 
-    /** Runs the applications of the given files until the process is ended. */
+    /** Runs the applications of the given files until the process is terminated. */
     public static void main(final String[] files) throws IOException, InterruptedException {
         final Map<String, KafkaStreams> applications = new HashMap<>();
         for (final String file : files) {
@@ -72,7 +72,7 @@ public final class Host {
     private static void close(final Collection<KafkaStreams> applications) {
         final List<Thread> closers = new ArrayList<>();
         for (final KafkaStreams streams : applications) {
-            // Says so up to 3.9 for static members only; there, internal.leave.group.on.close does it for others.
+            // Up to 3.9 for static members only; other members leave because of internal.leave.group.on.close.
             final KafkaStreams.CloseOptions leaving =
                 new KafkaStreams.CloseOptions().leaveGroup(true).timeout(CLOSES_WITHIN);
             final Thread closer = new Thread(() -> streams.close(leaving));

@@ -1,6 +1,6 @@
 package assignorsim;
 
-/** One order; travels through Kafka as text with commas between the fields. */
+/** One order; serialized as comma-separated text. */
 record Order(String id, String customer, String product, int cents, String currency, String note) {
 
     static Order parse(final String text) {
@@ -16,7 +16,7 @@ record Order(String id, String customer, String product, int cents, String curre
         return cents > 0;
     }
 
-    /** The same order in the currency of the books; an unknown rate counts as one. */
+    /** Returns the order in the base currency; an unknown exchange rate counts as 1. */
     Order priced(final String rate) {
         final double factor = rate == null ? 1 : Double.parseDouble(rate);
         return new Order(id, customer, product, (int) Math.round(cents * factor), "EUR", note);

@@ -35,7 +35,7 @@ public final class OrderProcessing {
 
     private OrderProcessing() { }
 
-    /** Exits with 0 when done, 1 when {@code drain} ran out of time, 2 on a wrong call. */
+    /** Exits with 0 on success, 1 if {@code drain} timed out, 2 on invalid arguments. */
     public static void main(final String[] args) throws Exception {
         final String verb = args.length == 0 ? "" : args[0];
         if (verb.equals("describe") && args.length == 1) {
@@ -89,7 +89,7 @@ public final class OrderProcessing {
         return config;
     }
 
-    /** Records between what the application has committed and the end, over every partition that its tasks read. */
+    /** Returns the lag of the application, summed over every partition that its tasks read. */
     private static long lag(final Admin admin) throws ExecutionException, InterruptedException {
         final Map<TopicPartition, OffsetSpec> latest = new HashMap<>();
         for (final TopicDescription topic : admin.describeTopics(topicsRead(admin)).allTopicNames().get().values()) {
@@ -107,7 +107,7 @@ public final class OrderProcessing {
         return lag;
     }
 
-    /** The topics of the cluster that are sources of tasks; repartition topics carry the application's id in front. */
+    /** Returns the topics of the cluster that are sources of tasks; internal topics start with the application id. */
     private static Set<String> topicsRead(final Admin admin) throws ExecutionException, InterruptedException {
         final Set<String> sources = new HashSet<>();
         for (final TopologyDescription.Subtopology subtopology : OrderTopology.build().describe().subtopologies()) {
@@ -123,7 +123,7 @@ public final class OrderProcessing {
         return sources;
     }
 
-    /** Active tasks by subtopology, such as {@code {0=48, 1=24}}. */
+    /** Returns the number of active tasks by subtopology, such as {@code {0=48, 1=24}}. */
     private static Map<Integer, Long> tasks(final KafkaStreams streams) {
         return streams.metadataForLocalThreads().stream()
             .flatMap(thread -> thread.activeTasks().stream())

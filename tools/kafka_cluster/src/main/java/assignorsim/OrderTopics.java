@@ -12,7 +12,7 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** The topics that the order-processing application reads and writes, and a little unequal data for them. */
+/** The topics of the order-processing application, and a small amount of skewed data for them. */
 final class OrderTopics {
 
     static final String ORDERS = "orders";
@@ -64,8 +64,8 @@ final class OrderTopics {
 
     /** Writes the same records on every call: few customers, products and pages are much busier than the others. */
     static void fill(final String bootstrapServers) {
-        // One request at a time: when a leader is so new that it refuses the first batch of a partition and takes the
-        // second, the first is out of sequence for ever.
+        // One request at a time: a new leader may reject the first batch of a partition and accept the second, after
+        // which the first is permanently out of sequence.
         final Map<String, Object> config = Map.of(
             ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers,
             ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, 1,
@@ -109,7 +109,7 @@ final class OrderTopics {
         }
     }
 
-    /** A number in 0..bound-1, small ones far more often than large ones. */
+    /** Returns a number in 0..bound-1 from a skewed distribution that prefers small numbers. */
     private static int skewed(final Random random, final int bound) {
         return (int) (bound * Math.pow(random.nextDouble(), 2));
     }

@@ -55,7 +55,7 @@ final class OrderTopology {
         return builder.build();
     }
 
-    /** Stateless: drops what cannot be right and converts the rest with the global table of exchange rates. */
+    /** Stateless: drops invalid orders and converts the others with the global table of exchange rates. */
     private static KStream<String, String> pricedOrders(final StreamsBuilder builder) {
         final GlobalKTable<String, String> rates =
             builder.globalTable(EXCHANGE_RATES, Consumed.with(TEXT, TEXT), Materialized.as("exchange-rates-store"));
@@ -96,7 +96,7 @@ final class OrderTopology {
             .to(CUSTOMER_SPENDING, Produced.with(TEXT, NUMBER));
     }
 
-    /** Stateful: orders a product and hour; its repartition topic takes its partition count from the orders. */
+    /** Stateful: orders per product and hour; its repartition topic takes its partition count from the orders. */
     private static void productDemand(final KStream<String, String> orders) {
         orders.groupBy((key, value) -> Order.parse(value).product(), Grouped.with("orders-by-product", TEXT, TEXT))
             .windowedBy(TimeWindows.ofSizeAndGrace(Duration.ofHours(1), Duration.ofMinutes(10)))
@@ -105,7 +105,7 @@ final class OrderTopology {
             .to(PRODUCT_DEMAND, Produced.with(TEXT, NUMBER));
     }
 
-    /** Stateful: views a page and five minutes, counted where they arrive. */
+    /** Stateful: views per page and five minutes, counted without repartitioning. */
     private static void pagePopularity(final StreamsBuilder builder) {
         builder.stream(PAGE_VIEWS, Consumed.with(TEXT, TEXT))
             .groupByKey(Grouped.with(TEXT, TEXT))
@@ -126,7 +126,7 @@ final class OrderTopology {
             .to(STOCK_ALERTS, Produced.with(TEXT, NUMBER));
     }
 
-    /** Has a store, yet is stateless to an assignor: the store has no changelog, so nothing could be restored. */
+    /** Has a store but is stateless to an assignor: the store has no changelog to restore from. */
     private static void notifications(final StreamsBuilder builder) {
         builder.stream(SHIPMENTS, Consumed.with(TEXT, TEXT))
             .process(new FirstOfEachKey("notified-shipments-store"))

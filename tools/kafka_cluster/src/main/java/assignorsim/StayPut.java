@@ -20,9 +20,9 @@ import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 import static java.util.Comparator.comparing;
 
 /**
- * Tasks stay where they run, as far as there is room; the others go where a copy is, then near their data.
+ * Tasks stay on their client while it has capacity; others go to a client with a copy, then near their data.
  *
- * <p>Standbys go to racks without a copy, then where one is already. Nothing is warmed up, and ties go to the lower id.
+ * <p>Standbys go to racks without a copy, then to previous owners. No warm-ups; ties go to the lower process id.
  */
 public final class StayPut implements TaskAssignor {
 
@@ -56,7 +56,7 @@ public final class StayPut implements TaskAssignor {
         return new TaskAssignment(clients.stream().map(Client::assignment).toList());
     }
 
-    /** Gives one more standby to a client without the task, if there is one. */
+    /** Assigns one more standby to a client without the task, if there is one. */
     private static void addStandby(final TaskInfo task, final List<Client> clients) {
         final Set<Optional<String>> racks = new HashSet<>();
         clients.stream().filter(client -> client.has(task)).forEach(client -> racks.add(client.state.rackId()));
@@ -68,14 +68,14 @@ public final class StayPut implements TaskAssignor {
             .ifPresent(client -> client.give(task, Type.STANDBY));
     }
 
-    /** A client, and what it has been given so far. */
+    /** A client and the tasks assigned to it so far. */
     private static final class Client {
 
         private final KafkaStreamsState state;
         private final Set<AssignedTask> tasks = new HashSet<>();
         private final int room;
 
-        /** Its room for active tasks is its share by threads, rounded up; so there is always room for all tasks. */
+        /** Its room for active tasks is its share by threads, rounded up; all tasks fit. */
         Client(final KafkaStreamsState state, final int allTasks, final int allThreads) {
             this.state = state;
             this.room = (allTasks * state.numProcessingThreads() + allThreads - 1) / allThreads;
@@ -102,7 +102,7 @@ public final class StayPut implements TaskAssignor {
             return (double) tasks.size() / state.numProcessingThreads();
         }
 
-        /** How many partitions it would read from other racks. */
+        /** Returns the number of partitions that it would read from other racks. */
         long remotePartitions(final TaskInfo task) {
             return task.topicPartitions().stream().filter(TaskTopicPartition::isSource)
                 .filter(partition -> !isNear(partition)).count();

@@ -4,10 +4,9 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Runs another class's {@code main} and ends the process as soon as standard input does.
+ * Runs another class's {@code main} and exits as soon as standard input is closed.
  *
- * <p>Whoever starts a broker this way holds the other end of its standard input, so the broker cannot outlive the
- * starter, however that one ends.
+ * <p>The starting process holds the other end of standard input, so the program cannot outlive it, however it exits.
  */
 public final class Tethered {
 
@@ -26,7 +25,7 @@ public final class Tethered {
         try {
             while (System.in.read() >= 0) { }
         } catch (final IOException closed) {
-            // The same as its end: nobody is there any more.
+            // The same as end of input: the starting process has exited.
         }
         System.exit(1);
     }

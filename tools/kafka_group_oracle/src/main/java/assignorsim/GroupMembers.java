@@ -23,7 +23,7 @@ final class GroupMembers {
 
     private GroupMembers() { }
 
-    /** Adds the members to the map, clients in the order listed, each one's threads in their order. */
+    /** Adds the members to the map, in the order of clients and their threads. */
     static void join(
         final Map<String, AssignmentMemberSpec> group, final JsonNode clients, final GroupTopology topology
     ) {
@@ -53,7 +53,7 @@ final class GroupMembers {
         return found;
     }
 
-    /** Tasks dealt out like cards, beginning with the thread of that number. */
+    /** Distributes tasks round-robin, starting with the thread of that number. */
     private static List<Map<String, Set<Integer>>> deal(final Set<TaskId> tasks, final int threads, final int first) {
         final List<Map<String, Set<Integer>>> hands = new ArrayList<>();
         for (int thread = 0; thread < threads; thread++) {

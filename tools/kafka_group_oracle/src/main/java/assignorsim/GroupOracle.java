@@ -22,8 +22,8 @@ import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
 import org.apache.kafka.coordinator.group.streams.assignor.TaskAssignorException;
 
 /**
- * The task assignor of Kafka's group coordinator, asked one problem a line (docs/reference/problems.md) on standard
- * input, answering {@code {"sorted": …, "production": …}} on standard output: with members in order, and in a hash map.
+ * Runs the task assignor of Kafka's group coordinator: reads one problem per line (docs/reference/problems.md) from
+ * standard input and writes {@code {"sorted": …, "production": …}}: with sorted members, and with a hash map.
  */
 public final class GroupOracle {
 
@@ -86,7 +86,7 @@ public final class GroupOracle {
         client.set("standby", names(standby));
     }
 
-    /** @throws IllegalStateException the process has the task already. */
+    /** @throws IllegalStateException the process already has the task. */
     private static void add(final Map<Integer, Set<Integer>> held, final Map<String, Set<Integer>> given) {
         given.forEach((subtopology, partitions) -> {
             final Set<Integer> there = held.computeIfAbsent(Integer.valueOf(subtopology), added -> new TreeSet<>());

@@ -10,13 +10,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.kafka.coordinator.group.streams.assignor.TaskId;
 import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
 
-/** The tasks of a problem as a group coordinator knows them: subtopologies with a number of partitions each. */
+/** The tasks of a problem as subtopologies with a number of partitions, as in a group coordinator. */
 final class GroupTopology implements TopologyDescriber {
 
     private final SortedMap<String, TreeSet<Integer>> partitions = new TreeMap<>();
     private final SortedMap<String, Boolean> stateful = new TreeMap<>();
 
-    /** @throws IllegalArgumentException no group coordinator could know such tasks. */
+    /** @throws IllegalArgumentException the tasks are not those of subtopologies. */
     GroupTopology(final JsonNode tasks) {
         for (final JsonNode task : tasks) {
             final TaskId id = taskId(task.required("id").asText());

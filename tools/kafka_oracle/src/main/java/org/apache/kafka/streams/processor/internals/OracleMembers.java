@@ -6,12 +6,12 @@ import java.util.Optional;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
 import org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor.ClientMetadata;
 
-/** Makes what only this package of Kafka's can make. */
+/** Creates objects with package-private constructors of Kafka. */
 public final class OracleMembers {
 
     private OracleMembers() { }
 
-    /** What the group leader knows of a process that has just joined: no threads, no previous tasks yet. */
+    /** Returns the group leader's state of a process that has just joined, without threads and previous tasks. */
     public static ClientMetadata join(
         final ProcessId processId, final Map<String, String> tags, final Optional<String> rack
     ) {

@@ -38,8 +38,8 @@ import org.apache.kafka.streams.processor.internals.assignment.AssignorConfigura
 import org.apache.kafka.streams.processor.internals.assignment.StreamsAssignmentProtocolVersions;
 
 /**
- * Which thread of a client gets which of its tasks, one client a line on standard input, answered one line each on
- * standard output by the group leader's own {@code computeNewAssignment}: {@code {"active": [[…], …], "standby": …}}.
+ * Assigns the tasks of a client to its threads with the group leader's own {@code computeNewAssignment}: reads one
+ * client per line from standard input and writes one answer per line: {@code {"active": [[…], …], "standby": …}}.
  */
 public final class OracleThreads {
 
@@ -87,7 +87,7 @@ public final class OracleThreads {
         return "app-" + PROCESS + "-StreamThread-" + thread + "-consumer-" + new UUID(-thread, thread);
     }
 
-    /** A thread tells of its tasks as it does when it joins, those that run by a sign and the others by their offset. */
+    /** Returns the offset sums of a thread's subscription: a constant for active tasks, the offset for others. */
     private static void join(
         final ClientMetadata client, final String consumer, final List<TaskId> previous, final Map<TaskId, Long> lags
     ) {
@@ -131,7 +131,7 @@ public final class OracleThreads {
         }
     }
 
-    /** By name: Kafka brings the logging interface along to run with, not to compile with. */
+    /** Uses reflection: the logging interface is a run-time dependency of Kafka only. */
     private static Object logger() throws ReflectiveOperationException {
         return Class.forName("org.slf4j.LoggerFactory").getMethod("getLogger", Class.class)
             .invoke(null, OracleThreads.class);

@@ -13,14 +13,14 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
 
-/** Answers as they are written to files (docs/reference/problems.md). */
+/** Answers in the format of problem files (docs/reference/problems.md). */
 final class Answer {
 
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
     private Answer() { }
 
-    /** Puts a problem to the assignor that it names; an exception of Kafka's is an answer as well. */
+    /** Runs the assignor that a problem names; an exception of Kafka is an answer as well. */
     static ObjectNode to(final Problem problem, final ListingOrder order) {
         final ObjectNode answer = JSON.objectNode().put("id", problem.id);
         final Assignor assignor = Assignor.named(problem.assignor);
@@ -55,7 +55,7 @@ final class Answer {
         return names;
     }
 
-    /** Costs by Kafka's own reckoning, without the cost of moving; all null where Kafka would not know one of them. */
+    /** Costs as Kafka computes them, without the cost of moves; all null if Kafka cannot compute one of them. */
     private static void putCosts(
         final ObjectNode answer,
         final Problem problem,

@@ -4,5 +4,5 @@ import java.util.SortedMap;
 
 import org.apache.kafka.streams.processor.assignment.ProcessId;
 
-/** What an assignor decided: every client's tasks, whether it asks for a follow-up, and how long it took. */
+/** The result of an assignor: every client's tasks, whether it requests a follow-up, and the run time. */
 record Assigned(SortedMap<ProcessId, ClientState> clients, boolean probingRebalance, long nanos) { }

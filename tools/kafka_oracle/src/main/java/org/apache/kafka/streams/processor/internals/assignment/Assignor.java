@@ -15,14 +15,14 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
 import org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor;
 import org.apache.kafka.streams.processor.internals.TopologyMetadata.Subtopology;
 
-/** One of Kafka's assignors, ready to be put to a problem. */
+/** One of Kafka's assignors. */
 @FunctionalInterface
 interface Assignor {
 
-    /** Builds the assignor's input anew and calls it; only the call is timed. */
+    /** Builds the assignor's input and calls it; only the call is timed. */
     Assigned assign(Problem problem, AssignmentConfigs configs, ListingOrder order);
 
-    /** The assignor that goes by this name in problem files; other names are those of classes. */
+    /** Returns the assignor with this name in problem files; other names are class names. */
     static Assignor named(final String name) {
         return switch (name) {
             case "ha", "high_availability" -> legacy(new HighAvailabilityTaskAssignor());
@@ -33,7 +33,7 @@ interface Assignor {
         };
     }
 
-    /** What a partition in another rack costs where nothing is configured. */
+    /** Default cost of a partition in another rack. */
     static int defaultTrafficCost(final String name) {
         return switch (name) {
             case "ha", "high_availability" -> HighAvailabilityTaskAssignor.DEFAULT_HIGH_AVAILABILITY_TRAFFIC_COST;
@@ -63,7 +63,7 @@ interface Assignor {
         };
     }
 
-    /** Kafka's rack-aware optimiser with all that it knows of the problem. */
+    /** Returns Kafka's rack-aware optimizer for the problem. */
     static RackAwareTaskAssignor rackAware(final Problem problem, final AssignmentConfigs configs) {
         final Map<TaskId, Set<TopicPartition>> sources = new HashMap<>();
         final Map<TaskId, Set<TopicPartition>> changelogs = new HashMap<>();

@@ -17,8 +17,8 @@ import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.internals.InternalTopicManager;
 
 /**
- * Where replicas lie, as a group leader learns it: of source topics from its metadata, of changelogs (and of topics
- * without replicas) by asking the brokers, whom this class stands in for.
+ * Replica racks as a group leader learns them: for source topics from its metadata; for changelogs, and for topics
+ * without replicas, by requests to the brokers, which this class replaces.
  */
 final class KnownTopics extends InternalTopicManager {
 
@@ -35,7 +35,7 @@ final class KnownTopics extends InternalTopicManager {
         this.racks = racks;
     }
 
-    /** The metadata of the partitions that tasks read; a partition that nobody knows is left out. */
+    /** Returns the metadata of the partitions that tasks read; unknown partitions are omitted. */
     Cluster metadata(final List<Problem.Task> tasks) {
         final Set<TopicPartition> sources = new HashSet<>();
         tasks.forEach(task -> sources.addAll(task.sources()));
@@ -63,7 +63,7 @@ final class KnownTopics extends InternalTopicManager {
         return described;
     }
 
-    /** One broker for each of a partition's replicas: the n-th broker of its rack for the n-th replica there. */
+    /** Returns a broker for each of a partition's replicas: the n-th broker of a rack for the n-th replica there. */
     private List<Node> replicas(final TopicPartition partition) {
         final Map<String, Integer> seen = new HashMap<>();
         final List<Node> nodes = new ArrayList<>();

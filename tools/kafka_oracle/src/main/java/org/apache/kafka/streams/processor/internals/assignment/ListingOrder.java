@@ -7,13 +7,13 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** The collections in which an assignor is handed clients and tasks; some of Kafka's answers hang on it. */
+/** The collections in which an assignor receives clients and tasks; some of Kafka's answers depend on them. */
 enum ListingOrder {
 
-    /** Sorted by id, so that the order in which a problem lists things does not matter. */
+    /** Sorted by id, so that the order of clients and tasks in a problem has no effect. */
     SORTED,
 
-    /** What a group leader does: hash collections, filled in the order listed. */
+    /** Hash collections as in a group leader, filled in the order of the problem. */
     PRODUCTION;
 
     <K extends Comparable<K>, V> Map<K, V> newMap() {

@@ -20,20 +20,20 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 
 /**
- * Kafka's own assignors, asked one problem a line on standard input, answering one line each on standard output.
+ * Runs Kafka's own assignors: reads one problem per line from standard input and writes one answer per line.
  *
  * <p>{@code answer}: the answers in both orders, {@code {"sorted": …, "production": …}}.
- * {@code time RUNS BUDGET_MS LIMIT_MS}: {@code {"id": …, "java": …, "nanos": [one number a run]}}, in the order of
- * production; no new run is begun once the budget is spent, and a run that takes longer than the limit ends the runs and
- * is not in the list. It goes on in the background, so that only the first problem of a process is timed undisturbed.
+ * {@code time RUNS BUDGET_MS LIMIT_MS}: {@code {"id": …, "java": …, "nanos": [one number per run]}}, with hash
+ * collections; no run starts after the budget is spent, and a run that exceeds the limit is the last one and is not in
+ * the list. It continues in the background, so that only the first problem of a process is timed undisturbed.
  *
- * <p>It ends at once, whatever it is doing, when standard input does: whoever asks keeps it open until the last answer.
+ * <p>It exits immediately when standard input is closed; the caller must keep it open until the last answer.
  */
 public final class Oracle {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
-    /** Enough to build the input of a run, which does not count. */
+    /** Time to build the input of a run, which is not measured. */
     private static final long BUILDING_MS = 1_000;
 
     private Oracle() { }
@@ -96,7 +96,7 @@ public final class Oracle {
                 lines.add(line);
             }
         } catch (final IOException closed) {
-            // The same as its end: nobody is there any more.
+            // The same as end of input: the starting process has exited.
         }
         Runtime.getRuntime().halt(0);
     }

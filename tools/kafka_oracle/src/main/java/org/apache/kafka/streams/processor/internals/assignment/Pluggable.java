@@ -24,7 +24,7 @@ import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 import org.apache.kafka.streams.processor.internals.OracleMembers;
 import org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor.ClientMetadata;
 
-/** An assignor of KIP-924, given an application state made as {@code StreamsPartitionAssignor} makes it. */
+/** An assignor of KIP-924, with an application state built as by {@code StreamsPartitionAssignor}. */
 final class Pluggable implements Assignor {
 
     private static final String CONSUMER = "consumer";
@@ -35,7 +35,7 @@ final class Pluggable implements Assignor {
         this.assignor = assignor;
     }
 
-    /** The assignor of a class on the class path, which needs no configuration. */
+    /** Returns an assignor by its class on the class path; it must not require configuration. */
     static Pluggable ofClass(final String name) {
         try {
             return new Pluggable(Class.forName(name).asSubclass(TaskAssignor.class).getConstructor().newInstance());
@@ -84,7 +84,7 @@ final class Pluggable implements Assignor {
         return new DefaultApplicationState(configs, tasks(problem, order), clients);
     }
 
-    /** Lets a state come to the lags of a client by offsets and ends, as it does when members have told their offsets. */
+    /** Sets the lags of a client state through offsets and end offsets, as after the subscriptions of its members. */
     private static void tellLags(final Problem.Client client, final ClientState state) {
         final Map<TaskId, Long> offsets = new HashMap<>();
         final Map<TaskId, Long> ends = new HashMap<>();
@@ -125,10 +125,10 @@ final class Pluggable implements Assignor {
     }
 
     /**
-     * A task whose place in a hash set is its rank among the tasks with changelogs.
+     * A task whose hash code is its rank among the tasks with changelogs.
      *
-     * <p>Kafka's utilities put such objects into a {@code HashSet} before they hand out standbys, and its own class has no hash
-     * code: the order changes from run to run. With this one it is the order of task ids.
+     * <p>Kafka's utilities put such objects into a {@code HashSet} before they assign standbys, and Kafka's own class has no
+     * hash code: the order changes from run to run. With this class it is the order of task ids.
      */
     private static final class RankedTaskInfo extends DefaultTaskInfo {
 
@@ -152,7 +152,7 @@ final class Pluggable implements Assignor {
         }
     }
 
-    /** Runs something the first time only. */
+    /** Runs an action the first time only. */
     private static final class Once implements Runnable {
 
         private Optional<Runnable> pending;

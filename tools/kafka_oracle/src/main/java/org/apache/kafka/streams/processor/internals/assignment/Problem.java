@@ -17,13 +17,13 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
 
-/** One line of a problem file (docs/reference/problems.md), in Kafka's terms but not yet in Kafka's classes. */
+/** One line of a problem file (docs/reference/problems.md). */
 final class Problem {
 
-    /** A task and what it reads and restores from. */
+    /** A task with its source and changelog partitions. */
     record Task(TaskId id, boolean stateful, Set<TopicPartition> sources, Set<TopicPartition> changelogs) { }
 
-    /** A process and what it had; {@code lags} are what {@link ClientState#lagFor} answers. */
+    /** A process with its previous tasks; {@code lags} are the results of {@link ClientState#lagFor}. */
     record Client(
         ProcessId id,
         Optional<String> rack,
@@ -39,7 +39,7 @@ final class Problem {
     final List<Task> tasks = new ArrayList<>();
     final List<Client> clients = new ArrayList<>();
 
-    /** The rack of each replica in replica order, null where the broker has none; unknown partitions are left out. */
+    /** Rack of each replica in replica order, null if the broker has none; unknown partitions are omitted. */
     final Map<TopicPartition, List<String>> racks = new HashMap<>();
 
     private final JsonNode configs;
@@ -62,7 +62,7 @@ final class Problem {
         });
     }
 
-    /** @throws org.apache.kafka.common.config.ConfigException Kafka refuses a value. */
+    /** @throws org.apache.kafka.common.config.ConfigException Kafka rejects a value. */
     AssignmentConfigs configs() {
         final List<String> tags = new ArrayList<>();
         configs.path("rack_aware_assignment_tags").forEach(tag -> tags.add(tag.asText()));
