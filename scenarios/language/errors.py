@@ -106,18 +106,18 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
-def did_you_mean(name: str, known: Sequence[str], what: str = "known") -> str:
-    """Return a hint in parentheses: the known name closest to this one, or else all known names."""
+def did_you_mean(name: str, known: Sequence[str], label: str = "known") -> str:
+    """Return a hint: the known name closest to this one, or else all known names."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if len(name) <= MAX_VALUE_LENGTH else []
     if close:
         return f"did you mean '{close[0]}'?"
-    return format_list(what, known)
+    return format_list(label, known)
 
 
-def format_list(what: str, names: Iterable[object], most: int = 12) -> str:
-    """Format names after a label, such as `racks: az1, az2`; truncate after `most` names."""
+def format_list(label: str, names: Iterable[object], max_names: int = 12) -> str:
+    """Format names after a label, such as `racks: az1, az2`; truncate after `max_names` names."""
     texts = [str(name) for name in names]
     if not texts:
-        return f"{what}: none"
-    rest = f", … ({len(texts)} in total)" if len(texts) > most else ""
-    return f"{what}: {', '.join(texts[:most])}{rest}"
+        return f"{label}: none"
+    rest = f", … ({len(texts)} in total)" if len(texts) > max_names else ""
+    return f"{label}: {', '.join(texts[:max_names])}{rest}"

@@ -22,7 +22,7 @@ def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDef
     ]
     if out_of_sync:
         label = "replicas that are out of sync until their broker restarts during the run"
-        source_map.add_warning(CLUSTER, format_list(label, out_of_sync, most=4))
+        source_map.add_warning(CLUSTER, format_list(label, out_of_sync, max_names=4))
     under_replicated = [
         plan.name
         for plan in topics
@@ -31,4 +31,4 @@ def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDef
     ]
     if under_replicated:
         label = "topics with fewer replicas than min.insync.replicas, which reject writes with acks=all"
-        source_map.add_warning(CLUSTER, format_list(label, under_replicated, most=4))
+        source_map.add_warning(CLUSTER, format_list(label, under_replicated, max_names=4))

@@ -59,7 +59,7 @@ def check_presence(
         affected = [name for name in change.clients if name not in scaled and present[name] is not change.expected]
         if affected and change.expected is not None:
             state = "already present" if change.expected is False else "absent"
-            message = format_list(f"{state} at {format_duration(change.at_ms)}", affected, most=4)
+            message = format_list(f"{state} at {format_duration(change.at_ms)}", affected, max_names=4)
             source_map.add_mistake((*change.path, "clients"), message)
         if change.present_after is not None:
             present.update(dict.fromkeys(change.clients, change.present_after))
@@ -67,7 +67,7 @@ def check_presence(
 
 def _check_not_scaled(path: ScenarioPath, scaled: Sequence[str], source_map: SourceMap) -> None:
     if scaled:
-        source_map.add_mistake(path, format_list("only autoscale can add or remove", scaled, most=4))
+        source_map.add_mistake(path, format_list("only autoscale can add or remove", scaled, max_names=4))
 
 
 def _changes(path: ScenarioPath, event: PlannedEvent, racks: Mapping[str, str | None]) -> Iterator[_PresenceChange]:

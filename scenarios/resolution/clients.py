@@ -53,10 +53,10 @@ class ResolvedClients:
         for plan in self.plans:
             for tag in tags:
                 if tag not in plan.tags and source_map.is_valid(*self.origins[plan.name]):
-                    tags_of_client = format_list("tags", sorted(plan.tags))
+                    own_tags = format_list("tags", sorted(plan.tags))
                     source_map.add_mistake(
                         path,
-                        f"client '{plan.name}' has no tag {format_value(tag)} ({tags_of_client}); Kafka refuses to start it",
+                        f"client '{plan.name}' has no tag {format_value(tag)} ({own_tags}); Kafka refuses to start it",
                     )
                     return
 

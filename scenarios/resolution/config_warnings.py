@@ -165,7 +165,7 @@ def _warn_about_tags_and_racks(context: WarningContext) -> Iterator[tuple[Scenar
             continue
         conflict = f"clients also set client.rack, but standbys are distributed over tags ({', '.join(tags)})"
         differing = [plan.name for plan in announcing if plan.rack not in [plan.tags.get(tag) for tag in tags]]
-        hint = f"; {format_list('no tag equals client.rack of', differing, most=_MAX_LISTED)}" if differing else ""
+        hint = f"; {format_list('no tag equals client.rack of', differing, max_names=_MAX_LISTED)}" if differing else ""
         yield context.config_path(number, _TAGS), conflict + hint
 
 

@@ -178,7 +178,7 @@ def _check_autoscales(located: Sequence[LocatedEvent], context: EventContext) ->
             duplicates = [client for client in event.clients if client in scaled]
             if duplicates:
                 context.source_map.add_mistake(
-                    (*path, "clients"), format_list("clients also scaled by another event", duplicates, most=4)
+                    (*path, "clients"), format_list("clients also scaled by another event", duplicates, max_names=4)
                 )
             scaled.update(event.clients)
     return scaled

@@ -49,4 +49,4 @@ def _check_unfinished(world: World, paths: Mapping[int, ScenarioPath], source_ma
     if lagging:
         path = (*paths[at_end.unfinished()[0][0].at_ms], "throttle")
         problem = "the throttle does not exceed the produce rate, so the reassignment never completes"
-        source_map.add_warning(path, f"{problem} ({format_list('partitions', lagging, most=4)})")
+        source_map.add_warning(path, f"{problem} ({format_list('partitions', lagging, max_names=4)})")

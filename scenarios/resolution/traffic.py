@@ -158,7 +158,7 @@ class _MeasurementOverlay:
         self.rates.append(plan.name)
         if gaps.any():
             hours = np.flatnonzero(gaps.any(axis=1)).tolist()
-            self.filled.append(f"{plan.name} ({format_list('hours', hours, most=HOURS_A_DAY)})")
+            self.filled.append(f"{plan.name} ({format_list('hours', hours, max_names=HOURS_A_DAY)})")
         if len(partitions) < plan.num_partitions:
             missing = np.setdiff1d(np.arange(plan.num_partitions), partitions).tolist()
             self.unmeasured.extend(f"{plan.name}-{partition}" for partition in missing)

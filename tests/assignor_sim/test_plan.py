@@ -158,7 +158,7 @@ def test_a_description_is_read_from_standard_input(folder: Path) -> None:
     ended = plan("-", *IN_TURN, "--out", "out", stdin=text)
     assert ended.exit_code == 0, ended.output
     assert for_kafka(folder / "out") == ["election.json", "manifest.json"]
-    assert "racks are not known" in ended.stderr
+    assert "racks and brokers without replicas are unknown" in ended.stderr
 
 
 def test_brokers_are_removed_and_added(folder: Path) -> None:
@@ -279,7 +279,7 @@ def test_plans_that_are_there_are_replaced_and_anything_else_is_refused(folder: 
         (("--strategy", f"{HERE}Nobody"), "cannot be imported"),
         (("--all",), "--all: cannot be combined with --strategy"),
         (("--write-lp", "no/x.lp"), "--write-lp no/x.lp: the folder no does not exist"),
-        (("--log-dirs", "brokers.csv"), "brokers.csv: no line begins with a brace"),
+        (("--log-dirs", "brokers.csv"), "brokers.csv: no line starts with a brace"),
         (("--brokers", "today.json"), "today.json:1: '{' is not a broker id"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",

@@ -1,4 +1,4 @@
-"""A folder of measurements as `assignor-sim ingest` leaves one."""
+"""Folders of measurements in the format of `assignor-sim ingest`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCHEMA = pa.schema(
 
 
 def rate_row(topic: str, partition: int, hour: int, mean: float | None, records: float | None = None) -> Row:
-    """A row of rates: p50 is half the mean, p95 twice the mean, p99 thrice."""
+    """Return a row of rates: p50 is half the mean, p95 twice the mean, p99 three times the mean."""
     factors = {"mean": 1.0, "p50": 0.5, "p95": 2.0, "p99": 3.0}
     data = {f"bytes_per_s_{name}": None if mean is None else mean * by for name, by in factors.items()}
     messages = {f"messages_per_s_{name}": None if records is None else records * by for name, by in factors.items()}
@@ -33,7 +33,7 @@ def rate_row(topic: str, partition: int, hour: int, mean: float | None, records:
 
 
 def rows_of_day(topic: str, partitions: int, records: float | None = None) -> list[Row]:
-    """Rows of a whole day: in hour h, 1000·(partition + 1) + h bytes a second."""
+    """Return the rows of a day: in hour h, 1000·(partition + 1) + h bytes per second."""
     return [rate_row(topic, p, h, 1_000 * (p + 1) + h, records) for p in range(partitions) for h in range(24)]
 
 
@@ -44,7 +44,7 @@ def write_ingested_folder(
     manifest: object = None,
     without: Iterable[str] = (),
 ) -> Path:
-    """Write a folder whose rates are in files of their own, which may lack columns."""
+    """Write a folder with the rates in one or more files, optionally without some columns."""
     (folder / "rates").mkdir(parents=True)
     content = {"kind": "ingested"} if manifest is None else manifest
     (folder / "manifest.json").write_text(json.dumps(content), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A small scenario to spoil and a full one, and what is said about them."""
+"""Scenario texts for tests, and helpers to change and load them."""
 
 from __future__ import annotations
 
@@ -165,12 +165,12 @@ clients:
 
 
 def load_text(text: str, *overrides: tuple[str, str]) -> Scenario:
-    """The scenario; its mistakes are shown where there should be none."""
+    """Load a scenario that must be valid."""
     return loads(text, "s.yaml", overrides)
 
 
 def mistakes_in(text: str, *overrides: tuple[str, str]) -> list[str]:
-    """What is said about a text, a line a mistake; empty if it is fine."""
+    """Return the mistakes in a scenario text, one line each; empty if it is valid."""
     try:
         loads(text, "s.yaml", overrides)
     except ScenarioError as error:
@@ -179,12 +179,12 @@ def mistakes_in(text: str, *overrides: tuple[str, str]) -> list[str]:
 
 
 def replace_in_small(before: str, after: str) -> str:
-    """The small scenario with one passage replaced, which has to be there."""
+    """Return the small scenario with a passage replaced, which must occur exactly once."""
     assert SMALL.count(before) == 1, before
     return SMALL.replace(before, after)
 
 
-def with_events(*said: str) -> str:
-    """The small scenario with other events, of which the first stands in line 20."""
-    lines = "".join(f"  - {event}\n" for event in said)
+def with_events(*entries: str) -> str:
+    """Return the small scenario with these events; the first one is in line 20."""
+    lines = "".join(f"  - {event}\n" for event in entries)
     return replace_in_small("  - {at: 30m, scale_out: {clients: late}}\n", lines)

@@ -1,4 +1,4 @@
-"""How long a group takes to converge does not depend on whether traffic is constant, hourly or measured."""
+"""The time to converge does not depend on whether traffic is constant, hourly or measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HALF_DAY = ("duration", "6h")
 
 
 def convergence(*overrides: tuple[str, str], label: str = "10 warm-ups") -> tuple[list[Row], Row]:
-    """The rows of the table `convergence`, and that of `runs`."""
+    """Return the rows of the table `convergence` and the row of `runs`."""
     scenario = load(SCALE_OUT, [HALF_DAY, *overrides])
     tables = tabulate(run(scenario, label, 1), label, 1)
     return tables["convergence"].to_pylist(), tables["runs"].to_pylist()[0]

@@ -1,4 +1,4 @@
-"""Whatever is written, the answer is a scenario or a list of mistakes."""
+"""Every text loads as a scenario or fails with a list of mistakes."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ WORDS = st.sampled_from(
 )
 
 
-def _answered(text: str, *overrides: tuple[str, str]) -> None:
+def _check_loading(text: str, *overrides: tuple[str, str]) -> None:
     try:
         scenario = loads(text, "s.yaml", overrides)
     except ScenarioError as error:
-        told = str(error).splitlines()
+        mistakes = str(error).splitlines()
     else:
-        told = []
+        mistakes = []
         for choice in scenario.assignors:
             scenario.world(scenario.seeds[0], choice.configs, choice.protocol)
-    assert all(line.startswith(("s.yaml", "--set ")) for line in told)
+    assert all(line.startswith(("s.yaml", "--set ")) for line in mistakes)
 
 
 @given(st.text())
 @example('"\\UFFFFFFFF"')
 @example("? ")
 @example("%YAML 9.9\n---\na")
-def test_any_text_is_answered(text: str) -> None:
-    _answered(text)
+def test_any_text_is_check_loading(text: str) -> None:
+    _check_loading(text)
 
 
 @given(st.lists(WORDS, max_size=40).map("".join))
-def test_any_marks_of_yaml_are_answered(text: str) -> None:
-    _answered(text)
+def test_any_marks_of_yaml_are_check_loading(text: str) -> None:
+    _check_loading(text)
 
 
 @given(st.integers(0, len(SMALL)), st.integers(0, 30), st.lists(WORDS, max_size=4).map("".join))
-def test_any_damage_to_a_scenario_is_answered(start: int, length: int, written: str) -> None:
-    _answered(SMALL[:start] + written + SMALL[start + length :])
+def test_any_damage_to_a_scenario_is_check_loading(start: int, length: int, written: str) -> None:
+    _check_loading(SMALL[:start] + written + SMALL[start + length :])
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -102,8 +102,8 @@ VALUES = st.recursive(
 
 
 @st.composite
-def _spoiled(draw: st.DrawFn) -> Any:
-    """A full scenario, or a running one, with up to three values replaced, removed or taken from elsewhere in it."""
+def _changed_scenarios(draw: st.DrawFn) -> Any:
+    """Draw a full or running scenario with up to three values replaced, removed or copied from elsewhere in it."""
     document = copy.deepcopy(draw(st.sampled_from((WHOLE, FOUND))))
     for _ in range(draw(st.integers(1, 3))):
         places = _places(document)
@@ -127,9 +127,9 @@ def _spoiled(draw: st.DrawFn) -> Any:
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=300)
-@given(_spoiled())
-def test_any_change_to_a_scenario_is_answered(document: Any) -> None:
-    _answered(json.dumps(document))
+@given(_changed_scenarios())
+def test_any_change_to_a_scenario_is_check_loading(document: Any) -> None:
+    _check_loading(json.dumps(document))
 
 
 @settings(deadline=None)
@@ -138,15 +138,15 @@ def test_any_change_to_a_scenario_is_answered(document: Any) -> None:
     | st.text(max_size=12),
     st.text(max_size=8),
 )
-def test_any_override_is_answered(path: str, value: str) -> None:
-    _answered(SMALL, (path, value))
+def test_any_override_is_check_loading(path: str, value: str) -> None:
+    _check_loading(SMALL, (path, value))
 
 
 @pytest.mark.parametrize(
     "reader", [parse_topics, parse_broker_api_versions, parse_partition_sizes, parse_topology, parse_reassignment]
 )
 @given(data=st.data())
-def test_any_dump_is_answered(reader: Callable[[str], object], data: st.DataObject) -> None:
+def test_any_dump_is_check_loading(reader: Callable[[str], object], data: st.DataObject) -> None:
     dialect = data.draw(st.sampled_from(sorted(DIALECTS.glob("*.txt"))))
     text = dialect.read_bytes().decode()
     start = data.draw(st.integers(0, len(text)))

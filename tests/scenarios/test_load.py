@@ -1,4 +1,4 @@
-"""From a scenario to the world of a run."""
+"""Scenarios are loaded and built into the world of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of mistake names file, line, path, the bad value and what would be right."""
+"""Every mistake is reported with file, line, path, the invalid value and valid alternatives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROCESS_ID = "80000000-0000-0000-0000-000000000001"
 
 
 class Case(NamedTuple):
-    """A passage of the small scenario, what is written instead, and all that is said about it."""
+    """A passage of the small scenario, its replacement, and the expected mistakes."""
 
     name: str
     before: str
@@ -23,10 +23,10 @@ class Case(NamedTuple):
 
 
 def cases(file: str) -> Iterator[Case]:
-    """Blocks of lines in a file beside this one.
+    """Yield the cases of a file in this folder, one per block of lines.
 
-    `#` says what the mistake is, `-` what goes, `+` what comes, `!` all that is said (after the file's name, and with …
-    where the rest does not matter).
+    `#` is the name of the case, `-` the passage, `+` its replacement, and `!` an expected mistake without the file
+    name; a final … stands for any text.
     """
     for block in Path(__file__).with_name(file).read_text(encoding="utf-8").strip().split("\n\n"):
         parts: dict[str, list[str]] = {mark: [] for mark in "#-+!"}
@@ -44,12 +44,12 @@ def test_the_small_scenario_is_fine() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_one_mistake_is_told(case: Case) -> None:
-    found = mistakes_in(replace_in_small(case.before, case.after))
-    for said, expected in zip(found, case.mistakes, strict=True):
+    mistakes = mistakes_in(replace_in_small(case.before, case.after))
+    for mistake, expected in zip(mistakes, case.mistakes, strict=True):
         if expected.endswith("…"):
-            assert said.startswith(f"s.yaml:{expected[:-1]}")
+            assert mistake.startswith(f"s.yaml:{expected[:-1]}")
         else:
-            assert said == f"s.yaml:{expected}"
+            assert mistake == f"s.yaml:{expected}"
 
 
 def test_no_case_stands_twice() -> None:

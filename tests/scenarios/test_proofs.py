@@ -1,4 +1,4 @@
-"""Runs whose bounds are proven: nothing else about them is different."""
+"""A run with proven bounds differs from a run without them in nothing else."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from simulator.results.tabulation import tabulate
 
 BOUND = "total_cost_bound"
 OF_BOUNDS = (BOUND, "mean_total_cost_bound", "worst_cost_round", "worst_total_cost", "worst_total_cost_bound")
-"""What may differ: bounds, and what is taken of the round that is furthest above its own."""
+"""The columns that may differ: bounds, and values of the round with the largest gap to its bound."""
 
 
 def tables_of(name: str, assignor: str) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
-    """The tables of a run, without proofs and with them."""
+    """Return the tables of a run without and with proofs."""
     scenario = load(find_scenario(Path(name)))
     [one] = assignor_specs(scenario, [assignor])
     traces = (run(scenario, one), run(scenario, one, prove=60.0))

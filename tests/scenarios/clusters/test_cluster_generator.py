@@ -1,4 +1,4 @@
-"""Clusters that are made up, and the files that describe them."""
+"""Generated clusters, and files that describe them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster from a scenario, from an assignment and from a description, as replica assignors are told it."""
+"""Clusters for replica assignors, read from a scenario, a reassignment and a description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--set path=value` changes a scenario before it is checked, and is named where it is wrong."""
+"""`--set path=value` changes a scenario before validation, and mistakes name the override."""
 
 from __future__ import annotations
 

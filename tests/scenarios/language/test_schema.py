@@ -1,4 +1,4 @@
-"""The JSON Schema says what the models say."""
+"""The JSON Schema agrees with the pydantic models."""
 
 from __future__ import annotations
 

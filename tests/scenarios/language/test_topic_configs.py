@@ -1,4 +1,4 @@
-"""Which topics need how many in-sync replicas, and where unclean elections are allowed."""
+"""The configs `min.insync.replicas` and `unclean.leader.election.enable` of topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations, sizes and rates, as people write them."""
+"""Parsing of durations, sizes, rates and frequencies."""
 
 from __future__ import annotations
 

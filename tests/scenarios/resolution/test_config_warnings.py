@@ -1,4 +1,4 @@
-"""Settings that Kafka accepts and that do not do what they seem to say."""
+"""Warnings about configs that Kafka accepts but that have no or an unexpected effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def warnings(text: str, *overrides: tuple[str, str]) -> list[str]:
 
 
 def choosing(*assignors: str, text: str = SMALL) -> str:
-    lines = "".join(f"  - {each}\n" for each in assignors)
+    lines = "".join(f"  - {entry}\n" for entry in assignors)
     return text.replace("assignors: [high_availability]\n", f"assignors:\n{lines}")
 
 
@@ -33,18 +33,18 @@ COSTS = "rack.aware.assignment.traffic_cost and rack.aware.assignment.non_overla
 PLACE = "s.yaml:22: assignors[0].configs.rack.aware.assignment.strategy: mine"
 
 
-def mine(assignor: str, strategy: str) -> str:
+def assignor_entry(assignor: str, strategy: str) -> str:
     return f"{{assignor: {assignor}, label: mine, configs: {{rack.aware.assignment.strategy: {strategy}}}}}"
 
 
 @pytest.mark.parametrize("strategy", ["min_traffic", "balance_subtopology"])
 def test_the_sticky_assignors_own_costs_move_no_stateful_task(strategy: str) -> None:
-    [legacy] = warnings(choosing(mine("legacy_sticky", strategy)))
+    [legacy] = warnings(choosing(assignor_entry("legacy_sticky", strategy)))
     assert legacy == (
-        f"{PLACE}: a cross-rack partition costs 1, a move 10, and stateful tasks read at most 2 partitions, so {strategy} "
-        f"moves none of them; set {COSTS}"
+        f"{PLACE}: a cross-rack partition costs 1, a move 10, and stateful tasks read at most 2 partitions, so "
+        f"{strategy} moves none of them; set {COSTS}"
     )
-    [public] = warnings(choosing(mine("sticky_task_assignor", strategy)))
+    [public] = warnings(choosing(assignor_entry("sticky_task_assignor", strategy)))
     assert public == f"{PLACE} is rack-aware only if {COSTS} are both set, so {strategy} has no effect"
 
 
@@ -77,10 +77,12 @@ def test_the_warning_is_true_no_stateful_task_moves_for_traffic() -> None:
 
 
 def test_the_warning_is_true_sticky_task_assignor_ignores_the_strategy_without_costs() -> None:
-    text = choosing("{assignor: sticky_task_assignor, label: none}", mine("sticky_task_assignor", "min_traffic"))
+    text = choosing(
+        "{assignor: sticky_task_assignor, label: none}", assignor_entry("sticky_task_assignor", "min_traffic")
+    )
     scenario = loads(text, "s.yaml")
     for seed in range(1, 4):
-        owners = [[each.owner.tolist() for each in run(scenario, label, seed).rounds] for label in ("none", "mine")]
+        owners = [[round_.owner.tolist() for round_ in run(scenario, label, seed).rounds] for label in ("none", "mine")]
         assert owners[0] == owners[1]
 
 
@@ -166,17 +168,20 @@ def test_all_that_it_reads_and_writes_crosses_racks() -> None:
         assert {"source_read", "repartition_read", "repartition_write"} <= kinds
         assert all(row["from_rack"] != row["to_rack"] for row in its)
         racks = trace.layout.racks.index("az9")
-        assert all(each.costs.active is not None for each in trace.rounds), "Kafka does not check the names of racks"
+        assert all(round_.costs.active is not None for round_ in trace.rounds), (
+            "Kafka does not check the names of racks"
+        )
         assert (trace.client_racks == racks).sum() == 1
 
 
 def test_racks_of_clients_are_accepted_where_no_broker_has_one(tmp_path: Path) -> None:
     text = SMALL.replace("{count: 3, racks: [az1, az2, az3]}\n", "{count: 3}\n", 1)
     assert warnings(text) == [
-        "s.yaml:17: clients[0].racks[0]: no broker has a rack, so rack-aware assignment is disabled, and all traffic is cross-rack"
+        "s.yaml:17: clients[0].racks[0]: no broker has a rack, so rack-aware assignment is disabled, and all "
+        "traffic is cross-rack"
     ]
     trace = run(loads(text, "s.yaml"), "high_availability", 1)
-    assert all(each.costs.active is None for each in trace.rounds)
+    assert all(round_.costs.active is None for round_ in trace.rounds)
 
 
 def test_a_rack_in_which_nobody_is_cannot_fail() -> None:

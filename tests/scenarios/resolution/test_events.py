@@ -1,4 +1,4 @@
-"""Events that a scenario states outright, and what they become."""
+"""Deterministic events of a scenario become disturbances."""
 
 from __future__ import annotations
 
@@ -30,22 +30,24 @@ HOUR = 60 * MINUTE
 APP = ("app-0", "app-1", "app-2")
 
 
-def _happens(*said: str, seed: int = 1) -> tuple[Disturbance, ...]:
-    return load_text(with_events(*said)).world(seed).disturbances
+def _disturbances(*entries: str, seed: int = 1) -> tuple[Disturbance, ...]:
+    return load_text(with_events(*entries)).world(seed).disturbances
 
 
 @pytest.mark.parametrize(("kind", "disturbance"), [("leave", Leave), ("scale_in", Leave)])
 def test_clients_leave_one_after_the_other(kind: str, disturbance: type[Leave]) -> None:
-    assert _happens(f"{{at: 10m, {kind}: {{clients: app, every: 2m}}}}") == (disturbance(10 * MINUTE, APP, 2 * MINUTE),)
+    assert _disturbances(f"{{at: 10m, {kind}: {{clients: app, every: 2m}}}}") == (
+        disturbance(10 * MINUTE, APP, 2 * MINUTE),
+    )
 
 
 @pytest.mark.parametrize("leaves_group", [True, False])
 def test_events_in_which_clients_close_say_whether_they_leave_the_group(leaves_group: bool) -> None:
-    said = f"clients: app, leaves_group: {str(leaves_group).lower()}"
+    entries = f"clients: app, leaves_group: {str(leaves_group).lower()}"
     traffic = "{at: 1h, traffic: {factor: 0.1}}"
-    [left] = _happens(f"{{at: 10m, leave: {{{said}}}}}")
-    [bounce] = _happens(f"{{at: 10m, rolling_bounce: {{{said}}}}}")
-    _, scaled = _happens(traffic, f"{{at: 10m, autoscale: {{{said}, bytes_per_s: 1 MB/s, every: 1h}}}}")
+    [left] = _disturbances(f"{{at: 10m, leave: {{{entries}}}}}")
+    [bounce] = _disturbances(f"{{at: 10m, rolling_bounce: {{{entries}}}}}")
+    _, scaled = _disturbances(traffic, f"{{at: 10m, autoscale: {{{entries}, bytes_per_s: 1 MB/s, every: 1h}}}}")
     for closing in (left, bounce, scaled):
         assert isinstance(closing, Leave | RollingBounce)
         assert closing.leaves_group is leaves_group
@@ -53,7 +55,9 @@ def test_events_in_which_clients_close_say_whether_they_leave_the_group(leaves_g
 
 @pytest.mark.parametrize("kind", ["join", "scale_out"])
 def test_clients_join_one_after_the_other(kind: str) -> None:
-    assert _happens(f"{{at: 10m, {kind}: {{clients: late, every: 2m}}}}") == (Join(10 * MINUTE, ("late",), 2 * MINUTE),)
+    assert _disturbances(f"{{at: 10m, {kind}: {{clients: late, every: 2m}}}}") == (
+        Join(10 * MINUTE, ("late",), 2 * MINUTE),
+    )
 
 
 def test_a_client_that_has_its_turn_later_is_there_until_then() -> None:
@@ -74,15 +78,15 @@ def test_a_client_that_has_its_turn_later_is_there_until_then() -> None:
 def test_clients_restart_in_the_order_that_is_asked_for(order: str, clients: tuple[str, ...]) -> None:
     scale_out = "{at: 1m, scale_out: {clients: late}}"
     bounce = f"{{at: 10m, rolling_bounce: {{clients: [late, app], order: {order}}}}}"
-    assert _happens(scale_out, bounce)[1] == RollingBounce(10 * MINUTE, clients, 30_000, 60_000)
+    assert _disturbances(scale_out, bounce)[1] == RollingBounce(10 * MINUTE, clients, 30_000, 60_000)
 
 
 def test_clients_restart_rack_by_rack_beginning_with_that_of_the_first() -> None:
     bounce = "{at: 10m, rolling_bounce: {clients: [app-1, app], order: by_rack}}"
     text = with_events(bounce).replace("count: 3, racks: [az1, az2, az3], t", "count: 7, racks: [az1, az2, az3], t")
-    [happens] = load_text(text).world(1).disturbances
-    assert isinstance(happens, RollingBounce)
-    assert happens.clients == ("app-1", "app-4", "app-0", "app-3", "app-6", "app-2", "app-5")
+    [disturbances] = load_text(text).world(1).disturbances
+    assert isinstance(disturbances, RollingBounce)
+    assert disturbances.clients == ("app-1", "app-4", "app-0", "app-3", "app-6", "app-2", "app-5")
 
 
 def test_a_rollout_brings_clients_back_with_other_configs_on_which_later_ones_build() -> None:
@@ -105,36 +109,36 @@ def test_a_rollout_brings_clients_back_with_other_configs_on_which_later_ones_bu
 
 def test_a_rolling_bounce_waits_for_no_client_that_is_not_there() -> None:
     bounce = "{at: 10m, rolling_bounce: {clients: app, down: 1m, pause: 1m}}"
-    assert _happens(bounce, "{at: 11m, leave: {clients: app-1}}")[0] == RollingBounce(
+    assert _disturbances(bounce, "{at: 11m, leave: {clients: app-1}}")[0] == RollingBounce(
         10 * MINUTE, ("app-0", "app-2"), MINUTE, MINUTE
     )
-    assert _happens(bounce, "{at: 12m1s, leave: {clients: app-1}}")[0] == RollingBounce(
+    assert _disturbances(bounce, "{at: 12m1s, leave: {clients: app-1}}")[0] == RollingBounce(
         10 * MINUTE, APP, MINUTE, MINUTE
     )
 
 
 def test_a_client_that_is_down_for_a_while_has_its_turn_in_a_rolling_bounce() -> None:
     bounce = "{at: 10m, rolling_bounce: {clients: app, down: 1m, pause: 1m}}"
-    assert _happens("{at: 5m, rack_outage: {rack: az1, down: 30m}}", bounce)[1] == RollingBounce(
+    assert _disturbances("{at: 5m, rack_outage: {rack: az1, down: 30m}}", bounce)[1] == RollingBounce(
         10 * MINUTE, APP, MINUTE, MINUTE
     )
     for seed in range(3):
-        picked = _happens("{at: 5m, crash: {clients: app, pick: 1, down: 30m}}", bounce, seed=seed)
+        picked = _disturbances("{at: 5m, crash: {clients: app, pick: 1, down: 30m}}", bounce, seed=seed)
         assert picked[1] == RollingBounce(10 * MINUTE, APP, MINUTE, MINUTE)
 
 
 def test_a_client_that_was_picked_to_die_for_good_has_no_turn_in_a_rolling_bounce() -> None:
     bounce = "{at: 10m, rolling_bounce: {clients: app, down: 1m, pause: 1m}}"
     for seed in range(3):
-        died, bounced = _happens("{at: 5m, crash: {clients: app, pick: 1}}", bounce, seed=seed)
+        died, bounced = _disturbances("{at: 5m, crash: {clients: app, pick: 1}}", bounce, seed=seed)
         assert isinstance(died, Crash)
         assert isinstance(bounced, RollingBounce)
         assert sorted(died.clients + bounced.clients) == list(APP)
-    assert len(_happens("{at: 5m, crash: {clients: app, pick: 3}}", bounce)) == 1
+    assert len(_disturbances("{at: 5m, crash: {clients: app, pick: 3}}", bounce)) == 1
 
 
 def test_brokers_restart_one_after_the_other() -> None:
-    assert _happens(
+    assert _disturbances(
         "{at: 10m, broker_bounce: {brokers: [2, 0]}}",
         "{at: 20m, broker_bounce: {brokers: [1], down: 5s, pause: 10s}}",
     ) == (BrokerBounce(10 * MINUTE, (2, 0), 60_000, 120_000), BrokerBounce(20 * MINUTE, (1,), 5_000, 10_000))
@@ -189,7 +193,7 @@ def test_a_file_that_is_no_plan_is_refused_with_its_line(tmp_path: Path) -> None
 
 def test_events_know_topics_that_the_application_makes() -> None:
     move = "{at: 10m, replica_move: {topic: shop-by-customer-repartition, partition: 0, replicas: [1]}}"
-    assert _happens(move) == (ReplicaMove(10 * MINUTE, "shop-by-customer-repartition", 0, (1,)),)
+    assert _disturbances(move) == (ReplicaMove(10 * MINUTE, "shop-by-customer-repartition", 0, (1,)),)
 
 
 def test_a_mistake_in_a_price_leaves_events_to_be_checked() -> None:

@@ -1,4 +1,4 @@
-"""What Kafka's tools printed, used inside a scenario."""
+"""Scenarios that import the output of Kafka's tools."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ HAS_RUN = TOPICS + _topic("shop-by-customer-repartition", 3)
 
 
 class Folder:
-    """A scenario with its dumps; any of them may be changed."""
+    """A scenario with imported files that tests can change."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -88,7 +88,7 @@ class Folder:
         (self.path / "s.yaml").write_text(self.scenario, encoding="utf-8")
         return load(self.path / "s.yaml")
 
-    def told(self) -> list[str]:
+    def mistakes(self) -> list[str]:
         with pytest.raises(ScenarioError) as refused:
             self.load()
         return str(refused.value).replace(f"{self.path}/", "").splitlines()
@@ -222,15 +222,17 @@ def test_a_pattern_reads_the_topics_that_it_matches(folder: Folder) -> None:
 )
 def test_a_pattern_that_gives_no_topics_is_a_mistake(folder: Folder, pattern: str, message: str) -> None:
     folder.write("topology", TOPOLOGY.replace("[orders]", pattern))
-    assert folder.told() == [f"dumps/topology.txt:3: {message}"]
+    assert folder.mistakes() == [f"dumps/topology.txt:3: {message}"]
 
 
 def test_imports_are_remembered_by_their_content(folder: Folder) -> None:
-    one = folder.load().imports
-    assert [name for name, _ in one] == [f"dumps/{name}.txt" for name in ("brokers", "log_dirs", "topics", "topology")]
-    two = folder.write("brokers", BROKERS + "\n").load().imports
-    assert one[0] != two[0]
-    assert one[1:] == two[1:]
+    before = folder.load().imports
+    assert [name for name, _ in before] == [
+        f"dumps/{name}.txt" for name in ("brokers", "log_dirs", "topics", "topology")
+    ]
+    after = folder.write("brokers", BROKERS + "\n").load().imports
+    assert before[0] != after[0]
+    assert before[1:] == after[1:]
 
 
 def test_the_captured_cluster_and_application_are_what_they_were() -> None:
@@ -248,7 +250,7 @@ def test_the_captured_cluster_and_application_are_what_they_were() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dump", "text", "told"),
+    ("dump", "text", "mistake"),
     [
         (
             "topics",
@@ -284,13 +286,13 @@ def test_the_captured_cluster_and_application_are_what_they_were() -> None:
         ),
     ],
 )
-def test_a_mistake_in_a_dump_names_its_file_and_line(folder: Folder, dump: str, text: str, told: str) -> None:
-    assert folder.write(dump, text).told() == [told]
+def test_a_mistake_in_a_dump_names_its_file_and_line(folder: Folder, dump: str, text: str, mistake: str) -> None:
+    assert folder.write(dump, text).mistakes() == [mistake]
 
 
 def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
     folder.write("topics", "hello\n").write("topology", "hello\n").say("racks: [az1, az2]", "process_id: x")
-    assert folder.told() == [
+    assert folder.mistakes() == [
         "s.yaml:9: clients[0].process_id: several clients cannot share a process id; define one entry per client",
         "dumps/topics.txt:1: 'hello' is not a line of kafka-topics.sh --describe",
         "dumps/topology.txt:1: 'hello' before the first 'Sub-topology: 0'",
@@ -298,7 +300,7 @@ def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "mistake"),
     [
         ("topics.txt", "topic.txt", "s.yaml:2: cluster.from.topics: 'dumps/topic.txt': no such file"),
         ("dumps/topology.txt", "dumps", "s.yaml:7: application.from.topology: 'dumps': not a file"),
@@ -334,13 +336,13 @@ def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
         ),
     ],
 )
-def test_a_mistake_about_imports_names_its_line(folder: Folder, before: str, after: str, told: str) -> None:
-    assert told in folder.say(before, after).told()
+def test_a_mistake_about_imports_names_its_line(folder: Folder, before: str, after: str, mistake: str) -> None:
+    assert mistake in folder.say(before, after).mistakes()
 
 
 def test_a_dump_that_is_not_utf_8_is_refused(folder: Folder) -> None:
     (folder.path / "dumps" / "topics.txt").write_bytes(TOPICS.encode("utf-16"))
-    assert folder.told() == [
+    assert folder.mistakes() == [
         "s.yaml:2: cluster.from.topics: 'dumps/topics.txt': not UTF-8 text (line 1); save it as UTF-8"
     ]
 

@@ -1,4 +1,4 @@
-"""Traffic as it was measured: `traffic: {from: FOLDER}`."""
+"""Measured traffic: `traffic: {from: FOLDER}`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _topic(folder: Path, name: str = "orders", text: str = SILENT + FROM) -> Top
     return _load(folder, text).world(1).cluster.topics[name]
 
 
-def _told(folder: Path, text: str = SILENT + FROM) -> list[str]:
-    """What is said about a scenario, without the folder of this run."""
+def _mistakes(folder: Path, text: str = SILENT + FROM) -> list[str]:
+    """Return the mistakes in a scenario, without the path of the temporary folder."""
     with pytest.raises(ScenarioError) as caught:
         _load(folder, text)
     return str(caught.value).replace(f"{folder}/", "").splitlines()
@@ -62,13 +62,15 @@ def test_a_partition_that_gets_anything_at_all_usually_gets_a_byte_at_least(tmp_
 
 def test_what_the_scenario_says_of_a_topic_wins_over_what_was_measured(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4, records=10), sizes={"orders": [1, 2, 3, 4]})
-    said = SMALL.replace("size: 8 GB}", "size: 8 GB, record_size: 77}") + FROM
-    topic = _topic(tmp_path, text=said)
+    scenario_text = SMALL.replace("size: 8 GB}", "size: 8 GB, record_size: 77}") + FROM
+    topic = _topic(tmp_path, text=scenario_text)
     assert topic.bytes_per_s == (1_000_000,) * 4
     assert topic.hourly_bytes_per_s == ()
     assert topic.size_bytes == (2_000_000_000,) * 4
     assert topic.record_bytes == 77
-    assert "day: measured rates ignored, because the scenario sets rates, for: orders" in _notes(tmp_path, said)
+    assert "day: measured rates ignored, because the scenario sets rates, for: orders" in _notes(
+        tmp_path, scenario_text
+    )
 
 
 def test_a_rate_of_the_scenario_may_stand_for_a_topic_that_was_measured_with_other_partitions(tmp_path: Path) -> None:
@@ -235,7 +237,7 @@ def test_it_is_told_which_measurements_they_were_however_they_are_spread_over_fi
 )
 def test_a_mistake_in_the_section_is_named_with_its_place(tmp_path: Path, traffic: str, message: str) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
-    assert _told(tmp_path, f"{SILENT}traffic: {traffic}\n") == [f"s.yaml:23: {message}"]
+    assert _mistakes(tmp_path, f"{SILENT}traffic: {traffic}\n") == [f"s.yaml:23: {message}"]
 
 
 @pytest.mark.parametrize(
@@ -266,31 +268,31 @@ def test_a_folder_that_cannot_be_used_is_named_with_the_reason(
     tmp_path: Path, rows: list[Row], changes: dict[str, Any], message: str
 ) -> None:
     write_ingested_folder(tmp_path / "day", rows, **changes)
-    [told] = _told(tmp_path)
-    assert told.startswith("s.yaml:23: traffic.from: 'day': ")
-    assert told.endswith(message)
+    [mistake] = _mistakes(tmp_path)
+    assert mistake.startswith("s.yaml:23: traffic.from: 'day': ")
+    assert mistake.endswith(message)
 
 
 def test_a_manifest_or_a_table_that_is_damaged_is_named(tmp_path: Path) -> None:
     folder = write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
     (folder / "rates" / "part-0.parquet").write_bytes(b"PAR1")
-    [told] = _told(tmp_path)
-    assert told.startswith("s.yaml:23: traffic.from: 'day': rates/part-0.parquet cannot be read: ")
+    [mistake] = _mistakes(tmp_path)
+    assert mistake.startswith("s.yaml:23: traffic.from: 'day': rates/part-0.parquet cannot be read: ")
     (folder / "manifest.json").write_text("{", encoding="utf-8")
-    [told] = _told(tmp_path)
-    assert told.startswith("s.yaml:23: traffic.from: 'day': manifest.json cannot be read: ")
+    [mistake] = _mistakes(tmp_path)
+    assert mistake.startswith("s.yaml:23: traffic.from: 'day': manifest.json cannot be read: ")
 
 
 def test_a_folder_without_rates_says_so(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day")
-    assert _told(tmp_path) == ["s.yaml:23: traffic.from: 'day': has no rates (no rates/*.parquet)"]
+    assert _mistakes(tmp_path) == ["s.yaml:23: traffic.from: 'day': has no rates (no rates/*.parquet)"]
 
 
 def test_numbers_of_partitions_that_disagree_are_a_mistake(tmp_path: Path) -> None:
     write_ingested_folder(
         tmp_path / "day", [*rows_of_day("orders", 6), *rows_of_day("payments", 3)], sizes={"payments": [1] * 5}
     )
-    assert _told(tmp_path) == [
+    assert _mistakes(tmp_path) == [
         "s.yaml:23: traffic.from: 'orders' has 4 partitions in the scenario, but 6 in the rates of 'day'",
         "s.yaml:23: traffic.from: 'payments' has 4 partitions in the scenario, but 3 in the rates of 'day'",
         "s.yaml:23: traffic.from: 'payments' has 4 partitions in the scenario, but 5 in the sizes of 'day'",
@@ -299,8 +301,8 @@ def test_numbers_of_partitions_that_disagree_are_a_mistake(tmp_path: Path) -> No
 
 def test_a_run_of_more_hours_than_can_be_simulated_is_refused(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
-    [told] = _told(tmp_path, SILENT.replace("duration: 2h", "duration: 1000d") + FROM)
-    assert told.startswith("s.yaml:23: traffic.from: 24,000 hours until the end")
+    [mistake] = _mistakes(tmp_path, SILENT.replace("duration: 2h", "duration: 1000d") + FROM)
+    assert mistake.startswith("s.yaml:23: traffic.from: 24,000 hours until the end")
 
 
 def test_rows_of_other_topics_are_left_out(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A scenario of an application that is running already: who has what, and what is wrong with that."""
+"""Scenarios of an application that starts running: initial tasks and their mistakes."""
 
 from __future__ import annotations
 

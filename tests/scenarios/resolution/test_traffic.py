@@ -1,4 +1,4 @@
-"""Traffic over the day, and clients that come and go with it."""
+"""Traffic over the day, and autoscaling with it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ DAY = "[0.5, 0.5, 0.5, 0.5, 0.5, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1,
 APP = tuple(f"app-{i}" for i in range(6))
 
 
-def _happens(*said: str, hourly: str | None = None, duration: str = "24h") -> tuple[Disturbance, ...]:
-    text = with_events(*said).replace("duration: 2h", f"duration: {duration}")
+def _disturbances(*entries: str, hourly: str | None = None, duration: str = "24h") -> tuple[Disturbance, ...]:
+    text = with_events(*entries).replace("duration: 2h", f"duration: {duration}")
     text += "" if hourly is None else f"traffic: {{hourly: {hourly}}}\n"
     return load_text(text, ("clients[0].count", "6")).world(1).disturbances
 
@@ -26,25 +26,29 @@ def test_traffic_changes_at_full_hours_at_which_the_factor_changes_day_after_day
     day = 24 * HOUR
     one = [(0, 0.5), (5 * HOUR, 1), (9 * HOUR, 2), (17 * HOUR, 1), (22 * HOUR, 0.5)]
     two = [*one, (day + 5 * HOUR, 1), (day + 9 * HOUR, 2), (day + 17 * HOUR, 1)]
-    assert _happens("{at: 1h, leave: {clients: app-0}}", hourly=DAY, duration="40h30m")[1:] == tuple(
+    assert _disturbances("{at: 1h, leave: {clients: app-0}}", hourly=DAY, duration="40h30m")[1:] == tuple(
         TrafficChange(at_ms, factor) for at_ms, factor in two if at_ms < 41 * HOUR
     )
 
 
 def test_traffic_that_is_the_same_all_day_never_changes() -> None:
-    assert _happens("{at: 1h, leave: {clients: app-0}}", hourly=str([1] * 24))[1:] == ()
+    assert _disturbances("{at: 1h, leave: {clients: app-0}}", hourly=str([1] * 24))[1:] == ()
 
 
 def test_an_event_multiplies_what_the_hour_says_until_the_next() -> None:
-    happens = _happens(
+    disturbances = _disturbances(
         "{at: 16h30m, traffic: {factor: 2.5}}", "{at: 17h30m, traffic: {factor: 1}}", "{at: 5h, traffic: {factor: 1}}"
     )
-    assert happens == (TrafficChange(33 * HOUR // 2, 2.5), TrafficChange(35 * HOUR // 2, 1), TrafficChange(5 * HOUR, 1))
-    happens = _happens(
+    assert disturbances == (
+        TrafficChange(33 * HOUR // 2, 2.5),
+        TrafficChange(35 * HOUR // 2, 1),
+        TrafficChange(5 * HOUR, 1),
+    )
+    disturbances = _disturbances(
         "{at: 16h30m, traffic: {factor: 2.5}}", "{at: 17h30m, traffic: {factor: 1}}", "{at: 5h, traffic: {factor: 1}}",
         hourly=DAY,
     )  # fmt: skip
-    assert happens == (
+    assert disturbances == (
         TrafficChange(33 * HOUR // 2, 5),
         TrafficChange(35 * HOUR // 2, 1),
         TrafficChange(5 * HOUR, 1),
@@ -56,7 +60,7 @@ def test_an_event_multiplies_what_the_hour_says_until_the_next() -> None:
 
 
 def test_of_two_traffic_events_at_one_time_the_last_counts() -> None:
-    twice = _happens("{at: 1h, traffic: {factor: 3}}", "{at: 1h, traffic: {factor: 2}}")
+    twice = _disturbances("{at: 1h, traffic: {factor: 3}}", "{at: 1h, traffic: {factor: 2}}")
     assert twice == (TrafficChange(HOUR, 2), TrafficChange(HOUR, 2))
 
 
@@ -73,18 +77,21 @@ FACTORS = st.floats(0, 1_000, allow_nan=False)
     st.integers(0, 40 * HOUR),
 )
 def test_the_changes_come_to_the_profile_at_any_time(
-    hourly: list[float], said: list[tuple[int, float]], at_ms: int
+    hourly: list[float], entries: list[tuple[int, float]], at_ms: int
 ) -> None:
-    profile = TrafficProfile(hourly, said)
-    changes = [*profile.hourly_changes(41 * HOUR), *(TrafficChange(at, float(profile.factor_at(at))) for at, _ in said)]
+    profile = TrafficProfile(hourly, entries)
+    changes = [
+        *profile.hourly_changes(41 * HOUR),
+        *(TrafficChange(at, float(profile.factor_at(at))) for at, _ in entries),
+    ]
     before = [change for change in sorted(changes, key=lambda change: change.at_ms) if change.at_ms <= at_ms]
     assert (before[-1].factor if before else 1) == float(profile.factor_at(at_ms))
 
 
 def test_clients_come_and_go_with_the_traffic() -> None:
     # 4 MB/s of orders: what is produced to the repartition topic comes from the application itself.
-    happens = _happens("{at: 0, autoscale: {clients: app, bytes_per_s: 1.5 MB/s}}", hourly=DAY)
-    assert [event for event in happens if not isinstance(event, TrafficChange)] == [
+    disturbances = _disturbances("{at: 0, autoscale: {clients: app, bytes_per_s: 1.5 MB/s}}", hourly=DAY)
+    assert [event for event in disturbances if not isinstance(event, TrafficChange)] == [
         Leave(0, ("app-5", "app-4", "app-3", "app-2")),
         Join(5 * HOUR, ("app-2",)),
         Join(9 * HOUR, ("app-3", "app-4", "app-5")),
@@ -94,15 +101,15 @@ def test_clients_come_and_go_with_the_traffic() -> None:
 
 
 def test_clients_come_when_it_is_next_looked_at() -> None:
-    happens = _happens(
+    disturbances = _disturbances(
         "{at: 7m, autoscale: {clients: app, bytes_per_s: 1 MB/s, every: 25m}}", "{at: 32m1s, traffic: {factor: 1.25}}"
     )
-    assert happens[:2] == (Leave(7 * MINUTE, ("app-5", "app-4")), Join(57 * MINUTE, ("app-4",)))
+    assert disturbances[:2] == (Leave(7 * MINUTE, ("app-5", "app-4")), Join(57 * MINUTE, ("app-4",)))
 
 
 def test_never_are_there_fewer_or_more_clients_than_said() -> None:
-    happens = _happens("{at: 0, autoscale: {clients: app, bytes_per_s: 1 MB/s, min: 3, max: 5}}", hourly=DAY)
-    assert [event for event in happens if not isinstance(event, TrafficChange)] == [
+    disturbances = _disturbances("{at: 0, autoscale: {clients: app, bytes_per_s: 1 MB/s, min: 3, max: 5}}", hourly=DAY)
+    assert [event for event in disturbances if not isinstance(event, TrafficChange)] == [
         Leave(0, ("app-5", "app-4", "app-3")),
         Join(5 * HOUR, ("app-3",)),
         Join(9 * HOUR, ("app-4",)),
@@ -112,39 +119,39 @@ def test_never_are_there_fewer_or_more_clients_than_said() -> None:
 
 
 def test_clients_that_are_not_there_from_the_start_may_be_in_the_pool() -> None:
-    happens = _happens("{at: 0, autoscale: {clients: [late, app], bytes_per_s: 600 kB/s}}")
-    assert happens == (Join(0, ("late",)),)
+    disturbances = _disturbances("{at: 0, autoscale: {clients: [late, app], bytes_per_s: 600 kB/s}}")
+    assert disturbances == (Join(0, ("late",)),)
 
 
 def test_just_as_many_clients_come_as_a_product_of_decimal_numbers_needs() -> None:
-    happens = _happens(
+    disturbances = _disturbances(
         "{at: 0, traffic: {factor: 1.1}}", "{at: 0, autoscale: {clients: app, bytes_per_s: 1466666, min: 0}}"
     )
-    assert happens[1] == Leave(0, ("app-5", "app-4"))
-    happens = _happens(
+    assert disturbances[1] == Leave(0, ("app-5", "app-4"))
+    disturbances = _disturbances(
         "{at: 0, traffic: {factor: 1.1}}", "{at: 0, autoscale: {clients: app, bytes_per_s: 1100000, min: 0}}"
     )
-    assert happens[1] == Leave(0, ("app-5", "app-4"))
+    assert disturbances[1] == Leave(0, ("app-5", "app-4"))
 
 
 @pytest.mark.parametrize("minimum", [0, 1])
 def test_without_traffic_the_fewest_clients_are_there(minimum: int) -> None:
-    happens = _happens(
+    disturbances = _disturbances(
         "{at: 0, traffic: {factor: 0}}", f"{{at: 0, autoscale: {{clients: app, bytes_per_s: 1, min: {minimum}}}}}"
     )
-    assert happens[1] == Leave(0, APP[minimum:][::-1])
+    assert disturbances[1] == Leave(0, APP[minimum:][::-1])
 
 
 def test_restarts_and_draws_pass_over_clients_that_scaling_took_away() -> None:
     scale = "{at: 0, autoscale: {clients: app, bytes_per_s: 2 MB/s}}"
-    happens = _happens(
+    disturbances = _disturbances(
         scale, "{at: 1h, rolling_bounce: {clients: app}}", "{at: 2h, crash: {clients: app, pick: 3, down: 1m}}"
     )
-    assert happens[1:] == (RollingBounce(HOUR, APP[:2], 30_000, 60_000), Crash(2 * HOUR, APP[:2], MINUTE))
+    assert disturbances[1:] == (RollingBounce(HOUR, APP[:2], 30_000, 60_000), Crash(2 * HOUR, APP[:2], MINUTE))
 
 
 def test_a_client_that_died_for_good_is_there_again_once_scaling_brings_it_back() -> None:
-    happens = _happens(
+    disturbances = _disturbances(
         "{at: 0, autoscale: {clients: app, bytes_per_s: 2 MB/s, max: 2}}",
         "{at: 1h, crash: {clients: app, pick: 2}}",
         "{at: 2h, traffic: {factor: 0}}",
@@ -152,7 +159,7 @@ def test_a_client_that_died_for_good_is_there_again_once_scaling_brings_it_back(
         "{at: 2h30m, rolling_bounce: {clients: app}}",
         "{at: 4h, rolling_bounce: {clients: app}}",
     )
-    assert [event for event in happens if isinstance(event, Crash | RollingBounce)] == [
+    assert [event for event in disturbances if isinstance(event, Crash | RollingBounce)] == [
         Crash(HOUR, APP[:2]),
         RollingBounce(4 * HOUR, ("app-1",), 30_000, 60_000),
     ]

@@ -1,4 +1,4 @@
-"""Events that have not ended when the run does are warned about, where the scenario says them."""
+"""Events that the end of the run cuts off are reported with their paths."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def written(event: str) -> str:
     return SCENARIO.replace("EVENT", event)
 
 
-@pytest.mark.parametrize(("event", "said"), CASES)
-def test_an_event_that_cannot_end_is_warned_about_where_it_stands(event: str, said: str) -> None:
+@pytest.mark.parametrize(("event", "message"), CASES)
+def test_an_event_that_cannot_end_is_warned_about_where_it_stands(event: str, message: str) -> None:
     [warning] = loads(written(event), "late.yaml").warnings
-    assert warning.startswith(f"late.yaml:11: events[0].{said}")
+    assert warning.startswith(f"late.yaml:11: events[0].{message}")
 
 
 @pytest.mark.parametrize("event", ENDING)
@@ -90,10 +90,10 @@ def file(tmp_path: Path) -> Path:
 def test_the_commands_that_run_it_say_so_once_on_standard_error(file: Path, command: tuple[str, ...]) -> None:
     result = CliRunner().invoke(app, [str(file) if part == "FILE" else part for part in command])
     assert result.exit_code == 0, result.output
-    said = f"{file}:11: events[0].crash.down: the return, at 11h, is not before the end"
-    assert result.stderr.count(said) == 1
+    message = f"{file}:11: events[0].crash.down: the return, at 11h, is not before the end"
+    assert result.stderr.count(message) == 1
     assert "warning: " in result.stderr
-    assert said not in result.stdout
+    assert message not in result.stdout
 
 
 def test_a_dry_sweep_says_so_too(file: Path) -> None:

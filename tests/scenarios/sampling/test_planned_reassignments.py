@@ -1,4 +1,4 @@
-"""Reassignments that a strategy plans, from the cluster as it stands then."""
+"""Reassignments that a strategy plans from the cluster at the time of the event."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tests.scenarios.scenario_texts import load_text, mistakes_in, with_events
 
 MINUTE = 60_000
 LEAVE = "reassignment: {strategy: exact_flow, remove_brokers: [2]}"
-"""Broker 2 is to hold nothing in the end."""
+"""Decommission broker 2."""
 
 BACK = "reassignment: {strategy: exact_flow, topics: [orders]}"
 
 
-def _text(*said: str, brokers: str = "brokers: {count: 4, racks: [az1, az2]}") -> str:
-    text = with_events(*said).replace("brokers: {count: 3, racks: [az1, az2, az3]}", brokers)
+def _text(*entries: str, brokers: str = "brokers: {count: 4, racks: [az1, az2]}") -> str:
+    text = with_events(*entries).replace("brokers: {count: 3, racks: [az1, az2, az3]}", brokers)
     return text.replace("racks: [az1, az2, az3]", "racks: [az1, az2]")
 
 
-def _scenario(*said: str) -> Scenario:
-    return load_text(_text(*said))
+def _scenario(*entries: str) -> Scenario:
+    return load_text(_text(*entries))
 
 
 def _planned(world: World) -> list[Reassignment]:
@@ -79,8 +79,8 @@ def test_events_are_planned_in_order_of_time_and_stay_in_their_own() -> None:
 
 
 def test_how_a_reassignment_is_carried_out_is_as_the_scenario_says() -> None:
-    said = LEAVE.replace("}", ", throttle: 3 MB/s, batch: 2, elects_leaders: never}")
-    [planned] = _planned(_scenario(f"{{at: 10m, {said}}}").world(1))
+    reassignment = LEAVE.replace("}", ", throttle: 3 MB/s, batch: 2, elects_leaders: never}")
+    [planned] = _planned(_scenario(f"{{at: 10m, {reassignment}}}").world(1))
     assert (planned.throttle_bytes_per_s, planned.batch, planned.election) == (3_000_000, 2, LeaderElection.NEVER)
     assert _planned(_scenario(f"{{at: 10m, {LEAVE}}}").world(1))[0].election is LeaderElection.AUTO
 
@@ -106,8 +106,8 @@ def test_a_strategy_that_breaks_down_is_a_mistake_with_its_place(monkeypatch: py
         raise ZeroDivisionError("no capacity")
 
     monkeypatch.setattr(planning, "plan", breaks_down)
-    said = LEAVE.replace("}", ", parameters: {time_limit_s: 7.5}}")
-    assert mistakes_in(with_events(f"{{at: 10m, {said}}}")) == [
+    reassignment = LEAVE.replace("}", ", parameters: {time_limit_s: 7.5}}")
+    assert mistakes_in(with_events(f"{{at: 10m, {reassignment}}}")) == [
         "s.yaml:20: events[0].reassignment: exact_flow failed: ZeroDivisionError: no capacity"
     ]
 
@@ -146,9 +146,9 @@ def test_every_strategy_can_be_simulated(name: str) -> None:
 
 def test_unknown_rates_are_no_zeros_in_a_simulated_plan() -> None:
     text = _text("{at: 10m, reassignment: {strategy: capacity_packing}}", brokers=CAPABLE)
-    [said] = mistakes_in(text)
-    assert "events[0].reassignment: capacity_packing has no plan" in said
-    assert "shop-totals-changelog (compacted)" in said
+    [mistake] = mistakes_in(text)
+    assert "events[0].reassignment: capacity_packing has no plan" in mistake
+    assert "shop-totals-changelog (compacted)" in mistake
     assert mistakes_in(text.replace("{name: totals, size: 1 GB}", "{name: totals, size: 1 GB, bytes_per_s: 0}")) == []
 
 
@@ -172,8 +172,8 @@ def test_goals_and_constraints_are_parameters_in_a_scenario_too() -> None:
     assert mistakes_in(_text(f"{{at: 10m, reassignment: {chained}}}")) == []
     own = "{strategy: preferred_leader_ilp, parameters: {constraints: 'leaders(broker=2) <= 9; replicas() >= 0'}}"
     assert mistakes_in(_text(f"{{at: 10m, reassignment: {own}}}")) == []
-    [said] = mistakes_in(_text(f"{{at: 10m, reassignment: {chained.replace('RackAware', 'Rack')}}}"))
-    assert said.startswith("s.yaml:20: events[0].reassignment.parameters: ")
-    assert "'RackGoal' is not a goal (goals: RackAwareGoal, " in said
-    [said] = mistakes_in(_text(f"{{at: 10m, reassignment: {own.replace('broker=2', 'broker=99')}}}"))
-    assert "no broker 99 (brokers: 0, 1, 2, 3)" in said
+    [mistake] = mistakes_in(_text(f"{{at: 10m, reassignment: {chained.replace('RackAware', 'Rack')}}}"))
+    assert mistake.startswith("s.yaml:20: events[0].reassignment.parameters: ")
+    assert "'RackGoal' is not a goal (goals: RackAwareGoal, " in mistake
+    [mistake] = mistakes_in(_text(f"{{at: 10m, reassignment: {own.replace('broker=2', 'broker=99')}}}"))
+    assert "no broker 99 (brokers: 0, 1, 2, 3)" in mistake
