@@ -159,9 +159,12 @@ def validate_assignment(state: ApplicationState, assignment: TaskAssignment) -> 
         The errors in the order of the assignment; empty if Kafka accepts it.
 
     Examples:
-        XX = ApplicationState.of([TaskInfo(TaskId(0, 0), is_stateful=False)], [KafkaStreamsState(client)])
-        >>> validate_assignment(state, TaskAssignment([KafkaStreamsAssignment(client, {TaskId(0, 0):
-        TaskType.ACTIVE})])) []
+        >>> from assignors.model.state import KafkaStreamsState, TaskInfo
+        >>> task, client = TaskId(0, 0), ProcessId(0, 1)
+        >>> state = ApplicationState.of([TaskInfo(task, is_stateful=False)], [KafkaStreamsState(client)])
+        >>> assignment = TaskAssignment([KafkaStreamsAssignment(client, {task: TaskType.ACTIVE})])
+        >>> validate_assignment(state, assignment)
+        []
         >>> [problem] = validate_assignment(state, TaskAssignment([]))
         >>> problem.error
         <AssignmentError.MISSING_PROCESS_ID: 'MISSING_PROCESS_ID'>

@@ -182,7 +182,7 @@ def sign_flip_p(differences: Sequence[float], *names: str) -> float:
     from scipy import stats
 
     values = np.array([value for value in differences if value], dtype=np.float64)
-    if not len(values):
+    if len(values) < 2:  # both signs of one value are equally far from 0
         return 1.0
     is_exact = len(values) <= _EXACT_PAIRS
     scale = np.abs(values).sum() * _SUM_ROUNDING
