@@ -118,7 +118,7 @@ def verify(
 
     Examples:
         >>> import assignor_sim as sim
-        >>> [verification.status for verification in sim.verify("cold_start")]
+        >>> [str(verification.status) for verification in sim.verify("cold_start")]
         ['same']
     """
     arguments = [scenarios] if isinstance(scenarios, str | os.PathLike) else scenarios

@@ -47,7 +47,9 @@ def expected() -> list[object]:
     return sim.run(SCENARIO, "high_availability").to_pandas("assignments")["client"].tolist()
 
 
-@pytest.mark.parametrize("assignor", EQUIVALENTS, ids=lambda assignor: getattr(assignor, "__name__", str(assignor)).strip("<>"))
+@pytest.mark.parametrize(
+    "assignor", EQUIVALENTS, ids=lambda assignor: getattr(assignor, "__name__", str(assignor)).strip("<>")
+)
 def test_every_form_of_an_assignor_runs(assignor: object, expected: list[object]) -> None:
     result = sim.run(SCENARIO, assignor)  # type: ignore[arg-type]
     assert result.to_pandas("assignments")["client"].tolist() == expected

@@ -83,7 +83,7 @@ def test_a_report_is_one_page(result: sim.RunResult, tmp_path: Path) -> None:
 
 
 def test_only_results_of_runs_are_opened(tmp_path: Path) -> None:
-    with pytest.raises(sim.ResultsError, match="not a directory of results"):
+    with pytest.raises(sim.ResultsError, match="not a result directory"):
         sim.open(tmp_path)
     (tmp_path / "manifest.json").write_text('{"kind": "plan"}')
     with pytest.raises(sim.ResultsError, match=r"holds a plan; sim\.open reads results of runs"):

@@ -20,7 +20,7 @@ MOVING = ("a_partition_changes_rack", "--assignor", "10 to 1")
 def test_the_front_is_printed_with_kafkas_defaults_on_it() -> None:
     ended = run(*MOVING)
     assert ended.exit_code == 0, ended.output
-    for text in ("below 1/2", "1/2 to 2", "above 2", "high_availability's default, 10:1", "10 to 1 answered: "):
+    for text in ("below 1/2", "1/2 to 2", "above 2", "high_availability's default, 10:1", "10 to 1: "):
         assert text in ended.stdout
 
 
