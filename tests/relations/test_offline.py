@@ -8,8 +8,8 @@ from hypothesis import given
 from assignors.model.assignment import TaskAssignor
 from assignors.model.ids import TopicPartition
 from simulator.flows.execution import Execution
-from simulator.world.changes import BrokersDown, BrokersUp
 from simulator.timeline import timeline
+from simulator.world.changes import BrokersDown, BrokersUp
 from simulator.world.disturbances import BrokerBounce, BrokerLoss, RackOutage
 from simulator.world.world import World
 from tests.relations.figures import run

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from assignors.model.configs import AssignmentConfigs
-from simulator.world.changes import ClientDown, ClientUp
 from simulator.timeline import timeline
+from simulator.world.changes import ClientDown, ClientUp
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,

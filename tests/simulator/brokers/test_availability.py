@@ -18,8 +18,8 @@ from simulator.flows.task_states import TaskState
 from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
-from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet
 from simulator.timeline import timeline
+from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet
 from simulator.world.disturbances import BrokerLoss, Crash, Disturbance, Join
 from simulator.world.layout import lay_out
 from simulator.world.world import NO_LEADER, World

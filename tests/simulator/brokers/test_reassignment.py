@@ -8,9 +8,8 @@ import pytest
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.reassignment import CHECK_INTERVAL_MS
-from simulator.world.changes import RackTransfer, ReassignmentStep
-from simulator.world.changes import PartitionState
 from simulator.timeline import replicas_at, timeline
+from simulator.world.changes import PartitionState, RackTransfer, ReassignmentStep
 from simulator.world.disturbances import (
     BrokerLoss,
     Disturbance,

@@ -13,8 +13,8 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.state import LATEST_OFFSET, NO_LAG
 from simulator.flows.restoration import Restoration
 from simulator.flows.traffic import TrafficKind
-from simulator.world.sentinels import NO_COPY
 from simulator.world.layout import Layout, lay_out
+from simulator.world.sentinels import NO_COPY
 from simulator.world.world import OffsetReports, Store, Subtopology, World
 from tests.simulator.world_builders import client, topic, world
 

@@ -14,7 +14,14 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import NO_RACK
 from assignors.model.ids import TaskId, TopicPartition
 from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals, cross_rack_bytes, steady_state_traffic
+from simulator.flows.traffic import (
+    Routes,
+    TrafficBytes,
+    TrafficKind,
+    TrafficTotals,
+    cross_rack_bytes,
+    steady_state_traffic,
+)
 from simulator.world.layout import FloatArray, Layout, lay_out
 from simulator.world.world import NO_LEADER, Subtopology, World
 from tests.simulator.brokers.reference_brokers import ReferenceBrokers, worlds
@@ -278,7 +285,9 @@ def test_no_byte_is_lost_and_none_is_made(base: World, nearest: bool, rack: int)
     everybody = np.zeros(len(layout.tasks), dtype=np.int64)
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     here = np.array([rack if rack < len(layout.racks) else NO_RACK])
-    told = {kind: float(matrix.sum()) for kind, matrix in steady_state_traffic(routes, everybody, nothing, here).items()}
+    told = {
+        kind: float(matrix.sum()) for kind, matrix in steady_state_traffic(routes, everybody, nothing, here).items()
+    }
     topics = base.cluster.topics
     parts = base.application.subtopologies
     written = sorted({name for part in parts for name in part.written_topics})

@@ -14,8 +14,6 @@ from simulator.group.classic_group import (
     ComputeAssignment,
     FollowupDue,
     GroupEvent,
-    ResendAssignment,
-    SendAssignment,
     InitialDelayOver,
     Instruction,
     Joined,
@@ -25,6 +23,8 @@ from simulator.group.classic_group import (
     RebalanceRequested,
     RebalanceTimedOut,
     Rejoined,
+    ResendAssignment,
+    SendAssignment,
 )
 
 A, B, C, D = (Member(name, 1) for name in "abcd")

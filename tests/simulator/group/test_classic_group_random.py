@@ -15,7 +15,6 @@ from simulator.group.classic_group import (
     ComputeAssignment,
     FollowupDue,
     GroupEvent,
-    SendAssignment,
     InitialDelayOver,
     Joined,
     Left,
@@ -24,6 +23,7 @@ from simulator.group.classic_group import (
     RebalanceRequested,
     RebalanceTimedOut,
     Rejoined,
+    SendAssignment,
 )
 from tests.conftest import PROFILE
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignors.model.assignment import UNASSIGNED
-from simulator.world.group_assignment import GroupAssignment
 from simulator.group.reconciliation import Reconciliation, reconcile_group, reconcile_member, without_stopped_clients
+from simulator.world.group_assignment import GroupAssignment
 
 TASKS, CLIENTS, THREADS = 4, 3, 2
 ALL_STATEFUL = np.ones(TASKS, dtype=np.bool_)

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.world.changes import ReassignmentStep
-from simulator.world.changes import PartitionState
 from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.timeline import timeline
+from simulator.world.changes import PartitionState, ReassignmentStep
 from simulator.world.disturbances import Join, LeaderElection, Reassignment, ReassignmentTarget
 from simulator.world.layout import lay_out
 from simulator.world.world import World

@@ -48,7 +48,9 @@ def test_a_client_that_was_away_for_long_finds_its_disk_as_it_was() -> None:
 
 def test_a_copy_that_waits_for_longer_than_the_cleanup_delay_after_a_restart_is_restored_anew() -> None:
     outage = Crash(HOUR, ("c1",), 2 * HOUR)
-    assert run(world(2), outage).final_totals.restored_again_bytes > 0, "two at a time warm up, the third ten minutes later"
+    assert run(world(2), outage).final_totals.restored_again_bytes > 0, (
+        "two at a time warm up, the third ten minutes later"
+    )
     patient = with_group(world(2), state_cleanup_delay_ms=HOUR)
     assert run(patient, outage).final_totals.restored_again_bytes == 0
 

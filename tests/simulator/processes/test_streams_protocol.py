@@ -107,7 +107,9 @@ def test_in_a_streams_group_a_client_that_died_before_the_first_target_runs_noth
     assert at(trace)[0] == 3 * SECOND
     assert members(trace)[0] == [0, 1, 2, 3], "nobody has missed it yet"
     assert members(trace)[1] == [0, 2, 3]
-    assert trace.task_states.describe(int(ran_on(trace, 1)[0]))[0].endswith("restoring on c0") or trace.downtime_ms.any()
+    assert (
+        trace.task_states.describe(int(ran_on(trace, 1)[0]))[0].endswith("restoring on c0") or trace.downtime_ms.any()
+    )
 
 
 def test_in_a_streams_group_a_client_may_come_and_go_before_the_first_target() -> None:

@@ -232,7 +232,9 @@ def test_what_an_assignment_costs_is_told_of_the_round_that_decided_it_and_not_o
     [run], last = tables["runs"], tables["rounds"][-1]
     deciding = tables["rounds"][run["deciding_round"] - 1]
     assert deciding["withheld_tasks"] > 0, "tasks move"
-    assert (last["reason"], last["active_moves"]) == ("follow-up rebalance: revoked tasks can be assigned", 0), "what was decided is carried out"
+    assert (last["reason"], last["active_moves"]) == ("follow-up rebalance: revoked tasks can be assigned", 0), (
+        "what was decided is carried out"
+    )
     assert (run["total_cost"], run["total_cost_bound"]) == (deciding["total_cost"], deciding["total_cost_bound"])
     assert run["total_cost"] - run["total_cost_bound"] > last["total_cost"] - last["total_cost_bound"]
     above = [row["total_cost"] - row["total_cost_bound"] for row in tables["rounds"]]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from assignors.model.assignment import TaskAssignor
 from simulator.results.tabulation import tabulate
 from simulator.run import simulate
-from simulator.world.changes import ClientDown
 from simulator.timeline import timeline
+from simulator.world.changes import ClientDown
 from simulator.world.disturbances import Crash, Join, Leave, RollingBounce
 from simulator.world.world import GroupProtocol, Start, World
 from tests.simulator.random_worlds import assignors, disturbed_worlds
