@@ -147,8 +147,8 @@ class ClusterMetadata:
     def locations(self) -> PartitionLocations:
         """Return the current locations; the same object as long as nothing changes.
 
-        A replica on a stopped broker has no rack in the metadata that clients receive, so the racks of its partition are
-        unknown, and Kafka's rack-aware assignment is off. (Source: `MetadataResponse`, which replaces an unavailable
+        A replica on a stopped broker has no rack in the metadata that clients receive. So the racks of its partition
+        are unknown, and Kafka's rack-aware assignment is off. (Source: `MetadataResponse`, which replaces an unavailable
         broker by a node without rack.)
         """
         if self._locations is None:

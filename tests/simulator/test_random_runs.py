@@ -108,7 +108,7 @@ def check_events(trace: Trace, verdict: Convergence) -> None:
     """Each event that called for a rebalance is measured, within the run; the time is known where it converged."""
     called = {cause.event for each in trace.rounds for cause in each.causes}
     measured = {each.event: each for each in verdict.events}
-    assert called <= set(measured) <= called | {cause.event for cause in trace.pending}
+    assert called <= set(measured) <= called | {cause.event for cause in trace.pending_causes}
     for each in verdict.events:
         assert 0 <= each.observed_ms <= trace.end_ms - each.at_ms
         assert each.rebalances <= num_rebalances(trace.rounds)

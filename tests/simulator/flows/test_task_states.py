@@ -51,7 +51,7 @@ def test_a_step_is_taken_or_refused(before: TaskState, state: TaskState) -> None
         with pytest.raises(IllegalTransitionError, match=f"^task 0_1 cannot go from {before} to {state} at 9 s: "):
             step(life, 9_000, state, [1])
         assert life.state[1] == before, "it stays where it was"
-        assert len(life.steps) == len(WAYS[before])
+        assert len(life.transitions) == len(WAYS[before])
 
 
 def test_a_step_that_is_refused_tells_the_story_of_the_task() -> None:
@@ -65,7 +65,7 @@ def test_a_step_that_is_refused_tells_the_story_of_the_task() -> None:
 
 
 def test_a_task_without_a_story_says_so() -> None:
-    with pytest.raises(IllegalTransitionError, match=r"to running at 1 s: nothing happened to it yet$"):
+    with pytest.raises(IllegalTransitionError, match=r"to running at 1 s: no transition yet$"):
         step(task_states(), 1_000, R, [2])
 
 
@@ -79,7 +79,7 @@ def test_of_several_tasks_the_one_that_cannot_is_named() -> None:
 def test_no_task_takes_no_step() -> None:
     life = task_states()
     step(life, 0, R, [])
-    assert life.steps == []
+    assert life.transitions == []
 
 
 def test_a_story_has_a_line_a_step_but_one_for_what_runs_at_once() -> None:
