@@ -148,8 +148,8 @@ class ClusterMetadata:
         """Return the current locations; the same object as long as nothing changes.
 
         A replica on a stopped broker has no rack in the metadata that clients receive. So the racks of its partition
-        are unknown, and Kafka's rack-aware assignment is off. (Source: `MetadataResponse`, which replaces an unavailable
-        broker by a node without rack.)
+        are unknown, and Kafka's rack-aware assignment is off. (Source: `MetadataResponse`, which replaces
+        an unavailable broker by a node without rack.)
         """
         if self._locations is None:
             self._locations = self._compute_locations()

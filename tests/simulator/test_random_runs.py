@@ -126,7 +126,7 @@ def check_tables(trace: Trace) -> None:
         assert tables[name].schema.equals(schema, check_metadata=True)
     [run] = tables["runs"].to_pylist()
     rounds, tasks = tables["rounds"].to_pylist(), tables["tasks"].to_pylist()
-    assert run["rounds"] == sum(row["round"] != INITIAL_ROUND for row in rounds)
+    assert run["rebalances"] == sum(row["round"] != INITIAL_ROUND for row in rounds)
     for column in ("active_moves", "thread_moves", "standby_moves", "downtime_ms"):
         assert run[column] == sum(row[column] for row in rounds)
     assert run["downtime_ms"] == sum(row["downtime_ms"] for row in tasks)

@@ -1,4 +1,4 @@
-"""Whole runs of a small world: how a classic group comes to its assignments, and its members to their tasks."""
+"""Whole runs of a small world: how a classic group gets its assignments, and its members their tasks."""
 
 from __future__ import annotations
 
