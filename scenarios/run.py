@@ -35,7 +35,7 @@ def run(
         capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
         prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound
             in `Round.appraisal`; None to keep the lower bound.
-        explain: the tasks whose moves to explain (`Round.reasons`).
+        explain: the tasks whose moves to explain (`Round.explanation`).
 
     Returns:
         The trace. If the assignment is invalid or the assignor raises an `AssignorError`, the run ends there and

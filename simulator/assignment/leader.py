@@ -213,7 +213,7 @@ class Leader:
         return self._weights.configured(state.assignment_configs)
 
     def _measure(self, state: ApplicationState, columns: AssignmentColumns) -> _MeasuredAssignment:
-        """Compute the figures of an assignment; reuse those of the last one if members, partitions and configs are equal."""
+        """Compute the figures of an assignment; reuse the last ones if members, partitions and configs are equal."""
         before = self._last_measured
         if before is None or not before.holds_for(state, columns):
             costs = rack_costs(state, columns, self._weights_for(state).traffic_cost)

@@ -118,7 +118,7 @@ def build_state(
         lags: shape (T, C); the lags in records.
         previous: the previous active tasks, and the other copies, of each client; two arrays of shape (T, C).
         configs: the assignment configs.
-        listed_tasks: shape (T,); the tasks in the order in which the leader lists them, None for their own order.
+        task_insertion_order: shape (T,); the order in which the leader lists the tasks, None for their own order.
 
     Returns:
         The state.

@@ -44,7 +44,7 @@ class PartitionLocations:
 class ClusterMetadata:
     """The live brokers and the replicas of every partition, as a run changes them.
 
-    Rows of brokers are those of the cluster. One more row stands for brokers that the cluster does not have, and the
+    Rows of brokers are those of the cluster. One more row is for brokers that the cluster does not have, and the
     last one, `NO_BROKER`, for none. Neither is ever alive.
     """
 
@@ -147,9 +147,9 @@ class ClusterMetadata:
     def locations(self) -> PartitionLocations:
         """Return the current locations; the same object as long as nothing changes.
 
-        A replica on a stopped broker has no rack in the metadata that clients receive, so its partition is not located:
-        meanwhile Kafka's rack-aware assignment is off. (Source: `MetadataResponse`, which replaces an unavailable
-        broker by a node without rack.)
+        A replica on a stopped broker has no rack in the metadata that clients receive. So the racks of its partition
+        are unknown, and Kafka's rack-aware assignment is off. (Source: `MetadataResponse`, which replaces
+        an unavailable broker by a node without rack.)
         """
         if self._locations is None:
             self._locations = self._compute_locations()

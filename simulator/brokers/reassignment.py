@@ -231,7 +231,7 @@ class ReassignmentProgress:
         ]
 
     def _elect(self, partitions: Iterable[ControlledPartition]) -> None:
-        elected = sum([self.replicas.elect_preferred(partition) for partition in partitions])
+        elected = [self.replicas.elect_preferred(partition) for partition in partitions].count(True)
         if elected:
             self._ended.append(f"preferred leaders of {_count(elected)} are elected")
 

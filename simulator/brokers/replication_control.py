@@ -172,7 +172,7 @@ class ReplicationControl:
         return new
 
     def complete_reassignment(self, partition: ControlledPartition) -> bool:
-        """Reduce the replicas of a partition to its target if all of these are in sync, and return whether they are."""
+        """Reduce the replicas of a partition to its target if all of it is in sync, and return whether it is."""
         target = partition.target
         if target is None or not all(self.is_in_sync(partition, broker) for broker in target):
             return False

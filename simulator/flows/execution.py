@@ -40,7 +40,7 @@ class RunTotals:
 
     Attributes:
         restored_bytes: changelog bytes read to catch up.
-        restored_again_bytes: the part of these that the same client had held before and lost.
+        restored_again_bytes: the part of `restored_bytes` that the same client had held before and lost.
         downtime_ms: shape (T,); how long each task was not processed.
         unqueryable_ms: shape (T,); how long no client had a queryable copy of each task.
         backlog_s: shape (T,); the waiting input of each task, in seconds of usual input.

@@ -63,7 +63,7 @@ class Restoration:
         held_bytes: shape (T, N); how much of it each client holds.
         rate: shape (K,); bytes per second that each assigned copy reads, or writes if it runs.
         restored_bytes: bytes read so far to catch up.
-        restored_again_bytes: the part of these that the same client had held before and lost.
+        restored_again_bytes: the part of `restored_bytes` that the same client had held before and lost.
     """
 
     def __init__(self, layout: Layout, clients: Sequence[Client], broker_bytes_per_s: FloatArray) -> None:
@@ -278,7 +278,7 @@ class Restoration:
         return bool((~self._caught_up & (self.copies.active | ~caught_up_once)).any())
 
     def falling_behind(self) -> IntArray:
-        """Return the places in `copies` of those that are behind and read no faster than their changelogs grow.
+        """Return the places in `copies` of copies that are behind and read no faster than their changelogs grow.
 
         Standbys that are paused and copies whose changelogs cannot be read are left out.
         """

@@ -200,7 +200,7 @@ class Routes:
         )
 
     def _changelog_reads(self, served_from: IntArray, shares: FloatArray) -> FloatArray:
-        """Return the fraction of each changelog byte by rack, shape (R + 1, A, T); no rack for tasks without changelog."""
+        """Return the fraction of a changelog byte by rack, shape (R + 1, A, T); no rack for tasks without changelog."""
         changelogs = self.layout.changelogs
         table = self._route_table(served_from[changelogs.partition], changelogs.task, shares, self._count)
         table[-1, :, self.layout.tasks.changelog.counts() == 0] = 1.0
@@ -214,7 +214,7 @@ class Routes:
         return table.reshape(num_routes, num_readers, num_tasks)
 
     def _write_table(self) -> FloatArray:
-        """Return bytes per second of usual input to repartition topics, results and changelogs, shape (3·(R + 1), 1, T)."""
+        """Return bytes per second of usual input to repartition, result and changelog topics: (3·(R + 1), 1, T)."""
         outputs, changelogs, count = self.layout.outputs, self.layout.changelogs, self._count
         leader = self._leader[outputs.partitions.values, None]
         shares, topics = outputs.partition_share[:, None], row_of_values(outputs.partitions)

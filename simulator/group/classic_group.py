@@ -111,7 +111,7 @@ class AwaitFirstMembers:
 
 @dataclass(frozen=True, slots=True)
 class CallMembers:
-    """Tell members of a rebalance with their next heartbeat, and report which of them rejoined."""
+    """Let members learn of a rebalance with their next heartbeat, and report which of them rejoined."""
 
     rebalance: int
 
@@ -125,7 +125,7 @@ class AwaitMembers:
 
 @dataclass(frozen=True, slots=True)
 class ComputeAssignment:
-    """Let the leader compute the assignment of these members."""
+    """Let the leader compute the assignment of the given members."""
 
     generation: int
     members: tuple[Member, ...]

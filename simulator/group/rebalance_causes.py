@@ -64,7 +64,7 @@ class RebalanceCauses:
         """Return the causes of a rebalance that takes effect, by time, and forget them.
 
         Args:
-            members: the members of the group; the crashes of those that it has removed are causes, too.
+            members: the members of the group; the crashes of removed members are causes, too.
         """
         for member in [member for member in self._of_crashed if member not in members]:
             self.add(self._of_crashed.pop(member))

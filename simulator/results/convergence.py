@@ -3,8 +3,8 @@
 The group has converged when every member has its part of the last assignment, no follow-up rebalance is due, all tasks
 run, and each standby and warm-up has caught up once. A last rebalance that only confirms an earlier one does not count.
 The time to converge starts at the first change of an event that causes a rebalance. If the group converges in between,
-as between the restarts of a slow rolling bounce, the longest such time counts. A later event that happens meanwhile cuts
-the earlier one short, and the times of both end together. Events without rebalance are not measured.
+as between the restarts of a slow rolling bounce, the longest such time counts. A later event that happens before then
+cuts the earlier one short, and the times of both end together. Events without rebalance are not measured.
 """
 
 from __future__ import annotations

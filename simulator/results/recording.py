@@ -212,7 +212,7 @@ class TraceRecorder:
         return explain_decision(decision.record, decision.members, before, decision.target)
 
     def _steady_state(self, target: GroupAssignment, standby: IntArray) -> TrafficBytes:
-        """Return bytes per second in the steady state of a target; reuse those of the round before if they are equal."""
+        """Return bytes per second in the steady state of a target; reuse the last ones if nothing changed."""
         routes, announces = self._execution.routes, self._fleet.announces
         key = (routes, target.owner.tobytes(), standby.tobytes(), announces.tobytes())
         if self._last_steady_state is None or self._last_steady_state[0] != key:

@@ -43,7 +43,7 @@ RUNS = table_schema(
     (
         "rebalances_to_converge",
         pa.int64(),
-        "maximum number of rebalances of any event in the table convergence, without a warm start; null if one is unknown",
+        "maximum rebalances of any event in the table convergence, without a warm start; null if one is unknown",
     ),
     (
         "time_to_converge_ms",
@@ -74,7 +74,7 @@ RUNS = table_schema(
     (
         "unavailable_partitions",
         pa.int64(),
-        "partitions that tasks read or write and that had no leader, or too few in-sync replicas for writes, for some time",
+        "partitions of tasks that had no leader, or too few in-sync replicas for writes, for some time",
     ),
     ("worst_unavailable_ms", pa.int64(), "total unavailable time of the worst partition"),
     ("max_processing_delay_ms", pa.int64(), "maximum waiting input of a task, in time of usual input"),
@@ -180,8 +180,7 @@ ROUNDS = table_schema(
         "cross_rack_bytes_per_s",
         pa.float64(),
         "steady state: bytes per second between racks once every task runs, with the leaders and replicas at the start "
-        "of the round; at its end, if it is the last or reassigned partitions moved in it; null if the rack of a client "
-        "is unknown",
+        "of the round; at its end, if it is the last or reassigned partitions moved in it; null if a rack is unknown",
     ),
     (
         "cross_rack_bytes",
@@ -326,7 +325,7 @@ PROOFS = table_schema(
     (
         "total_cost_bound",
         pa.int64(),
-        "as in the table rounds: raised from relaxed_total_cost_bound as far as was proven",
+        "as in the table rounds: relaxed_total_cost_bound, raised to the proven bound",
     ),
     (
         "relaxed_total_cost_bound",

@@ -114,7 +114,7 @@ class ReassignmentStep:
     Attributes:
         partitions: the partitions that changed, as they are from now on.
         copied: bytes that were copied in no time at this step.
-        copying: bytes per second that are copied from now on, in place of those of the step before.
+        copying: bytes per second that are copied from now on, replacing the rates of the step before.
         about: a short description; empty if only rates changed.
     """
 

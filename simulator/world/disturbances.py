@@ -50,7 +50,7 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class RollingBounce:
-    """Clients restart one after the other: a client is down for `down_ms`, and the next stops `pause_ms` after its return.
+    """Clients restart one after the other. A client is down for `down_ms`; the next stops `pause_ms` later.
 
     Attributes:
         configs: the assignment configs from the restart on; None if they keep theirs.
@@ -88,7 +88,7 @@ class BrokerLoss:
 
 @dataclass(frozen=True, slots=True)
 class BrokerBounce:
-    """Brokers restart one after the other: a broker is down for `down_ms`, the next stops `pause_ms` after its return."""
+    """Brokers restart one after the other. A broker is down for `down_ms`; the next stops `pause_ms` later."""
 
     at_ms: int
     brokers: tuple[int, ...]

@@ -23,7 +23,7 @@ _MAX_NAMES = 3
 
 
 def event_numbers(disturbances: Sequence[Disturbance]) -> list[int | None]:
-    """Number the events from 1 by time; simultaneous events keep the given order.
+    """Return the numbers of events, from 1 by time; simultaneous events keep the given order.
 
     Returns:
         A number for each disturbance; None for changes of traffic, which never cause a rebalance.

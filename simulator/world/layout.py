@@ -186,7 +186,7 @@ def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
 
 
 def _in_leader_order(tasks: TaskTable) -> IntArray:
-    """Return the tasks by subtopology in the order of Java's hash map (`TopologyMetadata.Subtopology`), then partition."""
+    """Return tasks by subtopology, in the order of Java's hash map (`TopologyMetadata.Subtopology`), and partition."""
     ids = np.unique(tasks.subtopology)
     ordered = [ids[place] for place in hash_order([31 * 31 + 31 * int(id_) for id_ in ids])]
     rows = [np.flatnonzero(tasks.subtopology == id_) for id_ in ordered]

@@ -195,8 +195,8 @@ class Application:
         subtopologies: its topology.
         assignment_configs: the configs of the task assignor.
         group_configs: the configs of the group protocol.
-        acks_all: whether its producers write with `acks=all` (Kafka's default since 3.0, and required for exactly-once),
-            to which `min.insync.replicas` applies.
+        acks_all: whether its producers write with `acks=all`, to which `min.insync.replicas` applies (Kafka's default
+            since 3.0, and required for exactly-once).
     """
 
     id: str

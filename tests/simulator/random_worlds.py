@@ -1,4 +1,4 @@
-"""Random small worlds to which all kinds of things happen, at any time and on top of each other."""
+"""Strategies for random small worlds with random, overlapping disturbances."""
 
 from __future__ import annotations
 

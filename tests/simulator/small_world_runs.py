@@ -1,4 +1,4 @@
-"""Runs of the small world, each of them watched for what must never be."""
+"""Runs of the small world, whose invariants are checked after every change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares of a capacity are as fair as they can be."""
+"""Shares of a capacity are max-min fair."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def check_events(trace: Trace, verdict: Convergence) -> None:
     """Each event that called for a rebalance is measured, within the run; the time is known where it converged."""
     called = {cause.event for each in trace.rounds for cause in each.causes}
     measured = {each.event: each for each in verdict.events}
-    assert called <= set(measured) <= called | {cause.event for cause in trace.pending}
+    assert called <= set(measured) <= called | {cause.event for cause in trace.pending_causes}
     for each in verdict.events:
         assert 0 <= each.observed_ms <= trace.end_ms - each.at_ms
         assert each.rebalances <= num_rebalances(trace.rounds)
@@ -126,7 +126,7 @@ def check_tables(trace: Trace) -> None:
         assert tables[name].schema.equals(schema, check_metadata=True)
     [run] = tables["runs"].to_pylist()
     rounds, tasks = tables["rounds"].to_pylist(), tables["tasks"].to_pylist()
-    assert run["rounds"] == sum(row["round"] != INITIAL_ROUND for row in rounds)
+    assert run["rebalances"] == sum(row["round"] != INITIAL_ROUND for row in rounds)
     for column in ("active_moves", "thread_moves", "standby_moves", "downtime_ms"):
         assert run[column] == sum(row[column] for row in rounds)
     assert run["downtime_ms"] == sum(row["downtime_ms"] for row in tasks)

@@ -1,4 +1,4 @@
-"""Whole runs of a small world: how a classic group comes to its assignments, and its members to their tasks."""
+"""Whole runs of a small world: how a classic group gets its assignments, and its members their tasks."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_leader_that_computes_for_too_long_is_put_out_and_the_run_never_comes_
     verdict = convergence(trace)
     assert verdict.verdict is Verdict.NEVER
     assert verdict.cause is not None
-    assert "put out of the group after 300 s (max.poll.interval.ms)" in verdict.cause
+    assert "removed from the group after 300 s (max.poll.interval.ms)" in verdict.cause
 
 
 def test_a_leader_that_was_too_slow_once_does_not_matter_when_it_is_fast_in_the_end() -> None:

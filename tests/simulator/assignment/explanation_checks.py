@@ -1,4 +1,4 @@
-"""Random lives of applications, each decision of which is explained, and the check that an explanation is true."""
+"""Random sequences of rebalances whose decisions are explained, and checks of the explanations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random small worlds, and a slow model of their brokers that says the same as the arrays in plain words."""
+"""Strategies for random small worlds, and a slow reference model of their brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task takes only the steps that a task can take, and tells its story."""
+"""Tasks make only allowed transitions, and their history is described."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALLOWED = {
 WAYS: dict[TaskState, tuple[TaskState, ...]] = {U: (), A: (A,), S: (A, S), R: (A, R), B: (A, R, B), V: (A, R, V)}
 
 
-def task_states() -> TaskStateHistory:
+def empty_history() -> TaskStateHistory:
     return TaskStateHistory(IDS, ("c0", "c1"))
 
 
@@ -35,29 +35,29 @@ def step(of: TaskStateHistory, at_ms: int, state: TaskState, tasks: list[int], c
 
 
 def after(before: TaskState) -> TaskStateHistory:
-    made = task_states()
+    history = empty_history()
     for number, state in enumerate(WAYS[before]):
-        step(made, number * 1000, state, [1])
-    return made
+        step(history, number * 1000, state, [1])
+    return history
 
 
 @pytest.mark.parametrize(("before", "state"), list(itertools.product(TaskState, TaskState)))
 def test_a_step_is_taken_or_refused(before: TaskState, state: TaskState) -> None:
-    life = after(before)
+    history = after(before)
     if (before, state) in ALLOWED:
-        step(life, 9_000, state, [1])
-        assert life.state.tolist() == [U, state, U]
+        step(history, 9_000, state, [1])
+        assert history.state.tolist() == [U, state, U]
     else:
         with pytest.raises(IllegalTransitionError, match=f"^task 0_1 cannot go from {before} to {state} at 9 s: "):
-            step(life, 9_000, state, [1])
-        assert life.state[1] == before, "it stays where it was"
-        assert len(life.steps) == len(WAYS[before])
+            step(history, 9_000, state, [1])
+        assert history.state[1] == before, "it stays where it was"
+        assert len(history.transitions) == len(WAYS[before])
 
 
 def test_a_step_that_is_refused_tells_the_story_of_the_task() -> None:
-    life = after(V)
+    history = after(V)
     with pytest.raises(IllegalTransitionError) as refused:
-        step(life, 9_500, R, [1])
+        step(history, 9_500, R, [1])
     assert str(refused.value) == (
         "task 0_1 cannot go from revoked to running at 9.5 s: "
         "0 s: assigned on c0; 1 s: running on c0; 2 s: revoked on c0"
@@ -65,36 +65,36 @@ def test_a_step_that_is_refused_tells_the_story_of_the_task() -> None:
 
 
 def test_a_task_without_a_story_says_so() -> None:
-    with pytest.raises(IllegalTransitionError, match=r"to running at 1 s: nothing happened to it yet$"):
-        step(task_states(), 1_000, R, [2])
+    with pytest.raises(IllegalTransitionError, match=r"to running at 1 s: no transition yet$"):
+        step(empty_history(), 1_000, R, [2])
 
 
 def test_of_several_tasks_the_one_that_cannot_is_named() -> None:
-    life = after(A)
+    history = after(A)
     with pytest.raises(IllegalTransitionError, match=r"^task 1_0 cannot go from unassigned to running"):
-        step(life, 5_000, R, [1, 2])
-    assert life.state.tolist() == [U, A, U], "nobody takes the step"
+        step(history, 5_000, R, [1, 2])
+    assert history.state.tolist() == [U, A, U], "no task makes the transition"
 
 
 def test_no_task_takes_no_step() -> None:
-    life = task_states()
-    step(life, 0, R, [])
-    assert life.steps == []
+    history = empty_history()
+    step(history, 0, R, [])
+    assert history.transitions == []
 
 
 def test_a_story_has_a_line_a_step_but_one_for_what_runs_at_once() -> None:
-    life = task_states()
-    step(life, 6_000, A, [0, 1], client=1)
-    step(life, 6_000, R, [0], client=1)
-    step(life, 6_000, S, [1], client=1)
-    step(life, 60_500, R, [1], client=1)
-    step(life, 70_000, U, [1])
-    step(life, 80_000, A, [1], client=0)
-    assert life.describe(0) == ["6 s: running on c1"]
-    assert life.describe(1) == [
+    history = empty_history()
+    step(history, 6_000, A, [0, 1], client=1)
+    step(history, 6_000, R, [0], client=1)
+    step(history, 6_000, S, [1], client=1)
+    step(history, 60_500, R, [1], client=1)
+    step(history, 70_000, U, [1])
+    step(history, 80_000, A, [1], client=0)
+    assert history.describe(0) == ["6 s: running on c1"]
+    assert history.describe(1) == [
         "6 s: restoring on c1",
         "60.5 s: running on c1",
         "70 s: unassigned",
         "80 s: assigned on c0",
     ]
-    assert life.describe(2) == []
+    assert history.describe(2) == []

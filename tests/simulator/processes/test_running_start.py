@@ -1,4 +1,4 @@
-"""An application that is running when the run begins goes on as if the run had seen it come to where it is."""
+"""A run that starts with a running application continues like the run that led to its state."""
 
 from __future__ import annotations
 

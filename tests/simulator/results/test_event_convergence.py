@@ -1,4 +1,4 @@
-"""How long a group takes to converge after each event, whatever else happens meanwhile."""
+"""How long a group takes to converge after each event, also when events overlap."""
 
 from __future__ import annotations
 

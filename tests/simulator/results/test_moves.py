@@ -1,4 +1,4 @@
-"""Why tasks moved, told from what can be seen."""
+"""Why tasks moved, derived from members, copies and racks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables say of a run, and what they leave open because nobody knows."""
+"""The tables of a run, and their null values where racks are unknown."""
 
 from __future__ import annotations
 

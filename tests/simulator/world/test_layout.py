@@ -186,7 +186,7 @@ def test_a_broker_that_the_cluster_does_not_have_never_lives() -> None:
 
 
 changes = st.tuples(
-    st.sampled_from(("lose", "regain", "move")),
+    st.sampled_from(("stop_brokers", "start_brokers", "move")),
     st.lists(st.integers(0, 4), unique=True, max_size=4).map(tuple),
     st.integers(0, 100),
 )
