@@ -21,12 +21,12 @@ from reports.analysis.plans.results import PLAN_KIND, PlanResults
 from scenarios.clusters.cluster_reader import LoadedCluster, read_cluster, to_cluster_state
 from scenarios.kafka.plan_files.batches import BatchLimits
 from scenarios.language.errors import Mistake, ScenarioError, format_list
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.load import Scenario
 from scenarios.planning.imported_plans import evaluate_imported_plan, read_imported_plan
 from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input
 from scenarios.planning.strategies import build_strategies
 from scenarios.planning.strategy_results import StrategyResult, current_figures, run_strategies
-from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.shipped import find_scenario
 from simulator.results.result_directory import write_results
 
