@@ -70,7 +70,7 @@ def test_diff_without_an_assignor_has_every_one_and_with_two_how_they_differ(res
     ("arguments", "said"),
     [
         (["--round", "99"], "has no round 99"),
-        (["--round", "2", "--assignor", "HA"], "'HA' in these results"),
+        (["--round", "2", "--assignor", "HA"], "no assignor 'HA' in these results"),
         (["--round", "2", "--seed", "9"], "9 is not a seed of high_availability"),
         (["--round", "2", *(["--assignor", "sticky"] * 3)], "expected one, or two"),
     ],
