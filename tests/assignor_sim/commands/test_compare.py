@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from assignor_sim.api.comparison import compare_over_seeds
 from assignor_sim.api.results import run_scenario
 from assignor_sim.cli import app
-from reports.analysis.significance import sign_flip_p
+from reports.analysis.statistics import sign_flip_p
 from scenarios.load import loads
 from tests.assignor_sim.conftest import SMALL
 
@@ -80,7 +80,7 @@ def test_all_scenarios_of_a_directory_take_part_and_ones_own_assignor_is_found(
     monkeypatch.syspath_prepend(file.parent)
     ended = run(file.parent, "--assignor", "sticky", "--assignor", "compared_assignor:Own", "--seeds", "1")
     assert ended.exit_code == 0, ended.output
-    assert "compared_assignor:Own against sticky: 2 scenarios, 1 seed each" in ended.stdout
+    assert "compared_assignor:Own vs. sticky: 2 scenarios, 1 seed each" in ended.stdout
 
 
 def test_a_run_that_fails_is_named_and_ends_with_2(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
