@@ -69,7 +69,8 @@ def _unavailability(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[No
                 scenario,
                 tuple(_names(rows)),
                 f"{partitions} had no leader or too few in-sync replicas{_named(row.unavailable)}, for up to "
-                f"{format_duration(worst.maximum)}; tasks that read or write them were down (table unavailable_partitions).",
+                f"{format_duration(worst.maximum)}; tasks that read or write them were down "
+                "(table unavailable_partitions).",
             )
             return
 

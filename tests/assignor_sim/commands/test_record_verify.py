@@ -167,7 +167,7 @@ def test_results_of_an_older_format_are_to_be_recorded_anew(file: Path) -> None:
     change(file, older)
     ended = run("verify", file)
     assert ended.exit_code == 2
-    assert "not stored results of format 2; record them anew" in ended.output
+    assert "not stored results of format 2; record them again" in ended.output
     assert run("record", file).output.endswith("small.expected.json: stored\n")
     assert run("verify", file).exit_code == 0
 

@@ -210,7 +210,7 @@ def test_a_sweep_without_runs_is_refused(spark: SparkSession, weights: Made, tmp
 
 
 def test_several_sweeps_need_a_place_to_go(spark: SparkSession, weights: Made, both: Made, folder: Path) -> None:
-    with pytest.raises(AggregateError, match="2 sweeps: say where"):
+    with pytest.raises(AggregateError, match="2 sweeps: choose an output directory"):
         aggregate(spark, [str(folder / "weights"), str(folder / "modes")])
 
 
