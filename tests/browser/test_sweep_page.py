@@ -173,7 +173,9 @@ def forest(shown: Page) -> list[list[str]]:
 def test_differences_are_filtered_by_setting_and_counted(open_page: Open) -> None:
     shown = open_page(ordinary())
     part = shown.locator("#sweep-1-differences-here")
-    expect(part).to_contain_text("4 cells: significantly lower than the baseline in 3, higher in 1, not significant in 0.")
+    expect(part).to_contain_text(
+        "4 cells: significantly lower than the baseline in 3, higher in 1, not significant in 0."
+    )
     assert forest(shown)[0] == ["rate=5, standbys=1", "+$8.00", "+$7.00", "+$9.00", "rival"]
     part.get_by_label("rate").select_option("1")
     assert [line[:2] for line in forest(shown)] == [["rate=1, standbys=1", "−$3.00"], ["rate=1, standbys=0", "−$2.00"]]

@@ -59,7 +59,21 @@ def test_the_table_tells_what_is_more_than_chance_with_its_interval() -> None:
     lines = render(EVERY, width=130, color=False).splitlines()
     assert lines[0] == "Mine vs. HA: 2 scenarios, 20 seeds each"
     [worse] = [line for line in lines if line.endswith("worse") and "calm" in line]
-    assert worse.split() == ["calm", "Active", "task", "moves", "10", "12", "+2", "+1", "to", "+3", "+20", "0.001", "worse"]
+    assert worse.split() == [
+        "calm",
+        "Active",
+        "task",
+        "moves",
+        "10",
+        "12",
+        "+2",
+        "+1",
+        "to",
+        "+3",
+        "+20",
+        "0.001",
+        "worse",
+    ]
     [better] = [line for line in lines if line.endswith("better") and "calm" in line]
     assert better.split()[-10:] == ["−6", "s", "−7", "s", "to", "−5", "s", "−67", "0.001", "better"]
     assert not any("wild" in line for line in lines)
