@@ -165,7 +165,7 @@ def test_a_folder_with_something_else_is_refused(
     with pytest.raises(SweepError, match="is not a sweep directory"):
         run_sweep(spark, prepared, str(tmp_path))
     other = prepare_sweep(load_sweep(write_sweep(tmp_path / "other", SWEEP.replace("seeds: 3", "seeds: 2"))))
-    with pytest.raises(SweepError, match=r"holds another sweep \(different: seeds, tables\)"):
+    with pytest.raises(SweepError, match=r"contains another sweep \(different: seeds, tables\)"):
         run_sweep(spark, other, str(whole), resume=True)
     assert (tmp_path / "letter.txt").read_text() == "dear all"
 

@@ -49,7 +49,7 @@ def test_the_best_settings_come_first_with_what_they_cost_against_the_baseline()
     assert cheap[2] == "★ $8.00$6.00–$12.00−$2.00 vs. baseline (−$3.00 to −$1.00)"
     assert cheap[3] == "64.5–9+2 vs. baseline (+1 to +3)"
     assert still[2] == "$22.00$16.50–$33.00"
-    assert fast[0] == "Time to converge (worst event): 1 s750 ms–1.5 s; 1 other cell alike"
+    assert fast[0] == "Time to converge (worst event): 1 s750 ms–1.5 s; 1 other cell with equal mean"
 
 
 def test_a_cell_that_is_best_at_several_things_stands_in_one_line() -> None:
