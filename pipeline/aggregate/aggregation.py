@@ -85,8 +85,8 @@ def aggregate(
 def _cells(spark: SparkSession, sweep: StoredSweep) -> DataFrame:
     """Return the cell statistics of a sweep: join its settings to its runs and group by setting.
 
-    The groups are repartitioned evenly. Spark would otherwise partition by bytes and put all of these small but
-    expensive groups into one task.
+    The groups are repartitioned evenly. Spark would otherwise partition by bytes and put all groups,
+    which are small but expensive, into one task.
     """
     from pyspark.sql import functions
 

@@ -135,8 +135,8 @@ def group_files(spark: SparkSession, paths: Sequence[str]) -> list[FileGroup]:
     """
     files = SparkFileSystem(spark)
     groups: dict[tuple[str, str | None], list[SourceFile]] = {}
-    found = {file.uri: file for path in paths for file in files.list_files(path)}
-    for file in found.values():
+    source_files = {file.uri: file for path in paths for file in files.list_files(path)}
+    for file in source_files.values():
         format_ = _by_name(file.uri)
         first = "" if format_ in ("parquet", "jsonl") else files.first_line(file.uri)
         format_ = format_ or _by_content(first)

@@ -49,7 +49,7 @@ def _lowest_value(evaluator: Evaluator, limit: Limit) -> Iterator[str]:
     if worst:
         best = min(worst, key=lambda candidate: (worst[candidate], evaluator.space.tie_breaker(candidate)))
         text = METRIC[limit.metric].write(worst[best])
-        yield f"{limit.option}: the lowest value in the worst run is {text}, with {describe_candidate(evaluator, best)}."
+        yield f"{limit.option}: lowest value in the worst run: {text}, with {describe_candidate(evaluator, best)}."
 
 
 def describe_violations(evaluation: Evaluation) -> list[str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LABEL: Final = "candidate"
-"""Label of the single assignor of these sweeps; its class and configs differ between settings."""
+"""Label of the single assignor in an evaluation sweep; its class and configs differ between settings."""
 
 _ENTRY: Final = "assignors[0]"
 _TASK_ASSIGNOR: Final = "task.assignor"

@@ -21,7 +21,7 @@ from scenarios.load import Scenario, load
 _MAX_LOADED_VALUES = 8
 """Maximum number of values per numeric factor for which the scenario is loaded.
 
-Other values use the prediction of the nearest of these.
+Other values use the prediction for the nearest loaded value.
 """
 
 _RUN_MS = 8.0

@@ -86,22 +86,27 @@ def _of_runs(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]
     figures = inline_figures(tables)
     seeds = max((len(row.seeds) for row in rows), default=0)
     shared = {"seeds": seeds, "figures": figures}
-    told = {"comparisons": comparison_tables(rows), **shared}
-    yield Section("comparison", "Comparison", "run/comparison.html.j2", told)
+    context = {"comparisons": comparison_tables(rows), **shared}
+    yield Section("comparison", "Comparison", "run/comparison.html.j2", context)
     data = player_data(tables)
-    told = {"left_out": data["left_out"], **shared}
-    yield Section("player", "Round player", "run/player.html.j2", told, {"player-data": data})
+    context = {"left_out": data["left_out"], **shared}
+    yield Section("player", "Round player", "run/player.html.j2", context, {"player-data": data})
     yield Section("over-time", "Over time", "run/over_time.html.j2", {**_over_time(tables), **shared})
-    told = {"by_event": convergence_grid(tables), **shared}
-    yield Section("convergence", "Convergence", "run/convergence.html.j2", told)
+    context = {"by_event": convergence_grid(tables), **shared}
+    yield Section("convergence", "Convergence", "run/convergence.html.j2", context)
     yield Section("downtime", "Downtime", "run/downtime.html.j2", {**_downtime(tables), **shared})
     load = load_grid(client_loads(tables))
     yield Section("load", "Load per thread", "run/load.html.j2", {"load": load, **shared})
     moves = breakdown_grid(moves_by_reason(tables))
     yield Section("moves", "Moves", "run/moves.html.j2", {"moves": moves, **shared})
     yield _traffic(tables, shared)
-    told = {"round_headers": HEADERS, "rounds": first_runs(tables), "scenarios": list(rows_by_scenario(rows)), **shared}
-    yield Section("rounds", "Round by round", "run/rounds.html.j2", told)
+    context = {
+        "round_headers": HEADERS,
+        "rounds": first_runs(tables),
+        "scenarios": list(rows_by_scenario(rows)),
+        **shared,
+    }
+    yield Section("rounds", "Round by round", "run/rounds.html.j2", context)
 
 
 def _about(manifests: Sequence[Manifest], *, simulated: bool) -> Iterator[Section]:
@@ -110,7 +115,10 @@ def _about(manifests: Sequence[Manifest], *, simulated: bool) -> Iterator[Sectio
         yield Section("reading", "Definitions", "run/reading.html.j2", {"metrics": metrics})
     if manifests:
         yield Section(
-            "making", "How this report was made", "run/making.html.j2", {"made": [_made(each) for each in manifests]}
+            "making",
+            "How this report was made",
+            "run/making.html.j2",
+            {"made": [_made(manifest) for manifest in manifests]},
         )
 
 
@@ -141,7 +149,7 @@ def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
         "has_price": any(price is not None for price in known),
         **shared,
     }
-    data = {"matrix-data": [each.as_data() for each in matrices]}
+    data = {"matrix-data": [matrix.as_data() for matrix in matrices]}
     return Section("traffic", "Cross-rack traffic", "run/traffic.html.j2", context, data)
 
 

@@ -180,7 +180,7 @@ def test_a_click_on_a_metric_puts_the_assignors_in_its_order(open_page: Open) ->
     shown = open_page(compared())
     heads = shown.locator("table.comparison thead th")
     came = heads.all_inner_texts()
-    row = shown.get_by_role("button", name="Active task moves", exact=True)
+    row = shown.get_by_role("button", name="Active task moves").first
     row.click()
     assert heads.all_inner_texts() == ["sticky", "HA none", "HA balance_subtopology", "HA min_traffic"]
     row.click()

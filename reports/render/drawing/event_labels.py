@@ -75,7 +75,7 @@ def place_labels(events: Sequence[EventMarker], until_ms: int, width_pt: float, 
         rightwards.append(_LabelBox(line, line, line + width))
         leftwards.append(_LabelBox(line, line - width, line))
     indices = range(len(shown))
-    # At the right edge, text fits only on the left. In each of these orders, later labels may be in higher lanes.
+    # At the right edge, text fits only on the left. Later attempts may get higher lanes.
     attempts = [(index, leftwards[index]) for index in indices if rightwards[index].end > width_pt]
     attempts += [(index, rightwards[index]) for index in reversed(indices)]
     attempts += [(index, leftwards[index]) for index in indices]

@@ -97,8 +97,8 @@ def _comparison(scenario: str, rows: Sequence[ComparisonRow]) -> ComparisonTable
         and (metric.name not in _ONLY_IF_KNOWN or any(row.spreads[metric.name] for row in rows))
     ]
     groups = [MetricGroup("", (_line(rows, verdict_column(), ""),))]
-    for title, of_group in groupby(columns, key=lambda each: each.metric.group):
-        groups.append(MetricGroup(title, tuple(_line(rows, each, each.metric.name) for each in of_group)))
+    for title, group_columns in groupby(columns, key=lambda column: column.metric.group):
+        groups.append(MetricGroup(title, tuple(_line(rows, column, column.metric.name) for column in group_columns)))
     return ComparisonTable(scenario, rows, tuple(groups), notes(rows))
 
 

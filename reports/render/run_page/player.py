@@ -65,14 +65,14 @@ def player_data(tables: Tables) -> Json:
     return {"runs": carried, "left_out": left_out, "reasons": words, "states": STATES}
 
 
-def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, most_told: int) -> Json:
+def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, max_sentence_chars: int) -> Json:
     """Return the data of one run.
 
-    Tasks and clients are indices into `tasks` and `clients`; -1 is no client. `lives` has a list per time: the time
-    since the previous one, then task and `6 × (client + 1) + state` alternately. A round has the differences from the
-    previous one: `own` (task, client, index into `why` or -1), `add` and `drop` (task, client of standbys), `warm` and
-    `cool` (standbys that become or cease to be warm-ups). `told` has sentences about moves by `round:task`; None if
-    they exceed `most_told` characters.
+    Tasks and clients are indices into `tasks` and `clients`; -1 is no client. `transitions` has a list per time: the
+    time since the previous one, then task and `6 × (client + 1) + state` alternately. A round has the differences from
+    the previous one: `own` (task, client, index into `why` or -1), `add` and `drop` (task, client of standbys), `warm`
+    and `cool` (standbys that become or cease to be warm-ups). `sentences` has sentences about moves by `round:task`;
+    None if they exceed `max_sentence_chars` characters.
     """
     of = {name: rows_of_run(tables, name, key, run["seed"]) for name in ("tasks", "clients", "task_states", "events")}
     tasks = of["tasks"]["task"].to_pylist()
@@ -82,7 +82,7 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, most_told
     reasons = rows_of_run(tables, "reasons", key, run["seed"])
     deltas = _deltas(tables, key, run["seed"], rounds, tasks, clients, why)
     _add_warm_ups(deltas, rounds, reasons, tasks, clients)
-    told = step_sentences(reasons, rows_of_run(tables, "cycles", key, run["seed"]), tasks)
+    sentences = step_sentences(reasons, rows_of_run(tables, "cycles", key, run["seed"]), tasks)
     return {
         "label": label,
         "seed": run["seed"],
@@ -100,22 +100,22 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, most_told
             for row, delta in zip(rounds, deltas, strict=True)
         ],
         "why": why,
-        "lives": _lives(of["task_states"], tasks, clients),
+        "transitions": _transitions(of["task_states"], tasks, clients),
         "events": [[row["at_ms"], printable(row["event"])] for row in of["events"].to_pylist()],
-        "told": told if sum(map(len, told.values())) <= most_told else None,
+        "sentences": sentences if sum(map(len, sentences.values())) <= max_sentence_chars else None,
     }
 
 
 def _clients(stays: Sequence[Mapping[str, Any]], clients: Sequence[str]) -> list[Json]:
-    found: dict[str, Json] = {}
+    clients_by_name: dict[str, Json] = {}
     for row in stays:
         rack = None if row["rack"] is None else printable(row["rack"])
-        one = found.setdefault(
+        client = clients_by_name.setdefault(
             row["client"], {"name": printable(row["client"]), "rack": rack, "threads": row["threads"], "stays": []}
         )
         if row["from_round"] is not None:
-            one["stays"].append([row["from_round"], row["until_round"]])
-    return [found[client] for client in clients]
+            client["stays"].append([row["from_round"], row["until_round"]])
+    return [clients_by_name[client] for client in clients]
 
 
 def _deltas(
@@ -191,21 +191,21 @@ def _copies(deltas: Sequence[Json]) -> Iterator[set[Copy]]:
 def _reasons(moves: pa.Table, tasks: Sequence[str], why: list[str]) -> dict[tuple[int, int], int]:
     """Return the index into `why` of the reason of each active move, by round and task."""
     numbers = moves["round"].to_pylist()
-    found = {}
+    reason_indices = {}
     places = _places(moves["task"], tasks).tolist()
     for number, task, reason in zip(numbers, places, moves["reason"].to_pylist(), strict=True):
         if reason is not None:
             if reason not in why:
                 why.append(reason)
-            found[number, task] = why.index(reason)
-    return found
+            reason_indices[number, task] = why.index(reason)
+    return reason_indices
 
 
-def _lives(lives: pa.Table, tasks: Sequence[str], clients: Sequence[str]) -> list[list[int]]:
+def _transitions(task_states: pa.Table, tasks: Sequence[str], clients: Sequence[str]) -> list[list[int]]:
     """Return the task states by time of change; of several changes of a task at one time, only the last counts."""
-    at = lives["at_ms"].to_numpy()
-    task = _places(lives["task"], tasks)
-    code = len(STATES) * (_places(lives["client"], clients) + 1) + _places(lives["state"], STATES)
+    at = task_states["at_ms"].to_numpy()
+    task = _places(task_states["task"], tasks)
+    code = len(STATES) * (_places(task_states["client"], clients) + 1) + _places(task_states["state"], STATES)
     moments: list[list[int]] = []
     edges = [0, *(np.flatnonzero(np.diff(at)) + 1).tolist(), len(at)] if len(at) else [0]
     before = 0
@@ -224,5 +224,5 @@ def _places(column: Any, names: Sequence[str]) -> Any:
     """Return the index of each value of a column in a list of names; -1 if missing."""
     import pyarrow.compute as pc
 
-    found = pc.index_in(column, value_set=pa.array(names, pa.string()))
-    return pc.fill_null(found, _NOBODY).to_numpy().astype(np.int64)
+    indices = pc.index_in(column, value_set=pa.array(names, pa.string()))
+    return pc.fill_null(indices, _NOBODY).to_numpy().astype(np.int64)

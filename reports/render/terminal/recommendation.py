@@ -80,7 +80,8 @@ def _verdict(recommendation: Recommendation) -> str:
     match recommendation.verdict:
         case "recommended":
             keys = len(recommendation.changes)
-            return f"{keys} config change{'' if keys == 1 else 's'}, compared with the current setting ({recommendation.today})"
+            changes = f"{keys} config change{'' if keys == 1 else 's'}"
+            return f"{changes}, compared with the current setting ({recommendation.today})"
         case "already_best":
             return f"no better setting found than the current one ({recommendation.today})"
         case "none_feasible":

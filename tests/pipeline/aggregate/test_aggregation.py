@@ -216,7 +216,7 @@ def test_several_sweeps_need_a_place_to_go(spark: SparkSession, weights: Made, b
 
 def test_a_place_that_holds_something_else_is_refused(spark: SparkSession, weights: Made, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("all of it")
-    with pytest.raises(AggregateError, match="is there already and holds no aggregate"):
+    with pytest.raises(AggregateError, match="exists and is not an aggregate"):
         aggregate(spark, [str(weights.directory.parent)], str(tmp_path))
     assert (tmp_path / "thesis.txt").exists()
 

@@ -170,8 +170,8 @@ timestamp,topic,partition,bytes_in_total,messages_in_total
     assert (told["rows"], told["duplicates"], told["conflicts"]) == (4, 1, 1)
     assert sorted(pd.read_parquet(out / "quarantine")["reason"]) == [
         "bytes_in_total: not a number ≥ 0",
-        "not 5 fields",
         "no measured value",
+        "not 5 fields",
         "timestamp: after the file was written",
         "timestamp: before the year 2000",
     ]
@@ -192,7 +192,7 @@ def test_an_earlier_ingest_is_replaced_and_anything_else_refused(spark: SparkSes
 @pytest.mark.parametrize(
     ("text", "mapping", "message"),
     [
-        ("time,topic\n1,a\n", "plain", "no column 'timestamp' .columns: time, topic.; say with --map which"),
+        ("time,topic\n1,a\n", "plain", "no column 'timestamp' .columns: time, topic.; map columns with --map"),
         (
             "timestamp,topic,partition,bytes_in_total,messages_in_total\nx,a,0,1,1\n",
             "plain",

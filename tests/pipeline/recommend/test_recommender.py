@@ -205,7 +205,7 @@ def test_the_fragment_of_properties_has_the_keys_to_set_and_all_else_in_comments
 def test_the_table_names_keys_gain_and_costs_whatever_the_scenario_is_called() -> None:
     text = render(recommended((SettingChange(STANDBYS, "0", "1"),), "[red]shop\x1b[31m"), width=100, color=False)
     assert text.startswith("[red]shop\\x1b[31m")
-    for said in (f"{STANDBYS}   0         1", "over 9 fresh seeds", "State restored", f"{STANDBYS}=1"):
+    for said in (f"{STANDBYS}   0         1", "over 9 fresh seeds", "Restored state", f"{STANDBYS}=1"):
         assert said in text
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 100
@@ -251,7 +251,7 @@ def test_a_setting_that_gives_up_redundancy_is_recommended_with_a_warning() -> N
     found = asked_of_protected(dropping_standbys)
     assert found.changes == (SettingChange(STANDBYS, "1", "0"),)
     [warning] = found.warnings
-    assert "tasks in one rack: 2 → 6, lost with the worst client: 0 → 3" in warning
+    assert "tasks without rack redundancy: 2 → 6, tasks lost if the worst client fails: 0 → 3" in warning
     assert "--max-unprotected-tasks N" in warning
     assert "WARNING: this setting reduces the redundancy" in render(found, width=300, color=False)
     assert "# WARNING: this setting reduces the redundancy" in render(found, "properties")

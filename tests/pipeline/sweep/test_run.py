@@ -146,7 +146,7 @@ def test_what_is_missing_is_made_again_to_the_same_bytes(
         run_sweep(spark, prepared, out, on_progress=stop_early)
     there = sorted(path.name for path in runs.iterdir())
     assert 0 < len(there) < len(prepared.batches)
-    with pytest.raises(SweepError, match="holds a part of this sweep; go on with --resume"):
+    with pytest.raises(SweepError, match="contains part of this sweep; continue it with --resume"):
         run_sweep(spark, prepared, out)
     # As if the kill had come between two tables of a batch.
     lost = tmp_path / "out" / "rounds" / prepared.batches[-1].name
@@ -162,10 +162,10 @@ def test_a_folder_with_something_else_is_refused(
     spark: SparkSession, prepared: PreparedSweep, whole: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "letter.txt").write_text("dear all")
-    with pytest.raises(SweepError, match="holds no sweep"):
+    with pytest.raises(SweepError, match="is not a sweep directory"):
         run_sweep(spark, prepared, str(tmp_path))
     other = prepare_sweep(load_sweep(write_sweep(tmp_path / "other", SWEEP.replace("seeds: 3", "seeds: 2"))))
-    with pytest.raises(SweepError, match=r"holds another sweep \(different: seeds, tables\)"):
+    with pytest.raises(SweepError, match=r"contains another sweep \(different: seeds, tables\)"):
         run_sweep(spark, other, str(whole), resume=True)
     assert (tmp_path / "letter.txt").read_text() == "dear all"
 

@@ -127,8 +127,8 @@ def test_the_comparison_has_every_assignor_and_marks_the_best() -> None:
     assert ["Verdict", "stable", "stable", "stable", "stable"] in rows
     assert ["Cross-rack source partitions above lower bound", "+16 (44%)", "★ at bound", "+3 (8%)", "+16 (44%)"] in rows
     assert ["Cross-rack traffic (steady state)", "48.3 MB/s", "★ 30.1 MB/s", "32.6 MB/s", "48.3 MB/s"] in rows
-    assert ["Kafka's cost, stateful", "480", "480", "480", "n/a"] in rows
-    assert ["Tasks in one rack", "★ 3/48", "★ 3/48", "★ 3/48", "11/48"] in rows
+    assert ["Kafka's rack-aware cost, stateful tasks", "480", "480", "480", "n/a"] in rows
+    assert ["Tasks without rack redundancy", "★ 3/48", "★ 3/48", "★ 3/48", "11/48"] in rows
 
 
 def test_rounds_are_told_one_by_one() -> None:
@@ -247,8 +247,8 @@ def test_the_numbers_behind_the_bars_stand_in_tables() -> None:
         "all",
     ]
     assert kinds[1:] == [
-        ["sources read", "1 GB", "2 GB", "3 GB", "4 GB"],
-        ["replication of these", "1 GB", "2 GB", "3 GB", "4 GB"],
+        ["source reads", "1 GB", "2 GB", "3 GB", "4 GB"],
+        ["replication", "1 GB", "2 GB", "3 GB", "4 GB"],
         ["all", "2 GB", "4 GB", "6 GB", "8 GB"],
     ]
 

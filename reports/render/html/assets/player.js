@@ -128,11 +128,11 @@ class Player {
   showHistory(name) {
     this.back = document.activeElement && document.activeElement.dataset.key ? document.activeElement.dataset.key : null;
     const jump = (at) => this.go(this.nearest(at));
-    const told = this.shown.filter((runState) => runState.run.tasks.includes(name)).map((runState) => make('section', {},
+    const sections = this.shown.filter((runState) => runState.run.tasks.includes(name)).map((runState) => make('section', {},
       make('h4', {}, named(runState.run.label)), historyList(runState, runState.run.tasks.indexOf(name), jump)));
     this.aside.replaceChildren(
       make('div', { class: 'history-head' }, make('h3', {}, 'Task ', named(name)), make('button', { type: 'button', class: 'close', onclick: () => this.close() }, 'Close')),
-      make('div', { class: 'histories' }, told));
+      make('div', { class: 'histories' }, sections));
     this.aside.dataset.task = name;
     this.aside.hidden = false;
     this.marked = name;

@@ -8,7 +8,7 @@ class RunState {
     this.run = run;
     this.words = words;
     let at = 0;
-    this.steps = run.lives.map(([passed, ...pairs]) => ({ at: (at += passed), pairs }));
+    this.steps = run.transitions.map(([passed, ...pairs]) => ({ at: (at += passed), pairs }));
     // The first round assigns all tasks, so it has no moves.
     this.moved = run.rounds.map((round, place) => new Set(place ? triples(round.own).map(([task]) => task) : []));
     this.reset();

@@ -10,7 +10,7 @@ function taskHistory(runState, task) {
     const until = later ? later.at : run.until;
     const move = triples(round.own).find(([which]) => which === task);
     if (move) {
-      const said = run.told && run.told[round.n + ':' + task];
+      const said = run.sentences && run.sentences[round.n + ':' + task];
       entries.push({ at: round.at, round, kind: 'move', parts: moveParts(runState, owner, move, said), cost: cost(states, move[1], round.at, until) });
       owner = move[1];
     }
@@ -75,7 +75,7 @@ const firstRun = (after) => (after ? ['down', 'Ran ' + writeDuration(after) + ' 
 function historyList(runState, task, jump) {
   const entries = taskHistory(runState, task);
   if (!entries.length) return make('p', {}, 'Never assigned.');
-  const more = runState.run.told ? null : make('p', {}, 'The steps behind each move are left out to limit the size of the page; assignor-sim explain shows them.');
+  const more = runState.run.sentences ? null : make('p', {}, 'The steps behind each move are left out to limit the size of the page; assignor-sim explain shows them.');
   return [more, make('ol', { class: 'history-list' }, entries.map(({ at, round, parts, cost: paid, kind }) => make('li', { class: kind },
     make('button', { type: 'button', class: 'when', onclick: () => jump(at) }, writeClock(at) + ', round ' + round.n),
     make('span', {}, parts, paid ? make('span', { class: 'cost ' + paid[0] }, ' ' + paid[1]) : null))))];

@@ -59,8 +59,15 @@ def test_a_move_carries_its_reason() -> None:
 
 def test_of_the_steps_that_a_task_takes_at_one_moment_the_last_is_told() -> None:
     eager = player_data(player_runs())["runs"][0]
-    assert [moment[0] for moment in eager["lives"]] == [0, 9 * MINUTE_MS, MINUTE_MS, 30_000, 9.5 * MINUTE_MS, 30_000]
-    first, crash, moved = eager["lives"][:3]
+    assert [moment[0] for moment in eager["transitions"]] == [
+        0,
+        9 * MINUTE_MS,
+        MINUTE_MS,
+        30_000,
+        9.5 * MINUTE_MS,
+        30_000,
+    ]
+    first, crash, moved = eager["transitions"][:3]
     names = [client["name"] for client in eager["clients"]]
     told = [
         (task, STATES[code % len(STATES)], code // len(STATES) - 1)
@@ -78,9 +85,9 @@ def test_a_client_knows_its_rack_its_threads_and_when_it_was_there() -> None:
 
 def test_what_is_known_of_a_move_is_told_with_it() -> None:
     eager, calm = player_data(player_runs())["runs"]
-    assert eager["told"]["3:2"] == "Balance, first → away: from 2 and 0 tasks per thread to 1 and 1."
-    assert set(eager["told"]) == {"2:1", "2:3", "3:2"}
-    assert set(calm["told"]) == {"2:1", "2:3"}
+    assert eager["sentences"]["3:2"] == "Balance, first → away: from 2 and 0 tasks per thread to 1 and 1."
+    assert set(eager["sentences"]) == {"2:1", "2:3", "3:2"}
+    assert set(calm["sentences"]) == {"2:1", "2:3"}
 
 
 def test_a_cycle_is_told_with_the_steps_that_were_part_of_it() -> None:
@@ -90,13 +97,13 @@ def test_a_cycle_is_told_with_the_steps_that_were_part_of_it() -> None:
     key = {"scenario": "rack_outage", "assignor": "eager", "seed": 7, "round": 3}
     edge = {**key, "cycle": 1, "edge": 1, "cycle_cost": -8, "cycle_break_even": 5}
     made["cycles"] = pa.Table.from_pylist([edge], schema=SCHEMAS["cycles"])
-    told = player_data(made)["runs"][0]["told"]["3:2"]
+    told = player_data(made)["runs"][0]["sentences"]["3:2"]
     assert told.startswith("Racks, first → away, in a cycle that reduces cost: total -8")
 
 
 def test_sentences_that_are_too_many_are_left_to_another_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SENTENCE_BYTES", 10)
-    assert [run["told"] for run in player_data(player_runs())["runs"]] == [None, None]
+    assert [run["sentences"] for run in player_data(player_runs())["runs"]] == [None, None]
 
 
 def test_a_copy_that_is_to_warm_up_is_told_from_a_standby() -> None:
