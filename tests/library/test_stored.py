@@ -1,4 +1,4 @@
-"""The shipped scenarios come to what is stored beside them, by the model of today."""
+"""The shipped scenarios reproduce the results stored beside them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assignor_sim.api.regression import stored_results_path, verify
+from assignor_sim.api.regression import stored_results_path, verify_file
 from reports.analysis.stored.results import read_stored, write_stored
 from reports.render.verification import as_text
 from scenarios.shipped import list_scenarios
@@ -17,9 +17,9 @@ EVERY = pytest.mark.parametrize("file", list_scenarios(), ids=lambda file: file.
 
 @EVERY
 def test_a_shipped_scenario_comes_to_what_is_stored(file: Path) -> None:
-    done = verify(file, {})
+    done = verify_file(file, {})
     assert done.status == "same", as_text(done)
-    assert done.headline == "as stored", "record it anew: the scenario or the model has changed"
+    assert done.headline == "as stored", "record it again: the scenario or the model has changed"
 
 
 @EVERY

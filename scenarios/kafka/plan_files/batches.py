@@ -1,8 +1,8 @@
 """Division of a plan into batches that are executed one after another.
 
 Guarantees: each change is in exactly one batch, in the order of topic and partition. Each batch respects the limits,
-except that a partition that exceeds them alone forms its own batch. Partitions are never split: between batches, each
-has either its old or its new replicas.
+except that a partition that exceeds them alone forms its own batch. Partitions are never split: between batches,
+a partition has either its old or its new replicas.
 Complexity: O(changes).
 """
 

@@ -200,7 +200,7 @@ def test_a_description_gives_the_retention_of_topics_with_kafkas_defaults_for_th
 
 def test_a_retention_that_kafka_would_refuse_is_located() -> None:
     text = DESCRIPTION.replace("Configs: \n", "Configs: retention.ms=week\n")
-    assert mistake(text) == "input:1: topic 'orders': retention.ms=week is not a whole number"
+    assert mistake(text) == "input:1: topic 'orders': retention.ms=week is not an integer"
 
 
 def test_a_description_gives_the_isr() -> None:

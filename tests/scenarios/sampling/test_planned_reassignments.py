@@ -174,6 +174,6 @@ def test_goals_and_constraints_are_parameters_in_a_scenario_too() -> None:
     assert mistakes_in(_text(f"{{at: 10m, reassignment: {own}}}")) == []
     [mistake] = mistakes_in(_text(f"{{at: 10m, reassignment: {chained.replace('RackAware', 'Rack')}}}"))
     assert mistake.startswith("s.yaml:20: events[0].reassignment.parameters: ")
-    assert "'RackGoal' is not a goal (goals: RackAwareGoal, " in mistake
+    assert "unknown goal 'RackGoal' (goals: RackAwareGoal, " in mistake
     [mistake] = mistakes_in(_text(f"{{at: 10m, reassignment: {own.replace('broker=2', 'broker=99')}}}"))
     assert "no broker 99 (brokers: 0, 1, 2, 3)" in mistake

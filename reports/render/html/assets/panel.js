@@ -42,8 +42,8 @@ class Panel {
     this.body.classList.toggle('dense', tasks.length > DENSE);
     const racks = [...new Set(clients.map((client) => client.rack))].sort((a, b) => (a === null) - (b === null) || (a < b ? -1 : 1));
     this.cards = clients.map((client, at) => this.card(client, at));
-    this.nobody = make('div', { class: 'chips' });
-    this.tray = make('div', { class: 'tray' }, make('h4', {}, 'Not running'), this.nobody);
+    this.unassigned = make('div', { class: 'chips' });
+    this.tray = make('div', { class: 'tray' }, make('h4', {}, 'Not running'), this.unassigned);
     this.body.replaceChildren(...racks.map((rack) => make('section', { class: 'rack' },
       make('h4', {}, rack === null ? 'unknown rack' : named(rack)),
       make('div', { class: 'clients' }, this.cards.filter((card) => card.client.rack === rack).map((card) => card.root)))), this.tray);
@@ -61,19 +61,19 @@ class Panel {
   show(name) {
     if (!this.runState) return;
     const { runState } = this;
-    this.marked = name === null ? NOBODY : runState.run.tasks.indexOf(name);
+    this.marked = name === null ? NO_CLIENT : runState.run.tasks.indexOf(name);
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     const held = this.cards.map(() => []);
     const free = [];
     runState.run.tasks.forEach((_, task) => {
       const [on, to] = [runState.client[task], runState.target[task]];
       const look = LOOK_OF[runState.state[task]];
-      if (look && on !== NOBODY) held[on].push([task, look]);
-      if (to !== NOBODY && (on !== to || !look)) held[to].push([task, 'coming']);
-      if (on === NOBODY || !look) free.push([task, 'leaving']);
+      if (look && on !== NO_CLIENT) held[on].push([task, look]);
+      if (to !== NO_CLIENT && (on !== to || !look)) held[to].push([task, 'coming']);
+      if (on === NO_CLIENT || !look) free.push([task, 'leaving']);
     });
     this.cards.forEach((card) => this.refresh(card, held[card.at]));
-    this.put(this.nobody, free, 'x');
+    this.put(this.unassigned, free, 'x');
     this.tray.hidden = !free.length;
     this.describe(held, free);
     this.settleFocus(focused);

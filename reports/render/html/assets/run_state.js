@@ -1,7 +1,7 @@
 // State of one run at any time: client and state of each task, decoded from the changes.
 const [UNASSIGNED, ASSIGNED, RESTORING, RUNNING, REVOKED, BLOCKED] = [0, 1, 2, 3, 4, 5];
 const STATES = 6;
-const NOBODY = -1;
+const NO_CLIENT = -1;
 
 class RunState {
   constructor(run, words) {
@@ -20,8 +20,8 @@ class RunState {
     this.step = 0;
     this.round = -1;
     this.state = new Uint8Array(tasks);
-    this.client = new Int32Array(tasks).fill(NOBODY);
-    this.target = new Int32Array(tasks).fill(NOBODY);
+    this.client = new Int32Array(tasks).fill(NO_CLIENT);
+    this.target = new Int32Array(tasks).fill(NO_CLIENT);
     this.copies = new Map();
     this.warm = new Set();
   }

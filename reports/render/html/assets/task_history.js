@@ -3,7 +3,7 @@ function taskHistory(runState, task) {
   const { run } = runState;
   const states = runState.statesOf(task);
   const entries = [];
-  let owner = NOBODY;
+  let owner = NO_CLIENT;
   const standing = new Set();
   run.rounds.forEach((round, place) => {
     const later = run.rounds.slice(place + 1).find((_, after) => runState.moved[place + 1 + after].has(task));
@@ -26,7 +26,7 @@ function taskHistory(runState, task) {
 }
 
 function place(runState, client) {
-  if (client === NOBODY) return ['no client'];
+  if (client === NO_CLIENT) return ['no client'];
   const { name, rack } = runState.run.clients[client];
   return rack === null ? [named(name)] : [named(name), ' (', named(rack), ')'];
 }
@@ -34,8 +34,8 @@ function place(runState, client) {
 const listed = (runState, clients) => clients.flatMap((client, n) => [...(n ? [', '] : []), ...place(runState, client)]);
 
 function moveParts(runState, from, [, to, why], said) {
-  const reason = why === NOBODY ? null : runState.words.reasons[runState.run.why[why]] || runState.run.why[why];
-  const parts = from === NOBODY ? ['Assigned to ', ...place(runState, to)] : ['From ', ...place(runState, from), ' to ', ...place(runState, to)];
+  const reason = why === NO_CLIENT ? null : runState.words.reasons[runState.run.why[why]] || runState.run.why[why];
+  const parts = from === NO_CLIENT ? ['Assigned to ', ...place(runState, to)] : ['From ', ...place(runState, from), ' to ', ...place(runState, to)];
   if (reason) parts.push(': ', make('strong', {}, reason));
   parts.push('.');
   if (said) parts.push(' ', make('span', { class: 'said' }, named(said)));
@@ -58,7 +58,7 @@ function copyParts(runState, task, come, gone, owner, standing, round) {
 
 // Downtime of the task around a move, until it first runs on the new client.
 function cost(states, client, from, until) {
-  if (client === NOBODY) return ['down', 'No client runs it.'];
+  if (client === NO_CLIENT) return ['down', 'No client runs it.'];
   const first = states.findIndex(([at, state, on]) => at >= from && at <= until && state === RUNNING && on === client);
   if (first < 0) return ['down', 'Never ran there.'];
   let before = first - 1;
