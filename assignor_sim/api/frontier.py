@@ -9,11 +9,11 @@ import numpy as np
 from assignor_sim.api.loading import as_scenario
 from assignors import registry
 from assignors.model.state import previous_holders
-from assignors.objective.frontier import TradeOffPoint as SolverPoint
+from assignors.objective.frontier import FrontierPoint as SolverPoint
 from assignors.objective.frontier import frontier as solve
 from assignors.registry import AssignorLike
 from reports.analysis.formatting import format_clock
-from reports.analysis.frontier import AssignorPoint, TradeOffPoint, TrafficFrontier
+from reports.analysis.frontier import AssignorPoint, FrontierPoint, TrafficFrontier
 from scenarios.assignor_specs import AssignorSpec, assignor_specs
 from scenarios.load import Scenario
 from scenarios.run import run
@@ -95,7 +95,7 @@ def _describe(
         partitions=int(state.tasks.source.counts()[rows].sum()),
         clients=len(state.clients),
         points=tuple(
-            TradeOffPoint(
+            FrontierPoint(
                 point.remote_partitions,
                 point.moves,
                 str(point.from_ratio),
