@@ -9,7 +9,7 @@ import numpy as np
 from assignor_sim.api.loading import as_scenario
 from assignors import registry
 from assignors.model.state import previous_holders
-from assignors.objective.frontier import FrontierPoint as SolverPoint
+from assignors.objective.frontier import TradeOffPoint
 from assignors.objective.frontier import frontier as solve
 from assignors.registry import AssignorLike
 from reports.analysis.formatting import format_clock
@@ -70,7 +70,7 @@ def frontier(
     return _describe(loaded, spec, captured, points)
 
 
-def _solve(captured: CapturedRound, slack: int) -> tuple[SolverPoint, ...]:
+def _solve(captured: CapturedRound, slack: int) -> tuple[TradeOffPoint, ...]:
     try:
         return tuple(solve(captured.state, slack))
     except ValueError:  # racks are unknown
@@ -78,7 +78,7 @@ def _solve(captured: CapturedRound, slack: int) -> tuple[SolverPoint, ...]:
 
 
 def _describe(
-    scenario: Scenario, spec: AssignorSpec, captured: CapturedRound, points: tuple[SolverPoint, ...]
+    scenario: Scenario, spec: AssignorSpec, captured: CapturedRound, points: tuple[TradeOffPoint, ...]
 ) -> TrafficFrontier:
     """Return the frontier in the terms of a report."""
     state, costs = captured.state, _named_costs(spec)

@@ -25,7 +25,7 @@ from assignors.model.state import ApplicationState, previous_holders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FrontierPoint:
+class TradeOffPoint:
     """An assignment that is optimal at some ratios of traffic_cost to non_overlap_cost.
 
     Attributes:
@@ -51,7 +51,7 @@ class FrontierPoint:
         return self.from_ratio <= ratio and (self.to_ratio is None or ratio <= self.to_ratio)
 
 
-def frontier(state: ApplicationState, slack: int = 0) -> tuple[FrontierPoint, ...]:
+def frontier(state: ApplicationState, slack: int = 0) -> tuple[TradeOffPoint, ...]:
     """Return the frontier of the stateful tasks of a state, from the fewest moves to the least traffic.
 
     Args:
@@ -150,7 +150,7 @@ def _turns(first: _CostPoint, middle: _CostPoint, last: _CostPoint) -> bool:
     return rise < (last.moves - first.moves) * (first.remote - middle.remote)
 
 
-def _with_ratios(points: list[_CostPoint]) -> Iterator[FrontierPoint]:
+def _with_ratios(points: list[_CostPoint]) -> Iterator[TradeOffPoint]:
     """Yield frontier points; between two of them lies the ratio at which the saved traffic is worth the moves.
 
     Yields:
@@ -158,4 +158,4 @@ def _with_ratios(points: list[_CostPoint]) -> Iterator[FrontierPoint]:
     """
     changes = [Fraction(after.moves - before.moves, before.remote - after.remote) for before, after in pairwise(points)]
     for point, low, high in zip(points, [Fraction(0), *changes], [*changes, None], strict=True):
-        yield FrontierPoint(point.remote, point.moves, low, high, point.owner)
+        yield TradeOffPoint(point.remote, point.moves, low, high, point.owner)
