@@ -46,12 +46,9 @@ test-kafka: .venv ## Predict what real Kafkas will do, and look; carry out plans
 test-browser: .venv ## Run the tests of the pages in Chromium (Debian's: apt-get install chromium)
 	.venv/bin/python -m pytest tests/browser $(ARGS)
 
-PACKAGES := assignor_sim assignors pipeline reports scenarios simulator
-
 lint: .venv ## Check style, format (ruff) and plain words
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/ruff check --preview --select DOC501 --config "lint.pydoclint.ignore-one-line-docstrings=false" $(PACKAGES)
 	.venv/bin/python -m tools.plain_words
 
 types: .venv ## Check the types of the packages (mypy --strict)

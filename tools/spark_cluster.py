@@ -25,7 +25,7 @@ HOST = "127.0.0.1"
 START_TIMEOUT_S = 120
 
 
-class ClusterError(Exception):
+class SparkClusterError(Exception):
     """A process of the cluster did not start; the message contains the end of its log."""
 
 
@@ -51,7 +51,7 @@ class Node:
         """Wait for a line of the log and return its match.
 
         Raises:
-            ClusterError: The process exits or does not log the line in time.
+            SparkClusterError: The process exits or does not log the line in time.
         """
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline and self._process.poll() is None:
@@ -59,7 +59,7 @@ class Node:
             if found:
                 return found
             time.sleep(0.1)
-        raise ClusterError(f"{self.name} did not start:\n{self._log.read_text(errors='replace')[-2_000:]}")
+        raise SparkClusterError(f"{self.name} did not start:\n{self._log.read_text(errors='replace')[-2_000:]}")
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Stop the process and its child processes."""
@@ -71,7 +71,7 @@ class Node:
             self.stop(signal.SIGKILL)
 
 
-class Cluster:
+class SparkCluster:
     """A running cluster: its URL, and its workers, which can be killed individually."""
 
     def __init__(self, url: str, workers: list[Node]) -> None:
@@ -80,7 +80,7 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster(workers: int = 2, cores: int = 1, memory: str = "1g") -> Iterator[Cluster]:
+def cluster(workers: int = 2, cores: int = 1, memory: str = "1g") -> Iterator[SparkCluster]:
     """Start a cluster for the duration of the block.
 
     Args:
@@ -100,7 +100,7 @@ def cluster(workers: int = 2, cores: int = 1, memory: str = "1g") -> Iterator[Cl
                 nodes.append(Node(f"worker-{number}", work_folder, WORKER, *arguments, *work, url))
             for node in nodes[1:]:
                 node.await_line("Successfully registered with master")
-            yield Cluster(url, nodes[1:])
+            yield SparkCluster(url, nodes[1:])
         finally:
             for node in reversed(nodes):
                 node.stop()

@@ -15,7 +15,7 @@ import pytest
 
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
 from tests.pipeline.sweep.files import contents
-from tools.spark_cluster import Cluster, cluster
+from tools.spark_cluster import SparkCluster, cluster
 
 ROOT = Path(__file__).parents[3]
 LONGER = SWEEP.replace("seeds: 3", "seeds: 12")
@@ -72,13 +72,13 @@ def undisturbed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def running() -> Iterator[Cluster]:
+def running() -> Iterator[SparkCluster]:
     with cluster(workers=2) as started:
         yield started
 
 
 def test_a_killed_worker_costs_time_only_and_the_bytes_are_those_of_local_mode(
-    file: Path, undisturbed: Path, running: Cluster, tmp_path: Path
+    file: Path, undisturbed: Path, running: SparkCluster, tmp_path: Path
 ) -> None:
     driver = Driver(file, tmp_path / "out", running.url)
     driver.until(10)
@@ -128,7 +128,7 @@ def sweep_where_executors_lack_our_code(file: Path, out: Path, master: str, *mor
 
 
 def test_shipped_code_is_all_that_executors_need_beside_their_libraries(
-    file: Path, undisturbed: Path, running: Cluster, wheel: Path, tmp_path: Path
+    file: Path, undisturbed: Path, running: SparkCluster, wheel: Path, tmp_path: Path
 ) -> None:
     code, said = sweep_where_executors_lack_our_code(file, tmp_path / "without", running.url)
     assert code == 2
