@@ -75,8 +75,8 @@ def test_fewest_partitions_that_are_not_fewest_bytes_are_pointed_out() -> None:
     [note] = found
     assert (note.scenario, note.assignors) == ("rack_outage", ("a", "b"))
     assert note.text.startswith(
-        "a has the fewest cross-rack source partitions, 3 versus 9, but b sends fewer bytes between racks in the steady state: "
-        "12 MB/s versus 15 MB/s. Kafka's cost counts partitions"
+        "a has the fewest cross-rack source partitions, 3 versus 9, but b sends fewer bytes between racks in the "
+        "steady state: 12 MB/s versus 15 MB/s. Kafka's cost counts partitions"
     )
 
 
