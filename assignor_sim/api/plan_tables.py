@@ -69,7 +69,7 @@ def batch_rows(
                 "replicas": sum(len(set(change.new) - set(change.old)) for change in batch),
                 "bytes": sum(known) if len(known) == len(batch) else None,
                 "elections": sum(change.needs_election for change in batch),
-                "least_ms": None if rate is None else min_duration_ms(batch, rate),
+                "min_copy_ms": None if rate is None else min_duration_ms(batch, rate),
             }
         )
     rows[-1]["elections"] += further_elections

@@ -168,7 +168,7 @@ def test_brokers_are_removed_and_added(folder: Path) -> None:
     )  # fmt: skip
     assert ended.exit_code == 0, ended.output
     assert replicas(folder / "out" / "reassignment.json") == {"pay-0": (2, 3, 7), "pay-1": (3, 7, 2)}
-    asked = "Asked: without broker 1; with broker 7:az1:2 TB; replication factor 3; topic pay only; not rack-aware."
+    asked = "Requested: without broker 1; with broker 7:az1:2 TB; replication factor 3; topic pay only; not rack-aware."
     assert asked in ended.stdout
 
 
@@ -244,16 +244,16 @@ def test_plans_that_are_there_are_replaced_and_anything_else_is_refused(folder: 
     assert of_three(*IN_TURN, "--out", "out").exit_code == 0
     assert "batch-001/reassignment.json" not in files(folder / "out")
     for name, content, what in (
-        ("notes.txt", "mine", "no results"),
-        ("manifest.json", '{"scenario": {}}', "runs"),
-        ("manifest.json", '{"kind": "sweep"}', "a sweep"),
+        ("notes.txt", "mine", "is not a result directory"),
+        ("manifest.json", '{"scenario": {}}', "contains runs"),
+        ("manifest.json", '{"kind": "sweep"}', "contains a sweep"),
     ):
         other = folder / f"of {what}"
         other.mkdir()
         (other / name).write_text(content)
         refused = of_three(*IN_TURN, "--out", str(other))
         assert refused.exit_code == 2
-        assert f"{other}: is there already and holds {what}" in refused.stderr
+        assert f"{other}: exists and {what}; choose another --out" in refused.stderr
         assert (other / name).read_text() == content
 
 
@@ -265,7 +265,7 @@ def test_plans_that_are_there_are_replaced_and_anything_else_is_refused(folder: 
         (("--remove-broker", "1", "--remove-broker", "2"), "orders-0: replication factor 2 exceeds 1 allowed brokers"),
         (("--remove-broker", "1", "--remove-broker", "2", "--remove-broker", "3"), "no broker remains; keep one"),
         (("--add-broker", "3:az1"), "--add-broker 3:az1: broker 3 exists already (brokers: 1, 2, 3)"),
-        (("--add-broker", "az1"), "--add-broker az1: 'az1' is not the id of a broker"),
+        (("--add-broker", "az1"), "--add-broker az1: 'az1' is not a broker id"),
         (("--add-broker", "7:az1:big"), "--add-broker 7:az1:big: capacity: 'big' is not a size"),
         (("--add-broker", "7:az1", "--add-broker", "7:az2"), "--add-broker: a broker occurs twice"),
         (("--topics", "pay,ordres"), "unknown topic 'ordres' (topics: orders, pay)"),

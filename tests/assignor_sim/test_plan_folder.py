@@ -35,7 +35,7 @@ def test_a_plan_folder_of_an_earlier_version_is_refused_with_what_to_do(folder: 
     (folder / "out" / "moves.parquet").unlink()
     ended = CliRunner().invoke(app, ["report", "out"])
     assert ended.exit_code == 2
-    assert ended.stderr == "out: the table 'moves' is missing; plan again with this version\n"
+    assert ended.stderr == "out: table 'moves' is missing; plan again with this version\n"
     (folder / "out" / "manifest.json").write_text('{"kind": "plan", "plans": [{}]}')
     of_three(*IN_TURN, "--out", "second")
     for name in ("brokers", "moves"):
@@ -62,7 +62,7 @@ def test_topics_to_move_may_change_and_no_others(folder: Path) -> None:
     ended = of_three(*IN_TURN, *topics_file(folder, "pay"), "--out", "out")
     assert ended.exit_code == 0, ended.output
     assert {name.split("-")[0] for name in replicas(folder / "out" / "reassignment.json")} == {"pay"}
-    assert "Asked: topic pay only." in ended.stdout
+    assert "Requested: topic pay only." in ended.stdout
     same = of_three(*IN_TURN, "--topics", "pay", "--out", "same")
     assert same.exit_code == 0
     assert (folder / "out" / "reassignment.json").read_bytes() == (folder / "same" / "reassignment.json").read_bytes()

@@ -52,7 +52,7 @@ def test_figures_are_saved_on_request(shell: Shell, results: Path, arguments: tu
 def test_what_is_no_directory_of_results_is_said(shell: Shell, results: Path) -> None:
     ended = shell("report", "first", "nowhere")
     assert ended.code == 2
-    assert ended.err.startswith("nowhere: not a directory of results")
+    assert ended.err.startswith("nowhere: not a result directory")
     assert not (shell.folder / "report.html").exists()
 
 

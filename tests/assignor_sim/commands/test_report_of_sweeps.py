@@ -38,5 +38,5 @@ def test_a_sweep_of_which_nothing_is_worked_out_is_one_message(shell: Shell) -> 
     ended = shell("report", "weights")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
-        "weights: is a sweep not aggregated yet; work it out with: assignor-sim aggregate weights"
+        "weights: not aggregated yet; run: assignor-sim aggregate weights"
     ]

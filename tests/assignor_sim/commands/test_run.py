@@ -144,7 +144,7 @@ def test_a_directory_that_holds_something_else_is_left_alone(shell: Shell, small
     shell.write("mine/notes.txt", "dear diary")
     ended = shell("run", "small.yaml", "--out", "mine")
     assert ended.code == 2
-    assert "mine: is there already and holds no results" in ended.err
+    assert "mine: exists and is not a result directory; choose another --out" in ended.err
     assert [path.name for path in (shell.folder / "mine").iterdir()] == ["notes.txt"]
     assert sorted(path.name for path in shell.folder.iterdir()) == ["mine", "small.yaml"]
 
@@ -240,7 +240,7 @@ def test_proofs_are_in_what_is_printed_in_tables_and_in_the_manifest(shell: Shel
     ended = shell("run", "small.yaml", "--prove", "--out", "proven")
     assert (ended.code, ended.err) == (0, "")
     assert "proven" in ended.out
-    assert "Proven optimum, the lowest cost at equal balance in the deciding round: " in ended.out
+    assert "Proven optimum (lowest cost at equal balance, deciding round): " in ended.out
     out = shell.folder / "proven"
     proofs = pq.read_table(out / "proofs.parquet").to_pylist()
     assert len(proofs) == len(pq.read_table(out / "rounds.parquet"))

@@ -85,7 +85,7 @@ def test_what_is_not_there_is_bad_input(results: Path, arguments: list[str], sai
 def test_a_directory_without_results_of_a_run_is_bad_input(tmp_path: Path, verb: list[str]) -> None:
     ended = run(*verb, tmp_path)
     assert ended.exit_code == 2
-    assert "not a directory of results" in ended.stderr
+    assert "not a result directory" in ended.stderr
     (tmp_path / "manifest.json").write_text('{"kind": "sweep"}', encoding="utf-8")
     ended = run(*verb, tmp_path)
     assert ended.exit_code == 2
