@@ -138,14 +138,23 @@ class PackingProblem:
         )
 
     def min_peak(self) -> int:
-        """Return a lower bound of `peak` over all placements: with divisible replicas, and for the largest replica."""
+        """Return a lower bound of `peak` over all placements: with divisible replicas, and for the largest replica.
+
+        Where a broker has an unknown capacity, it can hold every replica, and only what cannot move bounds the peak.
+        """
         return max(
             max(
-                -(-int((weight * self.factor).sum() + fixed.sum()) * PER_MILLE // int(sum(capacities.tolist()))),
-                -(-int(weight.max()) * PER_MILLE // int(capacities.max())),
+                0 if (capacities == UNLIMITED).any() else self._min_shared_peak(weight, capacities, fixed),
                 int((-(-fixed * PER_MILLE // capacities))[capacities < UNLIMITED].max(initial=0)),
             )
             for weight, capacities, fixed in self.resources
+        )
+
+    def _min_shared_peak(self, weight: IntArray, capacities: IntArray, fixed: IntArray) -> int:
+        total = int((weight * self.factor).sum() + fixed.sum())
+        return max(
+            -(-total * PER_MILLE // int(sum(capacities.tolist()))),
+            -(-int(weight.max()) * PER_MILLE // int(capacities.max())),
         )
 
     def preference(self) -> IntArray:

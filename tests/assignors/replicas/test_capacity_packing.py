@@ -293,8 +293,17 @@ def utilizations(state: ClusterState, sets: Sequence[Sequence[int]]) -> list[lis
         for broker in brokers:
             there = state.brokers[broker]
             disk[broker] += Fraction(size, there.capacity_bytes or 1)
-            network[broker] += Fraction(rate, there.capacity_bytes_per_s or 10**15)
+            if there.capacity_bytes_per_s is not None:
+                network[broker] += Fraction(rate, there.capacity_bytes_per_s)
     return [disk, network]
+
+
+@pytest.mark.parametrize("network", [None, 4])
+def test_a_broker_of_unknown_throughput_bounds_no_peak(network: int | None) -> None:
+    brokers = [BrokerState(row, None, 8, network if row == 2 else None) for row in range(3)]
+    state = ClusterState.of(brokers, {("t", 0): [0]}, size_bytes={("t", 0): 0}, bytes_per_s={("t", 0): 1})
+    answer = plan(CapacityPacking(objective="balance"), state, PlanRequest())
+    assert (answer.status, answer.value, answer.bound) == (PlanStatus.OPTIMAL, 0, 0)
 
 
 @settings(max_examples=150, deadline=None)
