@@ -37,6 +37,4 @@ def test_a_sweep_of_which_nothing_is_worked_out_is_one_message(shell: Shell) -> 
     (directory / "aggregate" / "summary.json").unlink()
     ended = shell("report", "weights")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.splitlines() == [
-        "weights: not aggregated yet; run: assignor-sim aggregate weights"
-    ]
+    assert ended.err.splitlines() == ["weights: not aggregated yet; run: assignor-sim aggregate weights"]
