@@ -108,7 +108,10 @@ class ClassicProtocol:
                 yield from self._compute(instruction)
             case protocol.SendAssignment(generation=generation):
                 yield env.timeout(0)
-                self._assign(*self._decisions.pop(generation))
+                decision = self._decisions[generation]
+                # A leader that waited for end offsets may decide later than its successor: keep newer decisions.
+                self._decisions = {number: kept for number, kept in self._decisions.items() if number > generation}
+                self._assign(*decision)
             case protocol.ResendAssignment(member=member):
                 yield env.timeout(0)
                 self._assign_again(member)
@@ -128,7 +131,7 @@ class ClassicProtocol:
         yield from self._fetch_end_offsets()
         execution.delete_expired_copies(self._context.now_ms)
         decision = self._context.leader.decide(instruction.members, instruction.leader)
-        self._decisions = {instruction.generation: (instruction, decision)}
+        self._decisions[instruction.generation] = instruction, decision
         if decision.leader_compute_ms > self._configs.max_poll_interval_ms:
             yield from self._remove_slow_leader(instruction.leader, decision.leader_compute_ms)
         else:
