@@ -59,7 +59,6 @@ ALLOWED: frozenset[tuple[str, str]] = frozenset(
     {
         ("assignors/tasks/optimal.py", "minimises"),
         ("assignors/tasks/rack_aware_variant.py", "minimises"),
-        ("docs/tutorial/from-cluster-to-decision.md", "of these"),
         ("scenarios/library/nobody_is_caught_up.yaml", "nobody"),
     }
 )
