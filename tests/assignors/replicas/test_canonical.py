@@ -13,12 +13,12 @@ def test_every_input_order_gives_the_same_cluster() -> None:
     state = random_cluster(1, num_brokers=12, partitions=(12, 3, 11))
     expected = CanonicalState.of(state).state
     for seed in range(10):
-        told = CanonicalState.of(shuffle_state(state, np.random.default_rng(seed))).state
-        assert told.brokers == expected.brokers
-        assert told.topics == expected.topics == ("topic-a", "topic-b", "topic-c")
-        assert [told.name(row) for row in range(26)] == [expected.name(row) for row in range(26)]
-        assert told.replicas.tolist() == expected.replicas.tolist()
-        assert told.leader.tolist() == expected.leader.tolist()
+        shuffled = CanonicalState.of(shuffle_state(state, np.random.default_rng(seed))).state
+        assert shuffled.brokers == expected.brokers
+        assert shuffled.topics == expected.topics == ("topic-a", "topic-b", "topic-c")
+        assert [shuffled.name(row) for row in range(26)] == [expected.name(row) for row in range(26)]
+        assert shuffled.replicas.tolist() == expected.replicas.tolist()
+        assert shuffled.leader.tolist() == expected.leader.tolist()
 
 
 def test_replicas_are_returned_in_input_order() -> None:

@@ -108,10 +108,10 @@ def test_no_disk_overflows_and_the_order_of_the_input_does_not_matter(seed: int,
         )
         assert answer.value is not None
         assert peak <= answer.value * 10 + 1e-9
-    told = shuffle_state(state, draw)
-    other = plan(assignor, told, PlanRequest(), ["mine"])
+    shuffled = shuffle_state(state, draw)
+    other = plan(assignor, shuffled, PlanRequest(), ["mine"])
     assert other.replicas is not None
-    assert replicas_by_partition(told, other.replicas) == replicas_by_partition(state, answer.replicas)
+    assert replicas_by_partition(shuffled, other.replicas) == replicas_by_partition(state, answer.replicas)
 
 
 @pytest.mark.parametrize("topics", [None, ["mine", "other"]])
