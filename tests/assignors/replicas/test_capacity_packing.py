@@ -165,10 +165,10 @@ def test_the_order_of_the_input_does_not_matter() -> None:
     answer = plan(CapacityPacking(), state, PlanRequest())
     assert answer.replicas is not None
     for seed in range(5):
-        told = shuffle_state(state, np.random.default_rng(seed))
-        other = plan(CapacityPacking(), told, PlanRequest())
+        shuffled = shuffle_state(state, np.random.default_rng(seed))
+        other = plan(CapacityPacking(), shuffled, PlanRequest())
         assert other.replicas is not None
-        assert replicas_by_partition(told, other.replicas) == replicas_by_partition(state, answer.replicas)
+        assert replicas_by_partition(shuffled, other.replicas) == replicas_by_partition(state, answer.replicas)
 
 
 def test_too_many_cells_are_packed_without_a_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,10 +109,10 @@ def test_declared_idempotence_and_order_independence_hold(name: str, data: st.Da
             measure_movement(after, after.replicas), bytes=0
         )
     if assignor.capabilities.is_order_independent:
-        told = shuffle_state(state, np.random.default_rng(data.draw(st.integers(0, 99))))
-        other = plan(assignor, told, request)
+        shuffled = shuffle_state(state, np.random.default_rng(data.draw(st.integers(0, 99))))
+        other = plan(assignor, shuffled, request)
         assert other.replicas is not None, other.reason
-        assert replicas_by_partition(told, other.replicas) == replicas_by_partition(state, answer.replicas)
+        assert replicas_by_partition(shuffled, other.replicas) == replicas_by_partition(state, answer.replicas)
 
 
 @pytest.mark.parametrize("name", NAMES)
